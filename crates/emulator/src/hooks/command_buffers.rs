@@ -1,5 +1,7 @@
 //! Entry points of command buffers and their recording, except action commands.
 
+use std::sync::atomic::Ordering;
+
 use ash::vk;
 use ash::vk::Handle;
 use tileheap_layer::{array, call_down, entry_points, given};
@@ -89,7 +91,8 @@ device_entry_points! {
         let info = given!(info);
         let begin = |recorder: &Recorder| {
             let attached = passes::of_rendering(&recorder.device.resources, info);
-            let performs = Performs::of(info.flags);
+            let reads_locally = recorder.device.descriptors.has_inputs.load(Ordering::Relaxed);
+            let performs = Performs::of(info.flags, reads_locally);
             begin_pass(recorder, &attached, performs, None, info.render_area, "vkCmdBeginRendering");
         };
         let stripped = strip::rendering(info);
@@ -238,6 +241,7 @@ fn begin_render_pass(
     let all = Performs {
         loads: true,
         stores: true,
+        reads_locally: false,
     };
     let pass = recorder
         .device

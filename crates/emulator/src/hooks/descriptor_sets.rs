@@ -1,6 +1,7 @@
 //! Entry points of shaders, pipelines and descriptor sets: which resources draws and dispatches can access.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use ash::vk;
 use ash::vk::Handle;
@@ -50,6 +51,10 @@ creates! {
     vkCreateDescriptorSetLayout;
     |device, info, layout| {
         device.descriptors.layouts.insert(layout, info);
+        let mut bindings = array!(info.p_bindings, info.binding_count).iter();
+        if bindings.any(|one| one.descriptor_type == vk::DescriptorType::INPUT_ATTACHMENT) {
+            device.descriptors.has_inputs.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Registers the layout of the update data.

@@ -3,6 +3,9 @@
 use std::sync::Arc;
 
 use ash::vk;
+use tileheap_device::ffi::{
+    ACCESS_2_SHADER_TILE_ATTACHMENT_READ_BIT_QCOM, ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM,
+};
 use tileheap_device::scopes::WRITES;
 use tileheap_layer::set_layouts::SetBinding;
 use tileheap_spirv::{CertainAccess, Dispatch, Extent, GuardValue};
@@ -186,7 +189,12 @@ pub(crate) fn check_descriptors(
         push_constants: &recording.push_constants,
     });
     recording.sets.check(reachable, state, list, parameters);
+    let accesses_tiles = reachable == ReachableDescriptors::Dispatch && recording.pass.is_some();
     recording.order.access_with(fetches, list, &at);
+    if accesses_tiles {
+        // Draws after it access the attachments again.
+        recording.order.epoch += 1;
+    }
     Checked {
         findings,
         unseen_writes,
@@ -238,9 +246,11 @@ impl Rules<'_> {
         let is_drawn = drawn.any(|drawn| drawn == resource);
         let has_feedback = self.subpasses.is_some_and(Subpasses::has_feedback);
         let reads_drawn = is_drawn && has_feedback && entry.kind == vk::DescriptorType::INPUT_ATTACHMENT;
-        if is_drawn && !reads_drawn {
-            // Ordered as the attachment is. The written texels are not followed.
-            self.writes_attachments |= accessed.writes;
+        // "Tile Attachment Access": reads of fragment shaders are in rasterization order, and dispatches need barriers.
+        let is_of_tile = is_drawn && self.reachable == ReachableDescriptors::Dispatch;
+        // The written texels are not followed.
+        self.writes_attachments |= is_drawn && !reads_drawn && accessed.writes;
+        if is_drawn && !reads_drawn && !is_of_tile {
             return;
         }
         // One message per mistake: reads through a wrong object are not logged.
@@ -248,7 +258,11 @@ impl Rules<'_> {
         let accesses = accesses.filter(|one| !is_wrong || WRITES.contains(one.access.access));
         // Unknown: which pixels earlier draws have covered, and whether pipelines order accesses to attachments.
         let accesses = accesses.map(|one| LoggedAccess {
-            is_certain: one.is_certain && !reads_drawn,
+            is_certain: one.is_certain && !is_drawn,
+            access: match is_of_tile {
+                true => of_tile(one.access),
+                false => one.access,
+            },
             ..one
         });
         let first = self.accesses.len();
@@ -308,6 +322,18 @@ impl Rules<'_> {
         if !is_write(reader) && is_write(writer) && overlap(&self.resources[read], &self.resources[write]) {
             self.accesses[read].may_follow_write = true;
         }
+    }
+}
+
+/// An access to an attachment by a dispatch for each tile.
+fn of_tile(access: program::Access) -> program::Access {
+    let as_tile = match WRITES.contains(access.access) {
+        true => ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM,
+        false => ACCESS_2_SHADER_TILE_ATTACHMENT_READ_BIT_QCOM,
+    };
+    program::Access {
+        access: as_tile,
+        ..access
     }
 }
 

@@ -34,6 +34,8 @@ pub(crate) struct Descriptors {
     pub(crate) sets: Sharded<Arc<Set>>,
     pub(crate) templates: Sharded<Arc<Template>>,
     pub(crate) layouts: SetLayouts,
+    /// True once a set layout has an input attachment.
+    pub(crate) has_inputs: AtomicBool,
     /// True if a pipeline has guards that compare push constants.
     compares_push_constants: AtomicBool,
 }

@@ -15,8 +15,8 @@ use super::contents::Contents;
 use super::discards::{Discard, DiscardReason};
 use super::finding::Finding;
 use super::objects::Object;
-use super::order::log::{Log, ORDINARY};
-use super::order::passes::Subpasses;
+use super::order::log::{Log, NOTHING, ORDINARY};
+use super::order::passes::{Feedback, Subpasses};
 use super::position::BoundMemory;
 use super::recording::{Pass, Preparation, Recording};
 use super::resources::{Attachment, RenderPass, Resources, View, is_only_read};
@@ -197,12 +197,15 @@ fn merge(roles: &mut Vec<Role>, others: Vec<Role>) {
 pub(crate) struct Performs {
     pub(crate) loads: bool,
     pub(crate) stores: bool,
+    /// Draws may read attachments as input attachments without a render pass object.
+    pub(crate) reads_locally: bool,
 }
 
 impl Performs {
     /// Those of dynamic rendering: a suspended instance does not store yet, and a resuming one does not load again.
-    pub(crate) fn of(flags: vk::RenderingFlags) -> Performs {
+    pub(crate) fn of(flags: vk::RenderingFlags, reads_locally: bool) -> Performs {
         Performs {
+            reads_locally,
             loads: !flags.contains(vk::RenderingFlags::RESUMING),
             stores: !flags.contains(vk::RenderingFlags::SUSPENDING),
         }
@@ -284,7 +287,10 @@ pub(crate) fn begin(
         subpasses: Subpasses::begin(
             &mut recording.order,
             instance,
-            render_pass.is_some_and(|pass| pass.is_tile_shading),
+            Feedback {
+                is_tile_shading: render_pass.is_some_and(|pass| pass.is_tile_shading),
+                reads_locally: render_pass.is_none() && performs.reads_locally,
+            },
             &at,
         ),
         ..Pass::default()
@@ -486,11 +492,18 @@ pub(crate) fn execute(recording: &mut Recording, secondary: &Secondary) -> Optio
         .contents
         .entry
         .and_then(|entry| enter(recording, secondary, entry));
-    if let Some(acts) = secondary.order.draws {
-        recording.draw("vkCmdExecuteCommands", acts);
-    }
+    const COMMAND: &str = "vkCmdExecuteCommands";
     let pass = recording.pass.as_ref();
-    let drawn = pass.map_or_else(Vec::new, |pass| pass.subpasses.drawn().collect());
+    let drawn: Vec<ResourceId> = pass.map_or_else(Vec::new, |pass| pass.subpasses.drawn().collect());
+    let attachments = secondary
+        .order
+        .draws
+        .and_then(|acts| recording.draw(COMMAND, acts));
+    if let Some(mut accesses) = attachments {
+        // Draws after a barrier in the secondary command buffer count as ordered.
+        accesses.extend(secondary.order.inputs_before_barriers(&drawn));
+        recording.access_with(accesses, NOTHING, COMMAND);
+    }
     // The texels of attachments that it writes are not tracked.
     recording.writes_attachments |= secondary.order.writes_any(&drawn);
     recording.order.run(secondary.order.clone(), drawn, &recording.at);

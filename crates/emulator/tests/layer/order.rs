@@ -3,6 +3,7 @@
 //! The names are those of the table of verdicts and their reasons. `a` and `b` are buffers on the same bytes, `x` and `y` images with optimal tiling
 //! on the same bytes. Writes and reads are dispatches unless a name says otherwise.
 
+mod feedback;
 mod scene;
 
 use ash::vk;
@@ -10,9 +11,10 @@ use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 use ash::vk::{AttachmentLoadOp as Load, AttachmentStoreOp as Store, ImageLayout as Layout};
 
 use crate::rig::{Message, Rig, SIDE};
+use feedback::{feedback, feedback_by_secondaries};
 use scene::{
     CLEAR_WRITE, COLOR_WRITE, COPY_READ, COPY_WRITE, CS_NONE, CS_READ, CS_WRITE, DEPTH_WRITE, EVERYTHING,
-    HALVES, IMAGES, NOTHING, SPAN, Scene, USAGE, feedback, memory_barrier, read_after_pass, read_aspect,
+    HALVES, IMAGES, NOTHING, SPAN, Scene, USAGE, memory_barrier, read_after_pass, read_aspect,
     read_resolved_depth, render_pass, run_unbound_secondary, transition, two_subpasses,
 };
 
@@ -348,6 +350,11 @@ rows! {
     /// "Subpass Self-Dependency": after a barrier, a draw may read pixels of an earlier draw of its subpass. Pipelines may order both.
     self_dependency: Valid, |scene| feedback(scene, true);
     self_dependency_missing: PossiblyUnordered, |scene| feedback(scene, false);
+    /// Barriers are in the secondary command buffers: nothing else may be recorded between these.
+    self_dependency_of_secondaries: Valid, |scene| feedback_by_secondaries(scene, 1, true);
+    self_dependency_of_secondaries_missing: PossiblyUnordered, |scene| feedback_by_secondaries(scene, 1, false);
+    /// The only draw reads what was loaded.
+    self_dependency_of_one_draw: Valid, |scene| feedback_by_secondaries(scene, 0, false);
     /// "Render Pass Multisample Resolve Operations": resolves of depth are also color attachment writes.
     depth_resolve: Valid, |scene| read_resolved_depth(scene, COLOR_WRITE);
     depth_resolve_late_tests: Unordered, |scene| read_resolved_depth(scene, DEPTH_WRITE);

@@ -41,12 +41,16 @@ crate::rig::deref!(Scene, rig: Rig);
 
 impl Scene {
     fn new(kind: Kind, in_tile_memory: bool) -> Scene {
+        Scene::with_settings(kind, in_tile_memory, &[HEAP])
+    }
+
+    fn with_settings(kind: Kind, in_tile_memory: bool, settings: &[(&str, &str)]) -> Scene {
         let wants = Wants {
             features: vk::PhysicalDeviceFeatures::default().independent_blend(true),
             per_tile: true,
             ..Wants::default()
         };
-        let rig = Rig::with(&[HEAP], &wants).expect("a device");
+        let rig = Rig::with(settings, &wants).expect("a device");
         let object = rig.object(RESERVED);
         let (format, usage) = (
             vk::Format::R32_UINT,
@@ -342,6 +346,34 @@ fn dispatches_visit_each_tile_once_between_draws() {
         };
         let expected = |(x, _), _, _| if x < AREA.0 / 2 { 1001 } else { CLEARED + 3 };
         Scene::new(kind, in_tile_memory).assert_texels(record, expected);
+    }
+}
+
+/// "Tile Attachment Access": dispatches for tiles are not in rasterization order.
+#[test]
+fn dispatches_for_tiles_are_unordered_without_a_barrier() {
+    for has_barrier in [true, false] {
+        let kind = Kind::Rendering;
+        let scene = Scene::with_settings(kind, true, &[HEAP, ("possible", "true")]);
+        scene.run(|commands| {
+            let count = scene.pipeline(include_bytes!("tile_shaders/count.spv"), 1);
+            scene.pass(commands, || {
+                scene.bind_shader(commands, &count, &[scene.color.1]);
+                scene.per_tile(commands, || {
+                    for _ in 0..2 {
+                        // SAFETY: In per-tile execution.
+                        unsafe { scene.device.cmd_dispatch_base(commands, 0, 0, 0, 1, 1, 1) };
+                        if has_barrier {
+                            scene.tile_barrier(commands);
+                        }
+                    }
+                });
+            });
+        });
+        let messages = scene.take_messages();
+        let is_order = |(id, _): &&(String, String)| id == "TILEHEAP-possible-order";
+        let found = messages.iter().filter(is_order).count();
+        assert_eq!(found > 0, !has_barrier, "{messages:#?}");
     }
 }
 

@@ -224,6 +224,27 @@ impl Log {
         !resources.is_empty() && writes.any(|access| resources.contains(&access.resource))
     }
 
+    /// The reads of these resources as input attachments, before the first dependency. Unknown: which pixels earlier draws have covered.
+    pub(crate) fn inputs_before_barriers(&self, resources: &[ResourceId]) -> Vec<LoggedAccess> {
+        let is_dependency =
+            |event: &Event| matches!(event, Event::Barrier(..) | Event::Wait(_) | Event::Pass(_));
+        let events = self.events.iter().map(|(_, event)| event);
+        let before = events.take_while(|event| !is_dependency(event));
+        let accesses = before.flat_map(|event| self.accesses(event));
+        let mut inputs: Vec<LoggedAccess> = Vec::new();
+        for one in accesses {
+            let is_input = one.access.access == vk::AccessFlags2::INPUT_ATTACHMENT_READ;
+            let possible = LoggedAccess {
+                is_certain: false,
+                ..*one
+            };
+            if is_input && resources.contains(&one.access.resource) && !inputs.contains(&possible) {
+                inputs.push(possible);
+            }
+        }
+        inputs
+    }
+
     /// The logs of the secondary command buffers that it runs.
     pub(crate) fn secondaries(&self) -> impl Iterator<Item = &Arc<Log>> {
         self.events.iter().filter_map(|(_, event)| match event {

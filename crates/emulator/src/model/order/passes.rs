@@ -19,6 +19,17 @@ pub(crate) struct Subpasses {
     has_feedback: bool,
     /// True if work per tile also reads and writes attachments, in an order that is not tracked.
     is_tile_shading: bool,
+    /// True for dynamic rendering, whose draws may read attachments in some layouts as input attachments.
+    reads_locally: bool,
+}
+
+/// The ways in which draws of an instance may read attachments that they draw to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Feedback {
+    /// It is an instance with tile shading.
+    pub(crate) is_tile_shading: bool,
+    /// It is dynamic rendering.
+    pub(crate) reads_locally: bool,
 }
 
 impl Subpasses {
@@ -26,13 +37,14 @@ impl Subpasses {
     pub(crate) fn begin(
         recorded: &mut Recorded,
         pass: RenderPass,
-        is_tile_shading: bool,
+        feedback: Feedback,
         at: &Position,
     ) -> Subpasses {
         recorded.pass(pass.begin(0), at);
         let mut subpasses = Subpasses {
             pass: Some(pass),
-            is_tile_shading,
+            is_tile_shading: feedback.is_tile_shading,
+            reads_locally: feedback.reads_locally,
             ..Subpasses::default()
         };
         subpasses.find_feedback();
@@ -132,7 +144,11 @@ impl Subpasses {
             .pass
             .as_ref()
             .map_or(&[][..], |pass| &pass.subpasses[self.subpass as usize]);
-        let inputs = uses.iter().filter(|one| one.role == Role::Input);
+        let is_input = |one: &AttachmentUse| {
+            let is_local = self.reads_locally && is_readable(one.layout);
+            one.role == Role::Input || is_local && self.resource_of(one) != Some(ORDINARY)
+        };
+        let inputs = uses.iter().filter(|one| is_input(one));
         let is_drawn = |input: &AttachmentUse| {
             let same = uses.iter().filter(|one| one.attachment == input.attachment);
             same.map(|one| one.role).any(|role| match role {
@@ -144,7 +160,12 @@ impl Subpasses {
         self.has_feedback = !self.is_tile_shading && inputs.into_iter().any(is_drawn);
     }
 
-    /// The resources that the current subpass draws to: accesses of its draws and tile dispatches to these count as ordered.
+    fn resource_of(&self, one: &AttachmentUse) -> Option<ResourceId> {
+        let pass = self.pass.as_ref()?;
+        Some(pass.attachments[one.attachment].resource)
+    }
+
+    /// The resources that the current subpass draws to: accesses of its draws to these count as ordered, unless they are input attachments.
     pub(crate) fn drawn(&self) -> impl Iterator<Item = ResourceId> {
         let uses = self.pass.iter().flat_map(|pass| {
             let uses = &pass.subpasses[self.subpass as usize];
@@ -164,6 +185,12 @@ impl Subpasses {
     }
 }
 
+/// Returns `true` if dynamic rendering with local read can read attachments in a layout: `GENERAL` and `RENDERING_LOCAL_READ`.
+fn is_readable(layout: vk::ImageLayout) -> bool {
+    const LOCAL_READ: vk::ImageLayout = vk::ImageLayout::from_raw(1_000_232_000);
+    [vk::ImageLayout::GENERAL, LOCAL_READ].contains(&layout)
+}
+
 #[cfg(test)]
 mod tests {
     use tileheap_sync::program::Texels;
@@ -172,11 +199,10 @@ mod tests {
 
     use super::*;
 
-    /// Number of events of a subpass with these draws, including its begin.
-    fn events(draws: &[bool]) -> usize {
-        let one = Run::new(0, 1);
-        let (layout, aspects) = (vk::ImageLayout::GENERAL, Aspects::COLOR);
-        let pass = RenderPass {
+    /// An instance with a color attachment in a layout.
+    fn instance(layout: vk::ImageLayout) -> RenderPass {
+        let (one, aspects) = (Run::new(0, 1), Aspects::COLOR);
+        RenderPass {
             attachments: vec![Attachment {
                 resource: ResourceId(1),
                 texels: Texels {
@@ -198,13 +224,34 @@ mod tests {
                 layout,
             }]],
             ..RenderPass::default()
-        };
+        }
+    }
+
+    /// Number of events of a subpass with these draws, including its begin.
+    fn events(draws: &[bool]) -> usize {
+        let pass = instance(vk::ImageLayout::GENERAL);
         let (mut recorded, mut at) = (Recorded::new(), Position::default());
-        let mut subpasses = Subpasses::begin(&mut recorded, pass, false, &at);
+        let mut subpasses = Subpasses::begin(&mut recorded, pass, Feedback::default(), &at);
         for acts in draws {
             subpasses.draw(&mut recorded, ("vkCmdDraw", *acts), &mut at);
         }
         recorded.freeze().len()
+    }
+
+    #[test]
+    fn dynamic_rendering_reads_attachments_in_two_layouts() {
+        let has_feedback = |layout, reads_locally| {
+            let (mut recorded, at) = (Recorded::new(), Position::default());
+            let feedback = Feedback {
+                reads_locally,
+                ..Feedback::default()
+            };
+            Subpasses::begin(&mut recorded, instance(layout), feedback, &at).has_feedback()
+        };
+        let local_read = vk::ImageLayout::from_raw(1_000_232_000);
+        assert!(has_feedback(local_read, true) && has_feedback(vk::ImageLayout::GENERAL, true));
+        assert!(!has_feedback(local_read, false));
+        assert!(!has_feedback(vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL, true));
     }
 
     #[test]

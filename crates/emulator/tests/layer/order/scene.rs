@@ -75,11 +75,6 @@ const READ_INPUT: &str =
     "layout(input_attachment_index = 0, set = 0, binding = 0) uniform usubpassInput from;
 void main() { if (subpassLoad(from).x == 1000) discard; }";
 
-const READ_AND_DRAW: &str =
-    "layout(input_attachment_index = 0, set = 0, binding = 0) uniform usubpassInput from;
-layout(location = 0) out uint color;
-void main() { color = subpassLoad(from).x + 1; }";
-
 /// The resources of a recording, and the recording.
 pub(super) struct Scene<'a> {
     pub(super) rig: &'a Rig,
@@ -291,7 +286,7 @@ impl Scene<'_> {
     }
 
     /// Draws a triangle in a subpass, with `x` as its color attachment or as its input attachment.
-    fn draw(&self, pass: vk::RenderPass, subpass: u32) {
+    pub(super) fn draw(&self, pass: vk::RenderPass, subpass: u32) {
         let kinds: (_, &[_], &[_]) = match subpass {
             0 => (SEVEN, &[vk::ColorComponentFlags::R], &[]),
             _ => (READ_INPUT, &[], &[vk::DescriptorType::INPUT_ATTACHMENT]),
@@ -300,7 +295,7 @@ impl Scene<'_> {
     }
 
     /// Draws a triangle with a fragment shader, masks of color attachments, and `x` as its descriptors.
-    fn draw_by(
+    pub(super) fn draw_by(
         &self,
         pass: vk::RenderPass,
         subpass: u32,
@@ -434,58 +429,6 @@ pub(super) fn two_subpasses(scene: &Scene<'_>, store: Store) {
                 .cmd_next_subpass(scene.commands, vk::SubpassContents::INLINE)
         };
         scene.draw(pass, 1);
-    });
-}
-
-/// A subpass draws to `x`, then reads and draws it again, after a barrier or without one.
-pub(super) fn feedback(scene: &Scene<'_>, has_barrier: bool) {
-    let attachments = [vk::AttachmentDescription::default()
-        .format(vk::Format::R32_UINT)
-        .samples(vk::SampleCountFlags::TYPE_1)
-        .load_op(Load::CLEAR)
-        .store_op(Store::STORE)
-        .initial_layout(Layout::GENERAL)
-        .final_layout(Layout::GENERAL)];
-    let uses = [vk::AttachmentReference::default().layout(Layout::GENERAL)];
-    let subpasses = [vk::SubpassDescription::default()
-        .color_attachments(&uses)
-        .input_attachments(&uses)];
-    let (output, reads) = (
-        vk::PipelineStageFlags::COLOR_ATTACHMENT_OUTPUT,
-        vk::PipelineStageFlags::FRAGMENT_SHADER,
-    );
-    let (written, read) = (
-        vk::AccessFlags::COLOR_ATTACHMENT_WRITE,
-        vk::AccessFlags::INPUT_ATTACHMENT_READ,
-    );
-    let dependencies = [vk::SubpassDependency::default()
-        .src_stage_mask(output)
-        .src_access_mask(written)
-        .dst_stage_mask(reads)
-        .dst_access_mask(read)
-        .dependency_flags(vk::DependencyFlags::BY_REGION)];
-    let info = vk::RenderPassCreateInfo::default()
-        .attachments(&attachments)
-        .subpasses(&subpasses)
-        .dependencies(&dependencies);
-    let pass = scene.rig.create(&info);
-    scene.transition(scene.x, NOTHING, COLOR_WRITE);
-    scene.pass(pass, vk::SubpassContents::INLINE, |_| {
-        let input = [vk::DescriptorType::INPUT_ATTACHMENT];
-        scene.draw(pass, 0);
-        for _ in 0..2 {
-            if has_barrier {
-                let barriers = [vk::MemoryBarrier::default()
-                    .src_access_mask(written)
-                    .dst_access_mask(read)];
-                let (device, by_region) = (&scene.rig.device, vk::DependencyFlags::BY_REGION);
-                // SAFETY: Recording a subpass with this dependency on itself.
-                unsafe {
-                    device.cmd_pipeline_barrier(scene.commands, output, reads, by_region, &barriers, &[], &[])
-                };
-            }
-            scene.draw_by(pass, 0, (READ_AND_DRAW, &[vk::ColorComponentFlags::R], &input));
-        }
     });
 }
 
