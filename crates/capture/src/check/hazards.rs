@@ -72,6 +72,9 @@ fn draft(sites: &Sites<'_>, hazard: &Hazard) -> Draft {
 
 /// Returns the verdict, and for a possible finding what is unknown.
 fn judge(sites: &Sites<'_>, hazard: &Hazard) -> (Verdict, Option<String>) {
+    if hazard.verdict == ModelVerdict::ByTheLetter {
+        return (Verdict::ByTheLetter, None);
+    }
     if let Some(unknown) = doubt(sites, hazard) {
         return (Verdict::Possible, Some(unknown));
     }

@@ -162,9 +162,10 @@ fn is_followed(hazard: &Hazard, sites: &Sites) -> bool {
 
 /// The verdict, considering what is known of the commands.
 fn verdict_of_hazard(hazard: &Hazard, sites: &Sites) -> Verdict {
-    match [&hazard.before, &hazard.after].map(|used| sites.is_certain(used)) {
-        [true, true] => hazard.verdict,
-        _ => Verdict::Possible,
+    let are_certain = [&hazard.before, &hazard.after].map(|used| sites.is_certain(used));
+    match hazard.verdict {
+        Verdict::Certain if are_certain != [true, true] => Verdict::Possible,
+        verdict => verdict,
     }
 }
 
