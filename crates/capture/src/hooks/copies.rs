@@ -176,16 +176,41 @@ fn query_results(
     recording: &mut Recording,
     buffer: vk::Buffer,
     (offset, stride, count): (u64, u64, u32),
+    flags: vk::QueryResultFlags,
 ) {
-    // The last result may be up to four words longer than the stride.
-    let size = stride.saturating_mul(count.into()).saturating_add(32);
-    let range = device.objects.buffer_range(buffer, offset, size);
-    let access = to_buffer(range.as_ref()).map(|access| Access {
-        is_whole: false,
-        coverage: Coverage::Part,
-        ..access
+    // Without waiting, unavailable results are not written.
+    let is_certain = flags.contains(vk::QueryResultFlags::WAIT);
+    let results = result_ranges((offset, stride, count), flags).map(|(first, size, is_result)| {
+        let range = device.objects.buffer_range(buffer, first, size);
+        to_buffer(range.as_ref()).map(|access| Access {
+            is_whole: is_result && is_certain,
+            is_conditional: !is_certain,
+            coverage: Coverage::Part,
+            ..access
+        })
     });
-    recording.transfer(S::COPY, vec![access]);
+    recording.transfer(S::COPY, results.collect());
+}
+
+/// Returns the ranges of bytes of query results, with `true` for the first word of each, which every query has. Further words depend on the type
+/// of the queries: up to four, and the availability.
+fn result_ranges(
+    (offset, stride, count): (u64, u64, u32),
+    flags: vk::QueryResultFlags,
+) -> impl Iterator<Item = (u64, u64, bool)> {
+    /// More queries are one range.
+    const MAX: u32 = 64;
+    let word = match flags.contains(vk::QueryResultFlags::TYPE_64) {
+        true => 8,
+        false => 4,
+    };
+    let words = stride.saturating_mul(count.into()).saturating_add(4 * word);
+    let is_short = count <= MAX;
+    let each = (0..u64::from(count)).filter(move |_| is_short);
+    let first = each.map(move |index| (offset.saturating_add(index.saturating_mul(stride)), word, true));
+    let is_dense = stride == word;
+    let rest = (!is_short || !is_dense).then_some((offset, words, false));
+    first.chain(rest)
 }
 
 fn clear(
@@ -334,7 +359,7 @@ commands! {
     vkCmdClearDepthStencilImage(image, layout, value, count, ranges) |device, recording| clear(device, recording, image, layout,
         array!(ranges, count));
     vkCmdCopyQueryPoolResults(pool, first, count, buffer, offset, stride, flags) |device, recording| query_results(device, recording, buffer,
-        (offset, stride, count));
+        (offset, stride, count), flags);
 }
 
 #[cfg(test)]
@@ -411,5 +436,15 @@ mod tests {
         assert_eq!(size(&bc, &words), [8, 8]);
         assert_eq!(size(&words, &bc), [120, 128]);
         assert_eq!(size(&bc, &bc), [30, 32]);
+    }
+
+    #[test]
+    fn results_of_queries_are_words_with_a_stride() {
+        use vk::QueryResultFlags as F;
+        let ranges = |stride, count, flags| result_ranges((16, stride, count), flags).collect::<Vec<_>>();
+        assert_eq!(ranges(8, 2, F::TYPE_64), [(16, 8, true), (24, 8, true)]);
+        let sparse = [(16, 4, true), (32, 4, true), (16, 48, false)];
+        assert_eq!(ranges(16, 2, F::empty()), sparse);
+        assert_eq!(ranges(4, 1000, F::empty()), [(16, 4016, false)]);
     }
 }
