@@ -471,7 +471,8 @@ pub(crate) fn check_transfer(
         };
         accesses.push(LoggedAccess {
             access,
-            is_certain: one.is_exact,
+            // Reads use at least one element of a part; results of queries may not be written.
+            is_certain: one.is_exact || !one.writes,
             may_follow_write: false,
         });
     }

@@ -22,6 +22,8 @@ pub(crate) struct TexelBox {
     pub(crate) extent: vk::Extent3D,
     /// True if the command uses all of these texels, and no others.
     pub(crate) is_exact: bool,
+    /// True if the command uses some of these texels, and no others.
+    pub(crate) is_within: bool,
 }
 
 /// The regions of a command between two images.
@@ -44,6 +46,7 @@ macro_rules! boxes {
                     let both: [TexelBox; 2] = $boxes;
                     both.map(|texels| TexelBox {
                         is_exact: texels.is_exact && is_exact($one.p_next),
+                        is_within: texels.is_within && is_exact($one.p_next),
                         ..texels
                     })
                 });
@@ -115,6 +118,8 @@ fn blitted(
     source.is_exact = reads_all(source.extent.width, target.extent.width)
         && reads_all(source.extent.height, target.extent.height)
         && reads_all(source.extent.depth, target.extent.depth);
+    // A linear filter may also read the texels around them.
+    source.is_within = source.is_exact || filter == vk::Filter::NEAREST;
     [source, target]
 }
 
@@ -129,6 +134,7 @@ impl TexelBox {
             offset,
             extent,
             is_exact: true,
+            is_within: true,
         }
     }
 
@@ -142,7 +148,7 @@ impl TexelBox {
         };
         let block = |image: Option<&Resource>| image.map(|image| texel_block(image.format).unwrap_or(single));
         let (Some(from), Some(to)) = (block(from), block(to)) else {
-            self.is_exact = false;
+            (self.is_exact, self.is_within) = (false, false);
             return;
         };
         let side = |texels: u32, from: u32, to: u32| match from == to {
@@ -162,6 +168,7 @@ impl Resource {
             offset,
             extent,
             is_exact,
+            is_within,
         } = *texels;
         let is_3d = self.extent.depth > 1;
         let slices = (u32::try_from(offset.z).unwrap_or(0), extent.depth);
@@ -182,11 +189,11 @@ impl Resource {
         };
         // Offsets and extents of planes are in their own texels.
         let is_planar = all.aspects.contains(vk::ImageAspectFlags::PLANE_0);
-        if is_planar || !is_exact {
+        if is_planar || !is_within {
             return Some((Part::Texels(part), false));
         }
         part.area = area(self.extent, layers.mip_level, offset, extent)?;
-        Some((Part::Texels(part), true))
+        Some((Part::Texels(part), is_exact))
     }
 
     /// The part of an image that a clear of a range writes: all slices of a 3D image.

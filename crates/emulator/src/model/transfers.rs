@@ -319,6 +319,7 @@ fn unpacked(image: &Resource, regions: TexelRegions<'_>) -> Vec<UsedPart> {
                 image,
                 $regions.iter().map(|$one| TexelBox {
                     is_exact: $is_exact,
+                    is_within: $is_exact,
                     ..TexelBox::new($one.image_subresource, $one.image_offset, $one.image_extent)
                 }),
             )

@@ -310,6 +310,13 @@ fn blits_read_all_texels_unless_they_leave_some_out() {
     let found = blit(nearest, small, [at(0, 0, 0), at(16, 8, 1)]);
     let area = |x, y| part(COLOR, [0, 1], [0, 1], Some([x, y]));
     assert_eq!(found[0], (FLAT, area([24, 40], [0, 8]), false, S::BLIT, true));
+    // Some texels of the region, and no others; a linear filter may read the texels around it.
+    let shrunk = |filter| blit(filter, small, [at(0, 0, 0), at(4, 2, 1)])[0];
+    assert_eq!(
+        shrunk(nearest),
+        (FLAT, area([24, 40], [0, 8]), false, S::BLIT, false)
+    );
+    assert_eq!(shrunk(linear), (FLAT, whole, false, S::BLIT, false));
     let to = part(COLOR, [1, 2], [0, 1], Some([[0, 16], [0, 8]]));
     assert_eq!(found[1], (ARRAY, to, true, S::BLIT, true));
 }
