@@ -7,7 +7,7 @@ use ash::vk::{self, ImageLayout};
 use tileheap_sync::program::{self, AccessKind, Change, Command, EventId, Extent, ResourceId, Tag};
 use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
-use super::passes::{Open, scopes};
+use super::passes::{Doubt, Open, scopes};
 use super::resources::Resources;
 use crate::document::recording::{self, Access, Action, CommandBuffer, Dependency, Memory, Recording};
 
@@ -46,15 +46,6 @@ pub(super) struct CommandPosition {
     pub(super) index: usize,
     /// The render pass instance, unique in the recording, and the subpass; also for the commands that begin and end it.
     pub(super) place: Option<(u32, u32)>,
-}
-
-/// The reason why an access may not happen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Doubt {
-    /// A shader may skip it or use another descriptor, or an indirect or conditional command may do nothing.
-    Shader,
-    /// Depth and stencil tests and writes may be disabled.
-    Tests,
 }
 
 impl Commands {
@@ -144,9 +135,9 @@ impl Commands {
         let mut all = Vec::with_capacity(accesses.len());
         let is_draw = !accesses.iter().any(|one| DEPENDED_ON.contains(one.stage));
         if let Some(pass) = open.as_mut().filter(|_| is_draw) {
-            for (access, is_test) in pass.draw() {
-                if is_test {
-                    self.doubt(tag, access, Doubt::Tests);
+            for (access, doubt) in pass.draw() {
+                if let Some(doubt) = doubt {
+                    self.doubt(tag, access, doubt);
                 }
                 all.push(access);
             }

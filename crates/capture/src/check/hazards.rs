@@ -7,9 +7,9 @@ use tileheap_sync::program::{Part, ResourceId, Tag};
 use tileheap_sync::{Action as ModelAction, Hazard, Missing, Use, Verdict as ModelVerdict};
 use vk::{AccessFlags2 as A, ImageAspectFlags as Aspects};
 
-use super::commands::Doubt;
 use super::finding::{Fix, Overlap, Problem, Verdict};
 use super::groups::Draft;
+use super::passes::Doubt;
 use super::sites::{Sites, Unit};
 use super::words;
 use crate::document::recording::{self, Scopes, Step};
@@ -128,6 +128,7 @@ pub(super) fn doubt_of(sites: &Sites<'_>, used: &Use) -> Option<String> {
     Some(match doubt {
         Doubt::Shader => words::shader(call, name),
         Doubt::Tests => words::tests(call, name),
+        Doubt::Mask => words::mask(call, name),
     })
 }
 

@@ -6,11 +6,10 @@ use ash::vk::AccessFlags2;
 use tileheap_sync::program::Tag;
 use tileheap_sync::{Action as ModelAction, Loss, LostContents, Use, Verdict as ModelVerdict};
 
-use super::commands::Doubt;
 use super::finding::{Action, Overlap, Problem, Verdict};
 use super::groups::Draft;
 use super::hazards::{Pair, doubt_of, overlap, part};
-use super::passes::is_of_attachment;
+use super::passes::{Doubt, is_of_attachment};
 use super::sites::Sites;
 use super::words;
 use crate::document::recording::Step;

@@ -17,6 +17,17 @@ use vk::{AccessFlags2 as A, AttachmentStoreOp as Store};
 use super::resources::Resources;
 use crate::document::recording::{self, Instance};
 
+/// The reason why an access may not happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Doubt {
+    /// A shader may skip it or use another descriptor, or an indirect or conditional command may do nothing.
+    Shader,
+    /// Depth and stencil tests and writes may be disabled.
+    Tests,
+    /// Color writes may be disabled.
+    Mask,
+}
+
 /// An instance whose commands are being converted.
 pub(super) struct Open {
     pass: RenderPass,
@@ -131,8 +142,8 @@ impl Open {
         self.is_drawn = false;
     }
 
-    /// Returns the accesses of the first draw to the attachments of the subpass; `true` for those that depend on depth and stencil state.
-    pub(super) fn draw(&mut self) -> Vec<(program::Access, bool)> {
+    /// Returns the accesses of the first draw to the attachments of the subpass, each with the reason why it may not happen.
+    pub(super) fn draw(&mut self) -> Vec<(program::Access, Option<Doubt>)> {
         let mut accesses = Vec::new();
         if std::mem::replace(&mut self.is_drawn, true) {
             return accesses;
@@ -145,10 +156,12 @@ impl Open {
             let mut one = *one;
             let kept = kept_by_store(&self.pass.attachments[one.attachment]);
             match &mut one.role {
-                Role::Color if kept.is_empty() => accesses.extend(self.of(&one, false)),
+                Role::Color if kept.is_empty() => accesses.extend(self.of(&one, None)),
+                // A program that stores nothing draws nothing, or loses what it draws.
+                Role::Color => accesses.extend(self.of(&one, Some(Doubt::Mask))),
                 Role::DepthStencil { written } => {
                     *written &= !kept;
-                    accesses.extend(self.of(&one, true));
+                    accesses.extend(self.of(&one, Some(Doubt::Tests)));
                 }
                 // Input attachments are among the accesses of draws.
                 _ => {}
@@ -157,9 +170,9 @@ impl Open {
         accesses
     }
 
-    fn of(&self, one: &AttachmentUse, is_test: bool) -> Vec<(program::Access, bool)> {
+    fn of(&self, one: &AttachmentUse, doubt: Option<Doubt>) -> Vec<(program::Access, Option<Doubt>)> {
         let accesses = self.pass.draw(one).into_iter();
-        accesses.map(|access| (access, is_test)).collect()
+        accesses.map(|access| (access, doubt)).collect()
     }
 }
 

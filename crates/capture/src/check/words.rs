@@ -73,6 +73,13 @@ pub(super) fn tests(call: &str, resource: &str) -> String {
     format!("whether `{call}` tests or writes `{resource}`: its depth and stencil state was not recorded")
 }
 
+/// For an access by color writes to an attachment that is not stored.
+pub(super) fn mask(call: &str, resource: &str) -> String {
+    format!(
+        "whether `{call}` writes `{resource}`, which is not stored: its color write masks were not recorded"
+    )
+}
+
 /// For linear images that share memory.
 pub(super) fn texels(resource: &str) -> String {
     format!("which bytes the texels of `{resource}` occupy")

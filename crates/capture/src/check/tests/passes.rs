@@ -415,6 +415,29 @@ fn resolves_are_ordered_after_draws() {
     assert_eq!(found(rig, commands), [(Certain, Unordered, 3, 4)]);
 }
 
+/// "Render Pass Store Operations": with `NONE`, contents are only kept if nothing was written, and the recording does not show whether draws write.
+#[test]
+fn draws_to_attachments_that_are_not_stored_are_possible_writes() {
+    let mut rig = Rig::new();
+    let x = rig.color("x");
+    let kept = Attachment {
+        load: Load::NONE_EXT,
+        store: Store::NONE,
+        ..attachment(x, [L::GENERAL; 2])
+    };
+    let pass = Instance {
+        subpasses: vec![subpass(vec![used(0, Role::Color, L::GENERAL)])],
+        ..color_pass(kept)
+    };
+    let commands = |inside: Vec<Command>| {
+        let before = vec![image_write(x), begin(pass.clone())];
+        [before, inside, vec![end()]].concat()
+    };
+    assert_eq!(found(rig.clone(), commands(Vec::new())), NONE);
+    let drawn = found(rig, commands(vec![draw(Vec::new())]));
+    assert_eq!(drawn, [(Possible, Unordered, 1, 3)]);
+}
+
 #[test]
 fn a_shader_that_reads_an_attachment_of_its_instance_may_read_other_pixels() {
     let mut rig = Rig::new();

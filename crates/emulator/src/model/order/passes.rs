@@ -109,11 +109,12 @@ impl Subpasses {
         for one in &pass.subpasses[self.subpass as usize] {
             let attachment = &pass.attachments[one.attachment];
             let keeps = attachment.store == vk::AttachmentStoreOp::NONE;
-            if attachment.resource == ORDINARY || keeps || one.role == Role::Input {
+            let is_color = one.role == Role::Color;
+            if attachment.resource == ORDINARY || keeps && !is_color || one.role == Role::Input {
                 continue;
             }
-            // Depth and stencil state decide which tests read and write.
-            let is_certain = acts && one.role == Role::Color;
+            // Depth and stencil state decide which tests read and write; of an attachment that is not stored, programs may write nothing.
+            let is_certain = acts && is_color && !keeps;
             let drawn = pass.draw(one).into_iter();
             accesses.extend(drawn.map(|access| LoggedAccess {
                 access,
