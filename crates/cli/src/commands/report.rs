@@ -34,7 +34,7 @@ use crate::networks::options::{
 };
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::report::chart::Chart;
+use crate::report::chart::{Chart, share_scales};
 use crate::report::numbers::{Cell, Table};
 use crate::report::svg::{self, Ground};
 use crate::report::sweep::{chart as sweep_chart, curves};
@@ -131,7 +131,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         }
     }
     let differences = mark_differences(&mut inputs);
-    let charts: Vec<Chart> = inputs.into_iter().map(|input| input.chart).collect();
+    let mut charts: Vec<Chart> = inputs.into_iter().map(|input| input.chart).collect();
+    share_scales(&mut charts);
     if let Some(file) = &arguments.svg {
         Output::to(Some(file.clone())).write(&svg::draw(&charts, Ground::Viewer))?;
     }

@@ -11,15 +11,25 @@ function rich(text) {
 function listOf(items) {
   return element("ul", {}, ...items.map(item => element("li", {}, ...rich(item))));
 }
-function makeBars(report) {
-  const bars = element("div", { className: "bars" });
-  for (const [name, bytes] of [["now", report.now_bytes], ["proposed", report.proposed_bytes]]) {
-    const fill = element("i", { className: name });
-    fill.style.width = 100 * bytes / Math.max(1, report.now_bytes) + "%";
-    bars.append(element("span", { textContent: name }), element("div", {}, fill), element("b", { textContent: megabytes(bytes) }));
+// One sentence, and bars on one scale.
+function makeVerdict({ sentence, measure, longest, bars }) {
+  const verdict = element("div", { className: "result" });
+  if (sentence) verdict.append(element("p", { className: "verdict" }, ...rich(sentence)));
+  if (!bars.length) return verdict;
+  const drawn = element("div", { className: "bars" });
+  for (const { name, value, text, result } of bars) {
+    const fill = element("i", { className: result ? "result" : "" });
+    fill.style.width = 100 * value / Math.max(1, longest) + "%";
+    drawn.append(element("span", { textContent: name }), element("div", {}, fill), element("b", { textContent: text }));
   }
-  const words = `Memory traffic per frame: now ${megabytes(report.now_bytes)}, with the proposed changes ${megabytes(report.proposed_bytes)}.`;
-  return named(bars, { role: "img", "aria-label": words });
+  const words = bars.map(({ name, text }) => `${name} ${text}`).join(", ");
+  verdict.append(named(drawn, { role: "img", "aria-label": `${measure}: ${words}.` }));
+  return verdict;
+}
+function verdictOf(report) {
+  const bars = [["now", report.now_bytes, false], ["proposed", report.proposed_bytes, true]]
+    .map(([name, value, result]) => ({ name, value, text: megabytes(value), result }));
+  return { sentence: report.verdict, measure: "Memory traffic per frame", longest: report.now_bytes, bars };
 }
 function makeChange(change) {
   const saves = change.saves_bytes ? `${megabytes(change.saves_bytes)} per frame` : `${megabytes(change.frees_bytes)} of memory`;
@@ -33,7 +43,7 @@ function makeChange(change) {
 }
 function makeReport(report) {
   const section = element("div", { className: "report" });
-  section.append(element("p", { className: "verdict", textContent: report.verdict }), makeBars(report));
+  section.append(makeVerdict(verdictOf(report)));
   const first = element("div", {}, element("h3", { textContent: "Proposed changes" }));
   first.append(report.changes.length ? element("ol", { className: "changes" }, ...report.changes.map(makeChange)) : element("p", { textContent: "None." }));
   const second = element("div", {}, element("h3", { textContent: "Changes of usages, formats and extents" }));

@@ -1,7 +1,8 @@
 //! A report as plain data: memory over steps, curves and tables. `page` and `svg` draw it.
 //!
 //! ```text
-//! Chart   steps    passes, nodes, events: the horizontal axis
+//! Chart   verdict  one sentence, and bars
+//!         steps    passes, nodes, events: the horizontal axis
 //!         lanes    groups of steps: windows, command buffers
 //!         panels   one per heap or memory: bytes on the vertical axis
 //!         items    resources or tensors, with their facts
@@ -14,12 +15,15 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::numbers::{Curve, Table};
+use super::verdict::Verdict;
 
 /// One drawing of memory over time, with its texts.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Chart {
     pub(crate) title: String,
-    /// Name and value, shown above the chart; the most important first.
+    /// The result, shown above everything else.
+    pub(crate) verdict: Verdict,
+    /// Name and value, shown below the verdict.
     pub(crate) facts: Facts,
     /// The report about a captured frame, shown above everything else.
     pub(crate) report: Option<Value>,
@@ -93,8 +97,10 @@ impl Lane {
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Panel {
     pub(crate) name: String,
-    /// Bytes from the bottom to the top.
+    /// Bytes of the memory, from the bottom.
     pub(crate) size: u64,
+    /// Bytes at the top of the drawing if that is more than `size`, for several charts on one scale.
+    pub(crate) scale: u64,
     /// Offsets are rows, for the caller's memory.
     pub(crate) rows: bool,
     pub(crate) boxes: Vec<Area>,
@@ -198,6 +204,35 @@ impl Kind {
     }
 }
 
+/// Draws what several charts have in common on one scale: memories of the same name, curves of the same title, and bars of the same quantity.
+pub(crate) fn share_scales(charts: &mut [Chart]) {
+    for index in 0..charts.len() {
+        for number in 0..charts[index].panels.len() {
+            let same = |panel: &&Panel| panel.name == charts[index].panels[number].name && !panel.rows;
+            let panels = charts.iter().flat_map(|chart| &chart.panels);
+            let scale = panels.filter(same).map(|panel| panel.size).max();
+            charts[index].panels[number].scale = scale.unwrap_or(0);
+        }
+        for number in 0..charts[index].curves.len() {
+            let same = |curve: &&Curve| curve.title == charts[index].curves[number].title;
+            let curves = charts.iter().flat_map(|chart| &chart.curves);
+            let top = curves.filter(same).map(Curve::highest).max();
+            charts[index].curves[number].top = top.unwrap_or(0);
+        }
+        let same = |verdict: &&Verdict| verdict.measure == charts[index].verdict.measure;
+        let verdicts = charts.iter().map(|chart| &chart.verdict);
+        let longest = verdicts.filter(same).map(|verdict| verdict.longest).max();
+        charts[index].verdict.longest = longest.unwrap_or(0);
+    }
+}
+
+impl Panel {
+    /// Bytes at the top of the drawing.
+    pub(crate) fn top(&self) -> u64 {
+        self.size.max(self.scale)
+    }
+}
+
 impl Chart {
     /// The panels that are not empty.
     pub(crate) fn drawn_panels(&self) -> impl Iterator<Item = &Panel> {
@@ -245,6 +280,8 @@ impl Chart {
 
 #[cfg(test)]
 mod tests {
+    use super::super::numbers::Series;
+    use super::super::verdict::Bar;
     use super::*;
 
     /// ```text
@@ -276,5 +313,37 @@ mod tests {
         chart.name_sharers();
         let names: Vec<&str> = chart.items.iter().map(|item| item.facts[0].1.as_str()).collect();
         assert_eq!(names, ["c", "c", "a, b"]);
+    }
+
+    /// Two charts with memories of one name: the smaller one is drawn on the scale of the larger one.
+    #[test]
+    fn several_charts_are_drawn_on_one_scale() {
+        let of = |size, value| Chart {
+            panels: vec![Panel {
+                name: "Tile heap".to_owned(),
+                size,
+                ..Panel::default()
+            }],
+            curves: vec![Curve {
+                title: "Live bytes".to_owned(),
+                series: Series::alone(vec![value]),
+                ..Curve::default()
+            }],
+            verdict: Verdict::new(
+                String::new(),
+                "Traffic",
+                vec![Bar::other("all", value, String::new())],
+            ),
+            ..Chart::default()
+        };
+        let mut charts = [of(4, 10), of(8, 7)];
+        share_scales(&mut charts);
+        for chart in &charts {
+            assert_eq!(
+                (chart.panels[0].top(), chart.curves[0].top, chart.verdict.longest),
+                (8, 10, 10)
+            );
+        }
+        assert_eq!(charts[0].panels[0].size, 4);
     }
 }

@@ -11,7 +11,7 @@ use std::fmt::Write;
 use std::ops::Range;
 
 use super::numbers::{Curve, Form, Series, Unit};
-use super::shapes::{DOCUMENT, END, Inks, PAGE, line, rect, text};
+use super::shapes::{BOLD, DOCUMENT, END, Inks, PAGE, line, rect, text};
 
 const RIGHT: f64 = 14.0;
 const TITLE: f64 = 26.0;
@@ -59,25 +59,19 @@ fn draw(out: &mut String, curve: &Curve, (left, width): (f64, f64), inks: &Inks)
         (_, 2..=3) => 84.0,
         _ => 40.0,
     };
-    let largest = curve.series.iter().flat_map(|series| &series.values).max();
-    let top_value = if curve.top > 0 {
-        curve.top
-    } else {
-        largest.copied().unwrap_or(0).max(1)
-    };
     let heading = "font-size=\"13\" font-weight=\"bold\"";
     text(out, (left, 16.0), inks.ink, heading, &curve.title);
     if curve.form == Form::Bands {
-        band_names(out, curve, width - RIGHT, inks);
+        band_names(out, curve, (left, width - RIGHT), inks);
     }
     let mut y = TITLE;
     for strip in 0..strips {
         let ground = Ground {
             left,
-            top: y + if curve.form == Form::Bands { 4.0 } else { NAME },
+            top: y + NAME,
             tall,
             wide: width - left - RIGHT,
-            value: top_value,
+            value: curve.highest(),
             count: curve.at.len(),
         };
         ground.draw(out, curve.unit, inks);
@@ -85,7 +79,8 @@ fn draw(out: &mut String, curve: &Curve, (left, width): (f64, f64), inks: &Inks)
             bands(out, curve, &ground);
         } else {
             let series = &curve.series[strip];
-            text(out, (left, y + 12.0), inks.ink, "", &series.name);
+            let weight = if series.best { BOLD } else { "" };
+            text(out, (left, y + 12.0), inks.ink, weight, &series.name);
             text(out, (width - RIGHT, y + 12.0), inks.soft, END, &series.note);
             match curve.form {
                 Form::Bars => bars(out, series, curve.unit, &ground, inks),
@@ -103,15 +98,16 @@ fn draw(out: &mut String, curve: &Curve, (left, width): (f64, f64), inks: &Inks)
     y + FOOT
 }
 
-/// Draws the legend of the bands, with its right end at `right`.
-fn band_names(out: &mut String, curve: &Curve, right: f64, inks: &Inks) {
+/// Draws the legend of the bands below the title.
+fn band_names(out: &mut String, curve: &Curve, (left, right): (f64, f64), inks: &Inks) {
     const APART: f64 = 30.0;
+    let base = TITLE + 12.0;
+    text(out, (left, base), inks.soft, "", "smallest blocks at the bottom");
     let mut x = right - APART * curve.series.len() as f64;
-    let smallest = "arena, smallest blocks at the bottom";
-    text(out, (x - 6.0, 16.0), inks.soft, END, smallest);
+    text(out, (x - 6.0, base), inks.soft, END, "arena");
     for (number, _) in curve.series.iter().enumerate() {
-        rect(out, (x, 7.0), (10.0, 10.0), BANDS[number % BANDS.len()]);
-        text(out, (x + 13.0, 16.0), inks.soft, "", &number.to_string());
+        rect(out, (x, base - 9.0), (10.0, 10.0), BANDS[number % BANDS.len()]);
+        text(out, (x + 13.0, base), inks.soft, "", &number.to_string());
         x += APART;
     }
 }
@@ -279,7 +275,7 @@ mod tests {
             series: vec![Series {
                 name: "one".to_owned(),
                 values,
-                note: String::new(),
+                ..Series::default()
             }],
             ..Curve::default()
         }

@@ -15,6 +15,7 @@ pub(crate) mod svg;
 pub(crate) mod sweep;
 pub(crate) mod tensors;
 pub(crate) mod trace;
+pub(crate) mod verdict;
 
 mod advice;
 mod arrangement;

@@ -23,6 +23,17 @@ pub(crate) struct Curve {
     pub(crate) mark: Option<(usize, String)>,
 }
 
+impl Curve {
+    /// The value at the top of the axis, at least 1.
+    pub(crate) fn highest(&self) -> u64 {
+        let values = self.series.iter().flat_map(|series| &series.values);
+        match self.top {
+            0 => values.max().copied().unwrap_or(0).max(1),
+            top => top,
+        }
+    }
+}
+
 /// A named sequence of numbers.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Series {
@@ -32,6 +43,9 @@ pub(crate) struct Series {
     /// Shown next to the name.
     #[serde(skip)]
     pub(crate) note: String,
+    /// Marked as the best of several.
+    #[serde(skip)]
+    pub(crate) best: bool,
 }
 
 /// The unit of numbers.
@@ -70,8 +84,8 @@ pub(crate) struct Table {
     pub(crate) title: String,
     pub(crate) columns: &'static [&'static str],
     pub(crate) rows: Vec<Vec<Cell>>,
-    /// The row that the chart draws, if any.
-    pub(crate) chosen: Option<usize>,
+    /// A marked row, if any, and its mark: `drawn`.
+    pub(crate) chosen: Option<(usize, &'static str)>,
 }
 
 impl Table {

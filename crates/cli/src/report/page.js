@@ -9,7 +9,7 @@ function showTip(title, facts, where) {
   if (!title) return;
   const list = element("dl");
   for (const [name, value] of facts)
-    list.append(element("dt", { textContent: name }), element("dd", { textContent: value }));
+    list.append(element("dt", { textContent: name }), element("dd", {}, ...rich(value)));
   tip.replaceChildren(element("b", { textContent: title }), list);
   moveTip(where);
 }
@@ -24,7 +24,7 @@ function makeTable(columns, rows, label) {
   const isNumber = columns.map((_, column) => rows.some(row => Array.isArray(row[column])));
   const made = rows.map(row => element("tr", {}, ...row.map((cell, column) => {
     const text = Array.isArray(cell) ? cell[1] : cell;
-    return column === 0 ? named(element("th", { textContent: text }), { scope: "row" }) : element("td", { textContent: text, className: isNumber[column] ? "number" : "" });
+    return column === 0 ? named(element("th", { textContent: text }), { scope: "row" }) : element("td", { className: isNumber[column] ? "number" : "" }, ...rich(text));
   })));
   const body = element("tbody", {}, ...made);
   const heads = columns.map((name, column) => {
@@ -55,6 +55,12 @@ function folded(title, open, make) {
   return Object.assign(details, { unfold() { details.open = true; fill(); } });
 }
 
+// The colors of a kind in the chart: a square in tile memory, a disc elsewhere.
+function makeMark(kind) {
+  const mark = named(element("i", { className: kind.name === "tile memory" ? "mark" : "mark disc" }), { "aria-hidden": "true" });
+  Object.assign(mark.style, { background: kind.fill, borderColor: kind.edge });
+  return mark;
+}
 function makeLegend(view) {
   const legend = element("div", { className: "legend" }), { chart } = view;
   const entry = (style, text, rule) => {
@@ -63,7 +69,7 @@ function makeLegend(view) {
     legend.append(element("span", {}, swatch, text));
   };
   data.kinds.forEach((kind, index) => {
-    if (view.boxes.some(box => chart.items[box.item].kind === index)) entry({ background: kind.fill, borderColor: kind.edge }, kind.name);
+    if (view.boxes.some(box => chart.items[box.item].kind === index)) legend.append(element("span", {}, makeMark(kind), kind.name));
   });
   if (chart.panels.some(panel => panel.reserved.some(bytes => bytes > 0))) entry({ background: "var(--held)", borderColor: "var(--line)" }, "bound tile memory");
   chart.lanes.filter(lane => lane.ruled).forEach((lane, index) => lane.spans.length > 1 && entry({ borderColor: index ? "var(--soft)" : "var(--mark)" }, `start of ${lane.name === "commands" ? "command buffer" : lane.name}`, true));
@@ -84,6 +90,7 @@ function makeItems(view) {
     view.rows = made;
     made.forEach((row, index) => {
       row.className = "item" + (chart.items[index].changed ? " changed" : "");
+      row.firstChild.prepend(makeMark(data.kinds[chart.items[index].kind]));
       // One tab stop for all rows; arrow keys move between them.
       row.tabIndex = index ? -1 : 0;
       const choose = () => {
@@ -178,7 +185,8 @@ function makeSection(chart, number) {
   const section = named(element("section"), { "aria-label": chart.title });
   if (data.charts.length > 1 && !(chart.report && number === 0)) section.append(element("h2", { textContent: chart.title }));
   const body = element("div", { className: "body" });
-  section.append(chart.report ? makeReport(chart.report) : facts, body);
+  if (chart.report) section.append(makeReport(chart.report), body);
+  else section.append(makeVerdict(chart.verdict), facts, body);
   if (chart.arrangement) {
     const figure = element("figure", { className: "across" });
     figure.innerHTML = chart.arrangement.svg;
@@ -188,24 +196,24 @@ function makeSection(chart, number) {
   if (chart.panels.length) {
     const view = new View(chart, data.kinds, number, showSelection);
     view.lines = element("div");
-    body.append(view.stage, makeLegend(view), view.lines);
+    view.details = makeItems(view);
+    body.append(view.stage, makeLegend(view), view.lines, view.details);
     views.push(view);
   }
   if (chart.curves.length) body.append(element("div", { className: "curves" }, ...chart.curves.map(makeCurve)));
   for (const table of chart.tables) body.append(showTable(table));
   if (chart.notes.length)
-    body.append(element("ul", { className: "notes" }, ...chart.notes.map(note => element("li", { textContent: note }))));
-  if (chart.panels.length) {
-    const view = views[views.length - 1];
-    view.details = makeItems(view);
-    body.append(view.details);
-  }
+    body.append(element("ul", { className: "notes" }, ...chart.notes.map(note => element("li", {}, ...rich(note)))));
   return section;
 }
 function showTable(table) {
   return folded(table.title, table.rows.length <= 60, () => {
     const { made, frame } = makeTable(table.columns, table.rows, table.title);
-    if (table.chosen !== null) made[table.chosen].className = "best";
+    if (table.chosen !== null) {
+      const [row, mark] = table.chosen;
+      made[row].className = "best";
+      made[row].firstChild.dataset.mark = mark;
+    }
     return frame;
   });
 }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::chart::{Area, Chart, Facts, Lane, Panel};
 use super::fields::{bytes, list, text};
+use super::verdict::{Bar, Verdict};
 use super::words::amount;
 use super::{advice, pass, resource};
 use crate::values::percent;
@@ -52,6 +53,7 @@ pub(crate) fn chart(plan: &Value) -> Chart {
     panels.all.push(callers);
     let mut chart = Chart {
         title: format!("{} on {}", text(&plan["frame"]), text(&plan["profile"]["name"])),
+        verdict: verdict(plan),
         facts: facts(plan),
         arrangement: plan
             .get("arrangement")
@@ -178,27 +180,96 @@ fn lanes(plan: &Value, passes: &[Value]) -> Vec<Lane> {
     ]
 }
 
+/// The share of the traffic that stays on chip; or the memory that aliasing saves on a device without tile memory.
+fn verdict(plan: &Value) -> Verdict {
+    let totals = &plan["totals"];
+    let total = |name: &str| bytes(&totals[name]);
+    let (kept, all) = (total("on_chip_bytes"), total("traffic_bytes"));
+    let bar = |name, bytes| Bar::other(name, bytes, amount(bytes));
+    let this_plan = |bytes| Bar::result("this plan", bytes, amount(bytes));
+    if !plan["profile"]["tile"].is_object() {
+        let (apart, shared) = (total("arena_bytes_without_aliasing"), total("arena_bytes"));
+        let sentence = format!(
+            "This device has no tile memory: the frame's transient resources need {} of ordinary memory, {} without aliasing.",
+            amount(shared),
+            amount(apart),
+        );
+        let bars = vec![bar("without aliasing", apart), this_plan(shared)];
+        return Verdict::new(sentence, "Ordinary memory", bars);
+    }
+    let sentence = match (kept, all) {
+        (_, 0) => "No pass of this frame reads or writes a resource.".to_owned(),
+        (0, _) => nothing_on_chip(plan),
+        _ => format!(
+            "{} of the frame's {} of memory traffic stays on chip{}.",
+            percent(kept, all),
+            amount(all),
+            optimality(plan)
+        ),
+    };
+    let bars = vec![
+        bar("all in ordinary memory", all),
+        this_plan(all.saturating_sub(kept)),
+    ];
+    Verdict::new(sentence, "Memory traffic per frame", bars)
+}
+
+/// The distance of a plan from the best choice of resources, as the end of a sentence.
+fn optimality(plan: &Value) -> String {
+    let found = &plan["optimality"];
+    match found["proved"].as_bool() {
+        Some(true) => "; no other choice of resources keeps more".to_owned(),
+        Some(false) => format!(
+            "; the plan reaches at least {} of the optimum",
+            percent(bytes(&found["value"]), bytes(&found["upper_bound"]))
+        ),
+        None => String::new(),
+    }
+}
+
+/// Says which rules keep everything off chip, the one with the most bytes first.
+fn nothing_on_chip(plan: &Value) -> String {
+    let mut rules: BTreeMap<&str, (u64, usize, &Value)> = BTreeMap::new();
+    for resource in list(&plan["resources"]) {
+        let sizes = list(&resource["placements"])
+            .iter()
+            .map(|place| bytes(&place["size"]));
+        let size = sizes.max().unwrap_or(0);
+        let rule = rules
+            .entry(text(&resource["reason"]["kind"]))
+            .or_insert((0, 0, resource));
+        rule.0 = rule.0.saturating_add(size);
+        rule.1 += 1;
+    }
+    let mut rules: Vec<_> = rules.into_values().collect();
+    rules.sort_by_key(|rule| std::cmp::Reverse(rule.0));
+    let reasons = rules.iter().take(2).map(|(_, count, resource)| {
+        let (name, reason) = (text(&resource["name"]), text(&resource["reason"]["text"]));
+        match count {
+            1 => format!("`{name}`: {reason}"),
+            _ => format!("{count} resources such as `{name}`: {reason}"),
+        }
+    });
+    let reasons: Vec<String> = reasons.collect();
+    format!("Nothing stays on chip. {}.", reasons.join(". "))
+}
+
 fn facts(plan: &Value) -> Facts {
     let totals = &plan["totals"];
     let total = |name: &str| amount(bytes(&totals[name]));
-    let (kept, all) = (bytes(&totals["on_chip_bytes"]), bytes(&totals["traffic_bytes"]));
     let mut facts = Vec::new();
     let mut fact = |name, value: String| facts.push((name, value));
-    if all > 0 {
-        fact("traffic on chip", percent(kept, all));
+    if let Some(saves) = plan["arrangement"]["saves_bytes"].as_u64() {
+        fact("traffic saved by the arrangement", amount(saves));
     }
-    match plan["arrangement"]["saves_bytes"].as_u64() {
-        Some(saves) => fact("traffic saved by the arrangement", amount(saves)),
-        None => fact(
-            "traffic saved per frame",
-            format!("{} of {}", amount(kept), amount(all)),
-        ),
+    if plan["profile"]["tile"].is_object() {
+        fact("most tile memory bound in a pass", total("tile_bytes"));
+        fact(
+            "tile memory bound, all passes added up",
+            format!("{}, {} of it live", total("reserved_bytes"), total("live_bytes")),
+        );
+        fact("binning cost (model)", amount(bytes(&plan["binning_cost_bytes"])));
     }
-    fact("largest bound tile memory", total("tile_bytes"));
-    fact(
-        "bound, over all passes",
-        format!("{}, {} of it live", total("reserved_bytes"), total("live_bytes")),
-    );
     fact(
         "arenas",
         format!(
@@ -208,18 +279,7 @@ fn facts(plan: &Value) -> Facts {
         ),
     );
     fact("passes", list(&plan["passes"]).len().to_string());
-    fact("binning cost (model)", amount(bytes(&plan["binning_cost_bytes"])));
-    let strategy = text(&plan["options"]["strategy"]);
-    let found = &plan["optimality"];
-    let how = match found["proved"].as_bool() {
-        Some(true) => format!("{strategy} (proved)"),
-        Some(false) => format!(
-            "{strategy}, at least {} of the optimum",
-            percent(bytes(&found["value"]), bytes(&found["upper_bound"]))
-        ),
-        None => strategy.to_owned(),
-    };
-    fact("strategy", how);
+    fact("strategy", text(&plan["options"]["strategy"]).to_owned());
     facts
 }
 

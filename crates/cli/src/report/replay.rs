@@ -2,31 +2,23 @@
 
 use super::chart::Chart;
 use super::numbers::{Cell, Curve, Form, Series, Table, Unit};
+use super::verdict::{Bar, Verdict};
 use super::words::amount;
-use crate::documents::Replay;
+use crate::documents::{Policy, Replay};
 
 pub(crate) fn chart(replay: &Replay) -> Chart {
-    let mut facts = vec![
+    let facts = vec![
         ("memory budget", amount(replay.budget)),
         ("frames", replay.frames.to_string()),
         ("requests", replay.uses.to_string()),
     ];
-    let policies = &replay.policies;
-    let best = policies.iter().min_by_key(|policy| policy.traffic.mean);
-    if let Some(best) = best.filter(|_| policies.len() > 1) {
-        let words = format!("{}, {} per frame", best.policy, amount(best.traffic.mean));
-        facts.insert(0, ("least traffic", words));
-    }
-    if let Some(bound) = replay.lower_bound {
-        let words = format!("{} per frame", amount(bound.mean));
-        facts.push(("lower bound", words));
-    }
     let path = std::path::Path::new(&replay.trace);
     let name = path
         .file_name()
         .map_or(path.to_string_lossy(), |name| name.to_string_lossy());
     Chart {
         title: format!("{name}, texture cache of {}", amount(replay.budget)),
+        verdict: verdict(replay),
         facts,
         curves: curves(replay),
         tables: vec![table(replay)],
@@ -34,10 +26,68 @@ pub(crate) fn chart(replay: &Replay) -> Chart {
     }
 }
 
+/// The policy with the least traffic, if there are several.
+fn winner(replay: &Replay) -> Option<usize> {
+    let policies = &replay.policies;
+    let best = (0..policies.len()).min_by_key(|&index| policies[index].traffic.mean);
+    best.filter(|_| policies.len() > 1)
+}
+
+fn verdict(replay: &Replay) -> Verdict {
+    let mut ranked: Vec<&Policy> = replay.policies.iter().collect();
+    ranked.sort_by_key(|policy| policy.traffic.mean);
+    let Some(best) = ranked.first() else {
+        let sentence = "No policy was replayed.".to_owned();
+        return Verdict::new(sentence, "Traffic per frame", Vec::new());
+    };
+    let bound = replay.lower_bound.map(|bound| bound.mean);
+    let mean = best.traffic.mean;
+    let above = match bound.filter(|&bound| bound > 0) {
+        Some(bound) if bound == mean => ", the lower bound".to_owned(),
+        Some(bound) => {
+            let hundredths = (u128::from(mean) * 100).div_ceil(u128::from(bound));
+            format!(
+                ", {}.{:02} times the lower bound",
+                hundredths / 100,
+                hundredths % 100
+            )
+        }
+        None => String::new(),
+    };
+    let does = if ranked.len() > 1 {
+        "needs the least traffic of"
+    } else {
+        "uploads or bypasses"
+    };
+    let of = if ranked.len() > 1 {
+        format!(" {} policies:", ranked.len())
+    } else {
+        String::new()
+    };
+    let sentence = format!("`{}` {does}{of} {} per frame{above}.", best.policy, amount(mean));
+    // The winner, the next, and the policy that everybody knows.
+    let mut bars = vec![Bar::result(best.policy.as_str(), mean, amount(mean))];
+    for (rank, policy) in ranked.iter().enumerate().skip(1) {
+        if rank == 1 || policy.policy == "lru" {
+            let mean = policy.traffic.mean;
+            bars.push(Bar::other(policy.policy.as_str(), mean, amount(mean)));
+        }
+    }
+    bars.extend(bound.map(|bound| Bar::other("lower bound", bound, amount(bound))));
+    Verdict::new(sentence, "Traffic per frame", bars)
+}
+
 fn curves(replay: &Replay) -> Vec<Curve> {
     let policies = &replay.policies;
-    let traffic = policies.iter().map(|policy| Series {
-        name: policy.policy.clone(),
+    let best = winner(replay);
+    let is_best = |index| best == Some(index);
+    let named = |index, policy: &Policy| {
+        let mark = if is_best(index) { ", least traffic" } else { "" };
+        format!("{}{mark}", policy.policy)
+    };
+    let traffic = policies.iter().enumerate().map(|(index, policy)| Series {
+        name: named(index, policy),
+        best: is_best(index),
         values: policy.frame_bytes.clone(),
         note: format!(
             "mean {}, p99 {}, max {}",
@@ -47,10 +97,11 @@ fn curves(replay: &Replay) -> Vec<Curve> {
         ),
     });
     let uses = &replay.frame_uses;
-    let hits = policies.iter().map(|policy| {
+    let hits = policies.iter().enumerate().map(|(index, policy)| {
         let hits = &policy.frame_hits;
         Series {
-            name: policy.policy.clone(),
+            name: named(index, policy),
+            best: is_best(index),
             note: format!(
                 "{} of all requests",
                 Unit::Share.shown(share(hits.iter().sum(), uses.iter().sum()))
@@ -89,7 +140,7 @@ fn curves(replay: &Replay) -> Vec<Curve> {
         let series = (0..arenas).map(|arena| Series {
             name: format!("arena {arena}"),
             values: ends.iter().map(|ends| end(ends, arena)).collect(),
-            note: String::new(),
+            ..Series::default()
         });
         curves.push(Curve {
             title: format!("Arena walls: {}", policy.policy),
@@ -152,5 +203,8 @@ fn table(replay: &Replay) -> Table {
         row.resize(COLUMNS.len(), Cell::word(""));
         rows.push(row);
     }
-    Table::new("Policies", &COLUMNS, rows)
+    Table {
+        chosen: winner(replay).map(|row| (row, "least traffic")),
+        ..Table::new("Policies", &COLUMNS, rows)
+    }
 }

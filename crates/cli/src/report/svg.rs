@@ -2,7 +2,7 @@
 
 use super::chart::{Chart, Kind, Lane, Panel};
 use super::shapes::{BOLD, DOCUMENT, END, Inks, MIDDLE, line, rect, text};
-use super::words::{amount, cut, escaped};
+use super::words::{amount, cut, escaped, lines};
 use super::{arrangement, curve};
 use crate::error::{Error, Result};
 
@@ -15,7 +15,13 @@ const PANEL: f64 = 220.0;
 const ROW: f64 = 17.0;
 const GAP: f64 = 40.0;
 const LEGEND: f64 = 30.0;
+/// Estimated width of a character, which is drawn by the viewer's font.
+const CHARACTER: f64 = 6.4;
+/// Height of a name next to a thin box.
+const NAME: f64 = 11.0;
 const INKS: Inks = DOCUMENT;
+/// More boxes than this have no names next to them.
+const MAX_NAMED: usize = 300;
 /// The color of bound bytes.
 const RESERVED: &str = "#dcdce6";
 
@@ -39,7 +45,7 @@ pub(crate) fn draw(charts: &[Chart], ground: Ground) -> String {
         if let Some(arranged) = &chart.arrangement {
             top += arrangement::for_document(&mut body, arranged, top, (LEFT, width - RIGHT)) + 18.0;
         }
-        top += draw_chart(&mut body, chart, top, column);
+        top += draw_chart(&mut body, chart, top, (column, width));
         for curve in &chart.curves {
             top += curve::for_document(&mut body, curve, top, (LEFT, width)) + 18.0;
         }
@@ -81,10 +87,21 @@ fn style(ground: Ground) -> String {
 }
 
 /// Draws a chart at `top`, and returns its height.
-fn draw_chart(out: &mut String, chart: &Chart, top: f64, column: f64) -> f64 {
+fn draw_chart(out: &mut String, chart: &Chart, top: f64, (column, width): (f64, f64)) -> f64 {
     let mut y = top + HEAD;
     let heading = "font-size=\"15\" font-weight=\"bold\"";
-    text(out, (LEFT, top + 22.0), INKS.ink, heading, &chart.title);
+    let room = (width - LEFT - RIGHT) / CHARACTER;
+    text(
+        out,
+        (LEFT, top + 22.0),
+        INKS.ink,
+        heading,
+        &cut(&chart.title, (room * 0.66) as usize),
+    );
+    for sentence in lines(&chart.verdict.sentence.replace('`', ""), room as usize) {
+        text(out, (LEFT, y + 6.0), INKS.soft, "", &sentence);
+        y += LANE;
+    }
     if chart.drawn_panels().next().is_none() {
         return y - top;
     }
@@ -129,7 +146,7 @@ fn draw_lane(out: &mut String, lane: &Lane, y: f64, column: f64) {
             (wide - 2.0).max(0.5),
             LANE - 2.0
         );
-        let room = ((wide - 10.0) / 6.4).max(0.0) as usize;
+        let room = ((wide - 10.0) / CHARACTER).max(0.0) as usize;
         if room >= 2 {
             text(out, (x + 6.0, y + 12.5), INKS.ink, "", &cut(&span.2, room));
         }
@@ -162,7 +179,8 @@ fn draw_panel(out: &mut String, chart: &Chart, panel: &Panel, y: f64, column: f6
         PANEL
     };
     let right = LEFT + column * chart.steps.len() as f64;
-    let at = |bytes: u64| y + tall - tall * (bytes as f64 / panel.size.max(1) as f64).min(1.0);
+    let top = panel.top();
+    let at = |bytes: u64| y + tall - tall * (bytes as f64 / top.max(1) as f64).min(1.0);
     let size = if panel.rows {
         String::new()
     } else {
@@ -170,12 +188,14 @@ fn draw_panel(out: &mut String, chart: &Chart, panel: &Panel, y: f64, column: f6
     };
     let name = format!("{}{size}", panel.name);
     text(out, (LEFT, y - 5.0), INKS.ink, BOLD, &name);
+    let full = at(panel.size);
     *out += &format!(
-        "<rect x=\"{LEFT}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{tall:.1}\" fill=\"#f6f6f8\" stroke=\"#88888f\"/>\n",
+        "<rect x=\"{LEFT}\" y=\"{full:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"#f6f6f8\" stroke=\"#88888f\"/>\n",
         right - LEFT,
+        y + tall - full,
     );
     for quarter in (0..=4).filter(|_| !panel.rows) {
-        let bytes = (u128::from(panel.size) * quarter / 4) as u64;
+        let bytes = (u128::from(top) * quarter / 4) as u64;
         let at = (LEFT - 6.0, at(bytes) + 4.0);
         text(out, at, INKS.soft, END, &amount(bytes));
     }
@@ -183,6 +203,7 @@ fn draw_panel(out: &mut String, chart: &Chart, panel: &Panel, y: f64, column: f6
         let corner = (LEFT + column * step as f64, at(bytes));
         rect(out, corner, (column, y + tall - at(bytes)), RESERVED);
     }
+    let (mut drawn, mut thin) = (Vec::new(), Vec::new());
     for area in &panel.boxes {
         let item = &chart.items[area.item];
         let (fill, edge) = item.kind.colours();
@@ -199,13 +220,17 @@ fn draw_panel(out: &mut String, chart: &Chart, panel: &Panel, y: f64, column: f6
             escaped(&item.name),
             amount(item.size)
         );
-        let room = ((wide - 6.0) / 6.4).max(0.0) as usize;
-        if low - high >= 11.0 && room >= 3 {
+        let room = ((wide - 6.0) / CHARACTER).max(0.0) as usize;
+        if low - high < NAME {
+            thin.push((drawn.len(), item.name.as_str()));
+        } else if room >= 3 {
             // Boxes are light in both color schemes.
             let at = (x + 4.0, (low + high) / 2.0 + 4.0);
             text(out, at, "#000000", "", &cut(&item.name, room));
         }
+        drawn.push([x, high, wide, low - high]);
     }
+    let mut names = Vec::new();
     for (bytes, name) in &panel.rules {
         let line = at(*bytes);
         *out += &format!(
@@ -217,8 +242,47 @@ fn draw_panel(out: &mut String, chart: &Chart, panel: &Panel, y: f64, column: f6
             if line - y < 14.0 { line + 11.0 } else { line - 3.0 },
             escaped(name)
         );
+        let wide = name.chars().count() as f64 * CHARACTER;
+        let high = if line - y < 14.0 { line + 1.0 } else { line - 13.0 };
+        names.push([right - 4.0 - wide, high, wide, NAME]);
+    }
+    if drawn.len() <= MAX_NAMED {
+        name_thin_boxes(out, &thin, &drawn, names, [LEFT, y, right, y + tall]);
     }
     tall
+}
+
+/// Draws the names of boxes that are too thin to hold them: above or below the box, where neither boxes nor `names` are drawn. Boxes and names are
+/// left, top, width and height; the panel is left, top, right and bottom.
+fn name_thin_boxes(
+    out: &mut String,
+    thin: &[(usize, &str)],
+    drawn: &[[f64; 4]],
+    mut names: Vec<[f64; 4]>,
+    panel: [f64; 4],
+) {
+    for &(number, name) in thin {
+        let [x, y, _, tall] = drawn[number];
+        let name = cut(name, ((panel[2] - x) / CHARACTER) as usize);
+        let wide = name.chars().count() as f64 * CHARACTER;
+        let meets = |other: &[f64; 4], high: f64| {
+            let [left, top, wide_of, tall_of] = *other;
+            left < x + wide && x < left + wide_of && top < high + NAME && high < top + tall_of
+        };
+        let is_free = |high: &f64| {
+            let others = drawn.iter().enumerate().filter(|other| other.0 != number);
+            *high >= panel[1]
+                && high + NAME <= panel[3]
+                && !others
+                    .map(|other| other.1)
+                    .chain(&names)
+                    .any(|other| meets(other, *high))
+        };
+        if let Some(high) = [y - NAME - 1.0, y + tall + 1.0].into_iter().find(is_free) {
+            text(out, (x + 1.0, high + 9.0), INKS.ink, "", &name);
+            names.push([x, high, wide, NAME]);
+        }
+    }
 }
 
 fn draw_legend(out: &mut String, chart: &Chart, y: f64) {

@@ -2,6 +2,7 @@
 
 use super::chart::Chart;
 use super::numbers::{Curve, Form, Series, Unit};
+use super::verdict::Verdict;
 use super::words::amount;
 use crate::documents::{SweepOver, SweepPoint, SweepResult};
 
@@ -33,10 +34,6 @@ pub(crate) fn curves(swept: &SweepResult, here: Option<u64>) -> Vec<Curve> {
         mark: mark.clone(),
         wide: false,
     };
-    let share = |point: &SweepPoint| {
-        let (kept, all) = (point.on_chip_bytes, point.traffic_bytes);
-        (u128::from(kept) * 1000 / u128::from(all.max(1))) as u64
-    };
     let kept = curve(
         format!("Share of traffic kept on chip by {what}"),
         Unit::Share,
@@ -52,10 +49,32 @@ pub(crate) fn curves(swept: &SweepResult, here: Option<u64>) -> Vec<Curve> {
     vec![kept, traffic]
 }
 
+/// Thousandths of the traffic that stay on chip.
+fn share(point: &SweepPoint) -> u64 {
+    let (kept, all) = (point.on_chip_bytes, point.traffic_bytes);
+    (u128::from(kept) * 1000 / u128::from(all.max(1))) as u64
+}
+
+/// The shares at the first and the last point.
+fn verdict(swept: &SweepResult) -> Verdict {
+    let sentence = match &swept.points[..] {
+        [first, .., last] => format!(
+            "{} of the traffic stays on chip at {}, {} at {}.",
+            Unit::Share.shown(share(first)),
+            first.at,
+            Unit::Share.shown(share(last)),
+            last.at
+        ),
+        _ => String::new(),
+    };
+    Verdict::new(sentence, "", Vec::new())
+}
+
 /// The chart of a sweep without a plan.
 pub(crate) fn chart(swept: &SweepResult, name: &str) -> Chart {
     Chart {
         title: format!("{name}: a sweep"),
+        verdict: verdict(swept),
         curves: curves(swept, None),
         ..Chart::default()
     }

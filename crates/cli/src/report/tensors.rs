@@ -3,6 +3,7 @@
 
 use super::chart::{Area, Chart, Facts, Item, Kind, Panel, Step};
 use super::numbers::{Cell, Curve, Form, Series, Table, Unit};
+use super::verdict::{Bar, Verdict};
 use super::words::amount;
 use crate::documents::{Compared, Memory, Place, Region, Tensor, Tensors};
 
@@ -50,6 +51,7 @@ pub(crate) fn chart(plan: &Tensors) -> Chart {
     let peak = plan.peak;
     let mut chart = Chart {
         title: format!("{} by {}", plan.name, plan.strategy),
+        verdict: verdict(plan),
         facts: facts(plan),
         marks: peak.map(|step| (step, "peak".to_owned())).into_iter().collect(),
         panels,
@@ -124,27 +126,39 @@ fn lifetimes(tensor: &Tensor) -> impl Iterator<Item = (usize, usize)> {
     tensor.lifetimes.iter().copied().filter(|span| span.0 < span.1)
 }
 
+/// The bytes with and without sharing, and the lower bound.
+fn verdict(plan: &Tensors) -> Verdict {
+    let placed = plan.tensors.iter().filter(|tensor| !tensor.regions.is_empty());
+    let apart: u64 = placed.map(|tensor| tensor.size).fold(0, u64::saturating_add);
+    let (size, bound) = (plan.size, plan.lower_bound);
+    let sentence = if apart == 0 {
+        "This network has no tensors to place.".to_owned()
+    } else if size == bound {
+        format!("{} → {}: no plan needs less.", amount(apart), amount(size))
+    } else {
+        format!(
+            "{} → {}: {} times the lower bound.",
+            amount(apart),
+            amount(size),
+            ratio(size, bound)
+        )
+    };
+    let bars = vec![
+        Bar::other("every tensor in its own memory", apart, amount(apart)),
+        Bar::result("this plan", size, amount(size)),
+        Bar::other("lower bound", bound, amount(bound)),
+    ];
+    Verdict::new(sentence, "Memory of the tensors", bars)
+}
+
 fn facts(plan: &Tensors) -> Facts {
     let (tensors, live) = (&plan.tensors, &plan.live_bytes);
-    let placed = tensors.iter().filter(|tensor| !tensor.regions.is_empty());
-    let naive: u64 = placed.map(|tensor| tensor.size).sum();
     let most = live.iter().copied().max().unwrap_or(0);
     vec![
-        ("bytes", amount(plan.size)),
-        ("lower bound", bound_in_words(plan.size, plan.lower_bound)),
-        ("without aliasing", amount(naive)),
         ("live at the peak", amount(most)),
         ("tensors", format!("{} over {} steps", tensors.len(), live.len())),
         ("strategy", format!("{}, storage {}", plan.strategy, plan.policy)),
     ]
-}
-
-fn bound_in_words(size: u64, bound: u64) -> String {
-    if size == bound {
-        format!("{} (reached)", amount(bound))
-    } else {
-        format!("{} (ratio {})", amount(bound), ratio(size, bound))
-    }
 }
 
 fn thousandths(size: u64, bound: u64) -> u64 {
@@ -345,6 +359,7 @@ fn strategies(plan: &Tensors) -> Table {
         rows: rows.collect(),
         chosen: compared
             .iter()
-            .position(|compared| compared.strategy() == plan.strategy),
+            .position(|compared| compared.strategy() == plan.strategy)
+            .map(|row| (row, "drawn")),
     }
 }

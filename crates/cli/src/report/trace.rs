@@ -1,6 +1,8 @@
 //! A trace of the emulator as a chart: the bound tile memory, and the bytes discarded.
 
 use super::chart::{Area, Chart, Item, Kind, Lane, Panel, Step};
+use super::numbers::{Cell, Table};
+use super::verdict::Verdict;
 use super::words::amount;
 use crate::documents::{Event, Trace};
 
@@ -78,28 +80,66 @@ pub(crate) fn chart(trace: &Trace, name: &str) -> Chart {
         submitted = submits;
         panel.reserved.push(reserved);
     }
-    let reported = trace.messages.iter().flatten();
-    let mut notes: Vec<String> = reported
-        .map(|(id, count)| format!("{id}: reported {count} times"))
-        .collect();
+    let verdict = verdict(trace, items.len(), lost);
+    let mut notes = Vec::new();
     notes.extend(trace.messages.is_none().then(|| {
         "The program ended before it destroyed its device: the last events and the message counts may be missing.".to_owned()
     }));
     Chart {
         title: format!("{name}: emulator, profile {}", trace.profile),
+        verdict,
         facts: vec![
             ("heap", amount(trace.heap)),
             ("binds", binds.to_string()),
             ("submissions", submits.to_string()),
-            ("bytes discarded", amount(lost)),
         ],
         steps,
         lanes: vec![Lane::of("submission", true, submissions.into_iter())],
         panels: vec![panel],
         what: "discards",
         items,
+        tables: messages(trace),
         lines: ("Events", &["as recorded"]),
         notes,
         ..Chart::default()
+    }
+}
+
+/// The lost bytes and the messages.
+fn verdict(trace: &Trace, discards: usize, lost: u64) -> Verdict {
+    let counted = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let contents = match discards {
+        0 => "No contents of tile memory were lost".to_owned(),
+        _ => format!(
+            "{} of tile memory contents were lost in {}",
+            amount(lost),
+            counted(discards as u64, "discard")
+        ),
+    };
+    let messages = match &trace.messages {
+        None => "the number of messages is unknown".to_owned(),
+        Some(messages) => match messages
+            .values()
+            .fold(0, |sum: u64, count| sum.saturating_add(*count))
+        {
+            0 => "the emulator reported nothing".to_owned(),
+            count => format!("the emulator reported {}", counted(count, "message")),
+        },
+    };
+    Verdict::new(format!("{contents}; {messages}."), "", Vec::new())
+}
+
+/// The kinds of messages, the most frequent first.
+fn messages(trace: &Trace) -> Vec<Table> {
+    let mut kinds: Vec<(&String, &u64)> = trace.messages.iter().flatten().collect();
+    kinds.sort_by_key(|&(id, count)| (std::cmp::Reverse(*count), id));
+    let rows = kinds
+        .into_iter()
+        .map(|(id, &count)| vec![Cell::word(id.as_str()), Cell::count(count)]);
+    let table = Table::new("Messages", &["message", "times reported"], rows);
+    if table.rows.is_empty() {
+        Vec::new()
+    } else {
+        vec![table]
     }
 }

@@ -1,7 +1,7 @@
 "use strict";
 // One chart of memory over steps, on two canvases: the placements, drawn when they change; and above them the selection, drawn when
 // the mouse moves. Both draw only the visible part, and hit tests look only at boxes near the mouse.
-const LEFT = 84, RIGHT = 14, PANEL = 230, ROW = 19, GAP = 44, LANE = 19, NAMES = 128, BUCKETS = 256;
+const LEFT = 84, RIGHT = 14, PANEL = 230, ROW = 19, GAP = 44, LANE = 19, NAMES = 128, BUCKETS = 256, NAMED = 300;
 const FONT = "system-ui, 'DejaVu Sans', sans-serif";
 
 function amount(bytes) {
@@ -83,8 +83,10 @@ class View {
   x(step) { return LEFT + this.column * step; }
   y(row, bytes) {
     const tall = this.talls[row];
-    return this.tops[row] + tall - tall * Math.min(1, bytes / Math.max(1, this.chart.panels[row].size));
+    return this.tops[row] + tall - tall * Math.min(1, bytes / Math.max(1, this.top(this.chart.panels[row])));
   }
+  // Bytes at the top of a panel.
+  top(panel) { return Math.max(panel.size, panel.scale); }
   place(box) {
     const high = this.y(box.row, box.offset + box.size);
     return [this.x(box.first), high, this.column * (box.end - box.first), Math.max(1, this.y(box.row, box.offset) - high)];
@@ -138,7 +140,8 @@ class View {
   drawPanel(g, panel, row) {
     const { inks } = this, y = this.tops[row], tall = this.talls[row], [first, end] = this.visible();
     g.fillStyle = inks.field;
-    g.fillRect(LEFT, y, this.column * this.chart.steps.length, tall);
+    const full = this.y(row, panel.size);
+    g.fillRect(LEFT, full, this.column * this.chart.steps.length, y + tall - full);
     g.fillStyle = inks.held;
     // Consecutive passes with the same bound memory are one rectangle.
     for (let step = first; step < end;) {
@@ -149,10 +152,10 @@ class View {
       step = next;
     }
     g.strokeStyle = inks.line;
-    g.strokeRect(LEFT + .5, y + .5, this.column * this.chart.steps.length - 1, tall - 1);
+    g.strokeRect(LEFT + .5, full + .5, this.column * this.chart.steps.length - 1, y + tall - full - 1);
   }
   drawBoxes(g) {
-    const [first, end] = this.visible();
+    const [first, end] = this.visible(), drawn = [], thin = [];
     for (const box of this.boxes) {
       if (box.end <= first || box.first >= end) continue;
       const item = this.chart.items[box.item], kind = this.kinds[item.kind];
@@ -168,10 +171,12 @@ class View {
         const left = Math.max(x, this.from + LEFT);
         g.fillStyle = "#1c1c20";
         g.fillText(this.cut(g, item.name, x + width - left - 8), left + 4, y + height / 2 + 4);
-      }
+      } else if (height < 12) thin.push([drawn.length, box]);
+      drawn.push([x, y, width, height]);
     }
     g.globalAlpha = 1;
     g.lineWidth = 1;
+    const names = [];
     this.chart.panels.forEach((panel, row) => panel.rules.forEach(([bytes, name]) => {
       const y = Math.round(this.y(row, bytes)) - .5, right = this.from + this.seen - RIGHT - 4;
       g.strokeStyle = this.inks.ink;
@@ -187,12 +192,35 @@ class View {
       g.fillText(name, right, base);
       g.textAlign = "left";
       g.lineWidth = 1;
+      const wide = this.wide(g, name);
+      names.push([right - wide, base - 10, wide, 11]);
     }));
+    if (drawn.length <= NAMED) this.drawThinNames(g, thin, drawn, names);
   }
-  // A name cut to the available width, which is measured once.
-  cut(g, name, room) {
+  // The names of boxes too thin to hold them: above or below, where nothing else is drawn.
+  drawThinNames(g, thin, drawn, names) {
+    g.fillStyle = this.inks.ink;
+    for (const [number, box] of thin) {
+      const [x, y, width, height] = drawn[number], { name } = this.chart.items[box.item];
+      const left = Math.max(x, this.from + LEFT), top = this.tops[box.row], bottom = top + this.talls[box.row];
+      const text = this.cut(g, name, this.from + this.seen - RIGHT - left), wide = Math.min(this.wide(g, name), this.from + this.seen - left);
+      const meets = high => ([ox, oy, owide, otall], index) => index !== number && ox < left + wide && left < ox + owide && oy < high + 11 && high < oy + otall;
+      const free = [y - 12, y + height + 1].find(high =>
+        high >= top && high + 11 <= bottom && !drawn.some(meets(high)) && !names.some((one, index) => meets(high)(one, -1 - index)));
+      if (free === undefined || !text || x + width < left) continue;
+      g.fillText(text, left + 1, free + 10);
+      names.push([left, free, wide, 11]);
+    }
+  }
+  // The width of a name, measured once.
+  wide(g, name) {
     let width = this.widths.get(name);
     if (width === undefined) this.widths.set(name, width = g.measureText(name).width);
+    return width;
+  }
+  // A name cut to the available width.
+  cut(g, name, room) {
+    const width = this.wide(g, name);
     if (width <= room) return name;
     const fits = Math.floor(name.length * room / width) - 1;
     if (fits < 2) return "";
@@ -276,8 +304,9 @@ class View {
     if (panel.rows) return;
     g.textAlign = "right";
     g.fillStyle = this.inks.soft;
+    const top = this.top(panel);
     for (let quarter = 0; quarter <= 4; quarter++)
-      g.fillText(amount(Math.round(panel.size * quarter / 4)), LEFT - 8, this.y(row, panel.size * quarter / 4) + 4);
+      g.fillText(amount(Math.round(top * quarter / 4)), LEFT - 8, this.y(row, top * quarter / 4) + 4);
     g.textAlign = "left";
   }
   // The selection, here or by name in another chart; and the boxes that share its bytes.

@@ -23,6 +23,21 @@ pub(crate) fn cut(name: &str, room: usize) -> String {
     last.chars().take(kept).chain(['…']).collect()
 }
 
+/// Breaks a sentence into lines of at most `room` characters, if its words allow it.
+pub(crate) fn lines(sentence: &str, room: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in sentence.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 /// Escapes text for XML and HTML.
 pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
@@ -34,6 +49,13 @@ pub(crate) fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sentences_are_broken_between_words() {
+        assert_eq!(lines("a bc def", 4), ["a bc", "def"]);
+        assert_eq!(lines("longer than", 3), ["longer", "than"]);
+        assert!(lines("", 3).is_empty());
+    }
 
     #[test]
     fn names_are_cut_where_they_say_least() {
