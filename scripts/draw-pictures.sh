@@ -71,7 +71,7 @@ for step in 3 4; do
     tileheap report "$work/forward_$step.json" --profile adreno-830 --detail plan --svg "$guide/forward_$step.svg"
 done
 tileheap trace switch -o "$work/switch.trace" --frames 900
-tileheap replay "$work/switch.trace" --policy arenas --budget 6MiB --plot "$work" >"$work/replay.txt"
+tileheap replay "$work/switch.trace" --policy arenas --memory 6MiB --plot "$work" >"$work/replay.txt"
 # The size of the drawing.
 size=$(sed -n '1s/.* width="\([0-9]*\)" height="\([0-9]*\)".*/\1,\2/p' "$work/switch-arenas.svg")
 photograph "$size" "$work/switch-arenas.svg" "$guide/walls.png"

@@ -58,7 +58,7 @@ pub(crate) struct Args {
     /// A resource that must not be placed in tile memory, even if there is room. May be repeated
     #[arg(long, alias = "keep-off", value_name = "RESOURCE")]
     pub(crate) exclude: Vec<String>,
-    /// Limit on the used part of the tile heap: bytes, optionally followed by K, M or G
+    /// Limit on the used part of the tile heap: 8355840, 18MiB, 8.5MB
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub(crate) heap: Option<Bytes>,
     /// The Vulkan device: its number, or part of its name (or TILEHEAP_DEVICE)

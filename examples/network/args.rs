@@ -14,7 +14,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_values = ["mobilenet", "resnet", "lstm", "transformer", "mlp"])]
     pub(crate) model: Vec<Model>,
     /// Runs in tile memory, in at most this many bytes of it: alone, and together with a renderer's frame in one submit
-    #[arg(long, value_name = "BYTES", num_args = 0..=1, value_parser = parse_bytes, conflicts_with = "time")]
+    #[arg(long, value_name = "SIZE", num_args = 0..=1, value_parser = parse_bytes, conflicts_with = "time")]
     pub(crate) tile: Option<Option<Bytes>>,
     /// With --tile: writes the frame of the network alone as JSON; if there are several networks, that of the last one
     #[arg(long, value_name = "FILE", requires = "tile")]

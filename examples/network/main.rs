@@ -9,7 +9,7 @@
 //! cargo run --example network                          all of them, pictures of 96 x 96
 //! cargo run --example network -- --model lstm --rounds 5
 //! cargo run --example network -- --half --time 20
-//! cargo run --example network -- --tile 2M --model mobilenet,transformer,mlp
+//! cargo run --example network -- --tile 2MiB --model mobilenet,transformer,mlp
 //! ```
 //! Needs Vulkan 1.1 of any driver; lavapipe (`mesa-vulkan-drivers`) will do if there is no GPU. Without Vulkan it reports an error in one line.
 //! `--tile` needs Vulkan 1.3, and uses ordinary memory if there is no tile memory; the emulator (`crates/emulator/README.md`) adds it to any driver.

@@ -18,11 +18,11 @@ pub(crate) struct Args {
     /// coherent-still, arenas, arenas:stride=20, first-attempt, lru, lru-compacting, clock, random, frame-mru, ring, slab or slab-rebalancing
     #[arg(long, value_name = "NAME", default_value = "coherent", value_parser = parse_policy)]
     pub(crate) policy: PolicyDesc<'static>,
-    /// Memory for textures: bytes, optionally followed by K, M or G
-    #[arg(long, value_name = "BYTES", default_value = "24M", value_parser = parse_bytes)]
-    pub(crate) budget: Bytes,
-    /// The most that a frame uploads: bytes, optionally followed by K, M or G
-    #[arg(long, value_name = "BYTES", default_value = "768K", value_parser = parse_bytes)]
+    /// The memory budget of the texture cache: 25165824, 24MiB
+    #[arg(long, value_name = "SIZE", default_value = "24MiB", value_parser = parse_bytes)]
+    pub(crate) memory: Bytes,
+    /// Limit the uploads of a frame: 786432, 768KiB
+    #[arg(long, value_name = "SIZE", default_value = "768KiB", value_parser = parse_bytes)]
     pub(crate) uploads: Bytes,
     /// The texels of textures
     #[arg(long, value_enum, default_value_t = Texels::Mixed)]

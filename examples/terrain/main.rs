@@ -9,9 +9,9 @@
 //! cargo run --release --example terrain                        pictures, target/terrain/
 //! cargo run --release --example terrain -- --window            a window: space pauses the flight, O hides the overlay,
 //!                                                              - and + change the cache's memory, escape exits
-//! cargo run --release --example terrain -- --policy coherent-still --budget 12M
+//! cargo run --release --example terrain -- --policy coherent-still --memory 12MiB
 //! cargo run --release --example terrain -- --compare           fails unless the last picture is complete
-//! cargo run --release --example terrain -- --trace flight.trace && tileheap replay flight.trace --all --budget 24M
+//! cargo run --release --example terrain -- --trace flight.trace && tileheap replay flight.trace --all --memory 24MiB
 //! ```
 //! Needs Vulkan 1.1 of any driver; lavapipe (`mesa-vulkan-drivers`) will do if there is no GPU.
 
@@ -77,7 +77,7 @@ fn show(args: &Args, desc: ContextDesc<'_>) -> Result<Vec<Message>> {
     let world = RefCell::new(Some(World::new()));
     window::run(window, desc, |context, screen, output| {
         let world = world.borrow_mut().take().unwrap_or_else(World::new);
-        let bytes = (args.budget, args.uploads);
+        let bytes = (args.memory, args.uploads);
         let mut renderer = Renderer::new(context.tile(), args, world, screen, output, bytes)?;
         if let Some(path) = &args.trace {
             renderer.streamer.write_trace(path)?;
@@ -140,7 +140,7 @@ impl Flight {
 /// Flies, and writes pictures to files.
 fn fly(args: &Args, tile: &Device) -> Result<()> {
     let frames = args.frames.unwrap_or(300);
-    let mut flight = Flight::new(tile, args, World::new(), (args.budget, args.uploads))?;
+    let mut flight = Flight::new(tile, args, World::new(), (args.memory, args.uploads))?;
     if let Some(path) = &args.trace {
         flight.renderer.streamer.write_trace(path)?;
     }
@@ -187,7 +187,7 @@ fn summary(args: &Args, tile: &Device, records: &[FrameRecord], textures: usize,
         args.size.width,
         args.size.height,
         tile.profile().name,
-        args.budget
+        args.memory
     );
     println!(
         "{}: {} a frame, p99 {}, at most {}, of texels at most {}; coarser for {:.2} % of {requests} requests, nothing for {plain}",
@@ -214,7 +214,7 @@ fn compare(args: &Args, tile: &Device, mut flight: Flight) -> Result<()> {
         let (waiting, needs) = (last.coarser.max(last.plain), flight.renderer.working_set());
         bail!(
             "{waiting} textures still wait after {PATIENCE} frames: this view needs {needs}, and the budget is {}",
-            args.budget
+            args.memory
         );
     };
     let streamed = flight.picture()?;

@@ -1,5 +1,6 @@
 //! Errors: one line on standard error, and an exit status.
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
@@ -75,9 +76,7 @@ impl Error {
 
     /// Prints help if it was requested, and otherwise one line about the invalid command line.
     pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
-        if error.exit_code() == 0
-            || error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
-        {
+        if error.exit_code() == 0 || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
             // A closed pipe is not an error.
             let _ = error.print();
             return ExitCode::from(error.exit_code() as u8);
@@ -90,13 +89,38 @@ impl Error {
         let kept = paragraphs.filter(|text| {
             !text.is_empty() && !text.starts_with("Usage:") && !text.starts_with("For more information")
         });
-        let message = kept.collect::<Vec<_>>().join("; ");
+        let renamed = renamed_option(error, std::env::args().nth(1).as_deref());
+        let message = match renamed {
+            Some((old, new)) => format!("`{old}` is now `{new}`"),
+            None => kept.collect::<Vec<_>>().join("; "),
+        };
         print(&format!(
             "{}: see --help",
             message.strip_prefix("error: ").unwrap_or(&message)
         ));
         ExitCode::from(2)
     }
+}
+
+/// Options with a new name: the command, if only one has it; the old name; the new name.
+const RENAMED: [(Option<&str>, &str, &str); 6] = [
+    (Some("replay"), "--budget", "--memory"),
+    (None, "--budget", "--steps"),
+    (Some("report"), "--cache", "--memory"),
+    (Some("capture"), "--out", "--output"),
+    (Some("replay"), "--bound", "--lower-bound"),
+    (None, "--keep-off", "--exclude"),
+];
+
+/// The old and the new name of an unknown option of a command.
+fn renamed_option(error: &clap::Error, command: Option<&str>) -> Option<(&'static str, &'static str)> {
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let is_same = |&&(of, old, _): &&(Option<&str>, &str, &str)| {
+        error.kind() == ErrorKind::UnknownArgument && old == unknown && (of.is_none() || of == command)
+    };
+    RENAMED.iter().find(is_same).map(|&(_, old, new)| (old, new))
 }
 
 macro_rules! from_errors {

@@ -212,7 +212,7 @@ fn the_heap_map_is_drawn_over_the_picture() {
         Some(render("880x600", &way, Some(WHOLE))?.1.2)
     };
     let Some(scene) = run(&[]) else { return };
-    let [shown, other] = [&["--overlay"][..], &["--overlay", "--heap", "2M"]]
+    let [shown, other] = [&["--overlay"][..], &["--overlay", "--heap", "2MiB"]]
         .map(|way| run(way).expect("it was there before"));
     // Columns and rows with only the scene: right of the list, above the map.
     let is_scene = |at: usize| at % 880 > 322 && at / 880 < 300;
@@ -236,7 +236,7 @@ fn what_cannot_be_done_is_said_in_one_line() {
     assert!(fault(&["--frames", "0"], &[]).contains("--frames"));
     assert!(fault(&["--colour"], &[]).contains("--colour"));
     assert!(fault(&["--exclude", "nobody"], &[]).contains("light_masks"));
-    assert!(fault(&["--heap", "lots"], &[]).contains("24M"));
+    assert!(fault(&["--heap", "lots"], &[]).contains("24MiB"));
     assert!(fault(&["--profile", "adreno-83"], &[]).contains("adreno-83"));
     assert!(fault(&["--device", "no such device"], &[]).contains("no such device"));
     fault(&[], &[("VK_DRIVER_FILES", "/dev/null")]);

@@ -32,9 +32,9 @@ fn colours(path: &Path) -> BTreeSet<[u8; 3]> {
 fn streamed_pictures_are_those_with_everything_there() {
     // Room for the textures in view, but less than the flight uploads: each policy must evict.
     let formats = [
-        ("mixed", "5M", "1M"),
-        ("palette", "1600K", "512K"),
-        ("rgba", "3M", "512K"),
+        ("mixed", "5MiB", "1MiB"),
+        ("palette", "1600KiB", "512KiB"),
+        ("rgba", "3MiB", "512KiB"),
     ];
     // Two policies per emulated profile, and two validated in ordinary memory.
     let turns = "adreno-830 hostile adreno-840 validation-icd x2-85 generous";
@@ -48,8 +48,8 @@ fn streamed_pictures_are_those_with_everything_there() {
         // Policies that divide memory by size need more of it, and more time.
         let (policy, (texels, budget, uploads)) = match policy.name {
             "arenas" => ("arenas:stride=120", formats[0]),
-            "first-attempt" => (policy.name, ("mixed", "24M", "1M")),
-            "slab" | "slab-rebalancing" => (policy.name, ("palette", "64M", "512K")),
+            "first-attempt" => (policy.name, ("mixed", "24MiB", "1MiB")),
+            "slab" | "slab-rebalancing" => (policy.name, ("palette", "64MiB", "512KiB")),
             name => (name, formats[1 + index % 2]),
         };
         let folder = own_file(&format!("terrain-{}", policy.replace(':', "-")));
@@ -57,7 +57,7 @@ fn streamed_pictures_are_those_with_everything_there() {
         let paths = [&folder, &trace].map(|path| path.to_str().expect("a UTF-8 path"));
         // A part of the flight with little land in view.
         let flight = "--size 256x144 --frames 24 --start 1200 --compare".split(' ');
-        let cache = ["--uploads", uploads, "--budget", budget, "--policy", policy];
+        let cache = ["--uploads", uploads, "--memory", budget, "--policy", policy];
         let to = ["--texels", texels, "--output", paths[0], "--trace", paths[1]];
         let mut command = example("terrain");
         command.args(flight).args(cache).args(to);
@@ -69,7 +69,7 @@ fn streamed_pictures_are_those_with_everything_there() {
             .take_while(|&letter| letter != ' ')
             .filter(char::is_ascii_digit)
             .collect();
-        let limit = if uploads == "1M" { 1 << 20 } else { 512 << 10 };
+        let limit = if uploads == "1MiB" { 1 << 20 } else { 512 << 10 };
         assert!(
             (1..=limit).contains(&most.parse::<u64>().expect("bytes")),
             "{printed}"
@@ -113,8 +113,8 @@ fn fault(arguments: &[&str]) -> String {
 
 #[test]
 fn what_cannot_be_done_is_said_in_one_line() {
-    assert!(fault(&["--budget", "100K"]).contains("102,400 B"));
-    assert!(fault(&["--budget", "24X"]).contains("24M"));
+    assert!(fault(&["--memory", "100KiB"]).contains("102,400 B"));
+    assert!(fault(&["--memory", "24X"]).contains("24MiB"));
     assert!(fault(&["--policy", "best"]).contains("coherent-still"));
     assert!(fault(&["--size", "8x8"]).contains("to 16384"));
     assert!(fault(&["--frames", "0"]).contains("--frames"));

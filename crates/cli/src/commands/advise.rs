@@ -1,6 +1,8 @@
 //! `tileheap advise`.
 
-use clap::Args;
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
 use tileheap::plan::Plan;
 
 use crate::documents::{self, SweepPoint};
@@ -22,8 +24,6 @@ use crate::values::{Sweep, percent, share};
 pub(crate) struct Arguments {
     #[command(flatten)]
     frame: FrameArguments,
-    #[command(flatten, next_help_heading = "Arrangements")]
-    arrange: ArrangeOptions,
     /// Plan at many heap sizes or extents, heap=2MiB..24MiB, size=640x360..2560x1440, or arrange at many costs of repeating a pass,
     /// repeat=0..6MB
     #[arg(long, value_name = "RANGE")]
@@ -31,6 +31,11 @@ pub(crate) struct Arguments {
     /// Print JSON instead of a report
     #[arg(long)]
     json: bool,
+    /// Write to a file instead of standard output
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+    #[command(flatten, next_help_heading = "Arrangements")]
+    arrange: ArrangeOptions,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -41,7 +46,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             range,
             &arguments.arrange.limits,
         )?;
-        let output = Output::stdout();
+        let output = Output::to(arguments.output.clone());
         return match arguments.json {
             true => output.write(&documents::write(&swept)),
             false => output.write_report(&bars(&swept.points)),
@@ -64,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         if let Some(arranged) = &arranged {
             document["arrangement"] = arranged.document();
         }
-        return Output::stdout().write(&format!("{document:#}\n"));
+        return Output::to(arguments.output.clone()).write(&format!("{document:#}\n"));
     }
     let mut report = headline(&described);
     write_combinations(&mut report, &described, &found);
@@ -83,7 +88,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         let name = &plan.frame.resource(id).name;
         report += &format!("  {name}: {}\n      rule: {rule}\n", plan.reason_text(id));
     }
-    Output::stdout().write_report(&report)
+    Output::to(arguments.output.clone()).write_report(&report)
 }
 
 /// The best combinations of changes, each with what it saves, what it costs, and what changes in the program.

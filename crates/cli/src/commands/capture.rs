@@ -36,7 +36,7 @@ Exit status: 0 if a frame was captured and planned, whatever the program's own s
 
 Examples:
   tileheap capture -- vkcube --c 60
-  tileheap capture --profile x2-85 --frames 100..103 --out captures -- ./game
+  tileheap capture --profile x2-85 --frames 100..103 -o captures -- ./game
   tileheap capture --border submits:1 -- ./compute                 a program that presents nothing
   tileheap capture --border signal:now -- ./game                   a frame whenever `touch now` is run
   tileheap capture --from game.gfxr                                a trace of GFXReconstruct")]
@@ -48,8 +48,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "BORDER")]
     border: Option<String>,
     /// The folder for the documents and the report; earlier captures in it are replaced
-    #[arg(long, value_name = "DIR", default_value = "tileheap-capture", value_hint = ValueHint::DirPath)]
-    out: PathBuf,
+    #[arg(short, long, value_name = "FOLDER", default_value = "tileheap-capture", value_hint = ValueHint::DirPath)]
+    output: PathBuf,
     /// Replay a GFXReconstruct trace instead of running a program
     #[arg(long, value_name = "FILE.gfxr", value_hint = ValueHint::FilePath, conflicts_with = "program")]
     from: Option<PathBuf>,
@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     ];
     let given = |key: &str| options.iter().find(|one| one.0 == key)?.2.clone();
     settings::check(|key| match key {
-        settings::FOLDER => Some(arguments.out.display().to_string()),
+        settings::FOLDER => Some(arguments.output.display().to_string()),
         _ => given(key).or_else(|| env::var(LAYER.variable(key)).ok()),
     })
     .map_err(|error| {
@@ -97,7 +97,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     })?;
     let mut command = CAPTURE.command(&layer, &program)?;
     // Only now, because it removes earlier captures.
-    let folder = prepare(&arguments.out)?;
+    let folder = prepare(&arguments.output)?;
     command.env(LAYER.variable(settings::FOLDER), &folder);
     let given = options
         .iter()
@@ -180,7 +180,7 @@ fn planned(arguments: &Arguments, document: &Path) -> Result<(CaptureReport, Vec
 fn prepare(out: &Path) -> Result<PathBuf> {
     let named = |error: std::io::Error| {
         Error::new(format!(
-            "cannot write captures to `{}`: {error}: give --out another folder",
+            "cannot write captures to `{}`: {error}: give -o another folder",
             out.display()
         ))
     };

@@ -1,7 +1,9 @@
 //! `tileheap device`.
 
+use std::path::PathBuf;
+
 use ash::vk;
-use clap::Args;
+use clap::{Args, ValueHint};
 use serde_json::{Value, json};
 use tileheap::runtime::Support;
 use tileheap::runtime::detect::{DeviceSupport, enumerate_devices};
@@ -18,6 +20,9 @@ pub(crate) struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Write to a file instead of standard output
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -25,10 +30,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if arguments.json {
         let devices: Result<Vec<Value>> = devices.iter().map(in_json).collect();
         let document = json!({ "format": "tileheap-devices", "version": 1, "devices": devices? });
-        return Output::stdout().write(&format!("{document:#}\n"));
+        return Output::to(arguments.output.clone()).write(&format!("{document:#}\n"));
     }
     let texts: Result<Vec<String>> = devices.iter().map(in_words).collect();
-    Output::stdout().write_report(&texts?.join("\n\n"))
+    Output::to(arguments.output.clone()).write_report(&texts?.join("\n\n"))
 }
 
 fn in_words(device: &DeviceSupport) -> Result<String> {

@@ -22,6 +22,9 @@ pub(crate) struct Arguments {
     /// Another plan
     #[arg(value_hint = ValueHint::FilePath)]
     new: PathBuf,
+    /// Write to a file instead of standard output
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -31,7 +34,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         ));
     }
     let (old, new) = (read(&arguments.old)?, read(&arguments.new)?);
-    Output::stdout().write_report(&report(&old, &new))
+    Output::to(arguments.output.clone()).write_report(&report(&old, &new))
 }
 
 /// A plan as JSON, validated without its frame.

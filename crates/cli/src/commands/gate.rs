@@ -18,14 +18,14 @@ use crate::values::{parse_bytes, parse_percent, percent};
 pub(crate) struct Arguments {
     #[command(flatten)]
     frame: FrameArguments,
-    #[command(flatten, next_help_heading = "Arrangements")]
-    arrange: ArrangeOptions,
     /// Minimum share of traffic on chip: 60%, 62.5%; not reached if nothing moves
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     min_on_chip: Option<u32>,
     /// Minimum traffic on chip per frame: 52428800, 50MiB
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, allow_negative_numbers = true)]
     min_bytes: Option<Bytes>,
+    #[command(flatten, next_help_heading = "Arrangements")]
+    arrange: ArrangeOptions,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {

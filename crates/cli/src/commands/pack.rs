@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
     strategy: &'static dyn PackingStrategy,
     /// Limit the search to a number of steps; a million takes a second or two
     #[arg(long, value_name = "STEPS")]
-    budget: Option<u64>,
+    steps: Option<u64>,
     /// Limit the search to a time: 500ms, 2s, 1min. More time can give a better answer, and the answer depends on the machine
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     time: Option<Duration>,
@@ -172,7 +172,7 @@ fn watched<T>(arguments: &Arguments, search: impl FnOnce(Steps, Watch<'_>) -> T)
             false => ControlFlow::Continue(()),
         }
     };
-    let budget = match (arguments.budget, arguments.time) {
+    let budget = match (arguments.steps, arguments.time) {
         (Some(steps), _) => Steps(steps),
         (None, Some(_)) => Steps::UNLIMITED,
         (None, None) => Steps::default(),

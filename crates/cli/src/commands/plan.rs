@@ -22,8 +22,6 @@ use crate::progress::Progress;
 pub(crate) struct Arguments {
     #[command(flatten)]
     frame: FrameArguments,
-    #[command(flatten, next_help_heading = "Arrangements")]
-    arrange: ArrangeOptions,
     /// Print JSON instead of a report
     #[arg(long)]
     json: bool,
@@ -45,6 +43,8 @@ pub(crate) struct Arguments {
     /// Write to a file instead of standard output
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
+    #[command(flatten, next_help_heading = "Arrangements")]
+    arrange: ArrangeOptions,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {

@@ -1,6 +1,8 @@
 //! `tileheap profile`.
 
-use clap::Args;
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
 
 use crate::error::Result;
 use crate::frames::profile;
@@ -17,12 +19,15 @@ pub(crate) struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Write to a file instead of standard output
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let profile = profile::read(&arguments.profile)?;
     if arguments.json {
-        return Output::stdout().write(&profile.to_json());
+        return Output::to(arguments.output.clone()).write(&profile.to_json());
     }
-    Output::stdout().write_report(&profile::text(&profile)?)
+    Output::to(arguments.output.clone()).write_report(&profile::text(&profile)?)
 }

@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     trace: PathBuf,
     /// The memory budget of the cache: 2097152, 2MiB
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, allow_negative_numbers = true)]
-    budget: Bytes,
+    memory: Bytes,
     /// A policy, optionally with parameter values: `coherent:search-blocks=96:confidence=8`; may be repeated
     #[arg(long, value_name = "NAME", default_value = Coherent::DESC.name, value_parser = Policies)]
     policy: Vec<PolicyDesc<'static>>,
@@ -35,17 +35,20 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with = "policy")]
     all: bool,
     /// Also compute a lower bound that holds for any policy; keeps the trace in memory
-    #[arg(long, alias = "bound")]
+    #[arg(long)]
     lower_bound: bool,
     /// The seed of randomized policies
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Write an SVG plot for each policy into a directory: bytes, hits and arena walls over frames
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    /// Write an SVG plot for each policy into a folder: bytes, hits and arena walls over frames
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     plot: Option<PathBuf>,
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
+    /// Write to a file instead of standard output
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -55,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         arguments.policy.clone()
     };
     let options = ReplayOptions {
-        budget: arguments.budget,
+        budget: arguments.memory,
         policies,
         seed: arguments.seed,
         lower_bound: arguments.lower_bound,
@@ -65,15 +68,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         write_plots(folder, &played)?;
     }
     if arguments.json {
-        return Output::stdout().write(&documents::write(&document(&played)));
+        return Output::to(arguments.output.clone()).write(&documents::write(&document(&played)));
     }
-    Output::stdout().write_report(&text(&played))
+    Output::to(arguments.output.clone()).write_report(&text(&played))
 }
 
 /// Writes `<trace>-<policy>.svg` for each policy.
 fn write_plots(folder: &Path, played: &Played) -> Result<()> {
     let failed =
-        |path: &Path, error: std::io::Error| Error::cannot_write(path, &error, "--plot another directory");
+        |path: &Path, error: std::io::Error| Error::cannot_write(path, &error, "--plot another folder");
     std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
     let trace = &played.trace;
     let stem = trace.file_stem().unwrap_or(trace.as_os_str()).to_string_lossy();

@@ -78,17 +78,14 @@ pub(crate) struct Arguments {
     /// The policy that chooses between images and buffers [default: given if a file has texture scopes, else balanced]
     #[arg(long, value_name = "NAME", value_parser = storage_policies(), help_heading = "Tensors")]
     storage: Option<&'static dyn tileheap_tensor::StoragePolicy>,
-    /// Memories in order of preference: sram=1MiB,dram
+    /// The memory budget of a texture cache: 2097152, 2MiB; or the memories of a network in order of preference: sram=1MiB,dram
     #[arg(
         long,
-        value_name = "NAME=BYTES",
+        value_name = "SIZE|NAME=SIZE",
         value_delimiter = ',',
-        help_heading = "Tensors"
+        help_heading = "Tensors and texture caches"
     )]
     memory: Vec<String>,
-    /// The memory budget of the texture cache: 2097152, 2MiB
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, allow_negative_numbers = true, help_heading = "Texture caches")]
-    cache: Option<Bytes>,
     /// The cache policies: coherent,arenas,lru (see `tileheap replay --help`) [default: all]
     #[arg(long, value_name = "NAME", value_delimiter = ',', hide_possible_values = true, value_parser = Policies, help_heading = "Texture caches")]
     policy: Vec<PolicyDesc<'static>>,
@@ -229,11 +226,14 @@ fn saved<T: Document>(path: &Path, text: &str) -> Result<T> {
 
 /// Replays a trace of texture requests.
 fn played(arguments: &Arguments, path: &Path) -> Result<Input> {
-    let Some(budget) = arguments.cache else {
-        return Err(Error::bad_input(format!(
-            "{} is a trace of texture requests: give the memory budget, for example --cache 2MiB",
-            shown(path)
-        )));
+    let budget = match &arguments.memory[..] {
+        [size] => parse_bytes(size).map_err(|error| Error::bad_input(format!("--memory {size}: {error}")))?,
+        _ => {
+            return Err(Error::bad_input(format!(
+                "{} is a trace of texture requests: give one memory budget, for example --memory 2MiB",
+                shown(path)
+            )));
+        }
     };
     let options = ReplayOptions {
         budget,

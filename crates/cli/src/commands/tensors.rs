@@ -37,6 +37,9 @@ pub(crate) struct Arguments {
     /// Print JSON: placements, lifetimes, and the bytes of every strategy
     #[arg(long, conflicts_with_all = ["dump", "compare", "trace", "scopes"])]
     json: bool,
+    /// Write to a file instead of standard output
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
     /// Write lifetimes to a file as Chrome trace events
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     trace: Option<PathBuf>,
@@ -66,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     if arguments.json {
         let document = network.document(file, options)?;
-        return Output::stdout().write(&documents::write(&document));
+        return Output::to(arguments.output.clone()).write(&documents::write(&document));
     }
     let mut report = String::new();
     if arguments.compare {
@@ -84,7 +87,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
                 Err(error) => format!("{:<22} {error}\n", strategy.name()),
             };
         }
-        return Output::stdout().write(&report);
+        return Output::to(arguments.output.clone()).write(&report);
     }
     let progress = Progress::new("planning", 0);
     let planned = network.plan(options, options.strategy);
@@ -171,7 +174,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if arguments.dump {
         report += &dump(&planned);
     }
-    Output::stdout().write_report(&report)
+    Output::to(arguments.output.clone()).write_report(&report)
 }
 
 /// Reads a file of any format: a model by its name or its contents, text otherwise.

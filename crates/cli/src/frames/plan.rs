@@ -52,7 +52,7 @@ pub(crate) struct FrameOptions {
     pub(crate) sizes: Sizes,
     /// Limit the search to a number of steps; `none` searches until the plan is proved optimal
     #[arg(long, value_name = "STEPS|none", default_value_t = Budget(DEFAULT_BUDGET))]
-    pub(crate) budget: Budget,
+    pub(crate) steps: Budget,
     /// Binning cost of one more bin in a render pass, in bytes of traffic per frame; 0 with --sizes raw
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub(crate) bin_cost: Option<Bytes>,
@@ -74,7 +74,7 @@ pub(crate) struct FrameOptions {
     #[arg(long, value_name = "RESOURCE")]
     pub(crate) pin: Vec<String>,
     /// Never place a resource in tile memory; may be repeated
-    #[arg(long, alias = "keep-off", value_name = "RESOURCE")]
+    #[arg(long, value_name = "RESOURCE")]
     pub(crate) exclude: Vec<String>,
 }
 
@@ -174,7 +174,7 @@ impl FrameOptions {
         let (frame, profile) = (executed.frame(), &self.frame_limits(profile));
         let options = PlanOptions {
             strategy: self.strategy,
-            budget: self.budget.0,
+            budget: self.steps.0,
             split: self.split,
             ..PlanOptions::default()
         };

@@ -26,10 +26,10 @@ pub(crate) struct TensorOptions {
     #[arg(long, value_name = "NAME", value_parser = policies())]
     pub(crate) policy: Option<&'static dyn StoragePolicy>,
     /// Memories in order of preference: sram=1MiB,dram
-    #[arg(long, value_name = "NAME=BYTES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME=SIZE", value_delimiter = ',')]
     pub(crate) memory: Vec<String>,
     /// Keep the tensors with the most traffic in on-chip memory of this size, the rest elsewhere; also show the traffic kept by other sizes
-    #[arg(long, value_name = "BYTES", conflicts_with = "memory", value_parser = parse_bytes)]
+    #[arg(long, value_name = "SIZE", conflicts_with = "memory", value_parser = parse_bytes)]
     pub(crate) on_chip: Option<Bytes>,
     /// Never reuse an operand's memory for the output of the same operator
     #[arg(long)]
@@ -130,7 +130,7 @@ fn memory(form: &str) -> Result<MemoryDesc> {
     };
     if name.is_empty() {
         return Err(invalid(
-            "write NAME=BYTES, or NAME for an unlimited memory".to_owned(),
+            "write NAME=SIZE, or NAME for an unlimited memory".to_owned(),
         ));
     }
     Ok(MemoryDesc {

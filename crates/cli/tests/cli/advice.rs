@@ -48,7 +48,7 @@ fn published_optima_are_reached_and_proved() {
 #[test]
 fn ladders_bind_little_more_than_the_live_set() {
     for_published(|what, frame, options, _| {
-        let options = [options, &["--budget", "100000"]].concat();
+        let options = [options, &["--steps", "100000"]].concat();
         let plan = planned(frame, &options);
         let (bound, live) = (total(&plan, "reserved_bytes"), total(&plan, "live_bytes"));
         let proved = plan["optimality"]["least_reserved"] == true;

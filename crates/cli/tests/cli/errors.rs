@@ -26,7 +26,7 @@ fn a_small_budget_gives_a_packing_without_a_capacity() {
     };
     let rows: Vec<String> = (0..3000).map(row).collect();
     let table = format!("id,lower,upper,size\n{}\n", rows.join("\n"));
-    tileheap_with(table.as_bytes(), &["pack", "-", "--budget", "1"]).shows(&["height"]);
+    tileheap_with(table.as_bytes(), &["pack", "-", "--steps", "1"]).shows(&["height"]);
 }
 
 /// An answer, not an error, although the exit status is not 0.

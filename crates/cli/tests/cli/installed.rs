@@ -116,7 +116,7 @@ fn use_all_layers(command: &Path, home: &Path, prefix: &Path, layers: &[&str]) {
         &[
             "capture",
             "--no-open",
-            "--out",
+            "--output",
             "captured",
             "--border",
             "submits:1",

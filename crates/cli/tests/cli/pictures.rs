@@ -157,7 +157,7 @@ fn pages_look_as_they_should() {
     let page = reported("pictured-page.html", &[&frame]);
     let records = reported("pictured-records.html", &[&file("pictured.csv", RECORDS)]);
     let trace = texture_trace("pictured");
-    let options = [&*trace, "--cache", "2MiB", "--policy", "arenas,lru"];
+    let options = [&*trace, "--memory", "2MiB", "--policy", "arenas,lru"];
     let replay = reported("pictured-replay.html", &options);
     let Some(mut browser) = browser() else { return };
     for (page, name, size, media, scheme) in [

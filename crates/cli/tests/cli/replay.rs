@@ -10,7 +10,7 @@ fn trace(name: &str, arguments: &[&str]) -> String {
 }
 
 fn replay(trace: &str, budget: &str, options: &[&str]) -> Run {
-    tileheap(&[&["replay", trace, "--budget", budget], options].concat())
+    tileheap(&[&["replay", trace, "--memory", budget], options].concat())
 }
 
 #[test]

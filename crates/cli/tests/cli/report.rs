@@ -114,7 +114,7 @@ fn broken_documents_are_named() {
     let records = file("four.csv", "id,lower,upper,size\na,0,2,4\nb,1,3,4\n");
     let frame = file("swept.json", FRAME);
     let made: [&[&str]; 3] = [
-        &["replay", &trace, "--budget", "2MiB", "--json"],
+        &["replay", &trace, "--memory", "2MiB", "--json"],
         &["tensors", &records, "--json"],
         &["advise", &frame, "--sweep", "heap=2MiB..8MiB", "--json"],
     ];

@@ -24,7 +24,7 @@ fn has_monitor(pixels: &[[u8; 3]]) -> bool {
 /// The overlay is redrawn in every frame, hides and reappears, the budget changes, the window is resized, and it closes on request.
 #[test]
 fn the_flight_heeds_its_keys_and_shows_the_cache_as_it_is() {
-    let arguments = ["--budget", "6M", "--uploads", "256K"];
+    let arguments = ["--memory", "6MiB", "--uploads", "256KiB"];
     let Some((_server, shown, hand)) = show(USUAL, in_window("terrain", "480x270", &arguments)) else {
         return;
     };
