@@ -42,6 +42,7 @@ mod guide {
         integrate "../../docs/guide/integrate.md"
         cpp "../../docs/guide/cpp.md"
         dynamic_frames "../../docs/guide/dynamic_frames.md"
+        command "../../docs/guide/command.md"
         reports "../../docs/guide/reports.md"
         arrangements "../../docs/guide/arrangements.md"
         capture "../../docs/guide/capture.md"

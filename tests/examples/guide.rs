@@ -219,7 +219,7 @@ fn pieces_of_cpp_in_the_guide_are_the_program_s() {
     }
 }
 
-/// Each chapter is compiled, is listed, and links to files that exist.
+/// Each chapter is compiled and listed.
 #[test]
 fn chapters_are_modules_and_listed() {
     let (modules, list) = (read("examples/support/lib.rs"), read("docs/guide/README.md"));
@@ -235,14 +235,5 @@ fn chapters_are_modules_and_listed() {
             chapter == "README.md" || list.contains(&format!("]({chapter})")),
             "{chapter} is not listed"
         );
-        for rest in read(&format!("docs/guide/{chapter}")).split("](").skip(1) {
-            let target = rest.split(')').next().expect("a link");
-            let is_local =
-                (target.ends_with(".md") || target.contains("pictures/")) && !target.contains("://");
-            assert!(
-                !is_local || root().join("docs/guide").join(target).is_file(),
-                "{chapter}: {target}"
-            );
-        }
     }
 }

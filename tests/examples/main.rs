@@ -1,4 +1,5 @@
 //! Tests of the examples as programs, and of the guide.
 
 mod guide;
+mod links;
 mod programs;

@@ -8,6 +8,7 @@ mod checks;
 mod devices;
 mod emulated;
 mod errors;
+mod excerpts;
 mod frames;
 mod installed;
 mod judge;
