@@ -39,6 +39,7 @@ mod guide {
     chapters! {
         readme "../../docs/guide/README.md"
         tile_memory "../../docs/guide/tile_memory.md"
+        window "../../docs/guide/window.md"
         integrate "../../docs/guide/integrate.md"
         cpp "../../docs/guide/cpp.md"
         dynamic_frames "../../docs/guide/dynamic_frames.md"

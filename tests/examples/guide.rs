@@ -100,7 +100,7 @@ impl Chapter {
     ///
     /// - `<!-- diff: step_1/gpu.rs -->`: the diff from the previous step;
     /// - `<!-- diff: step_1/gpu.rs, hunks with TEXT -->`: the hunks of the diff that contain the text;
-    /// - `<!-- part: step_1/gpu.rs, from TEXT -->`: lines of the file.
+    /// - `<!-- part: step_1/gpu.rs, from TEXT -->`: lines of the file, from the first with the text to the next empty one.
     fn shown<'a>(&self, line: &'a str) -> Option<(&'a str, String)> {
         let mark = line.strip_prefix("<!-- ")?.strip_suffix(" -->")?;
         let (kind, rest) = mark.split_once(": ")?;
@@ -117,7 +117,13 @@ impl Chapter {
             "diff" => format!("```diff\n{}```\n", self.difference(file, text("hunks with "))),
             "part" => {
                 let text = text("from ").unwrap_or_else(|| panic!("{line}: from which line?"));
-                format!("```cpp\n{}```\n", self.part(file, text))
+                let part = self.part(file, text);
+                // Rust's parts do not compile by themselves: they are shown as additions.
+                let added = |line| format!("+{line}\n");
+                match file.ends_with(".rs") {
+                    true => format!("```diff\n{}```\n", part.lines().map(added).collect::<String>()),
+                    false => format!("```cpp\n{part}```\n"),
+                }
             }
             _ => return None,
         };
@@ -219,10 +225,11 @@ fn pieces_of_cpp_in_the_guide_are_the_program_s() {
     }
 }
 
-/// Each chapter is compiled and listed.
+/// Each chapter is compiled, and listed in the index and in the book.
 #[test]
 fn chapters_are_modules_and_listed() {
     let (modules, list) = (read("examples/support/lib.rs"), read("docs/guide/README.md"));
+    let book = read("docs/SUMMARY.md");
     let chapters = names(root().join("docs/guide"));
     let chapters: Vec<&String> = chapters.iter().filter(|name| name.ends_with(".md")).collect();
     assert!(chapters.len() >= 9, "{chapters:?}");
@@ -234,6 +241,10 @@ fn chapters_are_modules_and_listed() {
         assert!(
             chapter == "README.md" || list.contains(&format!("]({chapter})")),
             "{chapter} is not listed"
+        );
+        assert!(
+            book.contains(&format!("](guide/{chapter})")),
+            "{chapter} is not in the book"
         );
     }
 }
