@@ -57,6 +57,8 @@ mod guide {
         measuring "../../docs/guide/measuring.md"
         phone "../../docs/guide/phone.md"
         terms "../../docs/guide/terms.md"
+        faq "../../docs/guide/faq.md"
+        messages "../../docs/guide/messages.md"
         limits "../../docs/guide/limits.md"
     }
 }

@@ -2,4 +2,5 @@
 
 mod guide;
 mod links;
+mod messages;
 mod programs;
