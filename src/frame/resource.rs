@@ -76,7 +76,7 @@ pub struct ResourceState {
     /// Kinds of the accesses.
     #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
     pub access: vk::AccessFlags2,
-    /// The family outside the device that owns it then; `None` for the family of the queue that uses it in the frame.
+    /// The family outside the device that owns it then, if any; otherwise that of the queue that uses it in the frame owns it.
     ///
     /// The frame acquires it from there, or releases it to there; semaphores of the caller order that, at `ALL_COMMANDS`.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -122,8 +122,7 @@ impl ResourceState {
 }
 
 /// The size of an image in texels.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "ExtentForm", into = "ExtentForm")]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Extent {
     /// A fixed number of texels, whatever the size of the frame.
     Texels(vk::Extent3D),
@@ -149,43 +148,6 @@ impl Extent {
     }
 }
 
-/// An extent as the two fields of an image's JSON form.
-#[derive(Serialize, Deserialize)]
-struct ExtentForm {
-    /// In texels: width, height, depth (1 if left out).
-    #[serde(default, skip_serializing_if = "is_default")]
-    extent: Option<Vec<u32>>,
-    /// As fractions of the base extent.
-    #[serde(default, skip_serializing_if = "is_default")]
-    scale: Option<[f32; 2]>,
-}
-
-impl From<Extent> for ExtentForm {
-    fn from(extent: Extent) -> ExtentForm {
-        let (extent, scale) = match extent {
-            Extent::Scaled(scale) => (None, Some(scale)),
-            Extent::Texels(texels) if texels.depth == 1 => (Some(vec![texels.width, texels.height]), None),
-            Extent::Texels(texels) => (Some(vec![texels.width, texels.height, texels.depth]), None),
-        };
-        ExtentForm { extent, scale }
-    }
-}
-
-impl TryFrom<ExtentForm> for Extent {
-    type Error = &'static str;
-
-    fn try_from(form: ExtentForm) -> Result<Extent, &'static str> {
-        Ok(match (form.extent.as_deref(), form.scale) {
-            (Some(&[width, height]), None) => Extent::from(vk::Extent2D { width, height }),
-            (Some(&[width, height, depth]), None) => Extent::from(vk::Extent3D { width, height, depth }),
-            (Some(_), None) => return Err("has an `extent` of other than 2 or 3 numbers"),
-            (None, Some(scale)) => Extent::Scaled(scale),
-            (None, None) => return Err("has neither `extent` nor `scale`"),
-            (Some(_), Some(_)) => return Err("has both `extent` and `scale`"),
-        })
-    }
-}
-
 impl From<vk::Extent2D> for Extent {
     fn from(extent: vk::Extent2D) -> Extent {
         Extent::Texels(extent.into())
@@ -200,77 +162,35 @@ impl From<vk::Extent3D> for Extent {
 
 /// An image, except for properties that its accesses decide (usage follows from those).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "super::json::ImageForm", into = "super::json::ImageForm")]
 pub struct ImageDesc {
     /// Format of the image and its view.
-    #[serde(with = "names::value")]
     pub format: vk::Format,
     /// Size of mip level 0.
-    #[serde(flatten)]
     pub extent: Extent,
     /// 1D, 2D or 3D.
-    #[serde(
-        default = "two_dimensions",
-        skip_serializing_if = "is_two_dimensions",
-        with = "names::value"
-    )]
     pub image_type: vk::ImageType,
     /// Mip levels, at least 1.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
     pub mip_levels: u32,
     /// Array layers, at least 1.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
     pub array_layers: u32,
     /// Samples per texel.
-    #[serde(
-        default = "one_sample",
-        skip_serializing_if = "is_one_sample",
-        with = "names::value"
-    )]
     pub samples: vk::SampleCountFlags,
     /// Usage in addition to that of the declared accesses.
-    #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
     pub usage: vk::ImageUsageFlags,
     /// Creation flags in addition to those that the plan sets.
-    #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
     pub flags: vk::ImageCreateFlags,
     /// Number with which the runtime asks its [`Hooks`](crate::runtime::Hooks) for structures to chain to the creation; 0 for none.
     ///
     /// The same number is used for the creation of its views. Images with different numbers are never exchanged for each other. The planner queries
     /// from the driver how the chain affects size, alignment and memory types.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub hook: u32,
     /// True if each level may become a separate image, placed in tile memory or not by its own size and lifetime, under the same constraint.
     ///
     /// That happens if no access covers several levels: level 0 keeps the id and the name, level 1 of `bloom` is `bloom level 1`
     /// ([`Frame::level`](super::Frame::level)), and passes find their views under the id of level 0. If an access covers several, all levels are one
     /// image, and the plan's [reason](crate::plan::Plan::reason_text) names that pass. Not allowed for external images.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub separate_levels: bool,
-}
-
-fn one() -> u32 {
-    1
-}
-
-fn is_one(number: &u32) -> bool {
-    *number == 1
-}
-
-fn one_sample() -> vk::SampleCountFlags {
-    vk::SampleCountFlags::TYPE_1
-}
-
-fn is_one_sample(samples: &vk::SampleCountFlags) -> bool {
-    *samples == one_sample()
-}
-
-fn two_dimensions() -> vk::ImageType {
-    vk::ImageType::TYPE_2D
-}
-
-fn is_two_dimensions(image_type: &vk::ImageType) -> bool {
-    *image_type == two_dimensions()
 }
 
 impl ImageDesc {

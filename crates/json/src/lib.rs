@@ -1,8 +1,14 @@
 //! Shared parts of the JSON formats of frames, profiles and plans: a header, and one-line errors with their position.
 
+mod clip;
+mod nearest;
 mod path;
+mod words;
 
-use serde::de::DeserializeOwned;
+pub use clip::clip;
+use clip::clip_to;
+pub use nearest::nearest;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
 /// Parses a document of this `format` and `version`.
@@ -129,16 +135,20 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, JsonSyntaxError> {
         Err(error) => error,
     };
     let (line, column) = (error.line(), error.column());
-    let path = path::of(text, line, column);
     let mut problem = error.to_string();
     // The message must not repeat the position, which comes first.
     let suffix = format!(" at line {line} column {column}");
     problem.truncate(problem.strip_suffix(&suffix).map_or(problem.len(), str::len));
+    let path = path::of(text, line, column, |read| words::is_of_last_value(&problem, read));
+    // Well-formed JSON has another problem than its syntax.
+    if serde_json::from_str::<IgnoredAny>(text).is_ok() {
+        problem = words::reworded(&problem);
+    }
     Err(JsonSyntaxError {
         line,
         column,
         path: clip(&path),
-        problem: clip(&problem),
+        problem: clip_to(&problem, words::MAX_LENGTH),
     })
 }
 
@@ -151,21 +161,4 @@ fn list_instead(text: &str) -> Option<JsonSyntaxError> {
         path: String::new(),
         problem: "a list, where a description is expected".to_owned(),
     })
-}
-
-/// The text on one line and with limited length, since it may quote the file.
-pub fn clip(text: &str) -> String {
-    const MAX_LENGTH: usize = 300;
-    let mut line = String::new();
-    for c in text.chars().take(MAX_LENGTH) {
-        if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
-            line.extend(c.escape_default());
-        } else {
-            line.push(c);
-        }
-    }
-    if text.chars().nth(MAX_LENGTH).is_some() {
-        line.push('…');
-    }
-    line
 }

@@ -13,13 +13,22 @@ enum Inside {
 
 /// The path of fields and indices to the position before which a parser stopped: `submits[0].batches[1].waits`. Empty for the document
 /// itself. `line` counts from 1, `column` is the number of bytes in the line before the position.
-pub(crate) fn of(text: &str, line: usize, column: usize) -> String {
+///
+/// If an object ends there, the path is that of its last value where `is_of_last_value` returns true for the text before the closing brace.
+pub(crate) fn of(text: &str, line: usize, column: usize, is_of_last_value: impl Fn(&str) -> bool) -> String {
     let lines = text.match_indices('\n').map(|(at, _)| at + 1);
     let start = std::iter::once(0).chain(lines).nth(line.saturating_sub(1));
     let end = start.unwrap_or(text.len()).saturating_add(column).min(text.len());
+    let inside = text.get(..end).and_then(|read| read.strip_suffix('}'));
+    match inside.filter(|read| is_of_last_value(read)) {
+        Some(read) => before(read.as_bytes()),
+        None => before(&text.as_bytes()[..end]),
+    }
+}
+
+fn before(bytes: &[u8]) -> String {
     let mut stack = Vec::new();
     let mut at = 0;
-    let bytes = &text.as_bytes()[..end];
     while let Some(&byte) = bytes.get(at) {
         at += 1;
         match (byte, stack.last_mut()) {
@@ -73,7 +82,12 @@ mod tests {
         let path_before = |part: &str| {
             let at = text.find(part).unwrap();
             let line = 1 + text[..at].matches('\n').count();
-            of(text, line, at - text[..at].rfind('\n').map_or(0, |at| at + 1))
+            of(
+                text,
+                line,
+                at - text[..at].rfind('\n').map_or(0, |at| at + 1),
+                |_| false,
+            )
         };
         assert_eq!(path_before("{\n"), "");
         assert_eq!(path_before("[{"), "submits");
@@ -83,12 +97,21 @@ mod tests {
         assert_eq!(path_before(" } ]"), "submits[1].batches[2].waits");
         assert_eq!(path_before(" ] }"), "submits[1].batches[2]");
         assert_eq!(path_before("\n}"), "submits");
-        assert_eq!(of(text, 9, 9), "");
+        assert_eq!(of(text, 9, 9, |_| false), "");
+    }
+
+    #[test]
+    fn names_at_the_end_of_an_object_have_their_path() {
+        let text = r#"{ "a": [{ "b": 1, "c": "x" }, 3] }"#;
+        let end = 1 + text.find('}').unwrap();
+        assert_eq!(of(text, 1, end, |_| false), "a[0]");
+        assert_eq!(of(text, 1, end, |read| read.ends_with("\"x\" ")), "a[0].c");
+        assert_eq!(of(text, 1, end + 1, |_| true), "a[1]");
     }
 
     #[test]
     fn quotes_in_strings_do_not_end_them() {
-        assert_eq!(of(r#"{ "a\\": "\"", "b": 1 }"#, 1, 19), "b");
-        assert_eq!(of(r#"{ "unfinished"#, 1, 13), "unfinished");
+        assert_eq!(of(r#"{ "a\\": "\"", "b": 1 }"#, 1, 19, |_| false), "b");
+        assert_eq!(of(r#"{ "unfinished"#, 1, 13, |_| false), "unfinished");
     }
 }

@@ -40,11 +40,14 @@
 
 mod document;
 mod error;
+mod forms;
+mod image;
 mod read;
 mod write;
 
 pub use document::{FORMAT, VERSION};
 pub use error::JsonError;
+pub(super) use image::ImageForm;
 pub(super) use read::{Dialect, dialect, document};
 pub use tileheap_json::JsonSyntaxError;
 

@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use super::document as doc;
 use super::document::{FORMAT, VERSION};
 use super::error::JsonError;
+use super::forms;
 use crate::frame::tables::{LevelOf, Resource, ResourceKind, Tables};
 use crate::frame::{
     CommandBufferId, Frame, FrameBuilder, FrameError, FrameRule, QueueId, ResourceId, SemaphoreId, SubmitId,
@@ -49,10 +50,20 @@ pub(in crate::frame) fn dialect(text: &str) -> Result<Dialect, JsonError> {
     }
 }
 
+/// A native document. Errors name the accepted forms.
+fn native(text: &str) -> Result<doc::Document, FrameError> {
+    parse(text).map_err(|mut error| {
+        if let Some(problem) = forms::with_forms(&error.path, &error.problem) {
+            error.problem = problem;
+        }
+        FrameError::Json(JsonError::Syntax(error))
+    })
+}
+
 pub(super) fn frame(text: &str) -> crate::Result<Frame> {
     // The header first: a later version has other fields, and complaints about those would help less.
     dialect(text).map_err(FrameError::from)?;
-    let mut document: doc::Document = document(text)?;
+    let mut document = native(text)?;
     let [width, height] = document.base_extent;
     let resources = document.resources.iter_mut();
     let levels: Vec<Option<doc::LevelOf>> = resources.map(|it| it.level_of.take()).collect();

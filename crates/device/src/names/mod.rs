@@ -19,7 +19,6 @@
 //! ```
 //! In `serde` structs: `#[serde(with = "names::value")]` for one value, `#[serde(with = "names::bits")]` for a set of bits.
 
-mod nearest;
 mod vocabulary;
 
 use std::fmt::Write as _;
@@ -190,7 +189,7 @@ impl TypeNames {
         Err(NameError {
             name: shortened(name),
             of: self.of,
-            nearest: nearest::nearest(name, names).map(str::to_owned),
+            nearest: tileheap_json::nearest(name, names).map(str::to_owned),
         })
     }
 

@@ -3,10 +3,10 @@
 /// Names longer than this are not compared: Vulkan's longest has about 70 characters.
 const MAX_NAME_LENGTH: usize = 100;
 
-/// The candidate with the fewest edits from `name`, if there are few of them relative to its length, or a candidate that contains it.
+/// The candidate with the fewest edits (also swaps of neighbours) from `name`, if there are few of them relative to its length, or a candidate that contains it.
 ///
 /// Case is ignored: `graphics` finds `VK_QUEUE_GRAPHICS_BIT`. O(candidates x length²).
-pub(super) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > MAX_NAME_LENGTH {
         return None;
     }
@@ -19,7 +19,7 @@ pub(super) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
         let distance = if contained {
             upper.len().abs_diff(wanted.len()).div_ceil(8)
         } else {
-            strsim::levenshtein(&wanted, &upper)
+            strsim::osa_distance(&wanted, &upper)
         };
         let near = contained || distance * 4 <= wanted.len().max(4);
         if near && best.is_none_or(|(least, _)| distance < least) {

@@ -1,0 +1,22 @@
+//! Quotations of documents in messages.
+
+/// The text on one line and with limited length, since it may quote the file.
+pub fn clip(text: &str) -> String {
+    clip_to(text, 300)
+}
+
+/// [`clip`] to another length in characters.
+pub(crate) fn clip_to(text: &str, length: usize) -> String {
+    let mut line = String::new();
+    for c in text.chars().take(length) {
+        if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
+            line.extend(c.escape_default());
+        } else {
+            line.push(c);
+        }
+    }
+    if text.chars().nth(length).is_some() {
+        line.push('…');
+    }
+    line
+}
