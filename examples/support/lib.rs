@@ -44,6 +44,7 @@ mod guide {
         cpp "../../docs/guide/cpp.md"
         dynamic_frames "../../docs/guide/dynamic_frames.md"
         command "../../docs/guide/command.md"
+        frame_json "../../docs/guide/frame_json.md"
         reports "../../docs/guide/reports.md"
         arrangements "../../docs/guide/arrangements.md"
         capture "../../docs/guide/capture.md"

@@ -12,6 +12,7 @@ use tileheap_json::is_default;
 
 /// The version of a history resource that an access refers to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[repr(u32)]
 pub enum Version {
@@ -24,27 +25,40 @@ pub enum Version {
 
 /// The value an attachment is cleared to.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ClearValue {
     /// For float, normalised and scaled formats.
-    Float(#[serde(with = "components")] [f32; 4]),
+    Float(
+        #[serde(with = "components")]
+        #[cfg_attr(test, schemars(with = "[Component; 4]"))]
+        [f32; 4],
+    ),
     /// For signed integer formats.
     Int([i32; 4]),
     /// For unsigned integer formats.
     Uint([u32; 4]),
     /// For depth and stencil formats.
-    DepthStencil(#[serde(with = "component")] f32, u32),
+    DepthStencil(
+        #[serde(with = "component")]
+        #[cfg_attr(test, schemars(with = "Component"))]
+        f32,
+        u32,
+    ),
 }
 
 /// A number, or an infinity as a word: JSON has no number for infinities.
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged, expecting = "expected a number, \"Infinity\" or \"-Infinity\"")]
 enum Component {
     Finite(f32),
     Infinite(Infinity),
 }
 
+/// An infinity as a word.
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 enum Infinity {
     #[serde(rename = "Infinity")]
     Positive,
@@ -144,6 +158,7 @@ impl ClearValue {
 
 /// Treatment of earlier contents by a writing access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LoadOp {
     /// Keeps them: blending, depth testing, updating part of a buffer.
@@ -157,18 +172,22 @@ pub enum LoadOp {
 
 /// View of an image by an access, if it does not follow from the image and the part that is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ViewDesc {
     /// Another type: a cube as an array, one layer as an array of one.
     #[serde(default, skip_serializing_if = "is_default", with = "names::option")]
+    #[cfg_attr(test, schemars(with = "Option<super::json::schema::Name<vk::ImageViewType>>"))]
     pub view_type: Option<vk::ImageViewType>,
     /// Another format of the same texel size (`VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT` and the list of formats follow from it).
     #[serde(default, skip_serializing_if = "is_default", with = "names::option")]
+    #[cfg_attr(test, schemars(with = "Option<super::json::schema::Name<vk::Format>>"))]
     pub format: Option<vk::Format>,
 }
 
 /// A fraction of a resource's texels or bytes: `part` of `of`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Share {
     /// Texels or bytes used.

@@ -11,6 +11,7 @@ use tileheap_json::is_default;
 
 /// Period for which a resource's contents matter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Persistence {
     /// Written and read within the frame; undefined outside.
@@ -25,6 +26,7 @@ pub enum Persistence {
 
 /// The states in which a caller supplies an external resource and expects it back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "External"))]
 #[serde(deny_unknown_fields)]
 pub struct ExternalDesc {
     /// State before the frame's first access. An entry layout of `UNDEFINED` says that the contents do not matter.
@@ -65,16 +67,20 @@ impl ExternalDesc {
 
 /// State of a resource at one moment: its layout and the accesses that must be waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ResourceState {
     /// `UNDEFINED` for buffers.
     #[serde(default, skip_serializing_if = "is_default", with = "names::value")]
+    #[cfg_attr(test, schemars(with = "super::json::schema::Name<vk::ImageLayout>"))]
     pub layout: vk::ImageLayout,
     /// Pipeline stages of the accesses.
     #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
+    #[cfg_attr(test, schemars(with = "super::json::schema::Bits<vk::PipelineStageFlags2>"))]
     pub stages: vk::PipelineStageFlags2,
     /// Kinds of the accesses.
     #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
+    #[cfg_attr(test, schemars(with = "super::json::schema::Bits<vk::AccessFlags2>"))]
     pub access: vk::AccessFlags2,
     /// The family outside the device that owns it then, if any; otherwise that of the queue that uses it in the frame owns it.
     ///
@@ -85,6 +91,7 @@ pub struct ResourceState {
 
 /// A queue family outside the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ExternalFamily {
     /// `VK_QUEUE_FAMILY_EXTERNAL`: of another device or process, with the same driver.
@@ -163,6 +170,7 @@ impl From<vk::Extent3D> for Extent {
 /// An image, except for properties that its accesses decide (usage follows from those).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "super::json::ImageForm", into = "super::json::ImageForm")]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Image"))]
 pub struct ImageDesc {
     /// Format of the image and its view.
     pub format: vk::Format,
@@ -223,12 +231,15 @@ impl ImageDesc {
 
 /// A buffer, except for properties that its accesses decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Buffer"))]
 #[serde(deny_unknown_fields)]
 pub struct BufferDesc {
     /// Size in bytes.
+    #[cfg_attr(test, schemars(with = "u64"))]
     pub size: Bytes,
     /// Usage in addition to that of the declared accesses.
     #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
+    #[cfg_attr(test, schemars(with = "super::json::schema::Bits<vk::BufferUsageFlags>"))]
     pub usage: vk::BufferUsageFlags,
     /// Number with which the runtime asks its [`Hooks`](crate::runtime::Hooks) for structures to chain to the creation; 0 for none.
     ///
@@ -295,6 +306,7 @@ pub struct LevelOf {
 
 /// Constraint on the placement of a resource in tile memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TileConstraint {
     /// The planner chooses.

@@ -9,17 +9,21 @@ use tileheap_json::is_default;
 
 /// A range of an image: `VkImageSubresourceRange`. In descriptions, empty fields mean everything; in tables, no field is empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 #[repr(C)]
 pub struct SubresourceRange {
     /// Aspects.
     #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
+    #[cfg_attr(test, schemars(with = "super::json::schema::Bits<vk::ImageAspectFlags>"))]
     pub aspects: vk::ImageAspectFlags,
     /// Levels `[first, end)`.
     #[serde(default, skip_serializing_if = "is_default")]
+    #[cfg_attr(test, schemars(with = "[u32; 2]"))]
     pub levels: Run,
     /// Layers `[first, end)`; of 3D images, slices.
     #[serde(default, skip_serializing_if = "is_default")]
+    #[cfg_attr(test, schemars(with = "[u32; 2]"))]
     pub layers: Run,
 }
 

@@ -17,17 +17,20 @@ use tileheap_json::is_default;
 
 /// A queue by name and capabilities; the runtime maps it to a `vk::Queue`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Queue {
     /// Unique in the frame.
     pub name: String,
     /// Capabilities that the frame needs.
     #[serde(with = "names::bits")]
+    #[cfg_attr(test, schemars(with = "super::json::schema::Bits<vk::QueueFlags>"))]
     pub capabilities: vk::QueueFlags,
 }
 
 /// A semaphore by name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Semaphore {
     /// Unique in the frame.
@@ -81,6 +84,7 @@ pub struct CommandBuffer {
 
 /// Origin of the commands of a pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Contents {
     /// In the primary command buffer.
@@ -168,6 +172,7 @@ impl Pass {
 
 /// Fate of the outputs of a skipped pass. Its barriers, and the clears of its attachments, are recorded all the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SkippedOutputs {
     /// They keep their earlier contents, or are cleared: the pass loads, clears or updates all that it writes.

@@ -9,13 +9,17 @@ use crate::names;
 
 /// An image, except for properties that its accesses decide.
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("oneOf" = super::schema::one_of(["extent", "scale"]))))]
 #[serde(deny_unknown_fields)]
 pub(in crate::frame) struct ImageForm {
     /// Format of the image and its view.
     #[serde(with = "names::value")]
+    #[cfg_attr(test, schemars(with = "super::schema::Name<vk::Format>"))]
     format: vk::Format,
     /// Size of level 0 in texels: `[width, height]` or `[width, height, depth]`.
     #[serde(default, skip_serializing_if = "is_default")]
+    #[cfg_attr(test, schemars(length(min = 2, max = 3)))]
     extent: Option<Vec<u32>>,
     /// Size of level 0 as fractions of the base extent, rounded up to whole texels: `[x, y]`.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -26,6 +30,7 @@ pub(in crate::frame) struct ImageForm {
         skip_serializing_if = "is_two_dimensions",
         with = "names::value"
     )]
+    #[cfg_attr(test, schemars(with = "super::schema::Name<vk::ImageType>"))]
     image_type: vk::ImageType,
     /// Mip levels, at least 1. Default: 1.
     #[serde(default = "one", skip_serializing_if = "is_one")]
@@ -39,12 +44,15 @@ pub(in crate::frame) struct ImageForm {
         skip_serializing_if = "is_one_sample",
         with = "names::value"
     )]
+    #[cfg_attr(test, schemars(with = "super::schema::Name<vk::SampleCountFlags>"))]
     samples: vk::SampleCountFlags,
     /// Usage in addition to that of the declared accesses.
     #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
+    #[cfg_attr(test, schemars(with = "super::schema::Bits<vk::ImageUsageFlags>"))]
     usage: vk::ImageUsageFlags,
     /// Creation flags in addition to those that the plan sets.
     #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
+    #[cfg_attr(test, schemars(with = "super::schema::Bits<vk::ImageCreateFlags>"))]
     flags: vk::ImageCreateFlags,
     /// Number with which the runtime asks its hooks for structures to chain to the creation; 0 for none.
     #[serde(default, skip_serializing_if = "is_default")]

@@ -43,6 +43,12 @@ mod error;
 mod forms;
 mod image;
 mod read;
+#[cfg(test)]
+pub(in crate::frame) mod schema;
+#[cfg(test)]
+mod schema_reference;
+#[cfg(test)]
+mod schema_tests;
 mod write;
 
 pub use document::{FORMAT, VERSION};

@@ -19,6 +19,7 @@ pub(super) fn document(frame: &Frame) -> doc::Document {
         resources: frame.resources().iter().map(|it| resource(frame, it)).collect(),
         submits: frame.submits().iter().map(|it| submit(frame, it)).collect(),
         _capture: None,
+        _schema: None,
     }
 }
 
