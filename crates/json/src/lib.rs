@@ -2,8 +2,10 @@
 
 mod clip;
 mod nearest;
+mod objects;
 mod path;
 mod words;
+mod writer;
 
 pub use clip::clip;
 use clip::clip_to;
@@ -71,7 +73,7 @@ pub enum Error {
 /// # Panics
 /// For a map whose keys are not strings.
 pub fn write<T: Serialize>(document: &T) -> String {
-    serde_json::to_string_pretty(document).expect("a document has string keys") + "\n"
+    writer::to_string(document).expect("a document has string keys") + "\n"
 }
 
 /// 8 TiB: a resource has at most 1 TiB, a frame at most 2^20 items of each kind, and sums of a million such numbers do not overflow.
@@ -130,10 +132,27 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, JsonSyntaxError> {
     if let Some(list) = list_instead(text) {
         return Err(list);
     }
-    let error = match serde_json::from_str(text) {
+    parse_any(text)
+}
+
+/// Parses a text as a list of documents of any type.
+///
+/// # Errors
+/// The first error, with its position and path.
+pub fn parse_list<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, JsonSyntaxError> {
+    parse_any(text)
+}
+
+fn parse_any<T: DeserializeOwned>(text: &str) -> Result<T, JsonSyntaxError> {
+    let error = match objects::from_str(text) {
         Ok(document) => return Ok(document),
         Err(error) => error,
     };
+    Err(in_place(text, &error))
+}
+
+/// An error with its place in a text.
+fn in_place(text: &str, error: &serde_json::Error) -> JsonSyntaxError {
     let (line, column) = (error.line(), error.column());
     let mut problem = error.to_string();
     // The message must not repeat the position, which comes first.
@@ -144,12 +163,12 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, JsonSyntaxError> {
     if serde_json::from_str::<IgnoredAny>(text).is_ok() {
         problem = words::reworded(&problem);
     }
-    Err(JsonSyntaxError {
+    JsonSyntaxError {
         line,
         column,
         path: clip(&path),
         problem: clip_to(&problem, words::MAX_LENGTH),
-    })
+    }
 }
 
 /// Rejects a list in place of a document, which `serde` would accept as fields without names.

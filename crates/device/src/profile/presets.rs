@@ -28,7 +28,7 @@ pub const PRESETS: [&str; 11] = [
 
 /// The profiles, in the order of [`PRESETS`].
 static PROFILES: LazyLock<Vec<DeviceProfile>> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("presets.json")).expect("the presets are valid profiles")
+    tileheap_json::parse_list(include_str!("presets.json")).expect("the presets are valid profiles")
 });
 
 /// Deviations of an emulated device from the layout model: legal, and visible only to programs that run on it.
