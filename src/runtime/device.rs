@@ -88,6 +88,11 @@ fn optional_features(desc: &DeviceDesc, capabilities: Capabilities) -> OptionalF
     stated.difference(own) | capabilities.optional_features()
 }
 
+/// Returns true if blocks of memory must allow device addresses.
+fn has_device_addresses(desc: &DeviceDesc) -> bool {
+    (desc.enabled & !desc.without).contains(Capabilities::BUFFER_DEVICE_ADDRESS)
+}
+
 /// State that the handles of a [`Device`] share.
 struct Shared {
     state: Arc<DeviceState>,
@@ -137,6 +142,42 @@ impl Device {
         support: &Support,
         desc: DeviceDesc,
     ) -> Result<Device> {
+        let device_address = has_device_addresses(&desc);
+        let memory = match desc.allocator.clone() {
+            Some(allocator) => MemoryAllocator::shared(allocator, device_address),
+            None => MemoryAllocator::own(instance, physical_device, device, device_address)?,
+        };
+        Device::create(instance, physical_device, device, support, desc, memory)
+    }
+
+    /// As [`Device::new`], with an allocator of the caller in place of `desc.allocator`. A program that creates devices only in this way does not
+    /// contain gpu-allocator.
+    ///
+    /// # Errors
+    /// When a semaphore cannot be created.
+    ///
+    /// # Safety
+    /// As [`Device::new`].
+    pub unsafe fn with_allocator(
+        instance: &ash::Instance,
+        physical_device: vk::PhysicalDevice,
+        device: &ash::Device,
+        support: &Support,
+        desc: DeviceDesc,
+        allocator: Arc<dyn BlockAllocator>,
+    ) -> Result<Device> {
+        let memory = MemoryAllocator::shared(allocator, has_device_addresses(&desc));
+        Device::create(instance, physical_device, device, support, desc, memory)
+    }
+
+    fn create(
+        instance: &ash::Instance,
+        physical_device: vk::PhysicalDevice,
+        device: &ash::Device,
+        support: &Support,
+        desc: DeviceDesc,
+        memory: MemoryAllocator,
+    ) -> Result<Device> {
         let mut capabilities = desc.enabled & !desc.without;
         let mut missing = support.missing().to_vec();
         if missing.is_empty() && !capabilities.contains(Capabilities::TILE_MEMORY) {
@@ -156,8 +197,6 @@ impl Device {
         profile.tile = profile.tile.filter(|_| missing.is_empty());
         profile.features = plan_features(capabilities);
         profile.optional_features = Some(optional_features(&desc, capabilities));
-        let device_address = capabilities.contains(Capabilities::BUFFER_DEVICE_ADDRESS);
-        let memory = MemoryAllocator::new(instance, physical_device, device, desc.allocator, device_address)?;
         let profile = Arc::new(profile);
         let state = DeviceState {
             instance: instance.clone(),

@@ -218,20 +218,22 @@ pub(super) struct MemoryAllocator {
 }
 
 impl MemoryAllocator {
-    pub(super) fn new(
+    /// The caller's allocator.
+    pub(super) fn shared(allocator: Arc<dyn BlockAllocator>, device_address: bool) -> MemoryAllocator {
+        MemoryAllocator {
+            allocator: Mutex::new(Some(allocator)),
+            shared: true,
+            device_address,
+        }
+    }
+
+    /// The runtime's own allocator: gpu-allocator.
+    pub(super) fn own(
         instance: &ash::Instance,
         physical_device: vk::PhysicalDevice,
         device: &ash::Device,
-        shared: Option<Arc<dyn BlockAllocator>>,
         device_address: bool,
     ) -> Result<MemoryAllocator> {
-        if let Some(allocator) = shared {
-            return Ok(MemoryAllocator {
-                allocator: Mutex::new(Some(allocator)),
-                shared: true,
-                device_address,
-            });
-        }
         const MIB: u64 = 1024 * 1024;
         let desc = AllocatorCreateDesc {
             instance: instance.clone(),

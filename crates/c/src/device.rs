@@ -221,12 +221,16 @@ unsafe fn wrap(desc: &DeviceDesc, additions: &DeviceAdditionsObject) -> Result<D
         enabled: additions.capabilities,
         without,
         optional_features: Some(additions.optional_features),
-        allocator: Some(Arc::new(blocks)),
+        allocator: None,
         memory_limit: Some(Bytes(desc.memory_limit)).filter(|limit| *limit > Bytes::ZERO),
         hooks: None,
     };
     // SAFETY: the handles belong together and outlive the object, and the device was created with the additions (the caller's duty).
-    Ok(unsafe { Device::new(&instance, desc.physical_device, &device, &support, own) }?)
+    let created = unsafe {
+        let physical = desc.physical_device;
+        Device::with_allocator(&instance, physical, &device, &support, own, Arc::new(blocks))
+    };
+    Ok(created?)
 }
 
 unsafe fn queues_of(desc: &DeviceDesc) -> Result<Vec<Queue>, Fault> {
