@@ -59,9 +59,12 @@ pub(crate) trait Object: Any + Send + Sync {
     const KIND: Kind;
 }
 
+/// An object of any type.
+type AnyObject = Arc<dyn Any + Send + Sync>;
+
 struct Slot {
     generation: usize,
-    object: Option<(Kind, Arc<dyn Any + Send + Sync>)>,
+    object: Option<(Kind, AnyObject)>,
 }
 
 #[derive(Default)]
@@ -102,7 +105,12 @@ impl Parts {
 
 /// Adds an object to the table and returns its handle.
 pub(crate) fn insert<T: Object>(object: Arc<T>) -> Result<usize, Fault> {
-    let object: Arc<dyn Any + Send + Sync> = object;
+    insert_any(object, T::KIND)
+}
+
+// The rest is compiled once for all types.
+
+fn insert_any(object: AnyObject, kind: Kind) -> Result<usize, Fault> {
     let mut table = SLOTS.write().unwrap_or_else(PoisonError::into_inner);
     let Slots { slots, free } = &mut *table;
     let slot = free.pop().unwrap_or(slots.len());
@@ -117,11 +125,10 @@ pub(crate) fn insert<T: Object>(object: Arc<T>) -> Result<usize, Fault> {
             object: None,
         });
     }
-    slots[slot].object = Some((T::KIND, object));
-    let (kind, generation) = (T::KIND as usize, slots[slot].generation);
+    slots[slot].object = Some((kind, object));
     Ok(Parts {
-        kind,
-        generation,
+        kind: kind as usize,
+        generation: slots[slot].generation,
         slot,
     }
     .handle())
@@ -129,26 +136,34 @@ pub(crate) fn insert<T: Object>(object: Arc<T>) -> Result<usize, Fault> {
 
 /// The object of a handle.
 pub(crate) fn get<T: Object>(handle: usize) -> Result<Arc<T>, Fault> {
+    let object = get_any(handle, T::KIND)?;
+    object.downcast().map_err(|_| gone(handle, T::KIND))
+}
+
+fn get_any(handle: usize, kind: Kind) -> Result<AnyObject, Fault> {
     let table = SLOTS.read().unwrap_or_else(PoisonError::into_inner);
-    let Parts { generation, slot, .. } = check::<T>(handle)?;
+    let Parts { generation, slot, .. } = check(handle, kind)?;
     let found = table.slots.get(slot).filter(|slot| slot.generation == generation);
     let object = found.and_then(|slot| slot.object.as_ref());
-    let typed = object
-        .filter(|(kind, _)| *kind == T::KIND)
-        .map(|(_, object)| object.clone());
-    let typed = typed.and_then(|object| object.downcast().ok());
-    typed.ok_or_else(|| gone(handle, T::KIND))
+    let typed = object.filter(|(found, _)| *found == kind);
+    typed
+        .map(|(_, object)| object.clone())
+        .ok_or_else(|| gone(handle, kind))
 }
 
 /// Removes an object from the table. A call that uses it on another thread keeps it alive until that call returns.
 pub(crate) fn remove<T: Object>(handle: usize) -> Result<(), Fault> {
+    remove_any(handle, T::KIND)
+}
+
+fn remove_any(handle: usize, kind: Kind) -> Result<(), Fault> {
     let mut table = SLOTS.write().unwrap_or_else(PoisonError::into_inner);
-    let Parts { generation, slot, .. } = check::<T>(handle)?;
+    let Parts { generation, slot, .. } = check(handle, kind)?;
     let Slots { slots, free } = &mut *table;
     let found = slots.get_mut(slot).filter(|slot| slot.generation == generation);
-    let found = found.filter(|slot| slot.object.as_ref().is_some_and(|(kind, _)| *kind == T::KIND));
+    let found = found.filter(|slot| slot.object.as_ref().is_some_and(|(found, _)| *found == kind));
     let Some(found) = found else {
-        return Err(gone(handle, T::KIND));
+        return Err(gone(handle, kind));
     };
     let object = found.object.take();
     found.generation += 1;
@@ -168,9 +183,9 @@ pub(crate) fn count() -> u32 {
 }
 
 /// The parts of a handle of this type.
-fn check<T: Object>(handle: usize) -> Result<Parts, Fault> {
+fn check(handle: usize, kind: Kind) -> Result<Parts, Fault> {
     let parts = Parts::of(handle);
-    if parts.kind == T::KIND as usize {
+    if parts.kind == kind as usize {
         return Ok(parts);
     }
     let what = match Kind::ALL.into_iter().find(|kind| *kind as usize == parts.kind) {
@@ -178,7 +193,7 @@ fn check<T: Object>(handle: usize) -> Result<Parts, Fault> {
         Some(other) => format!("is a {}", other.name()),
         None => "was not created by this library".to_owned(),
     };
-    Err(bad(handle, T::KIND, &what))
+    Err(bad(handle, kind, &what))
 }
 
 fn gone(handle: usize, kind: Kind) -> Fault {
