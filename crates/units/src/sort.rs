@@ -109,10 +109,26 @@ fn sort(sequence: &mut dyn Sequence, length: usize) {
     }
 }
 
-/// Sorts indices, then moves each element to its position.
+/// Sorts indices by merging, then moves each element to its position.
 fn index_sort(sequence: &mut dyn Sequence, length: usize) {
     let mut order: Vec<usize> = (0..length).collect();
-    order.sort_unstable_by(|&a, &b| sequence.compare(a, b).then(a.cmp(&b)));
+    let mut merged = order.clone();
+    let mut sorted = 1;
+    while sorted < length {
+        for first in (0..length).step_by(2 * sorted) {
+            let (middle, end) = (length.min(first + sorted), length.min(first + 2 * sorted));
+            let (mut low, mut high) = (first, middle);
+            for index in &mut merged[first..end] {
+                let takes_high =
+                    low == middle || high < end && sequence.compare(order[high], order[low]).is_lt();
+                let next = if takes_high { &mut high } else { &mut low };
+                *index = order[*next];
+                *next += 1;
+            }
+        }
+        std::mem::swap(&mut order, &mut merged);
+        sorted *= 2;
+    }
     for first in 0..length {
         // Processes each cycle of the permutation, from its smallest index.
         let mut to = first;
