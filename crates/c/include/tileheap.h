@@ -244,7 +244,7 @@ TH_ENUM(ThClearKind, uint32_t) {
     TH_CLEAR_KIND_DEPTH_STENCIL,
 };
 
-/** The shaders that a store runs. */
+/** The shaders that a store runs. `thGetStoreShaders` has their code. */
 TH_ENUM(ThStoreShader, uint32_t) {
     /** A triangle over the render area, to a colour attachment of a float or normalized format. */
     TH_STORE_SHADER_FLOAT,
@@ -262,7 +262,7 @@ TH_ENUM(ThStoreShader, uint32_t) {
 TH_ENUM(ThPassContents, uint32_t) {
     /** The caller's commands for a pass of the frame. */
     TH_PASS_CONTENTS_DESCRIBED,
-    /** A copy out of tile memory by a draw or a dispatch: a row of `ThLowered::stores`. */
+    /** A copy out of tile memory or at the border of a strip, by a draw or a dispatch: a row of `ThLowered::stores`. */
     TH_PASS_CONTENTS_STORE,
     /** A clear of contents that the frame reads and no earlier frame has written: a row of `ThLowered::clears`. */
     TH_PASS_CONTENTS_CLEAR,
@@ -463,7 +463,7 @@ TH_ENUM(ThPlanFlag, uint32_t) {
     TH_PLAN_FLAG_NO_ALIASING = (1 << 0),
     /** No lazily allocated memory. */
     TH_PLAN_FLAG_NO_LAZY_MEMORY = (1 << 1),
-    /** Lifetimes may be split by a copy out of tile memory (`ThStoreRow`), with shaders of the caller. */
+    /** Lifetimes may be split by copies out of tile memory: rows of `ThLowered::stores` in tables, recorded by the runtime in dynamic frames. */
     TH_PLAN_FLAG_SPLIT = (1 << 2),
     /** Reserving tile memory costs nothing; without this flag, it costs `binCost`. */
     TH_PLAN_FLAG_NO_BIN_COST = (1 << 3),
@@ -945,7 +945,7 @@ typedef struct ThRun {
 
 /** The described passes that a pass of a frame runs. */
 typedef struct ThPassOrigin {
-    /** A run of `ThFrameOrigins::described`: several if passes were merged, none for a store, which copies out of tile memory. */
+    /** A run of `ThFrameOrigins::described`: several if passes were merged, none for a store, which copies a resource. */
     struct ThRun described;
 } ThPassOrigin;
 
@@ -1263,7 +1263,10 @@ typedef struct ThArrangementInfo {
 
 /** A pass of the arranged frame. */
 typedef struct ThArrangedPass {
-    /** The described passes that it runs, a run of `ThArrangementArrays::described`: several if passes were merged. */
+    /**
+     * The described passes that it runs, a run of `ThArrangementArrays::described`: several if passes were merged, none if it copies an image into a
+     * strip or out of one, which is a store in the tables.
+     */
     struct ThRun described;
     /** The number of the strip that it computes; 0 for all of its image. */
     uint32_t strip;
@@ -1664,9 +1667,9 @@ typedef struct ThClearRow {
 /**
  * A copy out of tile memory, or at the border of a strip.
  *
- * The source is binding 0 of set 0: an image read with `texelFetch` (a combined image sampler without filter), or a storage buffer. The
+ * The source is binding 0 of set 0: an image that `texelFetch` reads (`VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE`), or a storage buffer. The
  * target is the render pass's attachment, or the storage buffer at binding 1. A draw reads at `gl_FragCoord` plus (`x`, `y`), which are
- * specialization constants 0 and 1 of the library's own shaders. It has no vertex input and no culling, a triangle list, and
+ * specialization constants 0 and 1 of the library's own shaders, of 4 bytes each. It has no vertex input and no culling, a triangle list, and
  * viewport and scissor of the render area; for depth, the test is on with `VK_COMPARE_OP_ALWAYS`, and depth is written.
  */
 typedef struct ThStoreRow {
@@ -1999,6 +2002,25 @@ typedef struct ThLowered {
     /** Images and buffers whose contents outlive the frame. */
     const struct ThContentState *contents;
 } ThLowered;
+
+/**
+ * The SPIR-V 1.3 of a store, for the pipeline that `ThStoreRow` describes. The entry point of each shader is "main". The words are constants of the
+ * library.
+ */
+typedef struct ThStoreShaders {
+    /** `sizeof(ThStoreShaders)`. */
+    uint32_t structSize;
+    /** The stage of `words`: `VK_SHADER_STAGE_FRAGMENT_BIT`, or `VK_SHADER_STAGE_COMPUTE_BIT` for `TH_STORE_SHADER_BUFFER`. */
+    VkShaderStageFlags stage;
+    /** The number of `vertexWords`; 0 for `TH_STORE_SHADER_BUFFER`. */
+    uint32_t vertexWordCount;
+    /** The number of `words`. */
+    uint32_t wordCount;
+    /** The vertex shader; null for `TH_STORE_SHADER_BUFFER`. */
+    const uint32_t *vertexWords;
+    /** The fragment or compute shader. */
+    const uint32_t *words;
+} ThStoreShaders;
 
 /** Inputs of aliasing only. */
 typedef struct ThAliasingDesc {
@@ -3091,6 +3113,16 @@ ThStatus thWriteLowered(ThLowerer lowerer,
  */
 TH_API
 ThStatus thDestroyLowerer(ThLowerer lowerer);
+
+/**
+ * Returns the shaders of a kind of store.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thGetStoreShaders(ThStoreShader shader,
+                           struct ThStoreShaders *shaders,
+                           ThError error);
 
 /**
  * Lists the previous users of each placement's bytes, and the tile memory to bind in each pass, without layouts or barriers.

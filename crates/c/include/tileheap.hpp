@@ -569,6 +569,11 @@ inline VkBufferMemoryBarrier2 to_vk(const ThBufferBarrierRow &row, VkBuffer buff
             row.scopes.dstAccess, row.families.src, row.families.dst, buffer, row.offset, row.size};
 }
 
+/** thGetStoreShaders */
+inline Result<ThStoreShaders> store_shaders(ThStoreShader shader) {
+    return detail::call(sized<ThStoreShaders>(), [&](auto &out, auto error) { return thGetStoreShaders(shader, &out, error); });
+}
+
 /** Lowers plans into tables, which it owns. */
 class Lowerer : public Owner<ThLowerer, thDestroyLowerer> {
 public:
@@ -694,6 +699,18 @@ public:
                                    access.kind != TH_ACCESS_KIND_FRAGMENT_DENSITY_MAP;
             if (is_shader && access.stages == 0) access.stages = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT;
         }
+        return *this;
+    }
+    /** Limits the reads of the access declared last to texels at most this far from the pass's own pixel; 0 for its own pixel only. */
+    PassBuilder &reaching(uint32_t texels) {
+        accesses.back().flags |= TH_ACCESS_FLAG_REACH;
+        accesses.back().reachTexels = texels;
+        return *this;
+    }
+    /** Allows the pass to run strip by strip; `repeat_bytes` is the cost of one more execution, in bytes of memory traffic. */
+    PassBuilder &in_strips(uint64_t repeat_bytes = 0) {
+        desc.flags |= TH_PASS_FLAG_STRIPS;
+        desc.repeatBytes = repeat_bytes;
         return *this;
     }
     /** Begins the next subpass. */

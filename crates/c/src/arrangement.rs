@@ -100,7 +100,8 @@ pub struct ArrangementInfo {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ArrangedPass {
-    /// The described passes that it runs, a run of `ThArrangementArrays::described`: several if passes were merged.
+    /// The described passes that it runs, a run of `ThArrangementArrays::described`: several if passes were merged, none if it copies an image into a
+    /// strip or out of one, which is a store in the tables.
     pub described: Run,
     /// The number of the strip that it computes; 0 for all of its image.
     pub strip: u32,

@@ -2,6 +2,7 @@
 
 use tileheap::frame;
 use tileheap::lower;
+use tileheap::lower::tables::commands::StoreShader;
 use tileheap::measure;
 use tileheap::plan;
 use tileheap::profile::Features;
@@ -44,6 +45,7 @@ values! {
     PassType: Render Compute Transfer;
     SkippedOutputs: None Kept Lost;
     Dedicated: No Preferred Required;
+    StoreShader: Float Int Uint Depth Buffer;
     NameKind: Resource Pass CommandBuffer Semaphore Queue;
     ReportFormat: Text Json;
 }
@@ -408,7 +410,7 @@ pub enum PlanFlag {
     NoAliasing = 1 << 0,
     /// No lazily allocated memory.
     NoLazyMemory = 1 << 1,
-    /// Lifetimes may be split by a copy out of tile memory (`ThStoreRow`), with shaders of the caller.
+    /// Lifetimes may be split by copies out of tile memory: rows of `ThLowered::stores` in tables, recorded by the runtime in dynamic frames.
     Split = 1 << 2,
     /// Reserving tile memory costs nothing; without this flag, it costs `binCost`.
     NoBinCost = 1 << 3,

@@ -42,6 +42,7 @@ mod queues;
 pub mod recording;
 pub mod requirements;
 pub mod status;
+pub mod stores;
 pub mod strings;
 mod structs;
 pub mod text;

@@ -38,6 +38,8 @@ hidden! {
     AccessKindValue = u32;
     /// A number that should be one of `tileheap::plan::MemoryKind`.
     MemoryKindValue = u32;
+    /// A number that should be one of `tileheap::lower::tables::commands::StoreShader`.
+    StoreShaderValue = u32;
     /// A number that should be one of [`Dedicated`](crate::enums::Dedicated).
     DedicatedValue = u32;
     /// A number that should be one of [`NameKind`](crate::enums::NameKind).

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use regex::{Captures, Regex};
 
 /// The sources of the types and functions in the header, in the order of the functions.
-const SOURCES: [&str; 35] = [
+const SOURCES: [&str; 36] = [
     "crates/c/src/status.rs",
     "crates/c/src/opaque.rs",
     "crates/c/src/strings.rs",
@@ -24,6 +24,7 @@ const SOURCES: [&str; 35] = [
     "crates/c/src/plan.rs",
     "crates/c/src/arrangement.rs",
     "crates/c/src/lowerer.rs",
+    "crates/c/src/stores.rs",
     "crates/c/src/aliasing.rs",
     "crates/c/src/additions.rs",
     "crates/c/src/blocks.rs",
@@ -77,7 +78,11 @@ fn for_c(header: &str) -> String {
         text = text.replace(part, number);
     }
     // A row of the Rust API.
-    text = replace(r" `StoreShader::spirv` has their code[^.]*\.", &text, "");
+    text = replace(
+        r" `StoreShader::spirv` has their code[^.]*\.",
+        &text,
+        " `thGetStoreShaders` has their code.",
+    );
     text = replace(r"(?s)\[(`[^`]+`)\]\([^)]*\)", &text, "$1");
     text = replace(r"\[(`[^`]+`)\]", &text, "$1");
     text = replace(r"`Plan::", &text, "`ThPlanArrays::");

@@ -3,10 +3,9 @@
  * Copy this file into an engine and adapt it. Every value comes from a row. Structures are initialized in member order.
  *
  * Not supported, and refused when an Executor is created: render pass objects (devices without dynamic rendering, or with subpasses and
- * without VK_KHR_dynamic_rendering_local_read), secondary command buffers, tile shading, hooks, and stores (TH_PLAN_FLAG_SPLIT).
- * VkTileMemorySizeInfoQCOM is not chained: only VK_QCOM_tile_properties reads it.
- *
- * Frames of two Executors must not overlap if both use tile memory on the same queue: wait for one before submitting the other.
+ * without VK_KHR_dynamic_rendering_local_read), secondary command buffers, tile shading, hooks. VkTileMemorySizeInfoQCOM is not chained: only
+ * VK_QCOM_tile_properties reads it. Passes that copy an image or buffer, stores (TH_PLAN_FLAG_SPLIT, arrangements with images at the border of
+ * strips), need stores.hpp. Frames of two Executors must not overlap if both use tile memory on the same queue.
  */
 #pragma once
 
@@ -36,14 +35,22 @@ using Draw = std::function<void(const Recording &)>;
 /** Values of the timeline semaphores of all queues. */
 using Progress = std::vector<uint64_t>;
 
+/** Records the passes that copy images and buffers: class Stores, in stores.hpp. `forget` is called before a view is destroyed. */
+struct StoreRecorder {
+    virtual ~StoreRecorder() = default;
+    virtual void record(const class Executor &, const Tables &, const ThStoreRow &, const Recording &) = 0;
+    virtual void forget(VkImageView view) = 0;
+};
+
 class Executor {
 public:
     /**
      * Creates the memory, images and buffers of a plan, the same for all its frames. `queues` has one for each of `Tables::device_queues`.
-     * Device addresses need VMA_ALLOCATOR_CREATE_BUFFER_DEVICE_ADDRESS_BIT.
+     * `stores` outlives the Executor. Device addresses need VMA_ALLOCATOR_CREATE_BUFFER_DEVICE_ADDRESS_BIT.
      */
-    Executor(VkDevice device, VmaAllocator allocator, std::vector<VkQueue> queues, const Tables &tables)
+    Executor(VkDevice device, VmaAllocator allocator, std::vector<VkQueue> queues, const Tables &tables, StoreRecorder *stores = nullptr)
         : Executor(device, allocator, std::move(queues)) { // Complete: the destructor runs if something below throws.
+        stores_ = stores;
         check_supported(tables);
         image_rows_.assign(tables.images.begin(), tables.images.end());
         buffer_rows_.assign(tables.buffers.begin(), tables.buffers.end());
@@ -51,8 +58,7 @@ public:
         for (const ThBufferRow &row : buffer_rows_) create_buffer(tables, row);
         for (const ThMemoryRow &row : tables.memory) allocate(row);
         for (size_t row = 0; row < images_.size(); row++) bind(vkBindImageMemory, vmaBindImageMemory2, images_[row], image_rows_[row].binding);
-        for (size_t row = 0; row < buffers_.size(); row++)
-            bind(vkBindBufferMemory, vmaBindBufferMemory2, buffers_[row], buffer_rows_[row].binding);
+        for (size_t row = 0; row < buffers_.size(); row++) bind(vkBindBufferMemory, vmaBindBufferMemory2, buffers_[row], buffer_rows_[row].binding);
         const VkSemaphoreTypeCreateInfo type = {VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO, nullptr, VK_SEMAPHORE_TYPE_TIMELINE, 0};
         const VkSemaphoreCreateInfo info = {VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, &type, 0};
         for (size_t queue = 0; queue < queues_.size(); queue++)
@@ -67,8 +73,7 @@ public:
             if (image_rows_[row].binding.memory != TH_NONE) vkDestroyImage(device_, images_[row], nullptr);
         for (size_t row = 0; row < buffers_.size(); row++)
             if (buffer_rows_[row].binding.memory != TH_NONE) vkDestroyBuffer(device_, buffers_[row], nullptr);
-        for (const Memory &memory : memory_)
-            memory.block ? vmaFreeMemory(allocator_, memory.block) : vkFreeMemory(device_, memory.handle, nullptr);
+        for (const Memory &memory : memory_) memory.block ? vmaFreeMemory(allocator_, memory.block) : vkFreeMemory(device_, memory.handle, nullptr);
         for (VkSemaphore timeline : timelines_) vkDestroySemaphore(device_, timeline, nullptr);
     }
     Executor(Executor &&) = delete; // Nor is it copied or assigned.
@@ -81,6 +86,7 @@ public:
     void destroy_views(VkImage image) {
         for (auto view = known_views_.begin(); view != known_views_.end();) {
             const bool is_of_image = std::get<VkImage>(view->first) == image;
+            if (is_of_image && stores_) stores_->forget(view->second);
             if (is_of_image) vkDestroyImageView(device_, view->second, nullptr);
             view = is_of_image ? known_views_.erase(view) : std::next(view);
         }
@@ -107,8 +113,7 @@ public:
      * pool of the family of its `queue`; `draw` records the commands of a pass; `declared` has the semaphore and value of each semaphore that the
      * frame declares. Returns the timeline values that the queues reach when the frame completes.
      */
-    Progress execute(const Tables &tables, Span<const VkCommandBuffer> commands, const Draw &draw,
-                     Span<const VkSemaphoreSubmitInfo> declared = {}) {
+    Progress execute(const Tables &tables, Span<const VkCommandBuffer> commands, const Draw &draw, Span<const VkSemaphoreSubmitInfo> declared = {}) {
         prepare(tables);
         if (commands.size() < tables.command_buffers.size()) fail("there are fewer command buffers than the frame has");
         for (size_t row = 0; row < tables.command_buffers.size(); row++) record(tables, tables.command_buffers[row], commands[row], draw);
@@ -122,10 +127,7 @@ public:
 
 private:
     /** Tile and lazily allocated memory is allocated by Vulkan, the rest by VMA. */
-    struct Memory {
-        VkDeviceMemory handle = VK_NULL_HANDLE;
-        VmaAllocation block = VK_NULL_HANDLE;
-    };
+    struct Memory { VkDeviceMemory handle = VK_NULL_HANDLE; VmaAllocation block = VK_NULL_HANDLE; };
     /** An image, the view's type, format and usage, and its range: aspects, base level, levels, base layer, layers. */
     using ViewKey = std::tuple<VkImage, VkImageViewType, VkFormat, VkImageUsageFlags, std::array<uint32_t, 5>>;
 
@@ -137,8 +139,7 @@ private:
     }
 
     /** Null if neither the extension nor a version of Vulkan that includes it is enabled. */
-    template <class Function>
-    void load(Function &function, const char *name, const char *suffix) const {
+    template <class Function> void load(Function &function, const char *name, const char *suffix) const {
         function = reinterpret_cast<Function>(vkGetDeviceProcAddr(device_, (std::string(name) + suffix).c_str()));
         if (!function) function = reinterpret_cast<Function>(vkGetDeviceProcAddr(device_, name));
     }
@@ -158,7 +159,7 @@ private:
         for (const ThMemoryRow &row : tables.memory)
             if (row.kind == TH_MEMORY_KIND_TILE && !bind_tile_memory_) fail("the plan is for a device with tile memory, which is not enabled");
         if (queues_.size() != tables.device_queues.size()) fail("there is not one VkQueue for each of Tables::device_queues");
-        if (!tables.stores.empty()) fail("the plan has stores: plan without TH_PLAN_FLAG_SPLIT");
+        if (!tables.stores.empty() && !stores_) fail("the plan copies images or buffers (ThLowered::stores): pass a Stores, of stores.hpp");
     }
 
     VkResult wait_for(const Progress &progress) const {
@@ -180,8 +181,7 @@ private:
         if (row.binding.memory == TH_NONE) return;
         const auto formats = tables.formats[row.viewFormats];
         const auto families = tables.families[row.sharing.families];
-        const VkImageFormatListCreateInfo list = {VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO, nullptr, uint32_t(formats.size()),
-                                                  formats.data()};
+        const VkImageFormatListCreateInfo list = {VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO, nullptr, uint32_t(formats.size()), formats.data()};
         const VkImageCreateInfo info = {VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO, formats.empty() ? nullptr : &list, row.flags, row.imageType,
                                         row.format, row.extent, row.mipLevels, row.arrayLayers, VkSampleCountFlagBits(row.samples),
                                         row.tiling, row.usage, families.empty() ? VK_SHARING_MODE_EXCLUSIVE : VK_SHARING_MODE_CONCURRENT,
@@ -243,8 +243,7 @@ private:
     }
 
     void record(const Tables &tables, const ThCommandBufferRow &row, VkCommandBuffer commands, const Draw &draw) {
-        const VkCommandBufferBeginInfo info = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, nullptr,
-                                               VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT, nullptr};
+        const VkCommandBufferBeginInfo info = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, nullptr, VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT, nullptr};
         check(vkBeginCommandBuffer(commands, &info), "vkBeginCommandBuffer");
         ThOptionalIndex bound = TH_NONE;
         for (const ThPassRow &pass : tables.passes[row.passes]) {
@@ -255,8 +254,10 @@ private:
                 bind_tile_memory_(commands, bound != TH_NONE ? &memory : nullptr);
             }
             record_barriers(tables, pass.before, commands);
-            const bool is_clear = pass.contents == TH_PASS_CONTENTS_CLEAR;
-            is_clear ? record_clear(tables.clears[pass.row], commands) : record_pass(tables, pass, commands, draw);
+            if (pass.contents == TH_PASS_CONTENTS_CLEAR) record_clear(tables.clears[pass.row], commands);
+            if (pass.contents == TH_PASS_CONTENTS_DESCRIBED) record_pass(tables, pass, commands, draw);
+            if (pass.contents == TH_PASS_CONTENTS_STORE)
+                record_pass(tables, pass, commands, [&](const Recording &to) { stores_->record(*this, tables, tables.stores[pass.row], to); });
             record_barriers(tables, pass.after, commands);
         }
         check(vkEndCommandBuffer(commands), "vkEndCommandBuffer");
@@ -271,9 +272,8 @@ private:
 
     void record_dependency(VkDependencyFlags flags, VkCommandBuffer commands) {
         if (image_barriers_.empty() && buffer_barriers_.empty() && memory_barriers_.empty()) return;
-        const VkDependencyInfo info = {VK_STRUCTURE_TYPE_DEPENDENCY_INFO, nullptr, flags, uint32_t(memory_barriers_.size()),
-                                       memory_barriers_.data(), uint32_t(buffer_barriers_.size()), buffer_barriers_.data(),
-                                       uint32_t(image_barriers_.size()), image_barriers_.data()};
+        const VkDependencyInfo info = {VK_STRUCTURE_TYPE_DEPENDENCY_INFO, nullptr, flags, uint32_t(memory_barriers_.size()), memory_barriers_.data(),
+                                       uint32_t(buffer_barriers_.size()), buffer_barriers_.data(), uint32_t(image_barriers_.size()), image_barriers_.data()};
         vkCmdPipelineBarrier2(commands, &info);
         image_barriers_.clear(), buffer_barriers_.clear(), memory_barriers_.clear();
     }
@@ -357,8 +357,7 @@ private:
             const auto waits = add_semaphores(tables.waits[batch.waits]);
             const VkCommandBufferSubmitInfo *first = command_infos_.data() + command_infos_.size();
             const auto recorded = commands[batch.commandBuffers];
-            for (VkCommandBuffer buffer : recorded)
-                command_infos_.push_back({VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO, nullptr, buffer, 0});
+            for (VkCommandBuffer buffer : recorded) command_infos_.push_back({VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO, nullptr, buffer, 0});
             const auto signals = add_semaphores(tables.signals[batch.signals]);
             submits_.push_back({VK_STRUCTURE_TYPE_SUBMIT_INFO_2, nullptr, 0, uint32_t(waits.size()), waits.data(),
                                 uint32_t(recorded.size()), first, uint32_t(signals.size()), signals.data()});
@@ -371,6 +370,7 @@ private:
     VkDevice device_;
     VmaAllocator allocator_;
     std::vector<VkQueue> queues_;
+    StoreRecorder *stores_ = nullptr;
     PFN_vkCmdBindTileMemoryQCOM bind_tile_memory_;
     PFN_vkCmdSetRenderingAttachmentLocationsKHR set_locations_;
     PFN_vkCmdSetRenderingInputAttachmentIndicesKHR set_input_indices_;

@@ -16,7 +16,7 @@ use crate::units::{Bytes, Run};
 pub enum PassContents {
     /// The caller's commands for a pass of the frame.
     Described,
-    /// A copy out of tile memory by a draw or a dispatch: a row of [`Lowered::stores`](super::Lowered::stores).
+    /// A copy out of tile memory or at the border of a strip, by a draw or a dispatch: a row of [`Lowered::stores`](super::Lowered::stores).
     Store,
     /// A clear of contents that the frame reads and no earlier frame has written: a row of [`Lowered::clears`](super::Lowered::clears).
     Clear,
@@ -41,9 +41,9 @@ pub enum StoreShader {
 
 /// A copy out of tile memory, or at the border of a strip.
 ///
-/// The source is binding 0 of set 0: an image read with `texelFetch` (a combined image sampler without filter), or a storage buffer. The
+/// The source is binding 0 of set 0: an image that `texelFetch` reads (`VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE`), or a storage buffer. The
 /// target is the render pass's attachment, or the storage buffer at binding 1. A draw reads at `gl_FragCoord` plus (`x`, `y`), which are
-/// specialization constants 0 and 1 of the library's own shaders. It has no vertex input and no culling, a triangle list, and
+/// specialization constants 0 and 1 of the library's own shaders, of 4 bytes each. It has no vertex input and no culling, a triangle list, and
 /// viewport and scissor of the render area; for depth, the test is on with `VK_COMPARE_OP_ALWAYS`, and depth is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

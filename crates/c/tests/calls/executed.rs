@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ash::vk;
 use tileheap::execute::Executed;
 use tileheap::frame::{Frame, FrameBuilder, ImageDesc, LoadOp};
+use tileheap::lower::tables::commands::StoreShader;
 use tileheap::measure::estimate;
 use tileheap::plan::{PlanOptions, plan};
 use tileheap::profile::DeviceProfile;
@@ -15,6 +16,7 @@ use tileheap_c::opaque::*;
 use tileheap_c::origins::*;
 use tileheap_c::plan::*;
 use tileheap_c::profile::destroy_profile;
+use tileheap_c::stores::*;
 
 use super::c::{self, call, fill, get, sized, slice, text};
 use super::planning::{frames, in_c};
@@ -161,4 +163,28 @@ fn the_frame_of_a_plan_leads_back_past_its_stores() {
     }
     assert!(stores > 0, "a lifetime is split");
     call(|_| destroy_profile(profile)).unwrap();
+}
+
+#[test]
+fn the_shaders_of_stores_are_those_of_the_runtime() {
+    use StoreShader::*;
+    for shader in [Float, Int, Uint, Depth, Buffer] {
+        // SAFETY: it can be written.
+        let found: StoreShaders =
+            fill(|to, error| unsafe { get_store_shaders(shader as u32, to, error) }).unwrap();
+        let vertex = slice(found.vertex_words, found.vertex_word_count);
+        let words = slice(found.words, found.word_count);
+        let expected = shader.spirv();
+        assert_eq!(expected.last(), Some(&(found.stage, words)));
+        assert_eq!(expected.len(), if shader == Buffer { 1 } else { 2 });
+        let expected_vertex = expected[..expected.len() - 1].first();
+        let expected_vertex = expected_vertex.map_or(&[][..], |(_, words)| *words);
+        assert_eq!(vertex, expected_vertex, "{shader:?}");
+    }
+    // SAFETY: it can be written.
+    let unknown = fill::<StoreShaders>(|to, error| unsafe { get_store_shaders(5, to, error) });
+    assert_eq!(
+        unknown.unwrap_err().1,
+        "5 is not a value of ThStoreShader, which has 5"
+    );
 }

@@ -6,7 +6,7 @@ use tileheap::frame::{
     BufferDesc, ClearValue, Extent, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence, import,
 };
 use tileheap::units::Bytes;
-use tileheap_testkit::{cpp_program, own_file};
+use tileheap_testkit::{cpp_program, emulate, own_file};
 
 /// Subpasses that read colours in place, resolved samples, stencil, a volume, layers, histories that are read before they are written, two queues
 /// with a semaphore between them, and one that is signalled outside of the frame.
@@ -179,5 +179,38 @@ fn the_executor_names_mistakes() {
         "other tables: executor: the tables are those of another plan",
     ] {
         assert!(printed.contains(expected), "{expected}: {printed}");
+    }
+}
+
+#[test]
+fn strips_with_images_at_their_border_leave_the_texels_of_the_described_frame() {
+    for profile in [None, Some("adreno-830"), Some("hostile")] {
+        let Some(mut program) = cpp_program("strips") else {
+            return;
+        };
+        if profile.is_some_and(|profile| !emulate(&mut program, profile)) {
+            return;
+        }
+        let output = program.output().unwrap();
+        let (printed, said) = (
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr),
+        );
+        assert!(output.status.success(), "{profile:?}: {printed}{said}");
+        assert_eq!(said, "", "{profile:?}");
+        let equal = printed
+            .lines()
+            .filter(|line| line.ends_with(" stores, 0 bytes differ"));
+        assert_eq!(equal.count(), 10, "{profile:?}: {printed}");
+        let copies = [
+            "into strips: 6 stores",
+            "out of strips: 3 stores",
+            "into and out of strips: 18 stores",
+        ];
+        for copies in copies {
+            assert!(printed.contains(copies), "{profile:?}, {copies}: {printed}");
+        }
+        let refused = "without Stores: executor: the plan copies images or buffers (ThLowered::stores): pass a Stores, of stores.hpp";
+        assert!(printed.contains(refused), "{profile:?}: {printed}");
     }
 }

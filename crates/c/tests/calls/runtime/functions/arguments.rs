@@ -23,6 +23,7 @@ use tileheap_c::profile::*;
 use tileheap_c::recording::*;
 use tileheap_c::requirements::*;
 use tileheap_c::status::Status;
+use tileheap_c::stores::*;
 use tileheap_c::strings::StringView;
 use tileheap_c::vulkan::VulkanResult;
 
@@ -321,6 +322,7 @@ macro_rules! outputs {
 outputs! {
     AliasingArrays, ArrangementArrays, ArrangementInfo, BoundAccess, FrameInfo, FrameOrigins, Lowered, PassCommands, PassInfo, PassTarget,
     PlanArrays, PlanTotals, ProfileInfo, RequirementQuery, ResourceInfo, ResourceRequirements, SelectedFrame,
+    StoreShaders,
 }
 
 /// Structures that describe something: a valid one, and the handles in it.

@@ -23,6 +23,7 @@ use tileheap_c::profile::*;
 use tileheap_c::recording::*;
 use tileheap_c::requirements::*;
 use tileheap_c::status::Status;
+use tileheap_c::stores::*;
 use tileheap_c::text::*;
 
 use arguments::{Argument, Memory, Wrong};
@@ -140,6 +141,7 @@ fn rows() -> Vec<Row> {
             search_arrangement(_, _, _, _) create_arrangement_from_json(_, _, _, _) get_arrangement_info(_, _, _)
             create_arranged_frame(_, _, _) get_arrangement(_, _, _) write_arrangement(_, _, _, _) destroy_arrangement(_)
             create_lowerer(_, _) lower(_, _, _, _) get_lowered(_, _, _) check_lowered(_, _) write_lowered(_, _, _, _) destroy_lowerer(_)
+            get_store_shaders(_, _, _)
             create_aliasing(_, _, _) get_aliasing(_, _, _) write_aliasing(_, _, _, _) destroy_aliasing(_)
             create_device_additions(_, _, _) get_device_create_info(_, _, _) destroy_device_additions(_)
             create_device(_, _, _) destroy_device(_, _) get_device_profile(_, _, _) write_device(_, _, _) is_device_lost(_, _, _)
