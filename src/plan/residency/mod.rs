@@ -221,6 +221,21 @@ fn by_value(problem: &Problem<'_>) -> Option<ResidencyChoice> {
     Some(choice_at(problem, items, offsets))
 }
 
+/// A choice made for other costs: in the cheapest placement found for those of the problem, or where it was if none within the budget is cheaper.
+fn placed_again(
+    problem: &Problem<'_>,
+    choice: ResidencyChoice,
+    budget: u64,
+    steps: &mut u64,
+) -> ResidencyChoice {
+    let settled = choice_of(problem, &choice.items, budget, steps);
+    let kept = choice_at(problem, choice.items, choice.offsets);
+    match settled {
+        Some(settled) if !kept.is_better_than(&settled) => settled,
+        _ => kept,
+    }
+}
+
 /// The best choice of the engine's own selection, which considers only savings; an upper bound on any choice, and the steps used.
 fn by_loads(problem: &Problem<'_>, budget: u64) -> (ResidencyChoice, i128, u64) {
     let item = |item: &problem::Item| {
@@ -399,14 +414,9 @@ fn improve(
         if by_step && options.ladder == Ladder::Auto && !found.choice.pays_by_step(&problem) {
             // If one object per run is equally good, minimises the bytes that it reserves.
             problem.by_step = false;
-            let start = choice_of(
-                &problem,
-                &found.choice.items,
-                options.budget,
-                &mut optimality.steps,
-            );
+            let start = placed_again(&problem, found.choice, options.budget, &mut optimality.steps);
             let left = options.budget - optimality.steps;
-            found = search(&problem, &prices, start.unwrap_or_default(), left);
+            found = search(&problem, &prices, start, left);
             optimality.steps += found.steps;
         }
         optimality.least_reserved &= found.complete;

@@ -2,8 +2,9 @@
 
 use super::binning_cost::BinningCost;
 use super::bound::Prices;
+use super::placed_again;
 use super::problem::{Cost, Item, Problem};
-use super::search::{Found, ResidencyChoice, search as search_at};
+use super::search::{Found, ResidencyChoice, choice_of, search as search_at};
 use super::settle::settle;
 use crate::units::Run;
 use crate::units::SplitMix64;
@@ -330,4 +331,22 @@ fn settling_stops_at_the_limit() {
             .ok()
             .is_some_and(|none| none.is_none())
     );
+}
+
+/// A choice keeps its placement if the budget is spent before another one is found.
+#[test]
+fn a_spent_budget_loses_no_resident() {
+    let mut kept = 0;
+    for seed in 0..4_000 {
+        let binning_costs = random_harms(2 * seed + 1);
+        let mut problem = random(seed, 8, &binning_costs);
+        problem.by_step = true;
+        let found = search(&problem, ResidencyChoice::default(), 1_000_000).choice;
+        problem.by_step = false;
+        kept += u32::from(choice_of(&problem, &found.items, 0, &mut 0).is_none());
+        let again = placed_again(&problem, found.clone(), 0, &mut 0);
+        assert_eq!(again.items, found.items, "seed {seed}");
+        assert_sound(&problem, &again);
+    }
+    assert!(kept > 5, "{kept}");
 }
