@@ -15,7 +15,7 @@ use super::submission::SubmitCall;
 use super::submit::call;
 use super::use_stamp::UseStamp;
 use crate::ffi::TilePropertiesQCOM;
-use crate::frame::tables::PassKind;
+use crate::frame::tables::{Contents, PassKind};
 use crate::frame::{CommandBufferId, PassId, intersection};
 use crate::lower::{Lowered, Parity};
 use crate::{Checked, Result};
@@ -177,6 +177,10 @@ impl FrameRecorder<'_> {
     /// set viewport and scissor to [`PassCommands::viewport`](super::PassCommands::viewport) and [`area`](super::PassCommands::area). Multiples of
     /// `vkGetRenderAreaGranularity` may be faster.
     ///
+    /// Copies at the [border](crate::execute::PassOrigin::Border) of strips follow: only what the passes of the strip render is copied out, and nothing
+    /// is copied for a strip that renders nothing. Nobody but the caller knows what a dispatch writes: if one writes the image of a strip, set the area
+    /// of the copy itself, after those of the passes.
+    ///
     /// ```no_run
     /// # use ash::vk;
     /// # use tileheap::frame::{CommandBufferId, PassId};
@@ -213,6 +217,7 @@ impl FrameRecorder<'_> {
         };
         let why = match area {
             _ if declared.kind != PassKind::Render => "it is not a render pass".to_owned(),
+            _ if declared.contents == Contents::Store => "it stores all of a resource".to_owned(),
             _ if !self.bound.slots[declared.command_buffer.index()].is_free() => {
                 "its command buffer is already recorded".to_owned()
             }
@@ -222,6 +227,9 @@ impl FrameRecorder<'_> {
             }
             _ => {
                 self.bound.areas[pass.index()] = area;
+                if !declared.contents.is_own() {
+                    self.bound.limit_borders(pass);
+                }
                 return Ok(());
             }
         };

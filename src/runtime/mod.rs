@@ -55,6 +55,7 @@ mod adopt;
 mod barrier;
 mod bind;
 mod block_residents;
+mod border_areas;
 mod bound_access;
 mod bound_frame;
 mod bound_memory;

@@ -240,8 +240,8 @@ impl<'a> Commands<'a> {
         let row = self.row();
         let index = row.instance.get()?;
         let area = match row.contents {
-            PassContents::Described => self.bound.areas[row.pass.index()]?,
-            _ => self.encoded.tables.instances[index as usize].area,
+            PassContents::Described | PassContents::Store => self.bound.areas[row.pass.index()]?,
+            PassContents::Clear => self.encoded.tables.instances[index as usize].area,
         };
         Some((self.encoded.rendering(index), area))
     }
@@ -265,8 +265,9 @@ impl<'a> Commands<'a> {
                 PassContents::Store => {
                     self.before(vk::RenderingFlags::empty());
                     let store = &self.bound.stores[self.row().row.get().expect("checked") as usize];
-                    // SAFETY: `before` began the pass, with its barriers.
-                    unsafe { store.record(&self.bound.state, self.handle, self.parity.index()) };
+                    let area = self.rendering().map(|(_, area)| area);
+                    // SAFETY: `before` began the pass, with its barriers, in this area if it renders.
+                    unsafe { store.record(&self.bound.state, self.handle, self.parity.index(), area) };
                 }
                 PassContents::Clear => {
                     self.before(vk::RenderingFlags::empty());

@@ -125,11 +125,20 @@ pub(super) fn create(
 }
 
 impl StorePass {
-    /// Records the draw or the dispatch.
+    /// Records the draw inside `area`, or the dispatch; nothing if it draws and there is no area.
     ///
     /// # Safety
-    /// `commands` is recording in the store's pass, begun with its barriers recorded.
-    pub(super) unsafe fn record(&self, state: &DeviceState, commands: vk::CommandBuffer, parity: usize) {
+    /// `commands` is recording in the store's pass, begun with its barriers recorded, in this area if it draws.
+    pub(super) unsafe fn record(
+        &self,
+        state: &DeviceState,
+        commands: vk::CommandBuffer,
+        parity: usize,
+        area: Option<vk::Rect2D>,
+    ) {
+        if self.groups == 0 && area.is_none() {
+            return;
+        }
         let device = &state.device;
         let set = self.sets[parity % self.sets.len()];
         let point = match self.groups {
@@ -140,8 +149,12 @@ impl StorePass {
         unsafe { device.cmd_bind_pipeline(commands, point, self.pipeline) };
         // SAFETY: the set is of the layout's only set layout.
         unsafe { device.cmd_bind_descriptor_sets(commands, point, self.layout, 0, &[set], &[]) };
+        if let Some(area) = area {
+            // SAFETY: inside the render pass; the scissor is dynamic state of the pipeline.
+            unsafe { device.cmd_set_scissor(commands, 0, &[area]) };
+        }
         match self.groups {
-            // SAFETY: inside the render pass; viewport and scissor are the pipeline's own.
+            // SAFETY: inside the render pass; the viewport is the pipeline's own.
             0 => unsafe { device.cmd_draw(commands, 3, 1, 0, 0) },
             // SAFETY: within every device's limit; the set's buffers are the plan's.
             groups => unsafe { device.cmd_dispatch(commands, groups, 1, 1) },
@@ -254,11 +267,12 @@ fn draw_pipeline(
     let input = vk::PipelineVertexInputStateCreateInfo::default();
     let assembly =
         vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::TRIANGLE_LIST);
-    let scissors = [area];
-    let viewports = scissors.map(viewport);
+    let viewports = [viewport(area)];
     let drawn = vk::PipelineViewportStateCreateInfo::default()
         .viewports(&viewports)
-        .scissors(&scissors);
+        .scissor_count(1);
+    // A frame may copy less than all of the area.
+    let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(&[vk::DynamicState::SCISSOR]);
     let rasterization = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
     let samples = vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(target.samples);
     let depth = vk::PipelineDepthStencilStateCreateInfo::default()
@@ -279,6 +293,7 @@ fn draw_pipeline(
         .multisample_state(&samples)
         .depth_stencil_state(&depth)
         .color_blend_state(&blend)
+        .dynamic_state(&dynamic)
         .layout(layout);
     let info = target.attach(info, &mut rendering);
     // SAFETY: the shaders are the crate's own, with the layout's one binding; the target is the pass's.

@@ -190,6 +190,27 @@ fn strip_in(area: vk::Rect2D, arranged: &Executed, at: PassId) -> Option<Strip> 
     arranged.strip(at).unwrap_or(whole).within(area)
 }
 
+/// The copies out of images of strips that dispatches write, each with the part of its area inside an area.
+fn copies_of_dispatches(arranged: &Executed, area: vk::Rect2D) -> Vec<(PassId, Option<vk::Rect2D>)> {
+    let frame = arranged.frame();
+    let mut copies = Vec::new();
+    let mut before = None;
+    for at in frame.pass_ids() {
+        if !matches!(frame.pass(at).contents, Contents::Border { .. }) {
+            before = Some(at);
+            continue;
+        }
+        let described = arranged.origins().described_pass(at);
+        let leaves =
+            before.is_some_and(|pass| arranged.described_passes(pass).any(|run| run.pass == described));
+        if leaves && before.is_some_and(|pass| frame.pass(pass).kind == PassKind::Compute) {
+            let copied = Strip::whole(frame.pass(at).area).within(area);
+            copies.push((at, copied.map(|strip| strip.area)));
+        }
+    }
+    copies
+}
+
 fn recorded(
     gpu: &mut Gpu,
     (arranged, at, subpass, strip): (&Executed, PassId, u32, Strip),
@@ -312,6 +333,9 @@ fn pixels(
             let scissor = strip_in(area, &arranged, at).map(|strip| strip.scissor());
             recorder.set_area(at, scissor).expect("a part");
         }
+        for (at, copied) in copies_of_dispatches(&arranged, area) {
+            recorder.set_area(at, copied).expect("a part");
+        }
         for (index, &handle) in primaries.iter().enumerate() {
             let of_buffer = |at: &PassId| arranged.frame().pass(*at).command_buffer.index() == index;
             let mut of_buffer = passes().filter(of_buffer).peekable();
@@ -422,7 +446,11 @@ fn strips_keep_to_an_area_of_the_frame() {
     let arrangements = [
         "once: tint / 3x5: geometry decal blur compose grade, once: copy",
         "once: tint / 1x5: geometry decal blur compose, once: grade copy",
+        "once: tint / 1x5+picture: geometry decal blur compose, once: grade copy",
+        "once: tint / 3x5+albedo: geometry decal, 2x4+picture: blur compose, once: grade copy",
+        "once: geometry, 5x3+albedo+depth: decal tint, once: blur compose grade copy",
         "once: tint / once: geometry decal, 3x2+albedo: blur compose grade, once: copy",
+        "once: tint / once: geometry decal blur, 4x4+graded: compose grade, once: copy",
         "merged: geometry decal, 8x2: blur tint compose grade, once: copy",
     ];
     compare(rect(9, 3, 40, 15), &arrangements);
