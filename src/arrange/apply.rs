@@ -19,7 +19,7 @@ impl Arrangement {
     ///
     /// Its first resources are those of `frame`, with the same ids; after them comes one image per strip for each image that strips divide.
     ///
-    /// Repeated passes are [charged](crate::execute::Charges) the cost that they declare. [`Found::apply`](super::Found::apply) charges the costs of
+    /// Repeated passes are [charged](crate::execute::Charges) the cost that they declare; charges of a rewritten `frame` stay. [`Found::apply`](super::Found::apply) charges the costs of
     /// a search instead, and if the description changes, keeps the share relative to the originally described frame.
     ///
     /// # Errors
@@ -43,7 +43,7 @@ impl Arrangement {
         let charges = costs.charges(&rewrite);
         Ok(match self.changes.is_empty() {
             true => input.then(&rewrite.with_charges(charges)),
-            false => rewrite.with_charges(Charges {
+            false => rewrite.with_charges(input.charges().before_change(Charges {
                 described_traffic,
                 ..charges
             }),

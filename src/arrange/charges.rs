@@ -1,7 +1,7 @@
 //! Charges for the passes of an arranged frame.
 
 use super::traffic::Costs;
-use crate::execute::{Charge, ChargeCause, Charges, Executed, PassRun};
+use crate::execute::{CarriedCharges, Charge, ChargeCause, Charges, Executed, PassRun};
 use crate::frame::tables::Pass;
 use crate::units::Bytes;
 
@@ -41,6 +41,7 @@ impl Costs {
             passes,
             halo_thousandths: (self.halo * 1000.0).round() as u32,
             described_traffic: None,
+            carried: CarriedCharges::NONE,
         }
     }
 }

@@ -20,6 +20,43 @@ pub struct Charges {
     /// Traffic of the originally described frame, if the description was [changed](crate::arrange::DescriptionChange): the base of the share. `None`:
     /// the base is the traffic of the described frame.
     pub described_traffic: Option<Bytes>,
+    /// Costs of rewrites before the description was changed.
+    pub carried: CarriedCharges,
+}
+
+/// Total costs of rewrites that came before a change of the description, in bytes of memory traffic per frame.
+///
+/// The frame that these rewrites gave, with the changes, is the described frame from then on, so the map does not lead to the passes that cost this.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CarriedCharges {
+    /// Cost of repeated passes.
+    pub repeats: Bytes,
+    /// Cost of merged passes.
+    pub merges: Bytes,
+}
+
+impl CarriedCharges {
+    /// No costs.
+    pub const NONE: CarriedCharges = CarriedCharges {
+        repeats: Bytes::ZERO,
+        merges: Bytes::ZERO,
+    };
+
+    fn of(self, cause: ChargeCause) -> Bytes {
+        match cause {
+            ChargeCause::Repeat => self.repeats,
+            ChargeCause::Merge => self.merges,
+        }
+    }
+
+    fn plus(self, other: CarriedCharges) -> CarriedCharges {
+        let sum = |cause| [self.of(cause), other.of(cause)].into_iter().sum();
+        CarriedCharges {
+            repeats: sum(ChargeCause::Repeat),
+            merges: sum(ChargeCause::Merge),
+        }
+    }
 }
 
 /// The cost of one pass.
@@ -59,12 +96,28 @@ impl Charges {
         passes: Vec::new(),
         halo_thousandths: 1000,
         described_traffic: None,
+        carried: CarriedCharges::NONE,
     };
 
-    /// Total bytes charged to passes for one reason.
+    /// Total bytes charged for one reason: to passes, and those [carried](Charges::carried).
     pub fn of(&self, cause: ChargeCause) -> Bytes {
         let charges = self.passes.iter().filter(|charge| charge.cause == cause);
-        charges.map(|charge| charge.bytes).sum()
+        let passes = charges.map(|charge| charge.bytes);
+        passes.chain([self.carried.of(cause)]).sum()
+    }
+
+    /// Combines these charges with those of a rewrite of the frame that they belong to, after its description was changed: these are
+    /// [carried](Charges::carried) from then on.
+    pub(crate) fn before_change(&self, later: Charges) -> Charges {
+        let carried = CarriedCharges {
+            repeats: self.of(ChargeCause::Repeat),
+            merges: self.of(ChargeCause::Merge),
+        };
+        Charges {
+            described_traffic: self.described_traffic.or(later.described_traffic),
+            carried: carried.plus(later.carried),
+            ..later
+        }
     }
 
     /// Combines these charges with those of a later rewrite: each of these moves to the first pass that runs the charged pass.
@@ -90,6 +143,7 @@ impl Charges {
                 measured => measured,
             },
             described_traffic: self.described_traffic.or(later.described_traffic),
+            carried: self.carried.plus(later.carried),
         }
     }
 }

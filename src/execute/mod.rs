@@ -28,7 +28,7 @@ mod rewrite;
 mod strip;
 mod values;
 
-pub use charges::{Charge, ChargeCause, Charges};
+pub use charges::{CarriedCharges, Charge, ChargeCause, Charges};
 pub use error::{OriginError, OriginRule};
 pub use executed::{Executed, Part};
 pub use origins::{OriginTables, Origins, PassOrigin, PassRun, ResourceOrigin, ValueOf};

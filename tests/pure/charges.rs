@@ -1,6 +1,8 @@
 //! Charges of arranged frames, in plans and their JSON.
 
-use tileheap::execute::{Charge, ChargeCause, Charges, Executed, OriginRule};
+use ash::vk;
+use tileheap::arrange::{Arrangement, DescriptionChange};
+use tileheap::execute::{CarriedCharges, Charge, ChargeCause, Charges, Executed, OriginRule};
 use tileheap::plan::{Plan, PlanOptions, Traffic};
 use tileheap::profile::DeviceProfile;
 use tileheap::units::Bytes;
@@ -106,4 +108,41 @@ fn charges_follow_their_passes_through_later_rewrites() {
         assert_eq!(name(&split), name(&executed));
     }
     assert!(splits > 0);
+}
+
+/// A change of the description begins a new map, and what came before it still costs the same: in the plan, its JSON and later changes.
+#[test]
+fn changes_of_the_description_keep_earlier_charges() {
+    let executed = in_strips(&blurred());
+    let carried = CarriedCharges {
+        repeats: Bytes::mib(3),
+        merges: Bytes::ZERO,
+    };
+    let profile = DeviceProfile::preset("adreno-830").unwrap();
+    let mut input = executed;
+    for image in ["lit #1", "blurred #2"] {
+        let image = input.frame().resource_named(image).unwrap();
+        let mut arrangement = Arrangement::described(input.frame());
+        arrangement.changes.push(DescriptionChange::Format {
+            image,
+            format: vk::Format::B10G11R11_UFLOAT_PACK32,
+        });
+        let changed = arrangement.apply(&input).unwrap();
+        changed.check().unwrap();
+        assert_eq!(changed.charges().of(ChargeCause::Repeat), Bytes::mib(3));
+        assert_eq!(
+            (changed.charges().carried, changed.charges().passes.len()),
+            (carried, 0)
+        );
+        let plan = plan_with(&changed, &profile, &PlanOptions::default());
+        plan.check().unwrap();
+        assert_eq!(Traffic::of(&plan).repeats, Bytes::mib(3));
+        assert_eq!(plan.totals.charged_bytes, Bytes::mib(3));
+        let text = plan.to_json();
+        assert_eq!(Plan::from_json(&changed, &text).unwrap(), *plan);
+        let wrong = text.replace("\"repeats\": 3145728", "\"repeats\": 3145729");
+        assert_ne!(wrong, text);
+        assert!(Plan::from_json(&changed, &wrong).unwrap().check().is_err());
+        input = changed;
+    }
 }

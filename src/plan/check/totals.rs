@@ -214,9 +214,12 @@ fn charges(plan: &Plan, holders: &[ResourceId]) -> Charged {
     }
     let halos = u128::from(moved.0) * u128::from(charges.halo_thousandths) / 1000;
     let passes = charges.passes.iter().map(|charge| charge.bytes);
+    let carried = [charges.carried.repeats, charges.carried.merges];
     Charged {
         moved,
-        cost: passes.fold(Bytes(u64::try_from(halos).unwrap_or(u64::MAX)), add),
+        cost: passes
+            .chain(carried)
+            .fold(Bytes(u64::try_from(halos).unwrap_or(u64::MAX)), add),
     }
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use tileheap_json::is_default;
 
-use crate::execute::ChargeCause;
+use crate::execute::{CarriedCharges, ChargeCause};
 use crate::frame::tables::Version;
 use crate::frame::{AccessKind, PassId, QueueId, ResourceId};
 use crate::measure::ResourceRequirements;
@@ -59,6 +59,9 @@ pub(super) struct Charges {
     /// Traffic of the originally described frame, if the description was changed.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) described_traffic_bytes: Option<Bytes>,
+    /// Costs of rewrites before the description was changed.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) carried: CarriedCharges,
 }
 
 #[derive(PartialEq, Serialize, Deserialize)]

@@ -121,6 +121,7 @@ fn charges(document: &Document, split: &Executed) -> Charges {
         passes: passes.collect(),
         halo_thousandths: charges.halo_thousandths,
         described_traffic: charges.described_traffic_bytes,
+        carried: charges.carried,
     }
 }
 

@@ -57,6 +57,7 @@ fn charges(plan: &Plan) -> Option<form::Charges> {
         passes: passes.collect(),
         halo_thousandths: charges.halo_thousandths,
         described_traffic_bytes: charges.described_traffic,
+        carried: charges.carried,
     })
 }
 
