@@ -16,6 +16,7 @@
 //! around each strip, in a *halo*, and again in the neighbouring strip. A resource that is read anywhere is completed before the run of strips
 //! begins.
 
+mod allowed;
 mod apply;
 mod borders;
 mod change;
@@ -28,16 +29,18 @@ mod laid_borders;
 mod least;
 mod limits;
 mod merge_savings;
+mod moves;
 mod search;
 mod strips;
 mod traffic;
 mod types;
 mod uses;
 
+pub use allowed::Allowed;
 pub use change::DescriptionChange;
 pub use error::{ArrangeError, CannotGroup};
 pub use found::Found;
 pub use limits::{Alone, Cap, Cause, Shortfall};
-pub use search::{Allowed, search};
+pub use search::{search, search_from};
 pub use traffic::Costs;
 pub use types::{ArrangedBatch, Arrangement, Grid, Group, Way};

@@ -3,56 +3,13 @@
 use std::cell::Cell;
 use std::ops::ControlFlow;
 
+use super::allowed::Allowed;
 use super::change::{DescriptionChange, candidates, replanned};
-use super::check::{can_merge, dependencies, fusible, in_order};
 use super::found::{CHOICE, Found, as_described, residents};
-use super::strips::Division;
-use super::traffic::{Costs, Model};
-use super::types::{Arrangement, Grid, Group, Way};
-use crate::frame::{BatchId, PassId, ResourceId};
+use super::moves::{Search, undivided, ungrouped, with_strips};
+use super::traffic::Model;
+use super::types::{Arrangement, Group, Way};
 use crate::plan::{Plan, Traffic};
-
-/// The changes that the search may make, and its costs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Allowed {
-    /// Run passes in another order.
-    pub order: bool,
-    /// Run render passes as one.
-    pub merge: bool,
-    /// Submit batches as one.
-    pub fuse: bool,
-    /// Run passes strip by strip.
-    pub strips: bool,
-    /// Give images a narrower format of the same kind: at least 10 bits per channel if there were more. Not by default.
-    pub format: bool,
-    /// Make images smaller, with all images attached together with them: down to half of their width and height. Not by default.
-    pub extent: bool,
-    /// Remove a use that keeps a resource off chip. Not by default.
-    pub usage: bool,
-    /// Limit on the texels computed, relative to the frame as described.
-    pub shaded: f64,
-    /// Costs of repeats, halos and merges.
-    pub costs: Costs,
-    /// Limit on the frames evaluated, for each of the two searches: without and with images at the border of strips.
-    pub steps: u64,
-}
-
-impl Default for Allowed {
-    fn default() -> Allowed {
-        Allowed {
-            order: true,
-            merge: true,
-            fuse: true,
-            strips: true,
-            format: false,
-            extent: false,
-            usage: false,
-            shaded: 1.5,
-            costs: Costs::default(),
-            steps: 20_000,
-        }
-    }
-}
 
 /// Searches for the arrangement of a planned frame that moves the fewest bytes. Deterministic. `watch` receives the best share so far after every
 /// improvement and may end the search.
@@ -60,19 +17,31 @@ impl Default for Allowed {
 /// `plan` is the plan of the described frame. The result is not a plan: it is [applied](Arrangement::apply) and planned like any frame. If the
 /// description may change, the change that saves most comes first, and each one saves at least a hundredth of the traffic.
 pub fn search(plan: &Plan, allowed: &Allowed, watch: &mut dyn FnMut(&Traffic) -> ControlFlow<()>) -> Found {
+    search_from(plan, allowed, &[], watch)
+}
+
+/// As [`search`], which also tries arrangements of the same passes that were found at another size, for another device or with other limits, with
+/// more and with fewer strips. Those that do not fit the frame have no effect.
+pub fn search_from(
+    plan: &Plan,
+    allowed: &Allowed,
+    others: &[Arrangement],
+    watch: &mut dyn FnMut(&Traffic) -> ControlFlow<()>,
+) -> Found {
     let ended = Cell::new(false);
     let watch: &mut dyn FnMut(&Traffic) -> ControlFlow<()> = &mut |traffic| {
         let flow = watch(traffic);
         ended.set(ended.get() || flow.is_break());
         flow
     };
-    let mut best = search_as_described(plan, plan, allowed, watch);
+    let mut best = search_as_described(plan, plan, allowed, others, watch);
     let mut changed: Option<Plan> = None;
     while !ended.get() {
         let Some((change, next)) = best_change(changed.as_ref().unwrap_or(plan), plan, &best, allowed) else {
             break;
         };
-        let mut found = search_as_described(&next, plan, allowed, watch);
+        let before = std::slice::from_ref(&best.arrangement);
+        let mut found = search_as_described(&next, plan, allowed, before, watch);
         found.steps += best.steps;
         if found.traffic.off_chip() >= best.traffic.off_chip() {
             break;
@@ -134,6 +103,7 @@ fn search_as_described(
     plan: &Plan,
     described: &Plan,
     allowed: &Allowed,
+    others: &[Arrangement],
     watch: &mut dyn FnMut(&Traffic) -> ControlFlow<()>,
 ) -> Found {
     let mut search = Search {
@@ -149,31 +119,25 @@ fn search_as_described(
         ended: false,
         watch,
     };
-    // First without images at the border: those that pay immediately may lead to a worse result.
     let starts = search.starts(&best.arrangement);
-    let searches =
-        [false, true].map(|with_borders| starts.iter().enumerate().map(move |start| (with_borders, start)));
-    for (with_borders, (number, start)) in searches.into_iter().flatten() {
-        if number == 0 {
-            search.model.with_borders = with_borders;
-            search.first_step = search.model.steps;
-        }
-        let start = start.clone();
-        let Some(traffic) = search.judged(&start) else {
-            continue;
-        };
-        let mut here = (start, traffic);
-        best.offer(&here);
-        let divided = search.better(&here, &best, true);
-        let mut better = divided.or_else(|| search.better(&here, &best, false));
-        while let Some(next) = better {
-            best.offer(&next);
-            here = next;
-            // One small change at a time, until none helps.
-            let small = search.better(&here, &best, false);
-            better = small.or_else(|| search.better(&here, &best, true));
+    // First without images at the border: those that pay immediately may lead to a worse result.
+    for with_borders in [false, true] {
+        search.begin(with_borders);
+        for start in &starts {
+            // Runs of strips and merged passes exclude each other: what is chosen first decides.
+            for strips_first in [true, false] {
+                search.climb(start.clone(), strips_first, &mut best);
+            }
         }
     }
+    // Then from other sizes' results, and last from the best one: no single move improves what is returned.
+    search.begin(true);
+    for arrangement in others {
+        if let Some(start) = search.fitted(arrangement) {
+            search.climb(start, false, &mut best);
+        }
+    }
+    search.climb(best.arrangement.clone(), false, &mut best);
     search
         .model
         .found(best.arrangement, described, best.traffic, &residents(plan))
@@ -205,32 +169,22 @@ impl Best<'_> {
     }
 }
 
-struct Search<'a> {
-    model: Model<'a>,
-    allowed: &'a Allowed,
-    /// The steps of earlier searches of the same frame.
-    first_step: u64,
-}
-
 impl Search<'_> {
-    fn steps(&self) -> u64 {
-        self.model.steps - self.first_step
-    }
-
-    /// Evaluates an arrangement; `None` if it does not fit the frame or the limits.
-    fn judged(&mut self, arrangement: &Arrangement) -> Option<Traffic> {
-        let traffic = self.model.traffic(arrangement, 0)?;
-        (traffic.shaded <= self.allowed.shaded).then_some(traffic)
+    /// Begins another search of the same frame.
+    fn begin(&mut self, with_borders: bool) {
+        self.model.with_borders = with_borders;
+        self.first_step = self.model.steps;
     }
 
     /// Initial arrangements, all without groups: as described, with batches fused, and each of these with passes moved right before their first
-    /// dependent. Fusing and reordering may pay only together with groups, which small changes do not reach.
+    /// dependent, and with passes that end runs of strips moved to the front. Fusing and reordering may pay only together with groups, which small
+    /// changes do not reach.
     fn starts(&self, described: &Arrangement) -> Vec<Arrangement> {
         let mut starts = vec![described.clone()];
         starts.extend(self.allowed.fuse.then(|| self.fused(described)));
-        let late = starts.iter().filter(|_| self.allowed.order);
-        let late: Vec<Arrangement> = late.map(|start| self.late(start)).collect();
-        for start in late {
+        let ordered = starts.iter().filter(|_| self.allowed.order);
+        let ordered = ordered.flat_map(|start| [self.late(start), self.early(start)]);
+        for start in ordered.collect::<Vec<_>>() {
             if !starts.contains(&start) {
                 starts.push(start);
             }
@@ -239,44 +193,107 @@ impl Search<'_> {
         starts
     }
 
-    /// Moves each pass right before the first one that depends on it.
-    fn late(&self, arrangement: &Arrangement) -> Arrangement {
-        let frame = self.model.plan.input.frame();
-        let mut late = arrangement.clone();
-        for batch in &mut late.batches {
-            let passes: Vec<PassId> = batch.groups.iter().map(|group| group.passes[0]).collect();
-            let needed: Vec<PassId> = dependencies(frame)
-                .filter(|(_, later, _)| passes.contains(later))
-                .map(|(earlier, ..)| earlier)
-                .collect();
-            let (inner, last): (Vec<PassId>, Vec<PassId>) =
-                passes.iter().partition(|pass| needed.contains(pass));
-            let order = in_order(frame, &[last, inner].concat());
-            batch.groups = order.into_iter().map(Group::once).collect();
+    /// The best form of an arrangement found elsewhere: as it is, or with more or fewer strips; `None` if none fits the frame and the limits.
+    fn fitted(&mut self, arrangement: &Arrangement) -> Option<Arrangement> {
+        let mut best: Option<Judged> = None;
+        for times in [1.0, 0.25, 0.5, 0.7, 1.4, 2.0, 4.0] {
+            let mut fitted = with_strips(arrangement, times);
+            fitted.changes.clear();
+            if fitted.check_described(self.model.plan.input.frame()).is_err() || !self.allows(&fitted) {
+                continue;
+            }
+            let Some(traffic) = self.judged(&fitted) else {
+                continue;
+            };
+            if best
+                .as_ref()
+                .is_none_or(|(_, best)| traffic.off_chip() < best.off_chip())
+            {
+                best = Some((fitted, traffic));
+            }
         }
-        late
+        Some(best?.0)
+    }
+
+    /// Returns true if the search may arrange the frame in this way.
+    fn allows(&self, arrangement: &Arrangement) -> bool {
+        let frame = self.model.plan.input.frame();
+        let Allowed {
+            order,
+            merge,
+            fuse,
+            strips,
+            ..
+        } = *self.allowed;
+        (fuse || arrangement.batches.len() == frame.batches().len())
+            && (order || arrangement.passes().is_sorted())
+            && arrangement.groups().all(|group| match group.way {
+                Way::Once => true,
+                Way::Merged => merge,
+                Way::Strips(_) => strips,
+            })
+    }
+
+    /// Improves an arrangement until no run of strips and no small change helps.
+    fn climb(&mut self, start: Arrangement, strips_first: bool, best: &mut Best<'_>) {
+        let Some(traffic) = self.judged(&start) else {
+            return;
+        };
+        let mut here = (start, traffic);
+        let mut strips = strips_first;
+        loop {
+            best.offer(&here);
+            let next = self.better(&here, best, strips);
+            match next.or_else(|| self.better(&here, best, !strips)) {
+                Some(next) => here = next,
+                None => return,
+            }
+            // One small change at a time.
+            strips = false;
+        }
     }
 
     /// Returns a better arrangement that differs in its runs of strips, or in one small change.
     fn better(&mut self, here: &Judged, best: &Best<'_>, strips: bool) -> Option<Judged> {
+        if best.is_final(self) {
+            return None;
+        }
+        match strips {
+            true => {
+                let all = self.runs(&here.0);
+                let better = all.into_iter().filter_map(|one| self.improved(one, here, best));
+                better.min_by_key(|(_, traffic)| traffic.off_chip())
+            }
+            false => {
+                let all = self.changes(&here.0);
+                all.into_iter().find_map(|one| self.improved(one, here, best))
+            }
+        }
+    }
+
+    /// The best runs of strips, in place of all groups, and beside merged passes.
+    fn runs(&mut self, arrangement: &Arrangement) -> Vec<Arrangement> {
+        if !self.allowed.strips {
+            return Vec::new();
+        }
+        let mut plain = vec![ungrouped(arrangement), undivided(arrangement)];
+        plain.dedup();
+        plain.iter().filter_map(|plain| self.divided(plain)).collect()
+    }
+
+    /// A changed arrangement, with the images at its borders that save most, if it is better.
+    fn improved(&mut self, changed: Arrangement, here: &Judged, best: &Best<'_>) -> Option<Judged> {
         let frame = self.model.plan.input.frame();
-        let of = match strips {
-            true if !self.allowed.strips || best.is_final(self) => Vec::new(),
-            true => self.divided(&here.0).into_iter().collect(),
-            false => self.changes(&here.0),
-        };
-        for changed in of {
-            for changed in self.with_borders(changed, &here.0) {
-                if best.is_final(self) {
-                    return None;
-                }
-                if changed.check(frame).is_err() {
-                    continue;
-                }
-                let traffic = self.judged(&changed);
-                if let Some(traffic) = traffic.filter(|traffic| traffic.off_chip() < here.1.off_chip()) {
-                    return Some((changed, traffic));
-                }
+        for changed in self.with_borders(changed, &here.0) {
+            if best.is_final(self) {
+                return None;
+            }
+            if changed.check(frame).is_err() {
+                continue;
+            }
+            let traffic = self.judged(&changed);
+            if let Some(traffic) = traffic.filter(|traffic| traffic.off_chip() < here.1.off_chip()) {
+                return Some((changed, traffic));
             }
         }
         None
@@ -303,261 +320,96 @@ impl Search<'_> {
             false => vec![kept, saving],
         }
     }
-
-    /// Fuses all consecutive batches that can be fused.
-    fn fused(&self, arrangement: &Arrangement) -> Arrangement {
-        let frame = self.model.plan.input.frame();
-        let mut fused = Arrangement {
-            changes: Vec::new(),
-            batches: Vec::new(),
-        };
-        for batch in &arrangement.batches {
-            match fused.batches.last_mut() {
-                Some(last)
-                    if fusible(frame, BatchId(last.batches.end - 1), BatchId(batch.batches.first))
-                        .is_ok() =>
-                {
-                    last.batches.end = batch.batches.end;
-                    last.groups.extend(batch.groups.iter().cloned());
-                }
-                _ => fused.batches.push(batch.clone()),
-            }
-        }
-        fused
-    }
-
-    /// The best runs of strips that do not overlap, each valued independently.
-    fn divided(&mut self, arrangement: &Arrangement) -> Option<Arrangement> {
-        let plain = ungrouped(arrangement);
-        let base = self.judged(&plain)?.off_chip().0 as i64;
-        let mut divided = plain.clone();
-        for (number, batch) in plain.batches.iter().enumerate() {
-            let order: Vec<PassId> = batch.groups.iter().map(|group| group.passes[0]).collect();
-            // Per end position, the best gain up to there, and the run that ends there, if any.
-            let mut best: Vec<(i64, Option<(usize, Group)>)> = vec![(0, None); order.len() + 1];
-            let mut gains = Vec::new();
-            for first in 0..order.len() {
-                for end in first + 2..=order.len() {
-                    if self.steps() >= self.allowed.steps / 2 {
-                        break;
-                    }
-                    let run = &order[first..end];
-                    let division = self.model.division(run, &[]);
-                    if let Err(why) = division.as_ref() {
-                        if why.is_in_longer_runs() {
-                            break;
-                        }
-                    }
-                    let with_none = self.best_grid(&plain, run, &[], base);
-                    let borders = self.model.saving_borders(run);
-                    let with_borders = match borders.is_empty() {
-                        true => None,
-                        false => self.best_grid(&plain, run, &borders, base),
-                    };
-                    let better = [with_none, with_borders].into_iter().flatten();
-                    gains.extend(
-                        better
-                            .max_by_key(|(gain, _)| *gain)
-                            .map(|(gain, group)| (first, end, gain, group)),
-                    );
-                }
-            }
-            for end in 1..=order.len() {
-                best[end] = (best[end - 1].0, None);
-                for (first, _, gain, group) in gains.iter().filter(|gain| gain.1 == end) {
-                    if best[*first].0 + gain > best[end].0 {
-                        best[end] = (best[*first].0 + gain, Some((*first, group.clone())));
-                    }
-                }
-            }
-            let mut end = order.len();
-            while end > 0 {
-                match &best[end].1 {
-                    Some((first, group)) => {
-                        divided = divided.with_group(group)?;
-                        end = *first;
-                    }
-                    None => end -= 1,
-                }
-            }
-            debug_assert_eq!(divided.batches[number].batches, batch.batches);
-        }
-        Some(divided)
-    }
-
-    /// The grid that saves most for a run with the given border images.
-    fn best_grid(
-        &mut self,
-        plain: &Arrangement,
-        run: &[PassId],
-        borders: &[ResourceId],
-        base: i64,
-    ) -> Option<(i64, Group)> {
-        let division = self.model.division(run, borders);
-        let division = division.as_ref().as_ref().ok()?;
-        let mut best: Option<(i64, Group)> = None;
-        for grid in self.grids(division) {
-            let group = Group {
-                borders: borders.to_vec(),
-                ..Group::new(run.to_vec(), Way::Strips(grid))
-            };
-            let candidate = plain.with_group(&group)?;
-            let Some(traffic) = self.judged(&candidate) else {
-                continue;
-            };
-            let gain = base - traffic.off_chip().0 as i64;
-            if gain > best.as_ref().map_or(0, |best| best.0) {
-                best = Some((gain, group));
-            }
-        }
-        best
-    }
-
-    /// Grids with about as many strips as are needed for the inside images to fit.
-    fn grids(&self, division: &Division) -> Vec<Grid> {
-        let heap = self.model.heap().max(1);
-        let inside = division
-            .inside
-            .iter()
-            .map(|image| self.model.counted_size(image.resource).0);
-        let fewest = inside.sum::<u64>().div_ceil(heap).clamp(2, 256) as f64;
-        let mut grids = Vec::new();
-        for strips in [fewest * 0.4, fewest * 0.7, fewest, fewest * 1.4] {
-            for columns in 1..=3u32 {
-                let rows = (strips / f64::from(columns)).ceil().max(1.0) as u32;
-                let grid = Grid { columns, rows };
-                if grid.strips() > 1 && !grids.contains(&grid) {
-                    grids.push(grid);
-                }
-            }
-        }
-        grids
-    }
-
-    /// All arrangements that differ by one small change.
-    fn changes(&self, arrangement: &Arrangement) -> Vec<Arrangement> {
-        let frame = self.model.plan.input.frame();
-        let mut changes = Vec::new();
-        for (number, batch) in arrangement.batches.iter().enumerate() {
-            let mut with = |change: &dyn Fn(&mut Vec<Group>)| {
-                let mut changed = arrangement.clone();
-                change(&mut changed.batches[number].groups);
-                changes.push(changed);
-            };
-            for (at, group) in batch.groups.iter().enumerate() {
-                if let Way::Strips(grid) = group.way {
-                    for near in grid.neighbours() {
-                        with(&|groups| groups[at].way = Way::Strips(near));
-                    }
-                    for border in 0..group.borders.len() {
-                        with(&|groups| {
-                            groups[at].borders.remove(border);
-                        });
-                    }
-                    // Adds or removes a pass at either end: an adjacent one, or any if the order may change.
-                    for other in
-                        (0..batch.groups.len()).filter(|&other| batch.groups[other].passes.len() == 1)
-                    {
-                        for place in [0, group.passes.len()] {
-                            let beside = other == if place > 0 { at + 1 } else { at.wrapping_sub(1) };
-                            if beside || self.allowed.order {
-                                with(&|groups| {
-                                    let gone = groups[other].passes[0];
-                                    groups[at].passes.insert(place, gone);
-                                    groups.remove(other);
-                                });
-                            }
-                        }
-                    }
-                    if group.passes.len() > 2 {
-                        with(&|groups| {
-                            let first = groups[at].passes.remove(0);
-                            groups.insert(at, Group::once(first));
-                        });
-                        with(&|groups| {
-                            let last = groups[at].passes.pop();
-                            groups.splice(at + 1..at + 1, last.map(Group::once));
-                        });
-                    }
-                }
-                if group.way != Way::Once {
-                    with(&|groups| {
-                        let apart: Vec<Group> =
-                            groups[at].passes.iter().map(|&pass| Group::once(pass)).collect();
-                        groups.splice(at..=at, apart);
-                    });
-                }
-                let mergeable = |group: &Group| group.way == Way::Merged || group.passes.len() == 1;
-                let farthest = if self.allowed.order {
-                    batch.groups.len()
-                } else {
-                    at + 2
-                };
-                let others = (at + 1..farthest.min(batch.groups.len())).filter(|_| self.allowed.merge);
-                for other in others.filter(|&other| mergeable(group) && mergeable(&batch.groups[other])) {
-                    let both = [group.passes.clone(), batch.groups[other].passes.clone()].concat();
-                    if can_merge(frame, &both).is_err() {
-                        continue;
-                    }
-                    // At the position of the first pass, or of the second.
-                    for place in [at, other - 1] {
-                        with(&|groups| {
-                            groups.remove(other);
-                            groups.remove(at);
-                            let (passes, way) = (both.clone(), Way::Merged);
-                            groups.insert(place, Group::new(passes, way));
-                        });
-                    }
-                }
-                if self.allowed.order {
-                    for to in 0..batch.groups.len() {
-                        if to.abs_diff(at) > 1 || to == at + 1 {
-                            with(&|groups| {
-                                let moved = groups.remove(at);
-                                groups.insert(to, moved);
-                            });
-                        }
-                    }
-                }
-            }
-            // Last, splits one run of strips into two, and joins two adjacent ones.
-            for (at, group) in batch.groups.iter().enumerate() {
-                let Way::Strips(grid) = group.way else { continue };
-                for cut in 2..group.passes.len().saturating_sub(1) {
-                    with(&|groups| {
-                        let passes = groups[at].passes.split_off(cut);
-                        let rest = Group {
-                            passes,
-                            ..group.clone()
-                        };
-                        groups.insert(at + 1, rest);
-                    });
-                }
-                let Some(next) = batch.groups.get(at + 1) else {
-                    continue;
-                };
-                if let Way::Strips(other) = next.way {
-                    for grid in [grid, other] {
-                        with(&|groups| {
-                            groups.remove(at + 1);
-                            groups[at].passes.extend(&next.passes);
-                            groups[at].borders.extend(&next.borders);
-                            groups[at].way = Way::Strips(grid);
-                        });
-                    }
-                }
-            }
-        }
-        changes
-    }
 }
 
-/// Every pass ungrouped, in the same batches and order.
-fn ungrouped(arrangement: &Arrangement) -> Arrangement {
-    let mut plain = arrangement.clone();
-    for batch in &mut plain.batches {
-        let passes = batch.groups.iter().flat_map(|group| group.passes.iter().copied());
-        batch.groups = passes.map(Group::once).collect();
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use ash::vk;
+
+    use super::*;
+    use crate::frame::Reaches;
+    use crate::frame::import::read;
+    use crate::measure::estimate;
+    use crate::plan::{PlanOptions, plan};
+    use crate::profile::DeviceProfile;
+
+    fn planned(file: &str, [width, height]: [u32; 2]) -> crate::Checked<Plan> {
+        let text = |name: &str| std::fs::read_to_string(tileheap_testkit::data(name)).unwrap();
+        let frame = read(
+            &text(&format!("frames/{file}")),
+            Some(vk::Extent2D { width, height }),
+        );
+        let reaches = Reaches::from_json(&text("reach.json"), file).unwrap();
+        let frame = frame.unwrap().frame.with_reaches(&reaches).unwrap();
+        let profile = Arc::new(DeviceProfile::preset("adreno-830").unwrap());
+        let needs = Arc::new(estimate(&frame, &profile).unwrap());
+        plan(&frame, &needs, &profile, &PlanOptions::default()).unwrap()
     }
-    plain
+
+    fn found(plan: &Plan, others: &[Arrangement]) -> Found {
+        search_from(plan, &Allowed::default(), others, &mut |_| {
+            ControlFlow::Continue(())
+        })
+    }
+
+    /// No move of the search improves what it returns.
+    #[test]
+    fn results_are_never_worse_than_one_more_move() {
+        let allowed = Allowed::default();
+        for file in [
+            "granite_deferred_taa_bloom.json",
+            "qualcomm_tile_memory_sample.json",
+            "khronos_local_read_deferred.json",
+        ] {
+            for size in [[1280, 720], [1920, 1080], [2560, 1440], [3840, 2160]] {
+                let plan = planned(file, size);
+                let found = found(&plan, &[]).arrangement;
+                let mut search = Search {
+                    model: Model::new(&plan, &plan, allowed.costs),
+                    allowed: &allowed,
+                    first_step: 0,
+                };
+                let traffic = search.judged(&found).unwrap();
+                let here = (found, traffic);
+                let best = Best {
+                    arrangement: here.0.clone(),
+                    traffic,
+                    ended: false,
+                    watch: &mut |_| ControlFlow::Continue(()),
+                };
+                for strips in [false, true] {
+                    let better = search.better(&here, &best, strips);
+                    let better = better.map(|(better, _)| better.in_words(plan.input.frame()));
+                    assert_eq!(better, None, "{file} {size:?}");
+                }
+            }
+        }
+    }
+
+    /// An arrangement found at another size never makes the result worse, with many strips or with few.
+    #[test]
+    fn arrangements_of_other_sizes_are_tried() {
+        let file = "granite_deferred_taa_bloom.json";
+        let large = planned(file, [3840, 2160]);
+        let at_large = found(&large, &[]).arrangement;
+        let plan = planned(file, [1280, 720]);
+        let [own, both] = [&[][..], &[at_large]].map(|others| found(&plan, others));
+        assert!(both.traffic.off_chip() <= own.traffic.off_chip());
+        // Steps of an own search are few: what was found elsewhere is better.
+        let few = Allowed {
+            steps: 20,
+            ..Allowed::default()
+        };
+        let hurried =
+            |others: &[Arrangement]| search_from(&plan, &few, others, &mut |_| ControlFlow::Continue(()));
+        let [alone, with] = [&[][..], &[own.arrangement.clone()]].map(hurried);
+        assert!(with.traffic.off_chip() < alone.traffic.off_chip());
+        assert!(with.traffic.off_chip() <= own.traffic.off_chip());
+        // An arrangement that does not fit the frame has no effect.
+        let mut nonsense = own.arrangement.clone();
+        nonsense.batches[0].groups.pop();
+        assert_eq!(hurried(&[nonsense]), alone);
+    }
 }

@@ -350,7 +350,7 @@ pub(super) fn of_description(
             kinds.push(kind);
         }
     }
-    let found = best.described().searched(limits, &kinds)?.found;
+    let found = best.described().searched(limits, &kinds, &[])?.found;
     let more = gain(&found) - gain(&best.found);
     if more <= 0 {
         return Ok(DescriptionChanges::none("none keeps more on chip"));

@@ -141,7 +141,9 @@ fn arranged(arguments: &Arguments, executed: Executed, text: &str) -> Result<Exe
             &profile,
             &options,
         )?;
-        let found = arguments.limits.search(&described, &arguments.limits.kinds());
+        let found = arguments
+            .limits
+            .search(&described, &arguments.limits.kinds(), &[]);
         return Ok(found.arrangement.apply(&executed)?);
     }
     let (path, text) = match &arguments.arrangement {

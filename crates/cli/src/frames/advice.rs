@@ -40,13 +40,14 @@ fn combinations<'a>(described: Described<'a>, limits: &Limits) -> Result<(Vec<Co
     sets.extend([whole.collect(), as_described.clone(), all.clone()]);
     sets.retain(|kinds| !kinds.is_empty());
     sets.dedup();
-    let best = described.searched(limits, &as_described)?.found;
+    let best = described.searched(limits, &as_described, &[])?.found;
+    let others = [best.arrangement.clone()];
     let mut combinations: Vec<Combination<'a>> = Vec::new();
     for kinds in sets {
-        let planned = described.searched(limits, &kinds)?;
-        let others = combinations.iter().map(|other| &other.planned.found.arrangement);
-        let is_known = others
-            .into_iter()
+        let planned = described.searched(limits, &kinds, &others)?;
+        let is_known = combinations
+            .iter()
+            .map(|other| &other.planned.found.arrangement)
             .any(|other| *other == planned.found.arrangement);
         if gain(&planned.found) > 0 && !is_known {
             combinations.push(Combination { kinds, planned });

@@ -52,6 +52,9 @@ pub(crate) struct ArrangeOptions {
     /// Write the arrangement to a file, as JSON
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "arranged")]
     save_arrangement: Option<PathBuf>,
+    /// Start the search from a saved arrangement, too: one found at another size, or with other limits
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "best")]
+    start_from: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) limits: Limits,
 }
@@ -109,8 +112,8 @@ impl Limits {
         }
     }
 
-    /// Searches with these kinds of changes; Ctrl-C ends the search with the best so far.
-    pub(crate) fn search(&self, plan: &Plan, kinds: &[&str]) -> Found {
+    /// Searches with these kinds of changes, also from arrangements found elsewhere; Ctrl-C ends the search with the best so far.
+    pub(crate) fn search(&self, plan: &Plan, kinds: &[&str], others: &[Arrangement]) -> Found {
         let defaults = Allowed::default();
         let allowed = Allowed {
             order: kinds.contains(&"order"),
@@ -127,7 +130,7 @@ impl Limits {
         let progress = Progress::new("searching for arrangements", 0);
         let stop = interrupt();
         stop.store(false, Ordering::Relaxed);
-        let found = arrange::search(plan, &allowed, &mut |traffic| {
+        let found = arrange::search_from(plan, &allowed, others, &mut |traffic| {
             let share = share(traffic.share());
             progress.set_message(format!("searching for arrangements, {share} on chip so far"));
             match stop.load(Ordering::Relaxed) {
@@ -204,6 +207,7 @@ impl ArrangeOptions {
             best: true,
             arrangement: None,
             save_arrangement: None,
+            start_from: Vec::new(),
             limits,
         }
     }
@@ -223,7 +227,16 @@ impl ArrangeOptions {
         let frame = plan.input.frame();
         let planned = match &self.arrangement {
             None if !self.best => return Ok(None),
-            None => described.searched(&self.limits, &self.limits.kinds())?,
+            None => {
+                let others = self.start_from.iter().map(|path| {
+                    let text = read_text(path, "arrangement")?;
+                    let read = read_repaired(&text, frame);
+                    let (arrangement, _) = read.map_err(|error| Error::of(shown(path), error))?;
+                    Ok(arrangement)
+                });
+                let others: Vec<Arrangement> = others.collect::<Result<_>>()?;
+                described.searched(&self.limits, &self.limits.kinds(), &others)?
+            }
             Some(path) => {
                 let text = read_text(path, "arrangement")?;
                 let read = read_repaired(&text, frame);
@@ -249,8 +262,13 @@ impl ArrangeOptions {
 
 impl<'a> Described<'a> {
     /// The best frame of a search with these kinds of changes, planned; the described one if the plan does not reach what the search expected.
-    pub(crate) fn searched(self, limits: &Limits, kinds: &[&str]) -> Result<ArrangedPlan<'a>> {
-        let planned = self.planned(limits.search(self.plan, kinds), Vec::new())?;
+    pub(crate) fn searched(
+        self,
+        limits: &Limits,
+        kinds: &[&str],
+        others: &[Arrangement],
+    ) -> Result<ArrangedPlan<'a>> {
+        let planned = self.planned(limits.search(self.plan, kinds, others), Vec::new())?;
         if planned.found.traffic.off_chip() <= planned.found.described.off_chip() {
             return Ok(planned);
         }

@@ -1,6 +1,6 @@
 //! A frame planned at many heap sizes or extents, or arranged at many costs of repeating a pass.
 
-use tileheap::arrange::Found;
+use tileheap::arrange::{Arrangement, Found};
 use tileheap::execute::ChargeCause;
 use tileheap::plan::Traffic;
 use tileheap::units::Bytes;
@@ -92,7 +92,8 @@ fn repeats(
     // An arrangement found at one cost may also be the best at another. It is planned once, because repeat costs do not change the plan.
     let mut known: Vec<Found> = Vec::new();
     for limits in &limits {
-        let found = limits.search(&plan, &limits.kinds());
+        let others: Vec<Arrangement> = known.iter().map(|other| other.arrangement.clone()).collect();
+        let found = limits.search(&plan, &limits.kinds(), &others);
         if known.iter().all(|other| other.arrangement != found.arrangement) {
             known.push(described.planned(found, Vec::new())?.found);
         }

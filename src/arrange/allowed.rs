@@ -1,0 +1,45 @@
+//! Limits of the search.
+
+use super::traffic::Costs;
+
+/// The changes that the search may make, and its costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Allowed {
+    /// Run passes in another order.
+    pub order: bool,
+    /// Run render passes as one.
+    pub merge: bool,
+    /// Submit batches as one.
+    pub fuse: bool,
+    /// Run passes strip by strip.
+    pub strips: bool,
+    /// Give images a narrower format of the same kind: at least 10 bits per channel if there were more. Not by default.
+    pub format: bool,
+    /// Make images smaller, with all images attached together with them: down to half of their width and height. Not by default.
+    pub extent: bool,
+    /// Remove a use that keeps a resource off chip. Not by default.
+    pub usage: bool,
+    /// Limit on the texels computed, relative to the frame as described.
+    pub shaded: f64,
+    /// Costs of repeats, halos and merges.
+    pub costs: Costs,
+    /// Limit on the frames evaluated, for each of the three searches: without and with images at the border of strips, and around the best results.
+    pub steps: u64,
+}
+
+impl Default for Allowed {
+    fn default() -> Allowed {
+        Allowed {
+            order: true,
+            merge: true,
+            fuse: true,
+            strips: true,
+            format: false,
+            extent: false,
+            usage: false,
+            shaded: 1.5,
+            costs: Costs::default(),
+            steps: 20_000,
+        }
+    }
+}

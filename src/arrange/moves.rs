@@ -1,0 +1,394 @@
+//! Moves of the search: other orders and batches, runs of strips by dynamic programming, one small change at a time.
+
+use super::allowed::Allowed;
+use super::check::{can_merge, dependencies, fusible, in_order};
+use super::strips::{Division, can_repeat};
+use super::traffic::Model;
+use super::types::{Arrangement, Grid, Group, Way};
+use tileheap_units::CompactSort;
+
+use crate::frame::{BatchId, PassId, ReadReach, ResourceId};
+use crate::plan::Traffic;
+
+/// A search under way.
+pub(super) struct Search<'a> {
+    pub(super) model: Model<'a>,
+    pub(super) allowed: &'a Allowed,
+    /// The steps of earlier searches of the same frame.
+    pub(super) first_step: u64,
+}
+
+impl Search<'_> {
+    pub(super) fn steps(&self) -> u64 {
+        self.model.steps - self.first_step
+    }
+
+    /// Evaluates an arrangement; `None` if it does not fit the frame or the limits.
+    pub(super) fn judged(&mut self, arrangement: &Arrangement) -> Option<Traffic> {
+        let traffic = self.model.traffic(arrangement, 0)?;
+        (traffic.shaded <= self.allowed.shaded).then_some(traffic)
+    }
+
+    /// Moves passes that end runs of strips to the front of their batches: those that cannot run strip by strip, or make what is read anywhere, as far
+    /// as they depend only on such passes.
+    pub(super) fn early(&self, arrangement: &Arrangement) -> Arrangement {
+        let frame = self.model.plan.input.frame();
+        let is_read_anywhere = |resource: ResourceId| {
+            let mut uses = frame.accesses_to(resource);
+            uses.any(|access| access.needs_contents() && access.reach() == ReadReach::Anywhere)
+        };
+        let ends_runs = |pass: PassId| {
+            let mut written = frame.accesses_of(pass).iter().filter(|access| access.writes);
+            can_repeat(frame, pass).is_err() || written.any(|access| is_read_anywhere(access.resource))
+        };
+        let mut is_first: Vec<bool> = frame.pass_ids().map(ends_runs).collect();
+        // Passes are in submission order: dependencies come before.
+        let mut pairs: Vec<(PassId, PassId)> = dependencies(frame)
+            .map(|(earlier, later, _)| (later, earlier))
+            .collect();
+        pairs.compact_sort();
+        for (later, earlier) in pairs {
+            is_first[later.index()] &= is_first[earlier.index()];
+        }
+        let mut early = arrangement.clone();
+        for batch in &mut early.batches {
+            let groups = std::mem::take(&mut batch.groups).into_iter();
+            let (first, rest) = groups.partition::<Vec<_>, _>(|group| is_first[group.passes[0].index()]);
+            batch.groups = [first, rest].concat();
+        }
+        early
+    }
+
+    /// Moves each pass right before the first one that depends on it.
+    pub(super) fn late(&self, arrangement: &Arrangement) -> Arrangement {
+        let frame = self.model.plan.input.frame();
+        let mut late = arrangement.clone();
+        for batch in &mut late.batches {
+            let passes: Vec<PassId> = batch.groups.iter().map(|group| group.passes[0]).collect();
+            let needed: Vec<PassId> = dependencies(frame)
+                .filter(|(_, later, _)| passes.contains(later))
+                .map(|(earlier, ..)| earlier)
+                .collect();
+            let (inner, last): (Vec<PassId>, Vec<PassId>) =
+                passes.iter().partition(|pass| needed.contains(pass));
+            let order = in_order(frame, &[last, inner].concat());
+            batch.groups = order.into_iter().map(Group::once).collect();
+        }
+        late
+    }
+
+    /// Fuses all consecutive batches that can be fused.
+    pub(super) fn fused(&self, arrangement: &Arrangement) -> Arrangement {
+        let frame = self.model.plan.input.frame();
+        let mut fused = Arrangement {
+            changes: Vec::new(),
+            batches: Vec::new(),
+        };
+        for batch in &arrangement.batches {
+            match fused.batches.last_mut() {
+                Some(last)
+                    if fusible(frame, BatchId(last.batches.end - 1), BatchId(batch.batches.first))
+                        .is_ok() =>
+                {
+                    last.batches.end = batch.batches.end;
+                    last.groups.extend(batch.groups.iter().cloned());
+                }
+                _ => fused.batches.push(batch.clone()),
+            }
+        }
+        fused
+    }
+
+    /// The best runs of strips that do not overlap, each valued independently; in `plain`, which has no strips. Merged passes stay merged.
+    pub(super) fn divided(&mut self, plain: &Arrangement) -> Option<Arrangement> {
+        let base = self.judged(plain)?.off_chip().0 as i64;
+        let mut divided = plain.clone();
+        for (number, batch) in plain.batches.iter().enumerate() {
+            let groups = batch.groups.iter();
+            let order: Vec<PassId> = groups
+                .clone()
+                .flat_map(|group| group.passes.iter().copied())
+                .collect();
+            let is_alone: Vec<bool> = groups
+                .flat_map(|group| group.passes.iter().map(|_| group.way == Way::Once))
+                .collect();
+            // Per end position, the best gain up to there, and the run that ends there, if any.
+            let mut best: Vec<(i64, Option<(usize, Group)>)> = vec![(0, None); order.len() + 1];
+            let mut gains = Vec::new();
+            for first in 0..order.len() {
+                for end in first + 2..=order.len() {
+                    if !is_alone[first] || !is_alone[end - 1] {
+                        break;
+                    }
+                    if self.steps() >= self.allowed.steps / 2 {
+                        break;
+                    }
+                    let run = &order[first..end];
+                    let division = self.model.division(run, &[]);
+                    if let Err(why) = division.as_ref() {
+                        if why.is_in_longer_runs() {
+                            break;
+                        }
+                    }
+                    let with_none = self.best_grid(plain, run, &[], base);
+                    let borders = self.model.saving_borders(run);
+                    let with_borders = match borders.is_empty() {
+                        true => None,
+                        false => self.best_grid(plain, run, &borders, base),
+                    };
+                    let better = [with_none, with_borders].into_iter().flatten();
+                    gains.extend(
+                        better
+                            .max_by_key(|(gain, _)| *gain)
+                            .map(|(gain, group)| (first, end, gain, group)),
+                    );
+                }
+            }
+            for end in 1..=order.len() {
+                best[end] = (best[end - 1].0, None);
+                for (first, _, gain, group) in gains.iter().filter(|gain| gain.1 == end) {
+                    if best[*first].0 + gain > best[end].0 {
+                        best[end] = (best[*first].0 + gain, Some((*first, group.clone())));
+                    }
+                }
+            }
+            let mut end = order.len();
+            while end > 0 {
+                match &best[end].1 {
+                    Some((first, group)) => {
+                        divided = divided.with_group(group)?;
+                        end = *first;
+                    }
+                    None => end -= 1,
+                }
+            }
+            debug_assert_eq!(divided.batches[number].batches, batch.batches);
+        }
+        Some(divided)
+    }
+
+    /// The grid that saves most for a run with the given border images.
+    fn best_grid(
+        &mut self,
+        plain: &Arrangement,
+        run: &[PassId],
+        borders: &[ResourceId],
+        base: i64,
+    ) -> Option<(i64, Group)> {
+        let division = self.model.division(run, borders);
+        let division = division.as_ref().as_ref().ok()?;
+        let mut best: Option<(i64, Group)> = None;
+        for grid in self.grids(division) {
+            let group = Group {
+                borders: borders.to_vec(),
+                ..Group::new(run.to_vec(), Way::Strips(grid))
+            };
+            let candidate = plain.with_group(&group)?;
+            let Some(traffic) = self.judged(&candidate) else {
+                continue;
+            };
+            let gain = base - traffic.off_chip().0 as i64;
+            if gain > best.as_ref().map_or(0, |best| best.0) {
+                best = Some((gain, group));
+            }
+        }
+        best
+    }
+
+    /// Grids with about as many strips as are needed for the inside images to fit.
+    fn grids(&self, division: &Division) -> Vec<Grid> {
+        let heap = self.model.heap().max(1);
+        let inside = division
+            .inside
+            .iter()
+            .map(|image| self.model.counted_size(image.resource).0);
+        let fewest = inside.sum::<u64>().div_ceil(heap).clamp(2, 256) as f64;
+        let mut grids = Vec::new();
+        for strips in [fewest * 0.4, fewest * 0.7, fewest, fewest * 1.4] {
+            for columns in 1..=3u32 {
+                let rows = (strips / f64::from(columns)).ceil().max(1.0) as u32;
+                let grid = Grid { columns, rows };
+                if grid.strips() > 1 && !grids.contains(&grid) {
+                    grids.push(grid);
+                }
+            }
+        }
+        grids
+    }
+
+    /// All arrangements with one image more at the border of a run of strips.
+    fn other_borders(&mut self, arrangement: &Arrangement) -> Vec<Arrangement> {
+        let mut changes = Vec::new();
+        for (number, batch) in arrangement.batches.iter().enumerate() {
+            for (at, group) in batch.groups.iter().enumerate() {
+                if !matches!(group.way, Way::Strips(_)) {
+                    continue;
+                }
+                let saving = self.model.saving_borders(&group.passes);
+                for image in saving.into_iter().filter(|image| !group.borders.contains(image)) {
+                    let mut changed = arrangement.clone();
+                    changed.batches[number].groups[at].borders.push(image);
+                    changes.push(changed);
+                }
+            }
+        }
+        changes
+    }
+
+    /// All arrangements that differ by one small change.
+    pub(super) fn changes(&mut self, arrangement: &Arrangement) -> Vec<Arrangement> {
+        let mut changes = self.other_borders(arrangement);
+        let frame = self.model.plan.input.frame();
+        for (number, batch) in arrangement.batches.iter().enumerate() {
+            let mut with = |change: &dyn Fn(&mut Vec<Group>)| {
+                let mut changed = arrangement.clone();
+                change(&mut changed.batches[number].groups);
+                changes.push(changed);
+            };
+            for (at, group) in batch.groups.iter().enumerate() {
+                if let Way::Strips(grid) = group.way {
+                    for near in grid.neighbours() {
+                        with(&|groups| groups[at].way = Way::Strips(near));
+                    }
+                    for border in 0..group.borders.len() {
+                        with(&|groups| {
+                            groups[at].borders.remove(border);
+                        });
+                    }
+                    // Adds or removes a pass at either end: an adjacent one, or any if the order may change.
+                    for other in
+                        (0..batch.groups.len()).filter(|&other| batch.groups[other].passes.len() == 1)
+                    {
+                        for place in [0, group.passes.len()] {
+                            let beside = other == if place > 0 { at + 1 } else { at.wrapping_sub(1) };
+                            if beside || self.allowed.order {
+                                with(&|groups| {
+                                    let gone = groups[other].passes[0];
+                                    groups[at].passes.insert(place, gone);
+                                    groups.remove(other);
+                                });
+                            }
+                        }
+                    }
+                    if group.passes.len() > 2 {
+                        with(&|groups| {
+                            let first = groups[at].passes.remove(0);
+                            groups.insert(at, Group::once(first));
+                        });
+                        with(&|groups| {
+                            let last = groups[at].passes.pop();
+                            groups.splice(at + 1..at + 1, last.map(Group::once));
+                        });
+                    }
+                }
+                if group.way != Way::Once {
+                    with(&|groups| {
+                        let apart: Vec<Group> =
+                            groups[at].passes.iter().map(|&pass| Group::once(pass)).collect();
+                        groups.splice(at..=at, apart);
+                    });
+                }
+                let mergeable = |group: &Group| group.way == Way::Merged || group.passes.len() == 1;
+                let farthest = if self.allowed.order {
+                    batch.groups.len()
+                } else {
+                    at + 2
+                };
+                let others = (at + 1..farthest.min(batch.groups.len())).filter(|_| self.allowed.merge);
+                for other in others.filter(|&other| mergeable(group) && mergeable(&batch.groups[other])) {
+                    let both = [group.passes.clone(), batch.groups[other].passes.clone()].concat();
+                    if can_merge(frame, &both).is_err() {
+                        continue;
+                    }
+                    // At the position of the first pass, or of the second.
+                    for place in [at, other - 1] {
+                        with(&|groups| {
+                            groups.remove(other);
+                            groups.remove(at);
+                            let (passes, way) = (both.clone(), Way::Merged);
+                            groups.insert(place, Group::new(passes, way));
+                        });
+                    }
+                }
+                if self.allowed.order {
+                    for to in 0..batch.groups.len() {
+                        if to.abs_diff(at) > 1 || to == at + 1 {
+                            with(&|groups| {
+                                let moved = groups.remove(at);
+                                groups.insert(to, moved);
+                            });
+                        }
+                    }
+                }
+            }
+            // Last, splits one run of strips into two, and joins two adjacent ones.
+            for (at, group) in batch.groups.iter().enumerate() {
+                let Way::Strips(grid) = group.way else { continue };
+                for cut in 2..group.passes.len().saturating_sub(1) {
+                    with(&|groups| {
+                        let passes = groups[at].passes.split_off(cut);
+                        let rest = Group {
+                            passes,
+                            ..group.clone()
+                        };
+                        groups.insert(at + 1, rest);
+                    });
+                }
+                let Some(next) = batch.groups.get(at + 1) else {
+                    continue;
+                };
+                if let Way::Strips(other) = next.way {
+                    for grid in [grid, other] {
+                        with(&|groups| {
+                            groups.remove(at + 1);
+                            groups[at].passes.extend(&next.passes);
+                            groups[at].borders.extend(&next.borders);
+                            groups[at].way = Way::Strips(grid);
+                        });
+                    }
+                }
+            }
+        }
+        changes
+    }
+}
+
+/// The arrangement without strips, in the same batches and order.
+pub(super) fn undivided(arrangement: &Arrangement) -> Arrangement {
+    without(arrangement, |group| matches!(group.way, Way::Strips(_)))
+}
+
+/// Every pass ungrouped, in the same batches and order.
+pub(super) fn ungrouped(arrangement: &Arrangement) -> Arrangement {
+    without(arrangement, |_| true)
+}
+
+fn without(arrangement: &Arrangement, is_gone: impl Fn(&Group) -> bool) -> Arrangement {
+    let mut plain = arrangement.clone();
+    for batch in &mut plain.batches {
+        let groups = std::mem::take(&mut batch.groups);
+        batch.groups = groups
+            .into_iter()
+            .flat_map(|group| match is_gone(&group) {
+                true => group.passes.iter().map(|&pass| Group::once(pass)).collect(),
+                false => vec![group],
+            })
+            .collect();
+    }
+    plain
+}
+
+/// An arrangement with about this many times as many strips in each run: one found at another size, or for another heap.
+pub(super) fn with_strips(arrangement: &Arrangement, times: f64) -> Arrangement {
+    let mut scaled = arrangement.clone();
+    for group in scaled.batches.iter_mut().flat_map(|batch| &mut batch.groups) {
+        if let Way::Strips(grid) = &mut group.way {
+            let rows = (f64::from(grid.rows) * times).round().max(1.0);
+            grid.rows = rows.min(f64::from(u16::MAX)) as u32;
+            if grid.strips() == 1 {
+                grid.rows = 2;
+            }
+        }
+    }
+    scaled
+}
