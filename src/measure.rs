@@ -201,14 +201,20 @@ fn tile_requirements(resource: &Resource, profile: &DeviceProfile) -> Option<Til
     }
 }
 
-/// The tile memory requirements of a part of an image, as a separate image.
+/// The tile memory requirements of a part of an image, as a separate image, or of a part of the grid of a buffer's lists, as a separate buffer.
 pub(crate) fn tile_requirements_of_part(
     resource: &Resource,
     part: vk::Extent2D,
     profile: &DeviceProfile,
 ) -> Option<TileRequirements> {
-    let info = image_info(resource).extent(part.into());
-    profile.tile.as_ref()?.image(&info)
+    let tile = profile.tile.as_ref()?;
+    match resource.lists() {
+        Some(lists) => {
+            let size = lists.size_of(part).0;
+            tile.buffer(&buffer_info(resource).size(size))
+        }
+        None => tile.image(&image_info(resource).extent(part.into())),
+    }
 }
 
 /// Returns true if an image is only a color, depth, stencil or input attachment

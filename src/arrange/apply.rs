@@ -46,7 +46,7 @@ impl Arrangement {
             false => rewrite.with_charges(input.charges().before_change(Charges {
                 described_traffic,
                 ..charges
-            }),
+            })),
         })
     }
 
@@ -327,18 +327,28 @@ impl<'a> Work<'a> {
         name
     }
 
-    /// Adds the image of one strip of a run.
+    /// Adds the image of one strip of a run, or the buffer with its lists.
     fn part(&mut self, image: &DividedImage, (number, first): (u32, PassId), area: vk::Rect2D) -> ResourceId {
         let resource = image.resource;
         let described = self.described.resource(resource);
-        let ResourceKind::Image { mut desc, usage, .. } = described.kind else {
-            return resource;
+        let name = self.part_name(image, (number, first));
+        let id = match described.kind {
+            ResourceKind::Image { mut desc, usage, .. } => {
+                desc.extent = area.extent.into();
+                if image.border.is_none() {
+                    desc.usage = usage;
+                }
+                self.builder.image(name, desc)
+            }
+            ResourceKind::Buffer { mut desc, usage } => {
+                let Some(lists) = desc.lists.take() else {
+                    return resource;
+                };
+                desc.size = lists.size_of(area.extent);
+                desc.usage = usage;
+                self.builder.buffer(name, desc)
+            }
         };
-        desc.extent = area.extent.into();
-        if image.border.is_none() {
-            desc.usage = usage;
-        }
-        let id = self.builder.image(self.part_name(image, (number, first)), desc);
         self.builder.constrain(id, described.tile_constraint);
         self.origins.resources.push(ResourceOrigin {
             area: Some(area),

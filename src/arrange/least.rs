@@ -3,11 +3,10 @@
 use super::check::can_merge;
 use super::strips::can_repeat;
 use super::traffic::Model;
-use super::uses::is_attached;
-use crate::frame::tables::{Access, ResourceKind, Version};
+use super::uses::{is_attached, is_divisible};
+use crate::frame::tables::{Access, Version};
 use crate::frame::{AccessKind, Frame, PassId, Persistence, ReadReach, ResourceId, TileConstraint};
 use crate::units::Bytes;
-use ash::vk;
 
 /// Returns true if no strip can make an access, regardless of what is divided.
 fn is_of_whole(frame: &Frame, access: &Access) -> bool {
@@ -34,13 +33,7 @@ fn may_be_at_border(frame: &Frame, id: ResourceId) -> bool {
 /// Returns true if strips may hold a resource: between copies, or for its whole lifetime.
 fn may_be_divided(frame: &Frame, id: ResourceId) -> bool {
     let resource = frame.resource(id);
-    let plain = match resource.kind {
-        ResourceKind::Image { desc, .. } => {
-            desc.image_type == vk::ImageType::TYPE_2D && desc.mip_levels * desc.array_layers == 1
-        }
-        ResourceKind::Buffer { .. } => false,
-    };
-    let inside = plain
+    let inside = is_divisible(frame, id)
         && resource.persistence == Persistence::Transient
         && !frame.accesses_to(id).any(|access| is_of_whole(frame, access));
     inside || may_be_at_border(frame, id)

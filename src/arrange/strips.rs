@@ -171,7 +171,7 @@ impl Division {
         scale_of(self.whole, extent_of(frame, image))
     }
 
-    /// The part of a resource that an access of a pass with a halo touches in one strip; `None` for reads anywhere and buffers.
+    /// The part of a resource that an access of a pass with a halo touches in one strip; `None` for reads anywhere and buffers without lists.
     pub(super) fn touched(
         &self,
         frame: &Frame,
@@ -182,7 +182,8 @@ impl Division {
         let ReadReach::Texels(reach) = access.reach() else {
             return None;
         };
-        if !frame.resource(access.resource).is_image() {
+        let resource = frame.resource(access.resource);
+        if !resource.is_image() && resource.lists().is_none() {
             return None;
         }
         let scale = self.scale_of(frame, access.resource).unwrap_or(1);
@@ -306,10 +307,13 @@ impl<'a> Uses<'a> {
     /// Per pass, pixels of the whole per texel of the image that it writes; 1 if it writes nothing.
     fn scales(&self, whole: vk::Extent2D) -> Result<Vec<u32>, CannotGroup> {
         let mut scales = vec![1; self.run.len()];
-        let is_image = |access: &Access| self.frame.resource(access.resource).is_image();
+        let is_image = |access: &Access| {
+            let resource = self.frame.resource(access.resource);
+            resource.is_image() || resource.lists().is_some()
+        };
         for (at, access) in self.iter().filter(|(_, access)| access.writes) {
             let mut written = self.frame.accesses_of(self.run[at]).iter().filter(|it| it.writes);
-            // Buffers count only if a pass writes nothing else.
+            // Buffers without lists count only if a pass writes nothing else.
             if !is_image(access) && written.any(is_image) {
                 continue;
             }
@@ -327,7 +331,9 @@ impl<'a> Uses<'a> {
             for written in self.frame.accesses_of(self.run[at]).iter().filter(|it| it.writes) {
                 let extent = extent_of(self.frame, written.resource);
                 let scale = scale_of(whole, extent).unwrap_or(1);
-                let exact = whole.width % scale == 0 && whole.height % scale == 0;
+                // A tile's list is found by its index, which does not drift.
+                let is_list = self.frame.resource(written.resource).lists().is_some();
+                let exact = is_list || whole.width % scale == 0 && whole.height % scale == 0;
                 for (reader, access) in self.of(written.resource) {
                     if reader == at || !access.needs_contents() {
                         continue;

@@ -50,11 +50,12 @@ pub(super) fn is_attached(access: &Access) -> bool {
     access.kind.is_attachment() || access.kind == AccessKind::InputAttachment
 }
 
-/// Extent of an image in texels; a buffer is assumed to have one element per pixel of the frame.
+/// Extent of an image in texels, and of a buffer of lists in lists; any other buffer is assumed to have one element per pixel of the frame.
 pub(super) fn extent_of(frame: &Frame, resource: ResourceId) -> vk::Extent3D {
+    let base = frame.base_extent();
     match frame.resource(resource).kind {
         ResourceKind::Image { extent, .. } => extent,
-        ResourceKind::Buffer { .. } => frame.base_extent().into(),
+        ResourceKind::Buffer { desc, .. } => desc.lists.map_or(base, |lists| lists.grid(base)).into(),
     }
 }
 
@@ -98,7 +99,7 @@ impl<'a> Uses<'a> {
         self.frame.resource(access.resource).name.clone()
     }
 
-    /// Images that can be as large as a strip: those that only the run writes and uses, and those copied at the border of strips.
+    /// Images and buffers of lists that can be as large as a strip: those that only the run writes and uses, and those copied at the border of strips.
     pub(super) fn inside(&self, whole: vk::Extent2D, borders: &[ResourceId]) -> Vec<ResourceId> {
         let alone = |resource: ResourceId| {
             let described = self.frame.resource(resource);
@@ -110,7 +111,11 @@ impl<'a> Uses<'a> {
                 .next()
                 .is_some_and(|(_, first)| !first.needs_contents());
             let transient = described.persistence == Persistence::Transient;
-            self.is_plain(resource) && transient && all && made && scale_of(whole, extent).is_some()
+            is_divisible(self.frame, resource)
+                && transient
+                && all
+                && made
+                && scale_of(whole, extent).is_some()
         };
         let mut inside: Vec<ResourceId> = self
             .iter()
@@ -140,14 +145,16 @@ impl<'a> Uses<'a> {
             }
         }
     }
+}
 
-    /// Returns true if an image is 2D with one level and one layer.
-    pub(super) fn is_plain(&self, resource: ResourceId) -> bool {
-        match self.frame.resource(resource).kind {
-            ResourceKind::Image { desc, .. } => {
-                desc.image_type == vk::ImageType::TYPE_2D && desc.mip_levels * desc.array_layers == 1
-            }
-            ResourceKind::Buffer { .. } => false,
+/// Returns true if a resource can be as large as a strip: an image that is 2D with one level and one layer, or a buffer of lists that only shaders use.
+pub(super) fn is_divisible(frame: &Frame, resource: ResourceId) -> bool {
+    match frame.resource(resource).kind {
+        ResourceKind::Image { desc, .. } => {
+            desc.image_type == vk::ImageType::TYPE_2D && desc.mip_levels * desc.array_layers == 1
+        }
+        ResourceKind::Buffer { desc, .. } => {
+            desc.lists.is_some() && frame.accesses_to(resource).all(|access| access.kind.is_shader())
         }
     }
 }

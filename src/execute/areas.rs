@@ -34,28 +34,33 @@ pub(super) fn around(areas: impl Iterator<Item = vk::Rect2D>) -> vk::Rect2D {
     areas.reduce(both).unwrap_or_default()
 }
 
-/// Returns true if an image contains all texels of an area.
-pub(super) fn holds(image: &Resource, area: vk::Rect2D) -> bool {
-    let ResourceKind::Image { extent, .. } = image.kind else {
+/// The extent of an image in texels, or of a buffer of lists in lists; `None` for any other buffer.
+pub(super) fn extent_of(resource: &Resource, base: vk::Extent2D) -> Option<vk::Extent2D> {
+    match resource.kind {
+        ResourceKind::Image { extent, .. } => {
+            let (width, height) = (extent.width, extent.height);
+            Some(vk::Extent2D { width, height })
+        }
+        ResourceKind::Buffer { desc, .. } => desc.lists.map(|lists| lists.grid(base)),
+    }
+}
+
+/// Returns true if an image or a buffer of lists contains all of an area.
+pub(super) fn holds(resource: &Resource, base: vk::Extent2D, area: vk::Rect2D) -> bool {
+    let Some(extent) = extent_of(resource, base) else {
         return false;
     };
     let [[left, right], [top, bottom]] = sides(area);
     left >= 0 && top >= 0 && right <= i64::from(extent.width) && bottom <= i64::from(extent.height)
 }
 
-/// The area that a pass computes: its render area, or all of the first image that it writes; `None` if it writes only buffers.
+/// The area that a pass computes: its render area, or all of the first image or buffer of lists that it writes; `None` if it writes only other buffers.
 pub(super) fn computed_area(frame: &Frame, pass: PassId) -> Option<vk::Rect2D> {
     if frame.pass(pass).kind == PassKind::Render {
         return Some(frame.pass(pass).area);
     }
     let mut written = frame.accesses_of(pass).iter().filter(|access| access.writes);
-    written.find_map(|access| match frame.resource(access.resource).kind {
-        ResourceKind::Image { extent, .. } => {
-            let (width, height) = (extent.width, extent.height);
-            Some(vk::Extent2D { width, height }.into())
-        }
-        ResourceKind::Buffer { .. } => None,
-    })
+    written.find_map(|access| extent_of(frame.resource(access.resource), frame.base_extent()).map(Into::into))
 }
 
 /// Returns true if every texel of an area is in at least one of the others. O(areas³).

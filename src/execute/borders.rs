@@ -197,7 +197,7 @@ impl Checker<'_> {
             }
         }
         let source = of_part(true).map(|border| border.whole);
-        let mut sources = source.filter(|&id| !holds(frame.resource(id), area));
+        let mut sources = source.filter(|&id| !holds(frame.resource(id), frame.base_extent(), area));
         sources.next().map(|_| "it is larger than what is copied into it")
     }
 }

@@ -267,7 +267,12 @@ impl Checker<'_> {
                     None,
                 )
             }
-            ResourceKind::Buffer { desc, .. } => (None, Some((desc.size, desc.hook))),
+            ResourceKind::Buffer { desc, .. } => {
+                let lists = extent.map(|extent| desc.lists.map(|lists| lists.size_of(extent)));
+                // Buffers without lists cannot be divided.
+                let size = lists.map_or(desc.size, Option::unwrap_or_default);
+                (None, Some((size, desc.hook)))
+            }
         };
         for id in frame.resource_ids() {
             let origin = self.origins.resources[id.index()];
@@ -294,7 +299,10 @@ impl Checker<'_> {
             let area = origin.area.map(|area| area.extent);
             let why = if made(ours, None) != made(theirs, area) {
                 "it is made otherwise"
-            } else if origin.area.is_some_and(|area| !holds(theirs, area)) {
+            } else if origin
+                .area
+                .is_some_and(|area| !holds(theirs, described.base_extent(), area))
+            {
                 "it reaches beyond the described image"
             } else if area.is_some() && ours.persistence != Persistence::Transient {
                 "the image of a strip must be transient"

@@ -42,7 +42,7 @@ pub struct Part {
     pub level: Option<u32>,
     /// The described pass after which a store ends this stretch of the lifetime.
     pub until: Option<PassId>,
-    /// An area of the image, for the image of a strip.
+    /// An area of the image, for the image of a strip; of the grid of tiles, for its buffer of [lists](crate::frame::TileLists).
     pub area: Option<vk::Rect2D>,
     /// One value of a resource that has several.
     pub value: Option<ValueOf>,
@@ -160,7 +160,7 @@ impl Executed {
         self.origins.runs(pass).next()?.strip
     }
 
-    /// Offset in the described image of the first texel of a resource.
+    /// Offset in the described image of the first texel of a resource; in the grid of tiles, of the first list of a buffer of lists.
     pub fn first_texel(&self, resource: ResourceId) -> vk::Offset2D {
         let area = self.origins.resource(resource).area;
         area.map_or_else(vk::Offset2D::default, |area| area.offset)

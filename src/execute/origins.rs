@@ -94,7 +94,7 @@ pub struct ResourceOrigin {
     pub resource: ResourceId,
     /// For a stretch of a lifetime: the described pass after which it is stored.
     pub until: Option<PassId>,
-    /// For the image of a strip: its area in the described image.
+    /// For the image of a strip: its area in the described image. For the buffer of a strip: its [lists](crate::frame::TileLists) in the grid of tiles.
     pub area: Option<vk::Rect2D>,
     /// For one of several values of a resource: which one.
     pub value: Option<ValueOf>,

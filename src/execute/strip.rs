@@ -37,8 +37,8 @@ pub struct Strip {
     pub number: u32,
     /// Number of strips.
     pub of: u32,
-    /// The computed area including the halo, in texels of the described image that the pass writes, or in pixels of the frame if it writes only
-    /// buffers.
+    /// The computed area including the halo, in texels of the described image that the pass writes, in [lists](crate::frame::TileLists) of its buffer of
+    /// lists, or in pixels of the frame if it writes only other buffers.
     pub area: vk::Rect2D,
     /// The texel of the described image that is texel (0, 0) of the written image: `area.offset` if that image is as small as the strip, zero if it
     /// is the described image itself.

@@ -109,6 +109,11 @@ impl FrameBuilder {
         self.tables.resources[resource.index()].level_of = level_of;
     }
 
+    /// Declares that a buffer consists of [lists](TileLists), one for each tile of the screen, or that it does not. Has no effect on an image.
+    pub fn set_lists(&mut self, buffer: ResourceId, lists: Option<TileLists>) {
+        self.tables.resources[buffer.index()].set_lists(lists);
+    }
+
     /// Requires that a resource is placed in tile memory: planning fails, naming the rule, if it cannot be.
     pub fn pin(&mut self, resource: ResourceId) {
         self.constrain(resource, TileConstraint::Pinned);

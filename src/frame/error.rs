@@ -84,6 +84,8 @@ pub enum FrameRule {
     TooMany,
     /// A resource larger than any memory.
     TooLarge,
+    /// Lists of tiles that the buffer has no room for, or without bytes or pixels.
+    Lists,
     /// A scale that is not a positive number.
     Scale,
     /// A clear value that is not a number.

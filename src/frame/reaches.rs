@@ -5,15 +5,16 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use tileheap_json::{is_default, parse};
 
-use super::ReadReach;
 use super::json::JsonError;
+use super::tables::ResourceKind;
 use super::{Frame, FrameError, FrameRule};
+use super::{ReadReach, ResourceId, TileLists};
 use crate::units::Bytes;
 
 /// Knowledge about a frame that its description does not contain: the reach of reads, and the cost of repeating a pass.
 ///
 /// ```json
-/// { "reach": { "blur": { "lit": 3, "luminance": "anywhere" } }, "repeat_bytes": { "gbuffer": 1048576 } }
+/// { "reach": { "blur": { "lit": 3, "luminance": "anywhere" } }, "repeat_bytes": { "gbuffer": 1048576 }, "lists": { "light_indices": 16 } }
 /// ```
 /// Every pass is assumed to use the origin that it is given; passes without an entry in `repeat_bytes` cost nothing to repeat.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -25,6 +26,10 @@ pub struct Reaches {
     /// By pass, the cost of one more execution in addition to its accesses, in bytes of memory traffic.
     #[serde(default, skip_serializing_if = "is_default")]
     pub repeat_bytes: BTreeMap<String, Bytes>,
+    /// By buffer that holds a [list](super::TileLists) for each tile of the screen, the width and height of a tile in pixels. The lists take up as much of
+    /// the buffer as they can in whole words.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub lists: BTreeMap<String, u32>,
 }
 
 impl Reaches {
@@ -86,6 +91,31 @@ impl Frame {
                 builder.set_reach(pass, resource, reach);
             }
         }
+        for (name, &tile) in &reaches.lists {
+            let id = self
+                .resource_named(name)
+                .ok_or_else(|| unknown("resource", name))?;
+            builder.set_lists(id, Some(self.lists_in(id, tile)?));
+        }
         builder.build()
+    }
+
+    /// The largest lists in whole words that a buffer has room for, one for each tile.
+    fn lists_in(&self, id: ResourceId, tile: u32) -> crate::Result<TileLists> {
+        let resource = self.resource(id);
+        let ResourceKind::Buffer { desc, .. } = resource.kind else {
+            let message = format!(
+                "an assumption of lists refers to image `{}`: only buffers have lists",
+                resource.name
+            );
+            return Err(FrameRule::Lists.broken(message).into());
+        };
+        let one = TileLists {
+            tile,
+            bytes: Bytes(1),
+        };
+        let tiles = one.size(self.base_extent()).0.max(1);
+        let bytes = Bytes(desc.size.0 / tiles / 4 * 4);
+        Ok(TileLists { tile, bytes })
     }
 }

@@ -246,6 +246,53 @@ pub struct BufferDesc {
     /// As for images ([`ImageDesc::hook`]), buffers with different numbers are never exchanged for each other.
     #[serde(default, skip_serializing_if = "is_default")]
     pub hook: u32,
+    /// Set for a buffer of lists, one for each tile of the screen. The [reach](super::ReadReach) of a read is then a number of lists to each side, 0
+    /// for the list of the pixel's own tile, and [strips](crate::arrange) may hold only their own lists.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub lists: Option<TileLists>,
+}
+
+/// Lists of equal length, one for each square tile of the base extent, row by row: what tiled light culling writes.
+///
+/// ```
+/// # use ash::vk;
+/// # use tileheap::frame::TileLists;
+/// # use tileheap::units::Bytes;
+/// // 1024 indices of two bytes for each 16 x 16 pixels.
+/// let lists = TileLists { tile: 16, bytes: Bytes(2048) };
+/// let base = vk::Extent2D { width: 1920, height: 1080 };
+/// assert_eq!(lists.grid(base), vk::Extent2D { width: 120, height: 68 });
+/// assert_eq!(lists.size(base), Bytes(120 * 68 * 2048));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TileLists {
+    /// Width and height of a tile, in pixels of the base extent.
+    pub tile: u32,
+    /// Size of one list.
+    pub bytes: Bytes,
+}
+
+impl TileLists {
+    /// Number of tiles in a row and in a column of a frame of `base` extent; those at the right and bottom edges may be cut off.
+    pub fn grid(self, base: vk::Extent2D) -> vk::Extent2D {
+        let tiles = |pixels: u32| pixels.div_ceil(self.tile.max(1));
+        vk::Extent2D {
+            width: tiles(base.width),
+            height: tiles(base.height),
+        }
+    }
+
+    /// Size of all lists of a frame of `base` extent.
+    pub fn size(self, base: vk::Extent2D) -> Bytes {
+        self.size_of(self.grid(base))
+    }
+
+    /// Size of the lists of a grid of tiles.
+    pub(crate) fn size_of(self, grid: vk::Extent2D) -> Bytes {
+        let tiles = u64::from(grid.width) * u64::from(grid.height);
+        Bytes(tiles.saturating_mul(self.bytes.0))
+    }
 }
 
 impl BufferDesc {
@@ -255,6 +302,7 @@ impl BufferDesc {
             size,
             usage: vk::BufferUsageFlags::empty(),
             hook: 0,
+            lists: None,
         }
     }
 }
@@ -322,6 +370,20 @@ impl Resource {
     /// Returns true for an image.
     pub fn is_image(&self) -> bool {
         matches!(self.kind, ResourceKind::Image { .. })
+    }
+
+    /// The lists of a buffer of lists, one for each tile of the screen.
+    pub(crate) fn lists(&self) -> Option<TileLists> {
+        match self.kind {
+            ResourceKind::Image { .. } => None,
+            ResourceKind::Buffer { desc, .. } => desc.lists,
+        }
+    }
+
+    pub(super) fn set_lists(&mut self, lists: Option<TileLists>) {
+        if let ResourceKind::Buffer { desc, .. } = &mut self.kind {
+            desc.lists = lists;
+        }
     }
 
     /// Declares all derived usage, so that a resource described this way is created identically.

@@ -5,10 +5,11 @@ use std::ops::ControlFlow;
 use ash::vk;
 use tileheap::Checked;
 use tileheap::arrange::{Allowed, Arrangement, DescriptionChange, Found, Way, search};
-use tileheap::frame::Reaches;
 use tileheap::frame::import::read;
 use tileheap::frame::tables::ResourceKind;
+use tileheap::frame::{Frame, Reaches, ReadReach, TileLists};
 use tileheap::plan::Plan;
+use tileheap::units::Bytes;
 
 use crate::drawn::frame;
 use crate::planned::{plan_on, plan_with};
@@ -315,4 +316,112 @@ fn impossible_changes_of_a_description_are_named() {
         let error = arrangement.check(frame).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
     }
+}
+
+/// A list of 2048 lights for each tile of 16 x 16 pixels: together they are larger than tile memory.
+const LISTS: TileLists = TileLists {
+    tile: 16,
+    bytes: Bytes(4096),
+};
+
+/// Light culling and lighting at 1280 x 720, planned.
+fn culled(lists: Option<TileLists>) -> Checked<Plan> {
+    let extent = vk::Extent2D {
+        width: 1280,
+        height: 720,
+    };
+    let mut frame = FrameBuilder::new("culled", extent);
+    let mut image = |name, format| frame.image(name, ImageDesc::new(format, extent));
+    let depth = image("depth", vk::Format::D32_SFLOAT);
+    let lit = image("lit", vk::Format::R16G16B16A16_SFLOAT);
+    let out = image("out", vk::Format::R8G8B8A8_UNORM);
+    let indices = BufferDesc {
+        lists,
+        ..BufferDesc::new(LISTS.size(extent))
+    };
+    let indices = frame.buffer("indices", indices);
+    let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
+    let submit = frame.submit(queue);
+    let batch = frame.batch(submit);
+    let commands = frame.command_buffer(batch, "commands");
+    let far = LoadOp::Clear(ClearValue::DepthStencil(1.0, 0));
+    let draw = frame.render_pass(commands, "draw");
+    draw.depth(depth, far).in_strips(Bytes::mib(1));
+    let cull = frame.compute_pass(commands, "cull");
+    let cull = cull.sampled(depth).reaching(ReadReach::PIXEL);
+    cull.storage_write(indices).in_strips(Bytes::ZERO);
+    let light = frame.render_pass(commands, "light");
+    let light = light.sampled(depth).reaching(ReadReach::PIXEL);
+    let light = light.storage_read(indices).reaching(match lists {
+        Some(_) => ReadReach::PIXEL,
+        None => ReadReach::Anywhere,
+    });
+    light.color(lit, LoadOp::DontCare).in_strips(Bytes::ZERO);
+    let tone = frame.render_pass(commands, "tone");
+    let tone = tone.sampled(lit).reaching(ReadReach::PIXEL);
+    tone.color(out, LoadOp::DontCare).in_strips(Bytes::ZERO);
+    let frame = frame.build().unwrap();
+    assert_eq!(Frame::from_json(&frame.to_json()).unwrap(), frame);
+    plan_on(&frame, "adreno-830")
+}
+
+/// Light culling and lighting run in the same strips, which hold their own lists.
+#[test]
+fn strips_hold_the_lists_of_their_tiles() {
+    let plan = culled(Some(LISTS));
+    let lists = plan.described().resource_named("indices").unwrap();
+    let found = found(&plan);
+    let whole = self::found(&culled(None));
+    let shares = [&found, &whole].map(|found| found.traffic.share());
+    assert!(shares[0] > shares[1] + 0.1, "{shares:?}");
+    let arranged = found.arrangement.apply(plan.described()).unwrap();
+    let frame = arranged.frame();
+    let parts = frame.resource_ids().filter(|&id| {
+        let origin = arranged.origins().resource(id);
+        origin.resource == lists && origin.area.is_some()
+    });
+    let bytes = |id| match frame.resource(id).kind {
+        ResourceKind::Buffer { desc, .. } => (desc.size, desc.lists),
+        ResourceKind::Image { .. } => panic!("a buffer is divided into buffers"),
+    };
+    let mut all = Bytes::ZERO;
+    for part in parts {
+        let extent = arranged.part(part).area.unwrap().extent;
+        let tiles = u64::from(extent.width) * u64::from(extent.height);
+        assert_eq!(bytes(part), (Bytes(tiles * LISTS.bytes.0), None));
+        all += bytes(part).0;
+    }
+    assert_eq!(all, LISTS.size(frame.base_extent()));
+    replanned(&plan, &found);
+}
+
+/// Lists that do not fit their buffer, and lists of an image.
+#[test]
+fn lists_without_room_are_refused() {
+    let frame = culled(None).described().clone();
+    let with = |tile: u32, bytes| {
+        let mut builder = frame.to_builder();
+        let indices = frame.resource_named("indices").unwrap();
+        let bytes = Bytes(bytes);
+        builder.set_lists(indices, Some(TileLists { tile, bytes }));
+        builder.build().unwrap_err().to_string()
+    };
+    let small = with(16, 8192);
+    let wanted = "buffer `indices` of 14,745,600 B has no room for 80 x 45 lists of 8,192 B, one for each 16 x 16 pixels: 29,491,200 B are needed";
+    assert!(small.ends_with(wanted), "{small}");
+    let nothing = "must be at least 1";
+    assert!(with(0, 4).ends_with(nothing) && with(16, 0).ends_with(nothing));
+    let assumed = |text: &str| frame.with_reaches(&Reaches::from_json(text, "").unwrap());
+    let refused = |text: &str| assumed(text).unwrap_err().to_string();
+    let image = refused(r#"{ "lists": { "depth": 16 } }"#);
+    assert!(
+        image.contains("image `depth`: only buffers have lists"),
+        "{image}"
+    );
+    let unknown = refused(r#"{ "lists": { "nothing": 16 } }"#);
+    assert!(unknown.contains("resource `nothing`"), "{unknown}");
+    // The lists take up all of the buffer.
+    let known = assumed(r#"{ "lists": { "indices": 16 } }"#).unwrap();
+    let indices = known.resource(known.resource_named("indices").unwrap());
+    assert!(matches!(indices.kind, ResourceKind::Buffer { desc, .. } if desc.lists == Some(LISTS)));
 }

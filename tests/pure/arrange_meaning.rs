@@ -9,14 +9,15 @@ use tileheap::execute::Executed;
 use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::tables::{Access, Contents, ResourceKind};
 use tileheap::frame::{
-    ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence, ReadReach, ResourceId,
+    BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence, ReadReach,
+    ResourceId, TileLists,
 };
 use tileheap::units::{Bytes, SplitMix64};
 use tileheap_testkit::frames::extent;
 
 const FORMAT: vk::Format = vk::Format::R8G8B8A8_UNORM;
 
-/// The symbols of an image, row by row; 0 if nothing was written.
+/// The symbols of an image, or of the lists of a buffer, row by row; 0 if nothing was written.
 #[derive(Clone, PartialEq)]
 struct Image {
     width: i64,
@@ -28,11 +29,19 @@ fn mix(a: u64, b: u64) -> u64 {
     SplitMix64::new(a.rotate_left(17) ^ b.wrapping_mul(0x9E37_79B9_7F4A_7C15)).next_u64()
 }
 
-fn image_of(frame: &Frame, resource: ResourceId) -> Image {
-    let (width, height) = match frame.resource(resource).kind {
-        ResourceKind::Image { extent, .. } => (i64::from(extent.width), i64::from(extent.height)),
-        ResourceKind::Buffer { .. } => (1, 1),
+/// The empty image of a resource; `area` is that of a strip.
+fn image_of(frame: &Frame, resource: ResourceId, area: Option<vk::Rect2D>) -> Image {
+    let grid = match frame.resource(resource).kind {
+        ResourceKind::Image { extent, .. } => vk::Extent2D {
+            width: extent.width,
+            height: extent.height,
+        },
+        ResourceKind::Buffer { desc, .. } => {
+            let lists = desc.lists.map(|lists| lists.grid(frame.base_extent()));
+            lists.or(area.map(|area| area.extent)).expect("a buffer of lists")
+        }
     };
+    let (width, height) = (i64::from(grid.width), i64::from(grid.height));
     Image {
         width,
         height,
@@ -43,7 +52,9 @@ fn image_of(frame: &Frame, resource: ResourceId) -> Image {
 /// The symbols that the frame leaves in each resource; `farther` is added to every declared reach.
 fn interpret(described: &Frame, arranged: Option<&Executed>, farther: u32) -> Vec<Image> {
     let frame = arranged.map_or(described, |arranged| arranged.frame());
-    let mut images: Vec<Image> = frame.resource_ids().map(|id| image_of(frame, id)).collect();
+    let area = |id: ResourceId| arranged.and_then(|arranged| arranged.origins().resource(id).area);
+    let images = frame.resource_ids().map(|id| image_of(frame, id, area(id)));
+    let mut images: Vec<Image> = images.collect();
     let zero = vk::Offset2D::default();
     let origin = |id: ResourceId| arranged.map_or(zero, |arranged| arranged.first_texel(id));
     let whole = |id: ResourceId| arranged.map_or(id, |arranged| arranged.origins().resource(id).resource);
@@ -68,7 +79,7 @@ fn interpret(described: &Frame, arranged: Option<&Executed>, farther: u32) -> Ve
                 .enumerate()
                 .filter(|(_, it)| it.writes)
             {
-                let all = image_of(described, access.resource);
+                let all = image_of(described, access.resource, None);
                 let area = strip.map_or((0, 0, all.width, all.height), |strip| {
                     let vk::Rect2D { offset, extent } = strip.area;
                     let (x, y) = (i64::from(offset.x), i64::from(offset.y));
@@ -84,7 +95,7 @@ fn interpret(described: &Frame, arranged: Option<&Executed>, farther: u32) -> Ve
                         {
                             let target = here(read.resource);
                             let source = (&images[target.index()], origin(target));
-                            let extent = image_of(described, whole(target));
+                            let extent = image_of(described, whole(target), None);
                             symbol = mix(symbol, seen(read, source, &extent, (x, y), &all, farther));
                         }
                         written.push((here(access.resource), x, y, symbol));
@@ -170,6 +181,7 @@ fn random_frame(random: &mut SplitMix64) -> Frame {
     let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
     let submit = frame.submit(queue);
     let (mut made, mut batch, mut commands) = (Vec::<(ResourceId, u32)>::new(), None, None);
+    let mut lists = Vec::<ResourceId>::new();
     let passes = 4 + random.below(8) as u32;
     for number in 0..passes {
         if batch.is_none() || random.below(6) == 0 {
@@ -183,17 +195,33 @@ fn random_frame(random: &mut SplitMix64) -> Frame {
         commands = Some(buffer);
         let scale = [1, 1, 2, 4][random.below(4) as usize];
         let last = number + 1 == passes;
-        let again = made.iter().rev().find(|(_, size)| *size == scale).copied();
+        let of_lists = scale > 1 && !last && random.below(4) == 0;
+        let is_image = |id: &ResourceId| !lists.contains(id);
+        let again = made
+            .iter()
+            .rev()
+            .find(|(id, size)| *size == scale && is_image(id))
+            .copied();
+        let side = 1.0 / scale as f32;
         let (target, load) = match again {
             _ if last => (output, false),
-            Some((again, _)) if random.below(4) == 0 => (again, true),
-            _ => {
-                let side = 1.0 / scale as f32;
-                (
-                    frame.image(format!("image {number}"), ImageDesc::scaled(FORMAT, side, side)),
-                    false,
-                )
+            _ if of_lists => {
+                let of_tile = TileLists {
+                    tile: scale,
+                    bytes: Bytes(8),
+                };
+                let desc = BufferDesc {
+                    lists: Some(of_tile),
+                    ..BufferDesc::new(of_tile.size(extent))
+                };
+                lists.push(frame.buffer(format!("lists {number}"), desc));
+                (lists[lists.len() - 1], false)
             }
+            Some((again, _)) if random.below(4) == 0 => (again, true),
+            _ => (
+                frame.image(format!("image {number}"), ImageDesc::scaled(FORMAT, side, side)),
+                false,
+            ),
         };
         let reads: Vec<(ResourceId, ReadReach)> = made
             .iter()
@@ -209,7 +237,11 @@ fn random_frame(random: &mut SplitMix64) -> Frame {
                 (*image, reach)
             })
             .collect();
-        let compute = random.below(3) == 0 && !load;
+        let compute = of_lists || random.below(3) == 0 && !load;
+        // Light culling writes lists, and an image with where they begin.
+        let with_offsets = of_lists && random.below(2) == 0;
+        let offsets = with_offsets
+            .then(|| frame.image(format!("offsets {number}"), ImageDesc::scaled(FORMAT, side, side)));
         let kind = if compute {
             tileheap::frame::tables::PassKind::Compute
         } else {
@@ -222,8 +254,15 @@ fn random_frame(random: &mut SplitMix64) -> Frame {
             (false, false) if random.below(2) == 0 => pass.color(target, LoadOp::DontCare),
             (false, false) => pass.color(target, LoadOp::Clear(ClearValue::ZERO)),
         };
-        for (image, reach) in reads {
-            pass = pass.sampled(image).reaching(reach);
+        if let Some(offsets) = offsets {
+            pass = pass.storage_write(offsets);
+            made.push((offsets, scale));
+        }
+        for (read, reach) in reads {
+            pass = match lists.contains(&read) {
+                true => pass.storage_read(read).reaching(reach),
+                false => pass.sampled(read).reaching(reach),
+            };
         }
         if random.below(12) > 0 {
             pass.in_strips(Bytes(0));
@@ -296,8 +335,8 @@ fn is_repaired(arrangement: &Arrangement, frame: &Frame, gone: PassId) -> bool {
 
 /// Runs random arrangements of random frames. Returns the numbers of strips, other orders, merges, repaired orders and copies at borders, and how
 /// many frames the interpreter found wrong when reads look farther than declared.
-fn run(seeds: std::ops::Range<u64>, farther: u32) -> ([u32; 6], u32) {
-    let (mut had, mut wrong) = ([0; 6], 0);
+fn run(seeds: std::ops::Range<u64>, farther: u32) -> ([u32; 7], u32) {
+    let (mut had, mut wrong) = ([0; 7], 0);
     let mut other = r#"{ "format": "tileheap-arrangement", "version": 1, "batches": [] }"#.to_owned();
     for seed in seeds {
         let mut random = SplitMix64::new(seed);
@@ -338,6 +377,10 @@ fn run(seeds: std::ops::Range<u64>, farther: u32) -> ([u32; 6], u32) {
                     had[if x + y < 0 { 4 } else { 5 }] += 1;
                 }
             }
+            let parts = arranged.frame().resource_ids().skip(frame.resources().len());
+            had[6] += parts
+                .filter(|&part| !arranged.frame().resource(part).is_image())
+                .count() as u32;
             let ways = arrangement.groups().map(|group| group.way);
             for way in ways {
                 had[0] += u32::from(matches!(way, Way::Strips(_)));
@@ -352,7 +395,9 @@ fn run(seeds: std::ops::Range<u64>, farther: u32) -> ([u32; 6], u32) {
 #[test]
 fn arranged_frames_read_what_described_ones_read() {
     let (had, _) = run(0..400, 0);
-    println!("strips, other orders, merges, repaired orders, copies out of strips, other copies: {had:?}");
+    println!(
+        "strips, other orders, merges, repaired orders, copies out of strips, other copies, lists of strips: {had:?}"
+    );
     assert!(had.iter().all(|count| *count > 20), "{had:?}");
 }
 

@@ -173,6 +173,7 @@ impl Description {
                     size: Bytes(desc.size),
                     usage: desc.buffer_usage,
                     hook: desc.hook,
+                    lists: None,
                 };
                 self.builder.resource(name, buffer, persistence)
             }

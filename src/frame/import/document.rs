@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use crate::frame::TileLists;
+
 /// Fields that are ignored.
 #[derive(Debug, Default, Deserialize)]
 #[serde(transparent)]
@@ -46,6 +48,7 @@ pub(super) struct Resource {
     pub(super) extent_scale: Option<Scale>,
     #[serde(alias = "size")]
     pub(super) size_bytes: Option<u64>,
+    pub(super) lists: Option<TileLists>,
     pub(super) tile_eligible: Option<bool>,
     #[serde(flatten)]
     pub(super) rest: Rest,

@@ -23,6 +23,7 @@
 //! # Resources
 //! - An image has an `extent` (2 or 3 texel counts) or an `extent_scale` (of `base_extent`); a buffer has `size_bytes`.
 //!   `layers`, `mips` and `samples` default to 1, and `kind` follows from the size.
+//! - `lists` of a buffer, `{ "tile": 16, "bytes": 2048 }`, is the [list](super::TileLists) that it holds for each tile of the screen.
 //! - `format` is Vulkan's name, with or without `VK_FORMAT_`, `_PACK32` or the numeric type (then `UNORM`, or the only one
 //!   there is), or a shorthand (`RGBA16F`, `R11G11B10F`, `D24S8`), or `swapchain`. A format that is not known is chosen by
 //!   `bytes_per_texel`, and a note says so.

@@ -153,6 +153,7 @@ fn buffer_desc(resource: &Resource) -> Result<BufferDesc, String> {
     };
     Ok(BufferDesc {
         usage: declared_usage(resource, usage)?,
+        lists: resource.lists,
         ..BufferDesc::new(Bytes(size))
     })
 }

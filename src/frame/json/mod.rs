@@ -28,6 +28,9 @@
 //! `"repeat_bytes"`, the cost of one more execution: it can then run strip by strip. For a pass that frames may skip, `"optional"` states the fate of
 //! its outputs: `"kept"` or `"lost"`.
 //!
+//! A buffer that holds a list for each tile of the screen says so: `"buffer": { "size": 7372800, "lists": { "tile": 16, "bytes": 2048 } }`
+//! ([`TileLists`](super::TileLists)).
+//!
 //! If the levels of an image are [images of their own](super::ImageDesc::separate_levels), those that a frame was written with name the image of
 //! which they are a level: `"level_of": { "image": "bloom", "level": 1 }`. Both have `"separate_levels": true`; the extent follows from the image's,
 //! whatever the document says. Frames that are described by hand declare the image with `"mip_levels"` instead.

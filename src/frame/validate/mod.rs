@@ -172,9 +172,29 @@ fn resolve_sizes(tables: &mut Tables) -> Result<(), FrameError> {
             ResourceKind::Buffer { desc, .. } if desc.size > MAX_RESOURCE_BYTES => {
                 return Err(too_large(name));
             }
-            ResourceKind::Buffer { .. } => {}
+            ResourceKind::Buffer { desc, .. } => check_lists(name, desc, base)?,
         }
         valid_usage::check_declared(resource, &mut accepted)?;
+    }
+    Ok(())
+}
+
+/// Checks that a buffer has room for a list for each tile.
+fn check_lists(name: &str, desc: &BufferDesc, base: vk::Extent2D) -> Result<(), FrameError> {
+    let Some(lists) = desc.lists else { return Ok(()) };
+    let TileLists { tile, bytes } = lists;
+    if tile == 0 || bytes == Bytes::ZERO {
+        return Err(FrameRule::Lists.broken(format!(
+            "buffer `{name}` has lists of {bytes} for tiles of {tile} x {tile} pixels: both must be at least 1"
+        )));
+    }
+    if lists.size(base) > desc.size {
+        let vk::Extent2D { width, height } = lists.grid(base);
+        return Err(FrameRule::Lists.broken(format!(
+            "buffer `{name}` of {size} has no room for {width} x {height} lists of {bytes}, one for each {tile} x {tile} pixels: {all} are needed",
+            size = desc.size,
+            all = lists.size(base)
+        )));
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ mod depth_resolves;
 mod dynamic;
 mod externals;
 mod histories;
+mod lists;
 mod misuse;
 mod parts;
 mod queues;
