@@ -265,11 +265,13 @@ pub struct BufferDesc {
 /// assert_eq!(lists.size(base), Bytes(120 * 68 * 2048));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TileLists {
     /// Width and height of a tile, in pixels of the base extent.
     pub tile: u32,
     /// Size of one list.
+    #[cfg_attr(test, schemars(with = "u64"))]
     pub bytes: Bytes,
 }
 

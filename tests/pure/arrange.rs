@@ -7,7 +7,9 @@ use tileheap::Checked;
 use tileheap::arrange::{Allowed, Arrangement, DescriptionChange, Found, Way, search};
 use tileheap::frame::import::read;
 use tileheap::frame::tables::ResourceKind;
-use tileheap::frame::{Frame, Reaches, ReadReach, TileLists};
+use tileheap::frame::{
+    BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, Reaches, ReadReach, TileLists,
+};
 use tileheap::plan::Plan;
 use tileheap::units::Bytes;
 

@@ -227,6 +227,8 @@ impl<'de, V: Visitor<'de>> DeserializeSeed<'de> for Fields<V> {
 mod tests {
     use std::collections::BTreeMap;
 
+    use serde::Deserialize;
+
     use super::*;
 
     #[derive(Debug, PartialEq, Deserialize)]
