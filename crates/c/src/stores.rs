@@ -14,7 +14,7 @@ sized! { Output: StoreShaders to words; }
 
 /// The SPIR-V 1.3 of a store, for the pipeline that `ThStoreRow` describes. The entry point of each shader is "main". The words are constants of the
 /// library.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct StoreShaders {
     /// `sizeof(ThStoreShaders)`.
