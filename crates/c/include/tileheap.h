@@ -2651,10 +2651,10 @@ ThStatus thCreateFrame(const struct ThFrameDesc *desc,
                        ThError error);
 
 /**
- * Creates a frame from JSON: a document of `tileheap-frame`, as captured frames are, or a plain description with `resources` and `passes`.
- * `baseExtent` replaces the document's base extent unless it is null.
+ * Creates a frame from JSON: a document of `tileheap-frame`, as `thWriteFrame` writes it and captured frames are. `baseExtent` replaces the
+ * document's base extent unless it is null. The command `tileheap` also reads plain descriptions without `format`; this function does not.
  *
- * Fails with `TH_STATUS_ERROR_INVALID_DOCUMENT` if the text is neither; the message names the line, or the pass and the resource.
+ * Fails with `TH_STATUS_ERROR_INVALID_DOCUMENT` if the text is not such a document; the message names the line and the field.
  *
  * Thread safety: may be called by several threads at once.
  */

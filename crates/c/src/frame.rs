@@ -2,8 +2,8 @@
 
 use ash::vk;
 use tileheap::execute::Executed;
+use tileheap::frame;
 use tileheap::frame::tables::{PassKind, ResourceKind};
-use tileheap::frame::{self, import};
 
 use crate::boundary::run;
 use crate::describe;
@@ -162,10 +162,10 @@ pub unsafe extern "C" fn create_frame(
     })
 }
 
-/// Creates a frame from JSON: a document of `tileheap-frame`, as captured frames are, or a plain description with `resources` and `passes`.
-/// `baseExtent` replaces the document's base extent unless it is null.
+/// Creates a frame from JSON: a document of `tileheap-frame`, as `thWriteFrame` writes it and captured frames are. `baseExtent` replaces the
+/// document's base extent unless it is null. The command `tileheap` also reads plain descriptions without `format`; this function does not.
 ///
-/// Fails with `TH_STATUS_ERROR_INVALID_DOCUMENT` if the text is neither; the message names the line, or the pass and the resource.
+/// Fails with `TH_STATUS_ERROR_INVALID_DOCUMENT` if the text is not such a document; the message names the line and the field.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thCreateFrameFromJson")]
@@ -184,8 +184,13 @@ pub unsafe extern "C" fn create_frame_from_json(
         let base_extent =
             unsafe { structs::read_plain(base_extent, u32::from(!base_extent.is_null()), "VkExtent2D") }?
                 .pop();
-        let imported = import::read(text, base_extent)?;
-        let handle = FrameHandle::create(FrameObject::new(&imported.frame))?;
+        let mut read = frame::Frame::from_json(text)?;
+        if let Some(base_extent) = base_extent {
+            let mut builder = read.to_builder();
+            builder.set_base_extent(base_extent);
+            read = builder.build()?;
+        }
+        let handle = FrameHandle::create(FrameObject::new(&read))?;
         // SAFETY: not null; the caller lets it be written.
         unsafe { put(frame, handle, "frame") }
     })

@@ -77,7 +77,8 @@ fn what_is_not_a_document_is_an_error_with_the_place() {
 
     for (json, words) in [
         ("[1, 2", &["line 1"] as &[&str]),
-        ("{}", &["resources"]),
+        ("{}", &["format"]),
+        (r#"{ "resources": [], "passes": [] }"#, &["format"]),
         (r#"{ "format": "tileheap-frame", "version": 99 }"#, &["99"]),
         (&"[".repeat(100_000), &["line"]),
     ] {
