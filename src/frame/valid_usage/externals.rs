@@ -79,6 +79,15 @@ pub(super) static EXTERNALS: &Rules<fn(&External<'_>) -> Problem> = &[
                 .then(|| format!("layout {name} is unknown"))
         },
     },
+    // An image shared with the presentation engine stays in this layout; frames transition their images.
+    Rule {
+        rule: NOT_SUPPORTED,
+        broken: |external| {
+            let layout = external.state.layout;
+            (layout == L::SHARED_PRESENT_KHR)
+                .then(|| format!("layout {} is not supported", names::name_of(layout)))
+        },
+    },
     Rule {
         rule: "VUID-VkImageMemoryBarrier2-newLayout-01198",
         broken: |external| {

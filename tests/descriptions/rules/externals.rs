@@ -297,6 +297,16 @@ pub(crate) static CASES: &[Case] = &[
         |scene| color(scene, L::GENERAL, L::PRESENT_SRC_KHR),
     ),
     described(
+        NOT_SUPPORTED,
+        |scene| color(scene, L::SHARED_PRESENT_KHR, L::GENERAL),
+        |scene| color(scene, L::PRESENT_SRC_KHR, L::GENERAL),
+    ),
+    described(
+        NOT_SUPPORTED,
+        |scene| color(scene, L::GENERAL, L::SHARED_PRESENT_KHR),
+        |scene| color(scene, L::GENERAL, L::GENERAL),
+    ),
+    described(
         "VUID-VkImageMemoryBarrier2-newLayout-01198",
         |scene| color(scene, L::UNDEFINED, L::UNDEFINED),
         |scene| color(scene, L::UNDEFINED, L::TRANSFER_SRC_OPTIMAL),
