@@ -404,7 +404,7 @@ mod tests {
         };
         let hurried =
             |others: &[Arrangement]| search_from(&plan, &few, others, &mut |_| ControlFlow::Continue(()));
-        let [alone, with] = [&[][..], &[own.arrangement.clone()]].map(hurried);
+        let [alone, with] = [&[][..], std::slice::from_ref(&own.arrangement)].map(hurried);
         assert!(with.traffic.off_chip() < alone.traffic.off_chip());
         assert!(with.traffic.off_chip() <= own.traffic.off_chip());
         // An arrangement that does not fit the frame has no effect.
