@@ -385,7 +385,7 @@ pub(super) fn with_strips(arrangement: &Arrangement, times: f64) -> Arrangement 
         if let Way::Strips(grid) = &mut group.way {
             let rows = (f64::from(grid.rows) * times).round().max(1.0);
             grid.rows = rows.min(f64::from(u16::MAX)) as u32;
-            if grid.strips() == 1 {
+            if (grid.columns, grid.rows) == (1, 1) {
                 grid.rows = 2;
             }
         }

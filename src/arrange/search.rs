@@ -137,6 +137,7 @@ fn search_as_described(
             search.climb(start, false, &mut best);
         }
     }
+    search.begin(true);
     search.climb(best.arrangement.clone(), false, &mut best);
     search
         .model

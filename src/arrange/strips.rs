@@ -14,7 +14,7 @@ use ash::vk;
 use super::borders::Measures;
 use super::error::CannotGroup;
 use super::types::{Grid, texels_of};
-use super::uses::{DividedImage, Uses, extent_of, is_attached, scale_of};
+use super::uses::{DividedImage, Uses, extent_of, is_attached, scale_in};
 use crate::frame::tables::{Access, Contents, PassKind, Share};
 use crate::frame::{Frame, PassId, ReadReach, ResourceId};
 
@@ -129,7 +129,7 @@ impl Division {
             DividedImage {
                 resource,
                 halo: writers.map(|(_, &halo)| halo).max().unwrap_or(0),
-                scale: scale_of(whole, extent_of(frame, resource)).unwrap_or(1),
+                scale: scale_in(frame, whole, resource).unwrap_or(1),
                 border: None,
             }
         };
@@ -168,7 +168,7 @@ impl Division {
 
     /// Pixels of the whole per texel of an image; `None` if that is not a whole number.
     pub(super) fn scale_of(&self, frame: &Frame, image: ResourceId) -> Option<u32> {
-        scale_of(self.whole, extent_of(frame, image))
+        scale_in(frame, self.whole, image)
     }
 
     /// The part of a resource that an access of a pass with a halo touches in one strip; `None` for reads anywhere and buffers without lists.
@@ -317,7 +317,7 @@ impl<'a> Uses<'a> {
             if !is_image(access) && written.any(is_image) {
                 continue;
             }
-            let scale = scale_of(whole, extent_of(self.frame, access.resource));
+            let scale = scale_in(self.frame, whole, access.resource);
             let scale = scale.ok_or_else(|| CannotGroup::Scale(self.resource_name(access)))?;
             scales[at] = lcm(scales[at], scale);
         }
@@ -329,8 +329,7 @@ impl<'a> Uses<'a> {
         let mut halos = vec![0u32; self.run.len()];
         for at in (0..self.run.len()).rev() {
             for written in self.frame.accesses_of(self.run[at]).iter().filter(|it| it.writes) {
-                let extent = extent_of(self.frame, written.resource);
-                let scale = scale_of(whole, extent).unwrap_or(1);
+                let scale = scale_in(self.frame, whole, written.resource).unwrap_or(1);
                 // A tile's list is found by its index, which does not drift.
                 let is_list = self.frame.resource(written.resource).lists().is_some();
                 let exact = is_list || whole.width % scale == 0 && whole.height % scale == 0;

@@ -71,6 +71,26 @@ pub(super) fn scale_of(whole: vk::Extent2D, extent: vk::Extent3D) -> Option<u32>
         .filter(|_| extent.depth == 1)
 }
 
+/// Pixels of `whole` per texel of an image, or per list of a buffer of lists, in width and in height; `None` if that is not a whole number.
+pub(super) fn scale_in(frame: &Frame, whole: vk::Extent2D, id: ResourceId) -> Option<u32> {
+    let extent = extent_of(frame, id);
+    let Some(lists) = frame.resource(id).lists() else {
+        return scale_of(whole, extent);
+    };
+    if (extent.width, extent.height) == (whole.width, whole.height) {
+        // The run writes nothing but lists.
+        return Some(1);
+    }
+    // Several sizes of tiles have the same grid.
+    let pixels = scale_of(frame.base_extent(), whole.into())?;
+    let scale = lists.tile / pixels;
+    let is_grid = scale > 0
+        && lists.tile % pixels == 0
+        && whole.width.div_ceil(scale) == extent.width
+        && whole.height.div_ceil(scale) == extent.height;
+    is_grid.then_some(scale)
+}
+
 /// The accesses of a run.
 pub(super) struct Uses<'a> {
     pub(super) frame: &'a Frame,
@@ -103,7 +123,6 @@ impl<'a> Uses<'a> {
     pub(super) fn inside(&self, whole: vk::Extent2D, borders: &[ResourceId]) -> Vec<ResourceId> {
         let alone = |resource: ResourceId| {
             let described = self.frame.resource(resource);
-            let extent = extent_of(self.frame, resource);
             let uses = self.of(resource);
             let all = uses.count() == self.frame.uses_of(resource).len();
             let made = self
@@ -115,7 +134,7 @@ impl<'a> Uses<'a> {
                 && transient
                 && all
                 && made
-                && scale_of(whole, extent).is_some()
+                && scale_in(self.frame, whole, resource).is_some()
         };
         let mut inside: Vec<ResourceId> = self
             .iter()

@@ -54,13 +54,16 @@ pub(super) fn holds(resource: &Resource, base: vk::Extent2D, area: vk::Rect2D) -
     left >= 0 && top >= 0 && right <= i64::from(extent.width) && bottom <= i64::from(extent.height)
 }
 
-/// The area that a pass computes: its render area, or all of the first image or buffer of lists that it writes; `None` if it writes only other buffers.
+/// The area that a pass computes: its render area, or all of the coarsest image or buffer of lists that it writes, in whose texels strips count; `None` if it writes only other buffers.
 pub(super) fn computed_area(frame: &Frame, pass: PassId) -> Option<vk::Rect2D> {
     if frame.pass(pass).kind == PassKind::Render {
         return Some(frame.pass(pass).area);
     }
-    let mut written = frame.accesses_of(pass).iter().filter(|access| access.writes);
-    written.find_map(|access| extent_of(frame.resource(access.resource), frame.base_extent()).map(Into::into))
+    let written = frame.accesses_of(pass).iter().filter(|access| access.writes);
+    let extents =
+        written.filter_map(|access| extent_of(frame.resource(access.resource), frame.base_extent()));
+    let coarsest = extents.min_by_key(|extent| u64::from(extent.width) * u64::from(extent.height));
+    coarsest.map(Into::into)
 }
 
 /// Returns true if every texel of an area is in at least one of the others. O(areas³).

@@ -95,7 +95,9 @@ impl Frame {
             let id = self
                 .resource_named(name)
                 .ok_or_else(|| unknown("resource", name))?;
-            builder.set_lists(id, Some(self.lists_in(id, tile)?));
+            let lists = self.lists_in(id, tile)?;
+            // A buffer without room for a word per tile has no lists at this extent.
+            builder.set_lists(id, Some(lists).filter(|lists| lists.bytes > Bytes(0)));
         }
         builder.build()
     }

@@ -1671,6 +1671,9 @@ typedef struct ThClearRow {
  * target is the render pass's attachment, or the storage buffer at binding 1. A draw reads at `gl_FragCoord` plus (`x`, `y`), which are
  * specialization constants 0 and 1 of the library's own shaders, of 4 bytes each. It has no vertex input and no culling, a triangle list, and
  * viewport and scissor of the render area; for depth, the test is on with `VK_COMPARE_OP_ALWAYS`, and depth is written.
+ *
+ * In a frame whose strips render less than described, a copy at their border renders less, too: out of a strip's image only what its passes have
+ * rendered to it, into the image nothing if none of them uses it. Its barriers are recorded all the same.
  */
 typedef struct ThStoreRow {
     /** The shaders of its pipeline. */

@@ -170,6 +170,7 @@ fn rust_has_the_layouts_that_c_has() {
     use tileheap_c::profile::*;
     use tileheap_c::recording::*;
     use tileheap_c::requirements::*;
+    use tileheap_c::stores::*;
     use tileheap_c::strings::*;
 
     let rust = layouts_of_rust! {
@@ -262,6 +263,8 @@ fn rust_has_the_layouts_that_c_has() {
             framebuffer layers view_mask attachments colors depth stencil subpasses hook tile_memory
             }
         ThClearRow = ClearRow { object range layout value }
+        ThStoreShaders = StoreShaders { struct_size stage vertex_word_count word_count vertex_words words
+            }
         ThStoreRow = StoreRow { shader source target groups x y }
         ThDependencyRow = DependencyRow { images buffers memory }
         ThPassRow = PassRow { pass contents row tile_memory instance before after }
