@@ -246,8 +246,8 @@ pub struct BufferDesc {
     /// As for images ([`ImageDesc::hook`]), buffers with different numbers are never exchanged for each other.
     #[serde(default, skip_serializing_if = "is_default")]
     pub hook: u32,
-    /// Set for a buffer of lists, one for each tile of the screen. The [reach](super::ReadReach) of a read is then a number of lists to each side, 0
-    /// for the list of the pixel's own tile, and [strips](crate::arrange) may hold only their own lists.
+    /// Set for a buffer of lists, one for each tile of the screen. The [`reach`](super::ReadReach) of a read is then a number of lists to each side,
+    /// 0 for the list of the pixel's own tile, and [`strips`](crate::arrange) may hold only their own lists.
     #[serde(default, skip_serializing_if = "is_default")]
     pub lists: Option<TileLists>,
 }

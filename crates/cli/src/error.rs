@@ -89,7 +89,10 @@ impl Error {
         let kept = paragraphs.filter(|text| {
             !text.is_empty() && !text.starts_with("Usage:") && !text.starts_with("For more information")
         });
-        let renamed = renamed_option(error, std::env::args().nth(1).as_deref());
+        let command = std::env::args_os()
+            .nth(1)
+            .and_then(|word| word.into_string().ok());
+        let renamed = renamed_option(error, command.as_deref());
         let message = match renamed {
             Some((old, new)) => format!("`{old}` is now `{new}`"),
             None => kept.collect::<Vec<_>>().join("; "),
@@ -102,14 +105,18 @@ impl Error {
     }
 }
 
-/// Options with a new name: the command, if only one has it; the old name; the new name.
-const RENAMED: [(Option<&str>, &str, &str); 6] = [
-    (Some("replay"), "--budget", "--memory"),
-    (None, "--budget", "--steps"),
-    (Some("report"), "--cache", "--memory"),
-    (Some("capture"), "--out", "--output"),
-    (Some("replay"), "--bound", "--lower-bound"),
-    (None, "--keep-off", "--exclude"),
+/// Commands that plan a frame.
+const FRAMES: &[&str] = &["plan", "advise", "gate", "report", "capture"];
+
+/// Options with a new name: the commands, the old name, the new name.
+const RENAMED: [(&[&str], &str, &str); 7] = [
+    (&["replay"], "--budget", "--memory"),
+    (&["pack"], "--budget", "--steps"),
+    (FRAMES, "--budget", "--steps"),
+    (FRAMES, "--keep-off", "--exclude"),
+    (&["report"], "--cache", "--memory"),
+    (&["capture"], "--out", "--output"),
+    (&["replay"], "--bound", "--lower-bound"),
 ];
 
 /// The old and the new name of an unknown option of a command.
@@ -117,9 +124,8 @@ fn renamed_option(error: &clap::Error, command: Option<&str>) -> Option<(&'stati
     let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
-    let is_same = |&&(of, old, _): &&(Option<&str>, &str, &str)| {
-        error.kind() == ErrorKind::UnknownArgument && old == unknown && (of.is_none() || of == command)
-    };
+    let command = command.filter(|_| error.kind() == ErrorKind::UnknownArgument)?;
+    let is_same = |one: &&(&[&str], &str, &str)| one.1 == unknown && one.0.contains(&command);
     RENAMED.iter().find(is_same).map(|&(_, old, new)| (old, new))
 }
 

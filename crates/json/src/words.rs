@@ -22,7 +22,7 @@ pub(crate) fn is_of_last_value(problem: &str, read: &str) -> bool {
     }
     let name = problem.strip_prefix("unknown variant ").unwrap_or(problem);
     let name = name.strip_prefix('`').and_then(|rest| rest.split_once('`'));
-    let read = read.trim_end_matches([']', ' ', '\n']);
+    let read = read.trim_end_matches(|c: char| c == ']' || c.is_ascii_whitespace());
     name.is_some_and(|(name, _)| read.strip_suffix('"').is_some_and(|read| read.ends_with(name)))
 }
 

@@ -35,11 +35,12 @@ using Draw = std::function<void(const Recording &)>;
 /** Values of the timeline semaphores of all queues. */
 using Progress = std::vector<uint64_t>;
 
-/** Records the passes that copy images and buffers: class Stores, in stores.hpp. `forget` is called before a view is destroyed. */
+/** Records the passes that copy images and buffers: class Stores, in stores.hpp. They are told of views and buffers before these are destroyed. */
 struct StoreRecorder {
     virtual ~StoreRecorder() = default;
     virtual void record(const class Executor &, const Tables &, const ThStoreRow &, const Recording &) = 0;
     virtual void forget(VkImageView view) = 0;
+    virtual void forget_all() = 0;
 };
 
 class Executor {
@@ -68,11 +69,10 @@ public:
     /** Waits for all submitted frames. */
     ~Executor() {
         if (timelines_.size() == queues_.size()) wait_for(submitted_);
+        if (stores_) stores_->forget_all();
         for (const auto &[key, view] : known_views_) vkDestroyImageView(device_, view, nullptr);
-        for (size_t row = 0; row < images_.size(); row++)
-            if (image_rows_[row].binding.memory != TH_NONE) vkDestroyImage(device_, images_[row], nullptr);
-        for (size_t row = 0; row < buffers_.size(); row++)
-            if (buffer_rows_[row].binding.memory != TH_NONE) vkDestroyBuffer(device_, buffers_[row], nullptr);
+        for (size_t row = 0; row < images_.size(); row++) if (image_rows_[row].binding.memory != TH_NONE) vkDestroyImage(device_, images_[row], nullptr);
+        for (size_t row = 0; row < buffers_.size(); row++) if (buffer_rows_[row].binding.memory != TH_NONE) vkDestroyBuffer(device_, buffers_[row], nullptr);
         for (const Memory &memory : memory_) memory.block ? vmaFreeMemory(allocator_, memory.block) : vkFreeMemory(device_, memory.handle, nullptr);
         for (VkSemaphore timeline : timelines_) vkDestroySemaphore(device_, timeline, nullptr);
     }

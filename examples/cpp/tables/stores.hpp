@@ -61,8 +61,16 @@ public:
     void forget(VkImageView view) override {
         for (auto known = draw_.sets.begin(); known != draw_.sets.end();) {
             const bool is_of_view = std::get<0>(known->first) == view;
-            if (is_of_view) draw_.unused.push_back(known->second);
+            if (is_of_view && known->second) draw_.unused.push_back(known->second);
             known = is_of_view ? draw_.sets.erase(known) : std::next(known);
+        }
+    }
+
+    void forget_all() override {
+        for (Kind *kind : {&draw_, &dispatch_}) {
+            for (const auto &[key, set] : kind->sets)
+                if (set) kind->unused.push_back(set);
+            kind->sets.clear();
         }
     }
 

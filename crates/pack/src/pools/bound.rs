@@ -19,6 +19,8 @@ use crate::lists::reset;
 
 /// Covers of higher costs are bounded by fractions of units.
 const MAX_EXACT_COST: u64 = 4096;
+/// Covers that take more steps are bounded by fractions, too.
+const MAX_WORK: u64 = 1 << 22;
 
 /// The order in which candidates are added to a clique.
 #[derive(Clone, Copy)]
@@ -197,6 +199,8 @@ struct Cover {
     charges: Vec<Charge>,
     excess: u64,
     cost: u64,
+    /// True if the cost is that of whole charges, false if it is that of fractions.
+    is_exact: bool,
     /// The most bytes of charges with at most each cost.
     most: Vec<u64>,
 }
@@ -207,7 +211,12 @@ impl Cover {
         (self.charges, self.excess) = (charges, excess);
         let (cost, enough) = self.fractional();
         self.cost = cost;
-        if enough <= MAX_EXACT_COST {
+        let charges = self.charges.len() as u64;
+        let work = charges
+            .saturating_mul(charges)
+            .saturating_mul(enough.saturating_add(1));
+        self.is_exact = enough <= MAX_EXACT_COST && work <= MAX_WORK;
+        if self.is_exact {
             self.cost = self.exact(usize::MAX, excess, enough).unwrap_or(cost);
         }
         self.cost
@@ -253,7 +262,7 @@ impl Cover {
 
     /// Lowers the costs of the charges as far as the cover stays as expensive.
     fn lower(&mut self) {
-        if self.cost > MAX_EXACT_COST {
+        if !self.is_exact {
             return self.lower_by_fractions();
         }
         for index in 0..self.charges.len() {

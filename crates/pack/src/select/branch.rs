@@ -211,7 +211,8 @@ impl<'a, 'b> Branch<'a, 'b> {
             i128::from(task.free_weight()),
             i128::from(task.common_weight.max(1)),
         );
-        let better = self.weight - free + self.tolerance + common;
+        // The lightest choice that is heavier than the tolerance allows: weights are multiples of their common divisor.
+        let better = self.weight - free + (self.tolerance / common + 1) * common;
         let spare = bound - (better << SCALE_BITS);
         ((bound >> SCALE_BITS).div_euclid(common) * common + free, spare)
     }
@@ -268,5 +269,41 @@ mod tests {
             );
         }
         assert!(divided > 500 && reached > 800, "{divided}, {reached}");
+    }
+
+    /// Weights with a common divisor, which the tolerances of the passes are not multiples of, and searches that end early.
+    #[test]
+    fn bounds_hold_for_weights_with_a_common_divisor() {
+        let mut random = SplitMix64::new(5);
+        let (mut prices, mut choice, mut open) = (Prices::default(), LoadSearch::default(), 0);
+        for round in 0..400 {
+            let items = (0..16).map(|_| {
+                let first = random.below(12) as u32;
+                let span = Span::new(first, first + 1 + random.below(6) as u32);
+                Item::new(span, Bytes(1 + random.below(9)), Alignment::ONE)
+            });
+            let problem = ProblemDesc::new(items.collect()).build().unwrap();
+            let weights: Vec<u64> = (0..16).map(|_| 5 * random.below(40)).collect();
+            let mut task = Task::new(&problem, &weights, 14);
+            task.price(&mut prices, 1);
+            let best = task.choose(&mut choice, 0, 0, 2000).unwrap();
+            assert!(best.exact, "round {round}");
+            let best = task.weight(&best.taken);
+            for steps in [4, 20, 60, 200] {
+                let nothing = Chosen {
+                    taken: vec![false; task.offers.len()],
+                    loss: task.bound,
+                    exact: false,
+                };
+                let (found, bound, _) = Branch::search(&mut prices, &task, nothing, steps);
+                assert!(task.weight(&found.taken) <= best, "round {round}");
+                assert!(
+                    i128::from(bound) >= i128::from(best),
+                    "round {round}: {bound} < {best}"
+                );
+                open += u32::from(!found.exact);
+            }
+        }
+        assert!(open > 50, "{open}");
     }
 }
