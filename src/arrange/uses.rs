@@ -177,3 +177,35 @@ pub(super) fn is_divisible(frame: &Frame, resource: ResourceId) -> bool {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::{BufferDesc, FrameBuilder, TileLists};
+    use crate::units::Bytes;
+
+    /// Tiles of 15 pixels have the same grid as tiles of 16 here.
+    #[test]
+    fn tiles_of_lists_are_as_large_as_declared() {
+        for (width, height, tile) in [(60, 28, 16), (1000, 600, 64), (1366, 768, 64)] {
+            let extent = vk::Extent2D { width, height };
+            let lists = TileLists {
+                tile,
+                bytes: Bytes(8),
+            };
+            let mut frame = FrameBuilder::new("lists", extent);
+            let desc = BufferDesc {
+                lists: Some(lists),
+                ..BufferDesc::new(lists.size(extent))
+            };
+            let buffer = frame.buffer("lists", desc);
+            let queue = frame.queue("compute", vk::QueueFlags::COMPUTE);
+            let submit = frame.submit(queue);
+            let batch = frame.batch(submit);
+            let commands = frame.command_buffer(batch, "commands");
+            frame.compute_pass(commands, "fill").storage_write(buffer);
+            let frame = frame.build().unwrap();
+            assert_eq!(scale_in(&frame, extent, buffer), Some(tile));
+        }
+    }
+}

@@ -295,7 +295,7 @@ mod tests {
                     loss: task.bound,
                     exact: false,
                 };
-                let (found, bound, _) = Branch::search(&mut prices, &task, nothing, steps);
+                let (found, _, bound) = Branch::search(&mut prices, &task, nothing, steps);
                 assert!(task.weight(&found.taken) <= best, "round {round}");
                 assert!(
                     i128::from(bound) >= i128::from(best),
