@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use ash::vk::AccessFlags2;
+use tileheap_device::ffi;
 use tileheap_units::CompactSort;
 
 use crate::finding::{Missing, Use, Verdict};
@@ -409,8 +411,11 @@ impl Record {
             return false;
         }
         let is_of_attachment = |kind: AccessKind, usage: Usage| {
-            let is_input = usage.access() == ash::vk::AccessFlags2::INPUT_ATTACHMENT_READ;
-            is_input || matches!(kind, Attachment | Load | Store | Resolve)
+            let by_shaders = AccessFlags2::INPUT_ATTACHMENT_READ
+                | ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_READ_BIT_QCOM
+                | ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM;
+            let is_by_shaders = !usage.access().is_empty() && by_shaders.contains(usage.access());
+            is_by_shaders || matches!(kind, Attachment | Load | Store | Resolve)
         };
         // "Render Pass Load Operations", "Render Pass Store Operations": before and after other accesses to the attachment.
         let is_loaded = first == Load && is_of_attachment(second, after.usage);

@@ -171,7 +171,12 @@ impl Commands {
                 discards: false,
             };
             if one.conditional {
-                self.doubt(tag, access, Doubt::Shader);
+                // Only copies of query results are transfers that may not happen.
+                let doubt = match one.stage == S::COPY {
+                    true => Doubt::Results,
+                    false => Doubt::Shader,
+                };
+                self.doubt(tag, access, doubt);
             }
             all.push(access);
         }

@@ -127,6 +127,7 @@ pub(super) fn doubt_of(sites: &Sites<'_>, used: &Use) -> Option<String> {
     let doubt = sites.batch(used.batch).and(sites.commands.doubt_of(used))?;
     Some(match doubt {
         Doubt::Shader => words::shader(call, name),
+        Doubt::Results => words::results(call, name),
         Doubt::Tests => words::tests(call, name),
         Doubt::Mask => words::mask(call, name),
     })

@@ -22,6 +22,8 @@ use crate::document::recording::{self, Instance};
 pub(super) enum Doubt {
     /// A shader may skip it or use another descriptor, or an indirect or conditional command may do nothing.
     Shader,
+    /// A copy of query results that does not wait leaves those that are not available.
+    Results,
     /// Depth and stencil tests and writes may be disabled.
     Tests,
     /// Color writes may be disabled.
@@ -156,6 +158,8 @@ impl Open {
             let mut one = *one;
             let kept = kept_by_store(&self.pass.attachments[one.attachment]);
             match &mut one.role {
+                // The load or the transition stands for the write: nothing is stored.
+                Role::Color if !kept.is_empty() && is_undefined(&self.pass.attachments[one.attachment]) => {}
                 Role::Color if kept.is_empty() => accesses.extend(self.of(&one, None)),
                 // A program that stores nothing draws nothing, or loses what it draws.
                 Role::Color => accesses.extend(self.of(&one, Some(Doubt::Mask))),
@@ -187,6 +191,12 @@ fn kept_by_store(attachment: &Attachment) -> Aspects {
         }
     };
     of(all & !Aspects::STENCIL, attachment.store) | of(all & Aspects::STENCIL, attachment.stencil_store)
+}
+
+/// Returns true if an attachment has undefined contents when its pass begins.
+fn is_undefined(attachment: &Attachment) -> bool {
+    attachment.load == vk::AttachmentLoadOp::DONT_CARE
+        || attachment.initial_layout == vk::ImageLayout::UNDEFINED
 }
 
 /// Returns runs of views that the same subpasses render; one without an end if there are no views.

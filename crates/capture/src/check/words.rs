@@ -68,6 +68,11 @@ pub(super) fn shader(call: &str, resource: &str) -> String {
     format!("whether `{call}` accesses `{resource}`: its shaders may skip the access, or it may run none")
 }
 
+/// For a copy of query results.
+pub(super) fn results(call: &str, resource: &str) -> String {
+    format!("whether `{call}` writes `{resource}`: it does not wait for results")
+}
+
 /// For an access by depth and stencil tests.
 pub(super) fn tests(call: &str, resource: &str) -> String {
     format!("whether `{call}` tests or writes `{resource}`: its depth and stencil state was not recorded")

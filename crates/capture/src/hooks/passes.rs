@@ -267,8 +267,7 @@ impl DynamicRendering<'_> {
         let rate = chained!(self.info.p_next => vk::RenderingFragmentShadingRateAttachmentInfoKHR<'_>);
         let rate = rate.and_then(|one| Some(shading_rate(&*objects.view(one.image_view)?, one.image_layout)));
         let density = chained!(self.info.p_next => vk::RenderingFragmentDensityMapAttachmentInfoEXT<'_>);
-        let density =
-            density.and_then(|one| Some(density_map(&*objects.view(one.image_view)?, one.image_layout)));
+        let density = density.and_then(|one| density_map(&*objects.view(one.image_view)?, one.image_layout));
         self.rates.extend(rate.into_iter().chain(density));
     }
 

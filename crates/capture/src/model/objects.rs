@@ -398,6 +398,8 @@ pub(crate) struct View {
     pub(crate) image: Arc<Image>,
     pub(crate) range: SubresourceRange,
     pub(crate) format: vk::Format,
+    /// Created with `VK_IMAGE_VIEW_CREATE_FRAGMENT_DENSITY_MAP_DYNAMIC_BIT_EXT`: the device reads the densities.
+    pub(crate) is_dynamic: bool,
 }
 
 impl View {
@@ -419,6 +421,9 @@ impl View {
             image,
             range,
             format: info.format,
+            is_dynamic: info
+                .flags
+                .contains(vk::ImageViewCreateFlags::FRAGMENT_DENSITY_MAP_DYNAMIC_EXT),
         }
     }
 }

@@ -284,6 +284,12 @@ impl Recording {
 
     /// Sets the vertex bindings of pipelines without their own.
     pub(crate) fn set_vertex_input(&mut self, bindings: Vec<(u32, u32, bool)>) {
+        for one in &bindings {
+            if let Some(bound) = self.vertices.get_mut(&one.0) {
+                // The last command sets the stride.
+                bound.1 = None;
+            }
+        }
         self.vertex_input = bindings;
         self.bound[0].changed = true;
     }

@@ -39,6 +39,11 @@ impl RenderPass {
             ..Instance::default()
         };
         self.split_stencil(&mut instance.recorded, &mut instance.views);
+        // Transitions of these attachments are not recorded.
+        let keeps_layout = |one: &&Reference| {
+            let attachment = self.0.attachments.get(one.0 as usize);
+            attachment.is_some_and(|known| known.initial_layout == one.1 && known.final_layout == one.1)
+        };
         for subpass in &self.0.subpasses {
             let resolves = subpass.resolves.iter().map(|(_, target)| target);
             let used = subpass
@@ -49,12 +54,12 @@ impl RenderPass {
                 .chain(resolves);
             let attachments = self.attachments_of(subpass, views, clears, &loaded);
             used.for_each(|one| loaded[one.0 as usize] = true);
-            let rate = subpass.shading_rate.iter();
+            let rate = subpass.shading_rate.iter().filter(keeps_layout);
             let rate =
                 rate.filter_map(|(view, layout)| Some(shading_rate(views.get(*view as usize)?, *layout)));
-            let density = self.0.density_map.iter();
+            let density = self.0.density_map.iter().filter(keeps_layout);
             let density =
-                density.filter_map(|(view, layout)| Some(density_map(views.get(*view as usize)?, *layout)));
+                density.filter_map(|(view, layout)| density_map(views.get(*view as usize)?, *layout));
             instance.subpasses.push(Rendering {
                 attachments,
                 rates: rate.chain(density).collect(),
@@ -329,9 +334,10 @@ pub(crate) fn attachment_accesses(
     }
 }
 
-/// Returns the read of fragment densities.
-pub(crate) fn density_map(view: &View, layout: vk::ImageLayout) -> Access {
-    Access::of_view(view, AccessKind::FragmentDensityMap, layout).reading()
+/// Returns the read of fragment densities; `None` if the host reads them, before the commands run, because the view is not dynamic.
+pub(crate) fn density_map(view: &View, layout: vk::ImageLayout) -> Option<Access> {
+    let read = || Access::of_view(view, AccessKind::FragmentDensityMap, layout).reading();
+    view.is_dynamic.then(read)
 }
 
 /// Returns the read of shading rates.

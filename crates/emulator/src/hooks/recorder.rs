@@ -312,7 +312,13 @@ pub(crate) fn before_action(
                 }
             }
             match recording.checked(reachable, acts, operation) {
-                Some(list) => recording.access_again(list, command),
+                Some(list) => {
+                    recording.access_again(list, command);
+                    if reachable == ReachableDescriptors::Dispatch && recording.pass.is_some() {
+                        // Draws after it access the attachments again.
+                        recording.order.epoch += 1;
+                    }
+                }
                 None => check(
                     recorder,
                     recording,

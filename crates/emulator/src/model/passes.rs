@@ -499,7 +499,7 @@ pub(crate) fn execute(recording: &mut Recording, secondary: &Secondary) -> Optio
         .order
         .draws
         .and_then(|acts| recording.draw(COMMAND, acts));
-    if let Some(mut accesses) = attachments {
+    if let Some(mut accesses) = attachments.filter(|_| !secondary.order.draws_after_barrier) {
         // Draws after a barrier in the secondary command buffer count as ordered.
         accesses.extend(secondary.order.inputs_before_barriers(&drawn));
         recording.access_with(accesses, NOTHING, COMMAND);

@@ -94,6 +94,8 @@ pub(crate) struct Log {
     pub(crate) has_accesses: bool,
     /// `Some` if it is a secondary command buffer with draws; `true` if one of them certainly draws.
     pub(crate) draws: Option<bool>,
+    /// True if its first draw comes after a barrier or a wait: what it draws is then ordered after earlier commands.
+    pub(crate) draws_after_barrier: bool,
     /// The commands for the model.
     translated: Mutex<Vec<Translated>>,
 }
@@ -455,6 +457,11 @@ impl Recorded {
     /// Records that a secondary command buffer draws to the attachments of its primary.
     #[inline]
     pub(crate) fn draws(&mut self, acts: bool) {
+        if self.log.draws.is_none() {
+            let mut events = self.log.events.iter();
+            self.log.draws_after_barrier =
+                events.any(|(_, event)| matches!(event, Event::Barrier(..) | Event::Wait(_)));
+        }
         self.log.draws = self.log.draws.max(Some(acts));
     }
 }

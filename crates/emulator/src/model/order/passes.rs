@@ -110,7 +110,11 @@ impl Subpasses {
             let attachment = &pass.attachments[one.attachment];
             let keeps = attachment.store == vk::AttachmentStoreOp::NONE;
             let is_color = one.role == Role::Color;
-            if attachment.resource == ORDINARY || keeps && !is_color || one.role == Role::Input {
+            // What is not stored of undefined contents leaves them undefined.
+            let is_undefined = attachment.load == vk::AttachmentLoadOp::DONT_CARE
+                || attachment.initial_layout == vk::ImageLayout::UNDEFINED;
+            let is_followed = is_color && !is_undefined || !keeps;
+            if attachment.resource == ORDINARY || !is_followed || one.role == Role::Input {
                 continue;
             }
             // Depth and stencil state decide which tests read and write; of an attachment that is not stored, programs may write nothing.
