@@ -110,7 +110,7 @@ impl Subpasses {
             let attachment = &pass.attachments[one.attachment];
             let keeps = attachment.store == vk::AttachmentStoreOp::NONE;
             let is_color = one.role == Role::Color;
-            // What is not stored of undefined contents leaves them undefined.
+            // Undefined contents of which nothing is stored stay undefined.
             let is_undefined = attachment.load == vk::AttachmentLoadOp::DONT_CARE
                 || attachment.initial_layout == vk::ImageLayout::UNDEFINED;
             let is_followed = is_color && !is_undefined || !keeps;
