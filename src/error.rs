@@ -44,10 +44,10 @@ pub enum Error {
     Ffi(#[from] tileheap_device::ffi::MissingCommand),
     /// The tables of a lowered frame break a rule.
     #[error(transparent)]
-    CheckLowered(#[from] crate::lower::check::CheckError),
+    CheckLowered(#[from] crate::lower::check::LoweredCheckError),
     /// A plan breaks a rule.
     #[error(transparent)]
-    Check(#[from] crate::plan::check::CheckError),
+    Check(#[from] crate::plan::check::PlanCheckError),
     /// The map from a rewritten frame to the described one is wrong.
     #[error(transparent)]
     Origin(#[from] crate::execute::OriginError),

@@ -50,7 +50,7 @@
 //! |---|---|
 //! | describe | [`FrameBuilder`] builds a [`Frame`] of images ([`ImageDesc`]), buffers ([`BufferDesc`]) and passes ([`LoadOp`], [`ClearValue`]), identified by [`ResourceId`] and [`PassId`] |
 //! | plan | [`Device::plan`] with [`PlanOptions`] makes a [`Checked`]`<`[`Plan`]`>` |
-//! | bind | [`Support`] queries what a physical device supports, and [`Device`] wraps the caller's `VkDevice`; [`BoundFrame`] owns the objects of a plan, [`DynamicFrame`] those of changing descriptions |
+//! | bind | [`DeviceSupport`] queries what a physical device supports, and [`Device`] wraps the caller's `VkDevice`; [`BoundFrame`] owns the objects of a plan, [`DynamicFrame`] those of changing descriptions |
 //! | record | [`FrameRecorder`] records a frame with its [`Imports`], [`Commands`] a command buffer and [`PassCommands`] a pass |
 //! | handle errors | [`Error`] |
 //!
@@ -99,7 +99,7 @@ pub use plan::{Plan, PlanOptions};
 #[cfg(feature = "runtime")]
 #[doc(inline)]
 pub use runtime::{
-    BoundFrame, Commands, Device, DynamicFrame, FrameRecorder, Imports, PassCommands, Support,
+    BoundFrame, Commands, Device, DeviceSupport, DynamicFrame, FrameRecorder, Imports, PassCommands,
 };
 pub use tileheap_device::{ffi, format, names, profile};
 pub use tileheap_units as units;

@@ -32,7 +32,7 @@ pub struct ResourceRequirements {
     /// Memory types that can hold it; tile types may be among them.
     pub memory_type_bits: u32,
     /// The preference for a dedicated allocation.
-    pub dedicated: Dedicated,
+    pub dedicated: DedicatedRequirement,
     /// Size and alignment in tile memory; `None` if the driver reports 0, which means that it refuses.
     pub tile: Option<TileRequirements>,
     /// Lazily allocated memory types that can hold it when created as a transient attachment; 0 if none.
@@ -45,7 +45,7 @@ impl ResourceRequirements {
         size: Bytes::ZERO,
         alignment: Alignment::ONE,
         memory_type_bits: 0,
-        dedicated: Dedicated::No,
+        dedicated: DedicatedRequirement::No,
         tile: None,
         lazy_type_bits: 0,
     };
@@ -61,7 +61,7 @@ pub struct MemoryRequirements {
     /// The memory types that it can be bound to, one bit each.
     pub memory_type_bits: u32,
     /// The driver's preference for a dedicated allocation.
-    pub dedicated: Dedicated,
+    pub dedicated: DedicatedRequirement,
     /// Its requirements in tile memory; `None` without the tile usage bit, or if the driver refuses it.
     pub tile: Option<TileRequirements>,
 }
@@ -69,7 +69,7 @@ pub struct MemoryRequirements {
 /// `VkMemoryDedicatedRequirements`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Dedicated {
+pub enum DedicatedRequirement {
     /// A shared allocation is fine.
     #[default]
     No,
@@ -86,7 +86,8 @@ const LARGEST_RESOURCE: Bytes = Bytes::mib(1 << 20);
 
 /// The memory requirements of every resource of `frame` on a device like `profile`, without a driver.
 ///
-/// - **Tile memory** as [`TileHeap::image`](tileheap_device::profile::TileHeap::image) and [`TileHeap::buffer`](tileheap_device::profile::TileHeap::buffer) return.
+/// - **Tile memory** as [`TileHeap::image`](tileheap_device::profile::TileHeap::image) and [`TileHeap::buffer`](tileheap_device::profile::TileHeap::buffer)
+///   return.
 /// - **Images in ordinary memory**: every mip level of every plane padded to 64 x 16 texel blocks, times depth, layers and
 ///   samples; the sum rounded up to 4,096 bytes, with the same alignment. No driver promises these numbers.
 /// - **Buffers in ordinary memory**: rounded up to 64 bytes, with the same alignment.
@@ -135,7 +136,7 @@ pub fn estimate(frame: &Frame, profile: &DeviceProfile) -> Result<Requirements, 
             size,
             alignment,
             memory_type_bits: profile.ordinary_type_bits(),
-            dedicated: Dedicated::No,
+            dedicated: DedicatedRequirement::No,
             tile,
             lazy_type_bits,
         })
@@ -179,7 +180,7 @@ pub fn raw(
             size,
             alignment: ALIGNMENT,
             memory_type_bits: profile.ordinary_type_bits(),
-            dedicated: Dedicated::No,
+            dedicated: DedicatedRequirement::No,
             tile: claimed.then_some(TileRequirements {
                 size,
                 alignment: ALIGNMENT,

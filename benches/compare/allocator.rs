@@ -10,7 +10,7 @@ use gpu_allocator::vulkan::{
 use tileheap::frame::Frame;
 use tileheap::frame::tables::ResourceKind;
 use tileheap::measure::ResourceRequirements;
-use tileheap::plan::{MemoryKind, Placement, PlanOptions, Strategy, plan};
+use tileheap::plan::{MemoryKind, Placement, PlanOptions, ResidencyStrategy, plan};
 use tileheap::runtime::{Capabilities, Context, ContextDesc};
 use tileheap::units::Span;
 
@@ -62,7 +62,7 @@ fn row(rows: &mut Rows, context: &Context, case: &str, frame: &Frame) -> tilehea
     let tile = context.tile();
     let needs = tile.measure(frame)?;
     let options = PlanOptions {
-        strategy: Strategy::Off,
+        strategy: ResidencyStrategy::Off,
         lazy: false,
         ..PlanOptions::default()
     };

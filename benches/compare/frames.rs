@@ -4,11 +4,11 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-use tileheap::frame::tables::Version;
+use tileheap::frame::tables::HistoryVersion;
 use tileheap::frame::{Frame, FrameBuilder};
-use tileheap::lower::{DeviceQueues, Lowerer, Situation};
+use tileheap::lower::{DeviceQueues, Lowerer, LoweringDesc};
 use tileheap::measure::estimate;
-use tileheap::plan::{PlanOptions, Planner, Strategy, plan};
+use tileheap::plan::{PlanOptions, Planner, ResidencyStrategy, plan};
 use tileheap::profile::DeviceProfile;
 use tileheap::runtime::Capabilities;
 use tileheap_testkit::counting;
@@ -60,7 +60,7 @@ fn declare(builder: &mut FrameBuilder, frame: &Frame, name: &str) {
                         if let Some(source) = one.resolves {
                             declared = declared.resolving(source);
                         }
-                        if one.version == Version::Previous {
+                        if one.version == HistoryVersion::Previous {
                             declared = declared.previous();
                         }
                     }
@@ -159,7 +159,10 @@ pub(crate) fn compare(rows: &mut Rows) {
             declare(&mut builder, &frame, frame.name());
             black_box(builder.to_frame().expect("as it was"));
         });
-        for (strategy, first) in [(Strategy::Fast, fast), (Strategy::Optimal, optimal)] {
+        for (strategy, first) in [
+            (ResidencyStrategy::Fast, fast),
+            (ResidencyStrategy::Optimal, optimal),
+        ] {
             let options = PlanOptions {
                 strategy,
                 ..PlanOptions::default()
@@ -181,7 +184,10 @@ pub(crate) fn compare(rows: &mut Rows) {
                     .expect("as before"),
             );
         });
-        let (first, mut lowerer) = (Situation::first(DeviceQueues::one(&frame)), Lowerer::default());
+        let (first, mut lowerer) = (
+            LoweringDesc::first(DeviceQueues::single_queue(&frame)),
+            Lowerer::default(),
+        );
         let next = first.after(&lowerer.lower(&planned, &first).expect("one queue runs it"));
         for (name, situation) in [("lower", &first), ("lower, after another frame", &next)] {
             step(name, None, &mut || {

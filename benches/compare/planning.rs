@@ -8,7 +8,7 @@ use tileheap::Checked;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::frame::{Frame, import};
 use tileheap::measure::{Requirements, estimate, raw};
-use tileheap::plan::{DEFAULT_BUDGET, Ladder, Plan, PlanOptions, Strategy, WindowRule, plan};
+use tileheap::plan::{DEFAULT_BUDGET, Ladder, Plan, PlanOptions, ResidencyStrategy, WindowRule, plan};
 use tileheap::profile::DeviceProfile;
 use tileheap::units::Bytes;
 
@@ -24,15 +24,15 @@ const FRAMES: [(&str, (u32, u32)); 5] = [
 ];
 
 /// Planning strategies: the vendor sample's policy, and ours.
-const CONTENDERS: [(&str, Side, Strategy); 4] = [
+const CONTENDERS: [(&str, Side, ResidencyStrategy); 4] = [
     (
         "first come (vendor's sample)",
         Side::Baseline,
-        Strategy::FirstCome,
+        ResidencyStrategy::FirstCome,
     ),
-    ("fast", Side::Ours, Strategy::Fast),
-    ("greedy", Side::Ours, Strategy::Greedy),
-    ("exact", Side::Ours, Strategy::Optimal),
+    ("fast", Side::Ours, ResidencyStrategy::Fast),
+    ("greedy", Side::Ours, ResidencyStrategy::Greedy),
+    ("exact", Side::Ours, ResidencyStrategy::Optimal),
 ];
 
 /// A frame as it is handed to the planner.
@@ -51,7 +51,7 @@ impl Case {
         plan(frame, &self.needs, &self.profile, options).expect(FITS)
     }
 
-    fn plan_by(&self, strategy: Strategy) -> Checked<Plan> {
+    fn plan_by(&self, strategy: ResidencyStrategy) -> Checked<Plan> {
         self.plan(
             &self.frame,
             &PlanOptions {
@@ -114,7 +114,7 @@ fn published(heaps: &[u64]) -> Vec<Case> {
                 profile: Arc::new(profile),
                 // As published tables count: accesses times size, in one window.
                 options: PlanOptions {
-                    strategy: Strategy::Optimal,
+                    strategy: ResidencyStrategy::Optimal,
                     windows: WindowRule::WholeFrame,
                     aliasing: true,
                     ladder: Ladder::Always,

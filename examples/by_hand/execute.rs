@@ -8,7 +8,7 @@ use tileheap::lower::tables::clears::ClearRow;
 use tileheap::lower::tables::commands::{DependencyRow, PassContents, Scopes};
 use tileheap::lower::tables::instances::{AttachmentRow, InstanceRow, Operations};
 use tileheap::lower::tables::submission::{CommandBufferRow, SemaphoreKind, SemaphoreRow};
-use tileheap::lower::tables::{Object, OptionalIndex};
+use tileheap::lower::tables::{ImageOrBuffer, OptionalIndex};
 
 use crate::gpu::Gpu;
 use crate::objects::{Objects, range};
@@ -280,8 +280,8 @@ impl Recording<'_> {
     fn clear(&self, row: &ClearRow) {
         let (device, objects, value) = (&self.gpu.device, self.objects, row.value.get().to_vk());
         let image = match row.object.get() {
-            Object::Image(image) => image as usize,
-            Object::Buffer(buffer) => {
+            ImageOrBuffer::Image(image) => image as usize,
+            ImageOrBuffer::Buffer(buffer) => {
                 let buffer = objects.buffers[buffer as usize];
                 // SAFETY: recording, outside render passes.
                 return unsafe { device.cmd_fill_buffer(self.buffer, buffer, 0, vk::WHOLE_SIZE, 0) };

@@ -9,7 +9,7 @@ use gpu_allocator::{AllocationSizes, AllocatorDebugSettings};
 use tileheap::ffi::{self, tile_memory_heap};
 use tileheap::frame::tables::{Resource, ResourceKind};
 use tileheap::frame::{Frame, Persistence};
-use tileheap::measure::{Dedicated, Requirements, ResourceRequirements};
+use tileheap::measure::{DedicatedRequirement, Requirements, ResourceRequirements};
 use tileheap::profile::{
     DeviceProfile, Features, Limits, MemoryHeap, MemoryType, TileHeap, TileRequirements,
 };
@@ -150,7 +150,11 @@ impl Gpu {
         &self,
         resource: &Resource,
         in_tile: bool,
-    ) -> (vk::MemoryRequirements, Dedicated, Option<TileRequirements>) {
+    ) -> (
+        vk::MemoryRequirements,
+        DedicatedRequirement,
+        Option<TileRequirements>,
+    ) {
         let mut of_tile = ffi::TileMemoryRequirementsQCOM::default();
         let mut dedicated = vk::MemoryDedicatedRequirements::default();
         let mut needs = vk::MemoryRequirements2::default().push_next(&mut dedicated);
@@ -211,9 +215,9 @@ impl Gpu {
             dedicated.requires_dedicated_allocation,
             dedicated.prefers_dedicated_allocation,
         ) {
-            (vk::TRUE, _) => Dedicated::Required,
-            (_, vk::TRUE) => Dedicated::Preferred,
-            _ => Dedicated::No,
+            (vk::TRUE, _) => DedicatedRequirement::Required,
+            (_, vk::TRUE) => DedicatedRequirement::Preferred,
+            _ => DedicatedRequirement::No,
         };
         let tile = Alignment::new(of_tile.alignment).filter(|_| of_tile.size > 0);
         let tile = tile.map(|alignment| TileRequirements {

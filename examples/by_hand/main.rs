@@ -46,8 +46,8 @@ use ash::vk;
 use clap::Parser;
 use tileheap::Checked;
 use tileheap::frame::tables::Access;
-use tileheap::lower::tables::Object;
-use tileheap::lower::{DeviceQueues, Lowered, Lowerer, Parity, Situation};
+use tileheap::lower::tables::ImageOrBuffer;
+use tileheap::lower::{DeviceQueues, Lowered, Lowerer, LoweringDesc, Parity};
 use tileheap::plan::{Plan, PlanOptions, plan};
 
 use crate::descriptors::{Input, Inputs};
@@ -147,7 +147,7 @@ fn render(args: &Args, gpu: &Gpu, mut deferred: Deferred, plan: &Checked<Plan>) 
 
     // The created objects are the same in all frames; accesses to a history alternate between its copies.
     let mut lowerer = Lowerer::default();
-    let mut situation = Situation::first(DeviceQueues::one(&plan.frame));
+    let mut situation = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
     let even = lowerer.lower(plan, &situation)?;
     let odd = lowerer.lower(plan, &situation.after(&even))?;
     let mut objects = Objects::create(gpu, &even)?;
@@ -231,11 +231,11 @@ fn write_inputs(
             });
             let row = row.expect("every access has a row");
             match row.object.get() {
-                Object::Image(_) => {
+                ImageOrBuffer::Image(_) => {
                     let view = row.view.get().expect("descriptors have views");
                     Input::Image(objects.view(&tables.views[view as usize]), row.layout)
                 }
-                Object::Buffer(buffer) => {
+                ImageOrBuffer::Buffer(buffer) => {
                     let size = tables.buffers[buffer as usize].size.0;
                     Input::Buffer(objects.buffers[buffer as usize], (0, size))
                 }

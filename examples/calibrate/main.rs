@@ -21,10 +21,10 @@ use std::process::ExitCode;
 
 use ash::vk;
 use clap::Parser;
-use tileheap::arrange::{Arrangement, Costs, Found, Way};
-use tileheap::plan::{Ladder, PlanOptions, Strategy};
+use tileheap::arrange::{Arrangement, ArrangementCosts, GroupMode, SearchResult};
+use tileheap::plan::{Ladder, PlanOptions, ResidencyStrategy};
 use tileheap::profile::MeasuredCosts;
-use tileheap::runtime::context::Message;
+use tileheap::runtime::context::ValidationMessage;
 use tileheap::runtime::{Capabilities, Context, ContextDesc};
 use tileheap::units::Bytes;
 
@@ -83,7 +83,7 @@ fn with_contexts(
     descs: &[&ContextDesc<'_>],
     open: Vec<&Context>,
     run: &dyn Fn(&[&Context]) -> Result<()>,
-) -> Result<Vec<Message>> {
+) -> Result<Vec<ValidationMessage>> {
     let Some((desc, others)) = descs.split_first() else {
         run(&open)?;
         return Ok(Vec::new());
@@ -120,7 +120,7 @@ fn calibrate(args: &Args, contexts: &[&Context]) -> Result<()> {
         ..PlanOptions::default()
     };
     let unused = PlanOptions {
-        strategy: Strategy::Off,
+        strategy: ResidencyStrategy::Off,
         ..used
     };
     let on = Timed::new(tile, &plain, &Arrangement::described(&plain.frame), &used)?;
@@ -161,7 +161,7 @@ fn calibrate(args: &Args, contexts: &[&Context]) -> Result<()> {
         figures.add(name, "allocated", Timed::new(tile, workload, &described, &used)?);
     }
     figures.add("on", "bound, not used", on);
-    let merged = grouped(&plain.frame, 2, Way::Merged);
+    let merged = grouped(&plain.frame, 2, GroupMode::Merged);
     let divided = grouped(&plain.frame, 3, strips(STRIPS));
     let described = Arrangement::described(&copies.frame);
     for (name, against, workload, arrangement, options) in [
@@ -198,7 +198,8 @@ fn calibrate(args: &Args, contexts: &[&Context]) -> Result<()> {
         ..unused
     };
     let plan = tile.plan(&blurred.frame, &nothing_on_chip)?;
-    let moved = Found::of(&plan, divided, Costs::default()).map_err(tileheap::Error::from)?;
+    let moved =
+        SearchResult::of(&plan, divided, ArrangementCosts::default()).map_err(tileheap::Error::from)?;
     let costs = figures.print(bound_bytes, moved.traffic.halos);
     for variant in figures.0 {
         variant.timed.destroy();

@@ -4,10 +4,10 @@ use std::slice;
 
 use ash::vk;
 use tileheap::arrange::Arrangement;
-use tileheap::execute::{Executed, Strip};
+use tileheap::execute::{ExecutedFrame, Strip};
 use tileheap::frame::PassId;
 use tileheap::frame::tables::PassKind;
-use tileheap::plan::{PlanOptions, Totals};
+use tileheap::plan::{PlanOptions, PlanTotals};
 use tileheap::runtime::{BoundFrame, Device, Imports, Parity, PassCommands};
 
 use crate::support::commands::command_buffers;
@@ -21,7 +21,7 @@ use crate::workload::{Program, Workload};
 pub(crate) struct Timed<'a> {
     tile: &'a Device,
     workload: &'a Workload,
-    arranged: Executed,
+    arranged: ExecutedFrame,
     bound: BoundFrame,
     /// The draws of each pass of the frame that runs.
     draws: Vec<Vec<Draw>>,
@@ -115,7 +115,7 @@ impl<'a> Timed<'a> {
     }
 
     /// The totals of the plan.
-    pub(crate) fn totals(&self) -> Totals {
+    pub(crate) fn totals(&self) -> PlanTotals {
         self.bound.plan().totals
     }
 

@@ -1,7 +1,7 @@
 //! The measured workloads: a frame of a few passes, and one that copies memory.
 
 use ash::vk;
-use tileheap::arrange::{ArrangedBatch, Arrangement, Grid, Group, Way};
+use tileheap::arrange::{ArrangedBatch, Arrangement, GroupMode, PassGroup, StripGrid};
 use tileheap::frame::{
     BufferDesc, ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, ReadReach,
     ResourceId,
@@ -118,15 +118,15 @@ fn commands(frame: &mut FrameBuilder) -> CommandBufferId {
 }
 
 /// The first `passes` passes as one group, each of the others by itself.
-pub(crate) fn grouped(frame: &Frame, passes: usize, way: Way) -> Arrangement {
+pub(crate) fn grouped(frame: &Frame, passes: usize, mode: GroupMode) -> Arrangement {
     let mut arrangement = Arrangement::described(frame);
     let ArrangedBatch { groups, .. } = &mut arrangement.batches[0];
     let passes: Vec<PassId> = frame.pass_ids().take(passes).collect();
-    groups.splice(..passes.len(), [Group::new(passes, way)]);
+    groups.splice(..passes.len(), [PassGroup::new(passes, mode)]);
     arrangement
 }
 
 /// A number of horizontal strips.
-pub(crate) fn strips(rows: u32) -> Way {
-    Way::Strips(Grid { columns: 1, rows })
+pub(crate) fn strips(rows: u32) -> GroupMode {
+    GroupMode::Strips(StripGrid { columns: 1, rows })
 }

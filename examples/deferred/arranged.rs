@@ -3,7 +3,7 @@
 use ash::vk;
 use tileheap::arrange::Arrangement;
 use tileheap::execute::Strip;
-use tileheap::frame::tables::{Access, PassKind, ResourceKind, Version};
+use tileheap::frame::tables::{Access, HistoryVersion, PassKind, ResourceKind};
 use tileheap::frame::{Extent, PassId, ResourceId};
 
 use crate::frame::{Deferred, INSET, TILE, inset};
@@ -52,8 +52,8 @@ impl Deferred {
             return None;
         };
         let at = match access.version {
-            Version::Current => self.resolution,
-            Version::Previous => self.before[usize::from(resource.name.ends_with(INSET))],
+            HistoryVersion::Current => self.resolution,
+            HistoryVersion::Previous => self.before[usize::from(resource.name.ends_with(INSET))],
         };
         let vk::Extent3D { width, height, .. } = desc.extent.resolve(at);
         matches!(desc.extent, Extent::Scaled(_)).then_some(vk::Extent2D { width, height })

@@ -9,7 +9,7 @@
 //! of the frame; names of the second view's resources and passes end in [`INSET`].
 
 use ash::vk;
-use tileheap::execute::Executed;
+use tileheap::execute::ExecutedFrame;
 use tileheap::frame::{
     BatchId, BufferDesc, ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, PassBuilder,
     PassId, Persistence, QueueId, ReadReach, ResourceId,
@@ -26,7 +26,7 @@ use crate::support::sizes;
 pub(crate) struct Deferred {
     pub(crate) frame: Frame,
     /// The executed frame: as described, or another arrangement of it.
-    pub(crate) arranged: Executed,
+    pub(crate) arranged: ExecutedFrame,
     pub(crate) parts: Parts,
     /// The resolution of the frame: the base extent, or less.
     pub(crate) resolution: vk::Extent2D,
@@ -53,7 +53,7 @@ impl Parts {
     /// The described frame with these parts.
     pub(crate) fn of(self, frame: Frame) -> tileheap::Result<Deferred> {
         Ok(Deferred {
-            arranged: Executed::as_described(&frame),
+            arranged: ExecutedFrame::as_described(&frame),
             resolution: frame.base_extent(),
             before: [frame.base_extent(); 2],
             frame,

@@ -43,9 +43,9 @@ use std::sync::Arc;
 
 use ash::vk;
 use tileheap::measure::estimate;
-use tileheap::plan::{Ladder, Plan, PlanOptions, Totals, plan};
+use tileheap::plan::{Ladder, Plan, PlanOptions, PlanTotals, plan};
 use tileheap::profile::DeviceProfile;
-use tileheap::runtime::context::Message;
+use tileheap::runtime::context::ValidationMessage;
 use tileheap::runtime::{Capabilities, Context, ContextDesc};
 use tileheap::units::Bytes;
 
@@ -90,7 +90,7 @@ fn run(args: &Args) -> Result<()> {
 }
 
 /// Renders in a window.
-fn show(args: &Args, desc: ContextDesc<'_>) -> Result<Vec<Message>> {
+fn show(args: &Args, desc: ContextDesc<'_>) -> Result<Vec<ValidationMessage>> {
     let window = WindowDesc {
         title: "tileheap: deferred",
         size: args.size,
@@ -180,7 +180,7 @@ fn render(args: &Args, context: &Context) -> Result<()> {
         let sequence = picture::render(tile, Scene::build(args.seed), args.size, frames, desc, before)?;
         Ok::<_, Error>((sequence, toggle))
     };
-    let mut totals = Totals::default();
+    let mut totals = PlanTotals::default();
     let (rendered, toggle) = sequence(planned.clone(), &mut |plan| {
         totals = plan.totals;
         println!("{plan}");

@@ -6,7 +6,7 @@
 use ash::vk;
 use tileheap::frame::PassId;
 use tileheap::frame::tables::Access;
-use tileheap::lower::{Target, Targets};
+use tileheap::lower::{PipelineTarget, PipelineTargets};
 
 use crate::frame::{Deferred, INSET};
 use crate::mesh::Vertex;
@@ -86,7 +86,11 @@ pub(crate) struct Pipelines {
 }
 
 impl Pipelines {
-    pub(crate) fn build(device: &ash::Device, deferred: &Deferred, targets: &Targets) -> Result<Pipelines> {
+    pub(crate) fn build(
+        device: &ash::Device,
+        deferred: &Deferred,
+        targets: &PipelineTargets,
+    ) -> Result<Pipelines> {
         let sampler = create_sampler(device, vk::Filter::LINEAR, vk::SamplerMipmapMode::NEAREST)?;
         let passes = deferred.frame.pass_ids();
         let all: Vec<_> = passes
@@ -102,7 +106,12 @@ impl Pipelines {
     }
 
     /// Adds pipelines of passes that no earlier frame had.
-    pub(crate) fn add(&mut self, device: &ash::Device, deferred: &Deferred, targets: &Targets) -> Result<()> {
+    pub(crate) fn add(
+        &mut self,
+        device: &ash::Device,
+        deferred: &Deferred,
+        targets: &PipelineTargets,
+    ) -> Result<()> {
         for pass in deferred.frame.pass_ids() {
             let name = name_of(deferred, pass);
             if self.passes.iter().any(|(known, _)| known == name) {
@@ -204,7 +213,7 @@ fn compute_pipeline(
 fn render_pipeline(
     device: &ash::Device,
     layout: vk::PipelineLayout,
-    target: &Target,
+    target: &PipelineTarget,
     program: Program,
 ) -> Result<vk::Pipeline> {
     let (vertex, fragment) = match program.shaders()[..] {

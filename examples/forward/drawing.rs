@@ -7,7 +7,7 @@ use crate::scene::Vertex;
 use crate::support::commands::set_viewport;
 use crate::support::descriptors::{SetLayout, create_pipeline_layout, create_pool};
 use crate::support::error::{Called, Result};
-use crate::support::pipeline::{self, Target};
+use crate::support::pipeline::{self, PipelineTarget};
 use crate::support::shaders::{
     FORWARD_FRAG, FORWARD_TONE_FRAG, FORWARD_VERT, FULLSCREEN_VERT, push_constant_range,
 };
@@ -57,7 +57,7 @@ impl Drawing {
         device: &ash::Device,
         resources: &Resources,
         inputs: &[Inputs],
-        [depth, shadow, forward, screen]: [&Target; 4],
+        [depth, shadow, forward, screen]: [&PipelineTarget; 4],
     ) -> Result<Drawing> {
         let nearer = vk::SamplerCreateInfo::default()
             .mag_filter(vk::Filter::LINEAR)

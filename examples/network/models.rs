@@ -154,7 +154,7 @@ fn lstm(name: &str, element: ElementType, size: u64) -> Result<Graph> {
         let &[x, h, c, go_on] = parameters else {
             unreachable!("one parameter per input")
         };
-        graph.leave_unless(go_on, &[h, c]);
+        graph.exit_unless(go_on, &[h, c]);
         let mut opened = Vec::new();
         for (gate, ([of_x, of_h], bias)) in gates.into_iter().zip(weights) {
             let from_x = graph.operator(&format!("{gate} from x"), "dense", [], &[x, of_x, bias])?[0];

@@ -9,7 +9,9 @@ use tileheap::runtime::objects::OneShotCommands;
 use tileheap_tensor::graph::NodeId;
 use tileheap_tensor::plan::Backing;
 use tileheap_tensor::plan::Offsets;
-use tileheap_tensor::vulkan::{Decision, HostBuffer, KernelSet, Network, Recorded, Run};
+use tileheap_tensor::vulkan::{
+    ControlFlowDecision, HostBuffer, KernelSet, Network, NetworkRun, RecordedCounts,
+};
 use tileheap_tensor::{ElementType, Graph, PlacementStrategy, TensorId, TensorPlan, TensorPlanOptions, plan};
 
 use crate::storage::{Storing, layouts};
@@ -20,8 +22,8 @@ pub(crate) struct Bench<'a> {
     context: &'a Context,
     network: Network,
     hosts: Vec<(TensorId, HostBuffer)>,
-    decisions: Vec<(NodeId, Decision)>,
-    pub(crate) recorded: Recorded,
+    decisions: Vec<(NodeId, ControlFlowDecision)>,
+    pub(crate) recorded: RecordedCounts,
 }
 
 /// Separate memory for every tensor.
@@ -72,13 +74,13 @@ impl<'a> Bench<'a> {
         }
         let decisions = rounds
             .iter()
-            .map(|&(node, rounds)| (node, Decision::Rounds { rounds, exit: 0 }));
+            .map(|&(node, rounds)| (node, ControlFlowDecision::Rounds { rounds, exit: 0 }));
         Ok(Bench {
             context,
             network,
             hosts,
             decisions: decisions.collect(),
-            recorded: Recorded::default(),
+            recorded: RecordedCounts::default(),
         })
     }
 
@@ -86,7 +88,7 @@ impl<'a> Bench<'a> {
     pub(crate) fn run(&mut self) -> Result<Duration> {
         let commands = OneShotCommands::begin(self.context.tile(), 0, "network")?;
         let bound: Vec<_> = self.hosts.iter().map(|(id, host)| (*id, host.buffer())).collect();
-        let run = Run {
+        let run = NetworkRun {
             symbols: &[],
             bound: &bound,
             decisions: &self.decisions,

@@ -1,6 +1,6 @@
 //! The storage of each tensor: only buffers, or textures for tensors with two-dimensional locality.
 
-use tileheap_tensor::layout::{Convention, Generation};
+use tileheap_tensor::layout::{Convention, ConventionForm};
 use tileheap_tensor::{ElementType, Graph, Layout, LayoutRule, Result, TensorId};
 use tileheap_testkit::tensor::{is_weights, packed_axis};
 
@@ -23,9 +23,9 @@ pub(crate) fn layouts(graph: &Graph, storing: Storing) -> Result<Vec<Layout>> {
         // A vector of features, or a single pixel, has no two-dimensional locality.
         let flat = shape.len() < 2 || !weights && shape.iter().rev().take(2).any(|&side| side == 1);
         let generation = if storing == Storing::Layers {
-            Generation::Layered
+            ConventionForm::Layered
         } else {
-            Generation::Flat
+            ConventionForm::Flat
         };
         let convention = if weights {
             Convention::Weight

@@ -14,7 +14,7 @@ use tileheap::runtime::{Context, Imports};
 use tileheap::units::Bytes;
 use tileheap_tensor::plan::Allocation;
 use tileheap_tensor::vulkan::{
-    Decision, HostBuffer, KernelSet, NetworkPasses, NetworkPassesDesc, PassTensor, measure_tensors,
+    ControlFlowDecision, HostBuffer, KernelSet, NetworkPasses, NetworkPassesDesc, PassTensor, measure_tensors,
 };
 use tileheap_tensor::{Layout, MemoryDesc, TensorId, TensorPlanOptions, check, plan};
 
@@ -164,7 +164,7 @@ impl Declared {
             .iter()
             .map(|&(id, resource, _)| (id, PassTensor::Plain(resource)));
         let rounds = seeded.rounds.iter();
-        let rounds = rounds.map(|&(node, rounds)| (node, Decision::Rounds { rounds, exit: 0 }));
+        let rounds = rounds.map(|&(node, rounds)| (node, ControlFlowDecision::Rounds { rounds, exit: 0 }));
         let desc = NetworkPassesDesc {
             name: graph.name().to_owned(),
             graph,

@@ -17,7 +17,7 @@ use crate::support::commands::{command_buffers, set_viewport};
 use crate::support::descriptors::{SetLayout, create_pipeline_layout, create_pool};
 use crate::support::error::{Called, Result};
 use crate::support::picture::{Canvas, Rendered};
-use crate::support::pipeline::{Drawing, Target, create_sampler};
+use crate::support::pipeline::{Drawing, PipelineTarget, create_sampler};
 use crate::support::shaders::push_constant_range;
 
 /// Renders frames of any size, with two in flight.
@@ -294,7 +294,7 @@ impl Pipelines {
 fn create_pipeline(
     device: &ash::Device,
     layout: vk::PipelineLayout,
-    target: &Target,
+    target: &PipelineTarget,
     pass: &str,
     (vertex, fragment, _): Program,
 ) -> Result<vk::Pipeline> {

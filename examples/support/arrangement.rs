@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 
 use ash::vk;
 use clap::ValueEnum;
-use tileheap::arrange::{Allowed, Arrangement, Way, search};
-use tileheap::execute::{Executed, Strip};
+use tileheap::arrange::{Arrangement, GroupMode, SearchOptions, search};
+use tileheap::execute::{ExecutedFrame, Strip};
 use tileheap::frame::{CommandBufferId, PassId};
-use tileheap::plan::{Plan, PlanOptions, Strategy};
+use tileheap::plan::{Plan, PlanOptions, ResidencyStrategy};
 use tileheap::runtime::{FrameRecorder, PassCommands};
 
 use super::error::{Result, differ};
@@ -45,7 +45,7 @@ pub struct Run {
 }
 
 /// The runs of described passes, in order; merged passes have several. `whole` returns the whole output of a described pass.
-pub fn runs(arranged: &Executed, whole: impl Fn(PassId) -> Strip) -> impl Iterator<Item = Run> {
+pub fn runs(arranged: &ExecutedFrame, whole: impl Fn(PassId) -> Strip) -> impl Iterator<Item = Run> {
     let passes = arranged.frame().pass_ids();
     let each = passes.flat_map(|pass| arranged.described_passes(pass).map(move |run| (pass, run)));
     each.enumerate().map(move |(number, (pass, run))| Run {
@@ -62,7 +62,7 @@ pub fn runs(arranged: &Executed, whole: impl Fn(PassId) -> Strip) -> impl Iterat
 /// As for [`FrameRecorder::record`].
 pub unsafe fn record(
     recorder: &FrameRecorder<'_>,
-    arranged: &Executed,
+    arranged: &ExecutedFrame,
     runs: &[Run],
     mut buffer: impl FnMut(CommandBufferId) -> vk::CommandBuffer,
     mut draw: impl FnMut(&PassCommands<'_>, &Run),
@@ -90,12 +90,12 @@ pub unsafe fn record(
 /// The best arrangement of a planned frame; prints its changes and savings.
 pub fn best(plan: &Plan, allow: &[Change]) -> Arrangement {
     let allows = |change| allow.is_empty() || allow.contains(&change);
-    let allowed = Allowed {
+    let allowed = SearchOptions {
         order: allows(Change::Order),
         merge: allows(Change::Merge),
         fuse: allows(Change::Fuse),
         strips: allows(Change::Strips),
-        ..Allowed::default()
+        ..SearchOptions::default()
     };
     let found = search(plan, &allowed, &mut |_| ControlFlow::Continue(()));
     let [described, arranged] = [found.described, found.traffic].map(|traffic| traffic.share() * 100.0);
@@ -107,7 +107,7 @@ pub fn best(plan: &Plan, allow: &[Change]) -> Arrangement {
 /// The same options with each resource in separate ordinary memory.
 pub fn apart(options: PlanOptions) -> PlanOptions {
     PlanOptions {
-        strategy: Strategy::Off,
+        strategy: ResidencyStrategy::Off,
         aliasing: false,
         lazy: false,
         ..options
@@ -121,7 +121,7 @@ pub fn apart(options: PlanOptions) -> PlanOptions {
 pub fn compare(arrangement: &Arrangement, rendered: &Rendered, plain: &Rendered) -> Result<()> {
     let (texels, of) = (rendered.different_texels(plain), rendered.texels.len() / 4);
     let mut groups = arrangement.groups();
-    let has_strips = groups.any(|group| matches!(group.way, Way::Strips(_)));
+    let has_strips = groups.any(|group| matches!(group.mode, GroupMode::Strips(_)));
     let limit = if has_strips { of / 1000 } else { 0 };
     println!("{texels} of {of} texels differ from the frame as described; at most {limit} may");
     match texels <= limit {

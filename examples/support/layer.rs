@@ -5,7 +5,7 @@ use bytemuck::Pod;
 use egui::emath::GuiRounding;
 use egui::epaint::{ImageDelta, Primitive, Vertex};
 use egui::{Color32, ColorImage, Context, Event, ImageData, Pos2, RawInput, Rect, ViewportId};
-use tileheap::runtime::{Device, Target};
+use tileheap::runtime::{Device, PipelineTarget};
 
 use super::FRAMES_IN_FLIGHT;
 use super::descriptors::{SetLayout, create_pipeline_layout, create_pool};
@@ -52,7 +52,7 @@ struct Draw {
 
 impl Layer {
     /// For a pass with one color attachment of 8-bit UNORM channels: colors are already sRGB.
-    pub fn new(tile: &Device, target: &Target) -> Result<Layer> {
+    pub fn new(tile: &Device, target: &PipelineTarget) -> Result<Layer> {
         let device = tile.raw();
         let set_layout = SetLayout::new(device, &SHADERS, 0, &[])?;
         let layout = create_pipeline_layout(device, &[set_layout.handle], &SHADERS)?;
@@ -218,7 +218,11 @@ fn scissor(part: Rect, screen: Screen) -> vk::Rect2D {
 }
 
 /// Blends premultiplied colors over the target; does not write depth, and passes the test as nearest.
-fn pipeline(device: &ash::Device, layout: vk::PipelineLayout, target: &Target) -> Result<vk::Pipeline> {
+fn pipeline(
+    device: &ash::Device,
+    layout: vk::PipelineLayout,
+    target: &PipelineTarget,
+) -> Result<vk::Pipeline> {
     let blend = vk::PipelineColorBlendAttachmentState::default()
         .src_color_blend_factor(vk::BlendFactor::ONE)
         .dst_color_blend_factor(vk::BlendFactor::ONE_MINUS_SRC_ALPHA)

@@ -1,6 +1,6 @@
 //! Replaces windows if the feature `window` is off.
 
-use tileheap::runtime::context::Message;
+use tileheap::runtime::context::ValidationMessage;
 use tileheap::runtime::{Context, ContextDesc};
 
 use super::error::{Result, no_window};
@@ -12,7 +12,7 @@ pub fn run<P: Painter>(
     _window: WindowDesc,
     _desc: ContextDesc<'_>,
     _make: impl Fn(&Context, Screen, Output) -> Result<P>,
-) -> Result<Vec<Message>> {
+) -> Result<Vec<ValidationMessage>> {
     let why = "this build has none; run `cargo run --package tileheap-examples --example NAME -- --window`";
     Err(no_window(why))
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use ash::vk;
 use tileheap::frame::ResourceId;
 use tileheap::runtime::import::{ImportedBuffer, ImportedImage};
-use tileheap::runtime::{Buffer, Imports};
+use tileheap::runtime::{BoundBuffer, Imports};
 
 use super::error::{Result, create_file, differ, file};
 use super::memory::{Allocator, HostBuffer, Image, PICTURE_USAGE};
@@ -74,10 +74,10 @@ impl Canvas {
             image: self.picture.handle,
             view: self.picture.view,
         };
-        let buffer = Buffer {
+        let buffer = BoundBuffer {
             handle: self.texels.handle,
             size: self.texels.size,
-            ..Buffer::default()
+            ..BoundBuffer::default()
         };
         let resource = read_back.texels;
         (image, ImportedBuffer { resource, buffer })

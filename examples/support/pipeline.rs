@@ -1,7 +1,7 @@
 //! Shader modules, and pipelines that draw triangles.
 
 use ash::vk;
-pub use tileheap::runtime::Target;
+pub use tileheap::runtime::PipelineTarget;
 
 use super::error::{Called, Result};
 use super::shaders::Shader;
@@ -41,8 +41,8 @@ impl Drop for Module<'_> {
 }
 
 /// A target of dynamic rendering with at most one color format; a depth format of `UNDEFINED` means no depth.
-pub fn plain_target(color: Option<vk::Format>, depth_format: vk::Format) -> Target {
-    Target {
+pub fn plain_target(color: Option<vk::Format>, depth_format: vk::Format) -> PipelineTarget {
+    PipelineTarget {
         color_formats: color.into_iter().collect(),
         depth_aspects: match depth_format {
             vk::Format::UNDEFINED => vk::ImageAspectFlags::empty(),
@@ -64,7 +64,7 @@ pub fn plain_target(color: Option<vk::Format>, depth_format: vk::Format) -> Targ
 /// A pipeline that draws triangles over a target's whole extent.
 pub struct Drawing<'a> {
     pub layout: vk::PipelineLayout,
-    pub target: &'a Target,
+    pub target: &'a PipelineTarget,
     pub vertex: &'a Shader,
     pub fragment: Option<&'a Shader>,
     /// Bytes of a vertex, which begins with the vertex shader's attributes; 0 if there is no vertex buffer.
@@ -83,7 +83,7 @@ impl<'a> Drawing<'a> {
     /// No vertex buffer, no culling, no blending, no depth write; greater depths are nearer.
     pub fn new(
         layout: vk::PipelineLayout,
-        target: &'a Target,
+        target: &'a PipelineTarget,
         vertex: &'a Shader,
         fragment: Option<&'a Shader>,
     ) -> Drawing<'a> {

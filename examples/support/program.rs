@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use tileheap::runtime::context::{DeviceChoice, Message};
+use tileheap::runtime::context::{DeviceSelection, ValidationMessage};
 use tileheap::runtime::{Context, ContextDesc};
 
 use super::error::{Result, bail};
@@ -33,7 +33,7 @@ pub fn context_desc(name: &'static str, device: Option<&str>, validate: bool) ->
     let mut desc = ContextDesc::from_env(name);
     desc.validate |= validate;
     if let Some(device) = device {
-        desc.device = DeviceChoice::parse(device);
+        desc.device = DeviceSelection::parse(device);
     }
     desc
 }
@@ -42,7 +42,7 @@ pub fn context_desc(name: &'static str, device: Option<&str>, validate: bool) ->
 pub fn with_context(
     desc: &ContextDesc<'_>,
     run: impl FnOnce(&Context) -> Result<()>,
-) -> Result<Vec<Message>> {
+) -> Result<Vec<ValidationMessage>> {
     let context = Context::new(desc)?;
     if let Err(fault) = run(&context) {
         // Nothing is destroyed: the process ends, which frees everything.
@@ -53,7 +53,7 @@ pub fn with_context(
 }
 
 /// Prints Vulkan's messages.
-pub fn report(messages: &[Message]) -> Result<()> {
+pub fn report(messages: &[ValidationMessage]) -> Result<()> {
     for message in messages {
         eprintln!("{:?} {}: {}", message.severity, message.id, message.text);
     }

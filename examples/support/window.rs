@@ -7,7 +7,7 @@ use ash::vk;
 use ash_window::{create_surface, enumerate_required_extensions};
 use egui::{Event, Key, Modifiers, PointerButton, Pos2};
 use raw_window_handle::{HasDisplayHandle, HasWindowHandle};
-use tileheap::runtime::context::{ExtensionNames, Message, SurfaceMaker};
+use tileheap::runtime::context::{ExtensionNames, SurfaceCallback, ValidationMessage};
 use tileheap::runtime::import::{ImportedImage, ImportedSemaphore};
 use tileheap::runtime::{Context, ContextDesc, Imports};
 use winit::application::ApplicationHandler;
@@ -27,7 +27,7 @@ pub fn run<P: Painter>(
     window: WindowDesc,
     desc: ContextDesc<'_>,
     make: impl Fn(&Context, Screen, Output) -> Result<P>,
-) -> Result<Vec<Message>> {
+) -> Result<Vec<ValidationMessage>> {
     let event_loop = EventLoop::new().map_err(no_window)?;
     event_loop.set_control_flow(ControlFlow::Poll);
     let mut app = App {
@@ -48,7 +48,7 @@ struct App<'a, P, F> {
     /// `None` until the event loop creates windows.
     shown: Option<Shown<P>>,
     /// The first error; if there is none, Vulkan's messages at the end.
-    outcome: Result<Vec<Message>>,
+    outcome: Result<Vec<ValidationMessage>>,
 }
 
 impl<P, F> App<'_, P, F> {
@@ -185,7 +185,7 @@ impl<P: Painter> Shown<P> {
             // SAFETY: these are all the extensions that the surface needs.
             instance_extensions: unsafe { ExtensionNames::new(extensions) },
             // SAFETY: a surface of that instance, whose window outlives the context (see `Shown::close`).
-            surface: Some(unsafe { SurfaceMaker::new(&surface) }),
+            surface: Some(unsafe { SurfaceCallback::new(&surface) }),
             ..desc.clone()
         };
         let context = Context::new(&desc)?;
@@ -278,7 +278,7 @@ impl<P: Painter> Shown<P> {
         unsafe { self.context.device().device_wait_idle() }.called("vkDeviceWaitIdle")
     }
 
-    fn close(mut self) -> Result<Vec<Message>> {
+    fn close(mut self) -> Result<Vec<ValidationMessage>> {
         self.wait()?;
         let took = self.since.elapsed().as_secs_f64() * 1e3 / f64::from(self.frames.max(1));
         println!("presented {} frames, {took:.1} ms each", self.frames);

@@ -2,7 +2,7 @@
 
 use ash::vk;
 use bytemuck::{Pod, Zeroable};
-use tileheap::runtime::{Device, Target};
+use tileheap::runtime::{Device, PipelineTarget};
 
 use crate::camera::Constants;
 use crate::support::FRAMES_IN_FLIGHT;
@@ -63,7 +63,7 @@ pub(crate) struct Pipelines {
 impl Pipelines {
     pub(crate) fn new(
         tile: &Device,
-        target: &Target,
+        target: &PipelineTarget,
         (textures, apart): (vk::DescriptorSetLayout, bool),
         heights: &HostBuffer,
         palette: &HostBuffer,

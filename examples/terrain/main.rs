@@ -35,7 +35,7 @@ use std::cell::RefCell;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use tileheap::runtime::context::Message;
+use tileheap::runtime::context::ValidationMessage;
 use tileheap::runtime::{ContextDesc, Device};
 use tileheap::units::Bytes;
 use tileheap_baselines::textures::HeapCache;
@@ -67,7 +67,7 @@ fn run(args: &Args) -> Result<()> {
 }
 
 /// Flies in a window.
-fn show(args: &Args, desc: ContextDesc<'_>) -> Result<Vec<Message>> {
+fn show(args: &Args, desc: ContextDesc<'_>) -> Result<Vec<ValidationMessage>> {
     let window = WindowDesc {
         title: "tileheap: terrain",
         size: args.size,

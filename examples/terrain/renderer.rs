@@ -6,7 +6,7 @@ use tileheap::frame::ResourceId;
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::{BoundFrame, Device, FrameNumber, Imports};
 use tileheap::units::Bytes;
-use tileheap_textures::Uploads;
+use tileheap_textures::UploadMode;
 
 use crate::args::Args;
 use crate::camera::Camera;
@@ -102,7 +102,7 @@ impl Renderer {
             bound.target(landscape.land),
             (
                 streamer.cache.set_layout(),
-                args.policy.uploads == Uploads::SingleLevels,
+                args.policy.uploads == UploadMode::SingleLevels,
             ),
             &heights,
             &palette,

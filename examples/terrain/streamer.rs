@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use ash::vk;
 use tileheap::runtime::Device;
 use tileheap::units::Bytes;
-use tileheap_textures::trace::{Record, TraceWriter};
+use tileheap_textures::trace::{TraceRecord, TraceWriter};
 use tileheap_textures::vulkan::{RecordedUploads, Texture, TextureCache, TextureCacheDesc, TextureShape};
-use tileheap_textures::{ChainId, Level, TextureId};
+use tileheap_textures::{Level, MipChainId, TextureId};
 
 use crate::args::{Args, Texels};
 use crate::paint::Painter;
@@ -20,8 +20,8 @@ use crate::support::error::{Result, create_file, file};
 /// With mixed textures, the smallest squares have four bytes per texel: they are near enough to see the dots.
 const MIXED_DEPTH: u32 = 7;
 /// The two shapes of textures.
-pub(crate) const PALETTE: ChainId = ChainId(0);
-pub(crate) const RGBA: ChainId = ChainId(1);
+pub(crate) const PALETTE: MipChainId = MipChainId(0);
+pub(crate) const RGBA: MipChainId = MipChainId(1);
 
 /// Statistics of a frame.
 #[derive(Clone, Debug, Default)]
@@ -93,7 +93,7 @@ impl Streamer {
         Ok(())
     }
 
-    fn note(&mut self, record: Record) -> Result<()> {
+    fn note(&mut self, record: TraceRecord) -> Result<()> {
         match &mut self.trace {
             Some((writer, path)) => writer.write(record).map_err(|error| file(path, error)),
             None => Ok(()),
@@ -123,16 +123,16 @@ impl Streamer {
                     self.cache.create(texture, chain)?;
                     self.nodes.push((one.node, 0));
                     self.ids[index] = Some(texture);
-                    self.note(Record::Create { texture, chain })?;
+                    self.note(TraceRecord::Create { texture, chain })?;
                     texture
                 }
             };
             self.cache.request(texture, one.level)?;
             self.nodes[texture.0 as usize].1 = self.frame;
             let level = one.level;
-            self.note(Record::Use { texture, level })?;
+            self.note(TraceRecord::Use { texture, level })?;
         }
-        self.note(Record::EndFrame)
+        self.note(TraceRecord::EndFrame)
     }
 
     /// Records the frame's uploads.
@@ -194,7 +194,7 @@ impl Streamer {
 }
 
 /// The shape of a square's texture: indices, or four bytes per texel.
-pub(crate) fn shape_of(texels: Texels, node: Node) -> ChainId {
+pub(crate) fn shape_of(texels: Texels, node: Node) -> MipChainId {
     match texels {
         Texels::Palette => PALETTE,
         Texels::Mixed if node.depth < MIXED_DEPTH => PALETTE,

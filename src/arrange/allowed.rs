@@ -1,10 +1,10 @@
 //! Limits of the search.
 
-use super::traffic::Costs;
+use super::traffic::ArrangementCosts;
 
 /// The changes that the search may make, and its costs.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Allowed {
+pub struct SearchOptions {
     /// Run passes in another order.
     pub order: bool,
     /// Run render passes as one.
@@ -22,14 +22,14 @@ pub struct Allowed {
     /// Limit on the texels computed, relative to the frame as described.
     pub shaded: f64,
     /// Costs of repeats, halos and merges.
-    pub costs: Costs,
+    pub costs: ArrangementCosts,
     /// Limit on the frames evaluated, for each of the three searches: without and with images at the border of strips, and around the best results.
     pub steps: u64,
 }
 
-impl Default for Allowed {
-    fn default() -> Allowed {
-        Allowed {
+impl Default for SearchOptions {
+    fn default() -> SearchOptions {
+        SearchOptions {
             order: true,
             merge: true,
             fuse: true,
@@ -38,7 +38,7 @@ impl Default for Allowed {
             extent: false,
             usage: false,
             shaded: 1.5,
-            costs: Costs::default(),
+            costs: ArrangementCosts::default(),
             steps: 20_000,
         }
     }

@@ -4,11 +4,11 @@ use ash::vk;
 
 use super::error::{ArrangeError, CannotGroup};
 use super::strips::Division;
-use super::traffic::Costs;
-use super::types::{Arrangement, Grid, Group, Way, texels_of};
+use super::traffic::ArrangementCosts;
+use super::types::{Arrangement, GroupMode, PassGroup, StripGrid, texels_of};
 use super::uses::{DividedImage, extent_of};
-use crate::execute::{Charges, Executed, OriginTables, PassOrigin, PassRun, ResourceOrigin, Strip};
-use crate::frame::tables::{Access, Contents, PassKind, ResourceKind, Share, Version};
+use crate::execute::{Charges, ExecutedFrame, OriginTables, PassOrigin, PassRun, ResourceOrigin, Strip};
+use crate::frame::tables::{Access, AccessFraction, CommandSource, HistoryVersion, PassKind, ResourceKind};
 use crate::frame::{BatchId, CommandBufferId, Frame, FrameBuilder, LoadOp, PassId, ResourceId};
 use crate::units::Bytes;
 
@@ -19,22 +19,23 @@ impl Arrangement {
     ///
     /// Its first resources are those of `frame`, with the same ids; after them comes one image per strip for each image that strips divide.
     ///
-    /// Repeated passes are [charged](crate::execute::Charges) the cost that they declare; charges of a rewritten `frame` stay. [`Found::apply`](super::Found::apply) charges the costs of
-    /// a search instead, and if the description changes, keeps the share relative to the originally described frame.
+    /// Repeated passes are [charged](crate::execute::Charges) the cost that they declare; charges of a rewritten `frame` stay.
+    /// [`SearchResult::apply`](super::SearchResult::apply) charges the costs of a search instead, and if the description changes, keeps the share relative to
+    /// the originally described frame.
     ///
     /// # Errors
     /// As [`Arrangement::check`], and [`Error::Frame`](crate::Error::Frame) if the strips need more passes than a frame may have.
-    pub fn apply(&self, frame: impl Into<Executed>) -> crate::Result<Executed> {
-        self.apply_at(&frame.into(), &Costs::default(), None)
+    pub fn apply(&self, frame: impl Into<ExecutedFrame>) -> crate::Result<ExecutedFrame> {
+        self.apply_at(&frame.into(), &ArrangementCosts::default(), None)
     }
 
     /// As [`Arrangement::apply`], charged at `costs`; `described_traffic` is the traffic of the originally described frame.
     pub(super) fn apply_at(
         &self,
-        input: &Executed,
-        costs: &Costs,
+        input: &ExecutedFrame,
+        costs: &ArrangementCosts,
         described_traffic: Option<Bytes>,
-    ) -> crate::Result<Executed> {
+    ) -> crate::Result<ExecutedFrame> {
         if *self == Arrangement::described(input.frame()) {
             return Ok(input.clone());
         }
@@ -51,9 +52,9 @@ impl Arrangement {
     }
 
     /// Rewrites a frame whose description already has the changes.
-    fn rewrite(&self, frame: &Frame) -> crate::Result<Executed> {
+    fn rewrite(&self, frame: &Frame) -> crate::Result<ExecutedFrame> {
         self.check_described(frame)?;
-        let mut work = Work::new(frame);
+        let mut work = ArrangedFrameBuilder::new(frame);
         for batch in &self.batches {
             work.begin_batch(batch.batches.first, batch.batches.end);
             let buffers: Vec<u32> = batch
@@ -69,14 +70,16 @@ impl Arrangement {
                     buffers[0]
                 };
                 work.enter(described);
-                match group.way {
-                    Way::Once => group.passes.iter().for_each(|&pass| work.once(pass)),
-                    Way::Merged => work.merged(&group.passes),
-                    Way::Strips(grid) => work.strips(group, grid).map_err(|why| ArrangeError::Group {
-                        first: frame.pass(group.passes[0]).name.clone(),
-                        last: frame.pass(group.passes[group.passes.len() - 1]).name.clone(),
-                        why: Box::new(why),
-                    })?,
+                match group.mode {
+                    GroupMode::Once => group.passes.iter().for_each(|&pass| work.once(pass)),
+                    GroupMode::Merged => work.merged(&group.passes),
+                    GroupMode::Strips(grid) => {
+                        work.strips(group, grid).map_err(|why| ArrangeError::Group {
+                            first: frame.pass(group.passes[0]).name.clone(),
+                            last: frame.pass(group.passes[group.passes.len() - 1]).name.clone(),
+                            why: Box::new(why),
+                        })?
+                    }
                 }
             }
         }
@@ -85,7 +88,7 @@ impl Arrangement {
 }
 
 /// The frame under construction.
-struct Work<'a> {
+struct ArrangedFrameBuilder<'a> {
     described: &'a Frame,
     builder: FrameBuilder,
     /// The map under construction.
@@ -98,8 +101,8 @@ struct Work<'a> {
     merges: Vec<(u32, usize)>,
 }
 
-impl<'a> Work<'a> {
-    fn new(described: &'a Frame) -> Work<'a> {
+impl<'a> ArrangedFrameBuilder<'a> {
+    fn new(described: &'a Frame) -> ArrangedFrameBuilder<'a> {
         let mut builder = FrameBuilder::new(described.name(), described.base_extent());
         for resource in described.resources() {
             let id = builder.resource(&resource.name, resource.kind, resource.persistence);
@@ -115,7 +118,7 @@ impl<'a> Work<'a> {
                 false => builder.semaphore(&semaphore.name),
             };
         }
-        Work {
+        ArrangedFrameBuilder {
             described,
             builder,
             origins: OriginTables {
@@ -150,14 +153,14 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn buffers_of(&self, group: &Group) -> Vec<u32> {
+    fn buffers_of(&self, group: &PassGroup) -> Vec<u32> {
         let passes = group.passes.iter();
         passes
             .map(|&pass| self.described.pass(pass).command_buffer.0)
             .collect()
     }
 
-    fn in_one_buffer(&self, group: &Group) -> bool {
+    fn in_one_buffer(&self, group: &PassGroup) -> bool {
         self.buffers_of(group).windows(2).all(|pair| pair[0] == pair[1])
     }
 
@@ -179,7 +182,7 @@ impl<'a> Work<'a> {
         passes.iter().for_each(|&pass| self.once(pass));
     }
 
-    fn strips(&mut self, group: &Group, grid: Grid) -> Result<(), CannotGroup> {
+    fn strips(&mut self, group: &PassGroup, grid: StripGrid) -> Result<(), CannotGroup> {
         let (run, first) = (&group.passes[..], group.passes[0]);
         let division = Division::of(self.described, run, &group.borders)?;
         let strips = division.strips(grid)?;
@@ -229,16 +232,17 @@ impl<'a> Work<'a> {
                 };
                 let name = format!("{} #{number}", self.described.pass(pass).name);
                 self.pass(pass, name, Some(run), |access| {
-                    let part = |resource| part(resource).filter(|_| access.version == Version::Current);
+                    let part =
+                        |resource| part(resource).filter(|_| access.version == HistoryVersion::Current);
                     let resource = part(access.resource).map(|(part, _)| part);
                     let measured = access.measured.map(|bytes| Bytes(bytes.0 / u64::from(count)));
                     // Relative to the strip's image, or to the whole image; a resource that is read anywhere is assumed to be read in equal parts.
                     let touched = division.touched(described, &access, divided.halo, strip);
                     let share = match (touched, part(access.resource)) {
-                        (Some(share), Some((_, texels))) => Share { of: texels, ..share },
+                        (Some(share), Some((_, texels))) => AccessFraction { of: texels, ..share },
                         (Some(share), None) => share,
-                        (None, Some(_)) => Share { part: 1, of: 1 },
-                        (None, None) => Share {
+                        (None, Some(_)) => AccessFraction { part: 1, of: 1 },
+                        (None, None) => AccessFraction {
                             part: 1,
                             of: u64::from(count),
                         },
@@ -288,7 +292,7 @@ impl<'a> Work<'a> {
             false => (part, whole, -left, -top, "store"),
         };
         let described = extent_of(self.described, whole);
-        let share = Share {
+        let share = AccessFraction {
             part: texels_of(area),
             of: match enters {
                 true => u64::from(described.width) * u64::from(described.height),
@@ -298,7 +302,7 @@ impl<'a> Work<'a> {
         let name = format!("{verb} {}", self.part_name(&image, strip));
         self.builder
             .pass(commands, name, PassKind::Render)
-            .contents(Contents::Border { x, y })
+            .contents(CommandSource::Border { x, y })
             .area(vk::Rect2D {
                 offset: written,
                 extent: area.extent,
@@ -415,9 +419,9 @@ impl<'a> Work<'a> {
         self.origins.passes.push(PassOrigin::Runs(vec![run]));
     }
 
-    fn finish(self) -> crate::Result<Executed> {
+    fn finish(self) -> crate::Result<ExecutedFrame> {
         let frame = self.builder.build()?;
-        let mut executed = Executed::new(frame, self.described.clone(), self.origins.into());
+        let mut executed = ExecutedFrame::new(frame, self.described.clone(), self.origins.into());
         for (first, count) in self.merges.into_iter().rev() {
             for _ in 1..count {
                 // `check_described` has verified that they can be merged.

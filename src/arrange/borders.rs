@@ -9,7 +9,7 @@
 use ash::vk;
 
 use super::uses::{Border, DividedImage, Uses, extent_of, is_attached, scale_of};
-use crate::frame::tables::{Access, PassKind, Version};
+use crate::frame::tables::{Access, HistoryVersion, PassKind};
 use crate::frame::{AccessKind, PassId, Persistence, ReadReach, ResourceId, TileConstraint};
 use crate::units::Bytes;
 
@@ -109,7 +109,8 @@ impl Uses<'_> {
     /// Returns true if contents that the run leaves in a resource are needed afterwards; `write` is the first pass of the run that writes it.
     fn is_kept_after(&self, resource: ResourceId, write: PassId) -> bool {
         let later = |access: &Access| {
-            access.version == Version::Previous || access.pass > write && !self.run.contains(&access.pass)
+            access.version == HistoryVersion::Previous
+                || access.pass > write && !self.run.contains(&access.pass)
         };
         self.frame.resource(resource).persistence != Persistence::Transient
             || self.frame.accesses_to(resource).any(later)

@@ -7,12 +7,12 @@ use tileheap_device::profile::content_bytes;
 use tileheap_units::CompactSort;
 
 use super::error::ArrangeError;
-use crate::execute::Executed;
+use crate::execute::ExecutedFrame;
 use crate::frame::tables::ResourceKind;
 use crate::frame::{AccessKind, Extent, Frame, ImageDesc, PassId, Persistence, ResourceId};
 use crate::measure::{Requirements, ResourceRequirements};
 use crate::names::name_of;
-use crate::plan::{NotTile, PlacementReason, Plan, PlanOptions, Runnable, Strategy, make};
+use crate::plan::{OffChipReason, PlacementReason, Plan, PlanOptions, ResidencyStrategy, Runnable, make};
 use crate::profile::TileRequirements;
 use crate::units::Bytes;
 
@@ -253,7 +253,9 @@ fn uses_that_hinder(plan: &Plan, resource: ResourceId) -> impl Iterator<Item = P
     };
     let forbidden = match why {
         Some(
-            NotTile::Transfer { pass } | NotTile::ResolveTarget { pass } | NotTile::BufferUse { pass, .. },
+            OffChipReason::Transfer { pass }
+            | OffChipReason::ResolveTarget { pass }
+            | OffChipReason::BufferUse { pass, .. },
         ) => Some(plan.input_pass(pass)),
         _ => None,
     };
@@ -266,7 +268,9 @@ fn uses_that_hinder(plan: &Plan, resource: ResourceId) -> impl Iterator<Item = P
         let crowded = matches!(
             why,
             Some(
-                NotTile::NoRoom { .. } | NotTile::CostExceedsSavings { .. } | NotTile::CrossesWindows { .. }
+                OffChipReason::NoRoom { .. }
+                    | OffChipReason::CostExceedsSavings { .. }
+                    | OffChipReason::CrossesWindows { .. }
             )
         );
         crowded
@@ -293,10 +297,10 @@ pub(super) fn replanned(plan_before: &Plan, change: DescriptionChange) -> Option
         resources: resources.collect(),
     });
     let options = PlanOptions {
-        strategy: Strategy::Fast,
+        strategy: ResidencyStrategy::Fast,
         ..plan_before.options
     };
-    let executed = Executed::as_described(&frame);
+    let executed = ExecutedFrame::as_described(&frame);
     let runnable = Runnable::new(&executed, &plan_before.profile).ok()?;
     make(runnable, &needs, &options, None).ok()
 }

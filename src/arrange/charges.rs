@@ -1,11 +1,11 @@
 //! Charges for the passes of an arranged frame.
 
-use super::traffic::Costs;
-use crate::execute::{CarriedCharges, Charge, ChargeCause, Charges, Executed, PassRun};
+use super::traffic::ArrangementCosts;
+use crate::execute::{CarriedCharges, Charge, ChargeCause, Charges, ExecutedFrame, PassRun};
 use crate::frame::tables::Pass;
 use crate::units::Bytes;
 
-impl Costs {
+impl ArrangementCosts {
     /// Cost of one more execution of a pass: zero if the pass declares zero, else the measured cost, else the declared one.
     pub(super) fn repeat_of(&self, pass: &Pass) -> Bytes {
         let declared = pass.repeat_bytes.unwrap_or_default();
@@ -16,7 +16,7 @@ impl Costs {
     }
 
     /// Costs of a rewritten frame beyond the bytes that its accesses move.
-    pub(super) fn charges(&self, rewrite: &Executed) -> Charges {
+    pub(super) fn charges(&self, rewrite: &ExecutedFrame) -> Charges {
         let mut passes = Vec::new();
         for pass in rewrite.frame().pass_ids() {
             let runs: Vec<PassRun> = rewrite.described_passes(pass).collect();

@@ -2,7 +2,7 @@
 
 use super::error::{ArrangeError, CannotGroup};
 use super::strips::Division;
-use super::types::{ArrangedBatch, Arrangement, Group, Way};
+use super::types::{ArrangedBatch, Arrangement, GroupMode, PassGroup};
 use crate::frame::tables::{Access, PassKind};
 use crate::frame::{BatchId, Frame, PassId, ResourceId};
 
@@ -139,9 +139,9 @@ pub(super) fn fusible(frame: &Frame, first: BatchId, second: BatchId) -> Result<
     })
 }
 
-fn check_group(frame: &Frame, group: &Group) -> Result<(), ArrangeError> {
-    let judged = match group.way {
-        Way::Once | Way::Merged if !group.borders.is_empty() => Err(CannotGroup::Border {
+fn check_group(frame: &Frame, group: &PassGroup) -> Result<(), ArrangeError> {
+    let judged = match group.mode {
+        GroupMode::Once | GroupMode::Merged if !group.borders.is_empty() => Err(CannotGroup::Border {
             resource: group
                 .borders
                 .first()
@@ -149,9 +149,9 @@ fn check_group(frame: &Frame, group: &Group) -> Result<(), ArrangeError> {
                 .map_or_else(String::new, |image| image.name.clone()),
             why: "the passes do not run in strips",
         }),
-        Way::Once => Ok(()),
-        Way::Merged => can_merge(frame, &group.passes),
-        Way::Strips(grid) => Division::of(frame, &group.passes, &group.borders)
+        GroupMode::Once => Ok(()),
+        GroupMode::Merged => can_merge(frame, &group.passes),
+        GroupMode::Strips(grid) => Division::of(frame, &group.passes, &group.borders)
             .and_then(|division| division.strips(grid).map(|_| ())),
     };
     let name = |pass: Option<&PassId>| pass.map_or_else(String::new, |&pass| frame.pass(pass).name.clone());

@@ -16,7 +16,7 @@ use tileheap_json::{is_default, parse};
 use super::change::DescriptionChange;
 use super::check::{fusible, in_order};
 use super::error::ArrangeError;
-use super::types::{ArrangedBatch, Arrangement, Grid, Group, Way};
+use super::types::{ArrangedBatch, Arrangement, GroupMode, PassGroup, StripGrid};
 use crate::frame::{BatchId, Frame, PassId};
 use crate::names;
 use crate::units::Run;
@@ -130,15 +130,15 @@ fn is_one(number: &u32) -> bool {
 impl Arrangement {
     /// Writes the JSON form, on several lines.
     pub fn to_json(&self, frame: &Frame) -> String {
-        let group = |group: &Group| NamedGroup {
+        let group = |group: &PassGroup| NamedGroup {
             passes: group
                 .passes
                 .iter()
                 .map(|&pass| frame.pass(pass).name.clone())
                 .collect(),
-            merged: group.way == Way::Merged,
-            strips: match group.way {
-                Way::Strips(Grid { columns, rows }) => Some([columns, rows]),
+            merged: group.mode == GroupMode::Merged,
+            strips: match group.mode {
+                GroupMode::Strips(StripGrid { columns, rows }) => Some([columns, rows]),
                 _ => None,
             },
             borders: group
@@ -197,7 +197,10 @@ impl Arrangement {
     ///
     /// # Errors
     /// [`ArrangeError`] if the text is not an arrangement, or the frame has none of its passes.
-    pub fn repaired(text: &str, frame: &Frame) -> Result<(Arrangement, Vec<ArrangeError>), ArrangeError> {
+    pub fn from_json_lossy(
+        text: &str,
+        frame: &Frame,
+    ) -> Result<(Arrangement, Vec<ArrangeError>), ArrangeError> {
         let document = document(text)?;
         let (mut repaired, mut lost) = (Arrangement::described(frame), Vec::new());
         for change in &document.changes {
@@ -232,9 +235,10 @@ impl Arrangement {
         for batch in &mut repaired.batches {
             let described = batch.groups.iter().map(|group| group.passes[0]);
             let order = in_order(frame, &merged_orders(&described.collect::<Vec<_>>(), &wanted));
-            batch.groups = order.into_iter().map(Group::once).collect();
+            batch.groups = order.into_iter().map(PassGroup::once).collect();
         }
-        for group in groups().filter(|group| group.passes.len() > usize::from(way(group) == Way::Once)) {
+        for group in groups().filter(|group| group.passes.len() > usize::from(mode(group) == GroupMode::Once))
+        {
             match read_group(group, frame).and_then(|group| repaired.with_checked(frame, &group)) {
                 Ok(changed) => repaired = changed,
                 Err(why) => lost.push(why),
@@ -244,17 +248,17 @@ impl Arrangement {
     }
 
     /// As `with_group`, with the result checked.
-    fn with_checked(&self, frame: &Frame, group: &Group) -> Result<Arrangement, ArrangeError> {
+    fn with_checked(&self, frame: &Frame, group: &PassGroup) -> Result<Arrangement, ArrangeError> {
         let apart = || ArrangeError::Apart(frame.pass(group.passes[0]).name.clone());
         let changed = self.with_group(group).ok_or_else(apart)?;
         changed.check(frame).map(|()| changed)
     }
 
     /// Groups these passes, so far ungrouped and in one batch, at the position of the first of them.
-    pub(super) fn with_group(&self, group: &Group) -> Option<Arrangement> {
+    pub(super) fn with_group(&self, group: &PassGroup) -> Option<Arrangement> {
         let mut changed = self.clone();
         let passes = &group.passes;
-        let alone = |group: &Group| group.passes.len() == 1 && passes.contains(&group.passes[0]);
+        let alone = |group: &PassGroup| group.passes.len() == 1 && passes.contains(&group.passes[0]);
         let batch = changed
             .batches
             .iter_mut()
@@ -286,7 +290,7 @@ fn merged_orders(described: &[PassId], wanted: &[PassId]) -> Vec<PassId> {
     order
 }
 
-fn read_group(group: &NamedGroup, frame: &Frame) -> Result<Group, ArrangeError> {
+fn read_group(group: &NamedGroup, frame: &Frame) -> Result<PassGroup, ArrangeError> {
     let known = |name: &String| {
         let known = frame.pass_named(name);
         known.ok_or_else(|| ArrangeError::Unknown(name.clone()))
@@ -302,18 +306,18 @@ fn read_group(group: &NamedGroup, frame: &Frame) -> Result<Group, ArrangeError> 
             borders.push(image);
         }
     }
-    Ok(Group {
+    Ok(PassGroup {
         passes: group.passes.iter().map(known).collect::<Result<_, _>>()?,
-        way: way(group),
+        mode: mode(group),
         borders,
     })
 }
 
-fn way(group: &NamedGroup) -> Way {
+fn mode(group: &NamedGroup) -> GroupMode {
     match group.strips {
-        Some([columns, rows]) => Way::Strips(Grid { columns, rows }),
-        None if group.merged => Way::Merged,
-        None => Way::Once,
+        Some([columns, rows]) => GroupMode::Strips(StripGrid { columns, rows }),
+        None if group.merged => GroupMode::Merged,
+        None => GroupMode::Once,
     }
 }
 

@@ -4,9 +4,9 @@ use ash::vk;
 
 use super::strips::Division;
 use super::traffic::{LaidBorder, Layout, Model};
-use super::types::{Group, texels_of};
+use super::types::{PassGroup, texels_of};
 use super::uses::DividedImage;
-use crate::frame::tables::{ResourceKind, Version};
+use crate::frame::tables::{HistoryVersion, ResourceKind};
 use crate::frame::{PassId, ResourceId};
 use crate::measure::tile_requirements_of_part;
 use crate::profile::TileRequirements;
@@ -17,7 +17,7 @@ impl Model<'_> {
     pub(super) fn lay_borders(
         &self,
         laid: &mut Layout,
-        group: &Group,
+        group: &PassGroup,
         (division, strips): (&Division, &[vk::Rect2D]),
     ) {
         for image in &division.inside {
@@ -51,7 +51,7 @@ impl Model<'_> {
     /// Bytes of an image that the passes of a run move, and those of its halos.
     fn in_run(
         &self,
-        group: &Group,
+        group: &PassGroup,
         (division, strips): (&Division, &[vk::Rect2D]),
         image: &DividedImage,
     ) -> (u64, u64) {
@@ -61,7 +61,7 @@ impl Model<'_> {
         for (&pass, divided) in group.passes.iter().zip(&division.passes) {
             let accesses = frame.accesses_of(pass).iter();
             for access in
-                accesses.filter(|it| it.resource == image.resource && it.version == Version::Current)
+                accesses.filter(|it| it.resource == image.resource && it.version == HistoryVersion::Current)
             {
                 used += frame.traffic_of(access, size).0;
                 halos += self.halo_bytes(access, division, divided.halo, strips);

@@ -4,13 +4,13 @@ use super::check::can_merge;
 use super::strips::can_repeat;
 use super::traffic::Model;
 use super::uses::{is_attached, is_divisible};
-use crate::frame::tables::{Access, Version};
+use crate::frame::tables::{Access, HistoryVersion};
 use crate::frame::{AccessKind, Frame, PassId, Persistence, ReadReach, ResourceId, TileConstraint};
 use crate::units::Bytes;
 
 /// Returns true if no strip can make an access, regardless of what is divided.
 fn is_of_whole(frame: &Frame, access: &Access) -> bool {
-    access.version == Version::Previous
+    access.version == HistoryVersion::Previous
         || access.kind.is_transfer()
         || access.kind == AccessKind::ResolveAttachment
         || access.needs_contents() && access.reach() == ReadReach::Anywhere

@@ -6,13 +6,13 @@ use super::check::can_merge;
 use super::error::CannotGroup;
 use super::strips::Division;
 use super::traffic::Model;
-use super::types::{Arrangement, Group};
+use super::types::{Arrangement, PassGroup};
 use crate::frame::{Frame, PassId, ResourceId};
 use crate::units::Bytes;
 
 /// A resource that must exist as a whole, and is too large to stay on chip together with much else.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cap {
+pub struct ResourceCap {
     /// The resource.
     pub resource: ResourceId,
     /// Bytes per frame that it moves at least, even with merged passes.
@@ -27,13 +27,13 @@ pub struct Shortfall {
     /// Number of bytes.
     pub bytes: Bytes,
     /// The cost or rule that causes them.
-    pub cause: Cause,
+    pub cause: ShortfallCause,
 }
 
 /// The cause of bytes that an arrangement moves or is charged.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Cause {
+pub enum ShortfallCause {
     /// A pass runs this many more times, once for every strip but the first.
     Repeats(PassId, u32),
     /// Strips read and write around themselves in a resource that is not on chip.
@@ -50,34 +50,34 @@ pub enum Cause {
     NotMerged(ResourceId),
 }
 
-impl Cause {
+impl ShortfallCause {
     /// A sentence with the pass or resource and the rule.
     pub fn in_words(&self, frame: &Frame) -> String {
         let name = |resource: ResourceId| &frame.resource(resource).name;
         match self {
-            Cause::Repeats(pass, times) => {
+            ShortfallCause::Repeats(pass, times) => {
                 let pass = &frame.pass(*pass).name;
                 format!("pass `{pass}` runs {times} more times, once for each strip")
             }
-            Cause::Halo(resource) => format!("halos of `{}`, which is not on chip", name(*resource)),
-            Cause::Merged => "render passes run as parts of others".to_owned(),
-            Cause::SeveralWindows(resource) => format!(
+            ShortfallCause::Halo(resource) => format!("halos of `{}`, which is not on chip", name(*resource)),
+            ShortfallCause::Merged => "render passes run as parts of others".to_owned(),
+            ShortfallCause::SeveralWindows(resource) => format!(
                 "`{}` is used in several batches or submits, and tile contents do not survive between them",
                 name(*resource)
             ),
-            Cause::Whole(resource, CannotGroup::NothingInside) => format!(
+            ShortfallCause::Whole(resource, CannotGroup::NothingInside) => format!(
                 "`{}` does not fit as a whole, and no run of passes that can be divided is its only user",
                 name(*resource)
             ),
-            Cause::Whole(resource, why) => {
+            ShortfallCause::Whole(resource, why) => {
                 format!("`{}` has no room as a whole, and {why}", name(*resource))
             }
-            Cause::NotMerged(resource) => format!(
+            ShortfallCause::NotMerged(resource) => format!(
                 "`{}`, which tile memory cannot hold, is loaded and stored between passes, and no merge within the limits saves more than \
                  it costs",
                 name(*resource)
             ),
-            Cause::NoRoom(resource) => format!(
+            ShortfallCause::NoRoom(resource) => format!(
                 "`{}` has no room beside what saves more, and no strips within the limits save more than they cost",
                 name(*resource)
             ),
@@ -88,7 +88,7 @@ impl Cause {
 /// Reasons why a pass is not in a group: why it cannot run in strips, and why it cannot be merged. A reason is `None` if the pass could, but this
 /// would not save more than it costs.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Alone {
+pub struct UngroupedPass {
     /// The pass.
     pub pass: PassId,
     /// Reason against every run of strips.
@@ -99,19 +99,19 @@ pub struct Alone {
 
 impl Arrangement {
     /// Returns the ungrouped passes, each with the reasons; `frame` has the changes of its description.
-    pub fn alone(&self, frame: &Frame) -> Vec<Alone> {
+    pub fn ungrouped(&self, frame: &Frame) -> Vec<UngroupedPass> {
         let mut alone = Vec::new();
         for batch in &self.batches {
             let groups = batch.groups.iter();
             let order: Vec<PassId> = groups.flat_map(|group| group.passes.iter().copied()).collect();
-            let once = |pass: PassId| batch.groups.contains(&Group::once(pass));
+            let once = |pass: PassId| batch.groups.contains(&PassGroup::once(pass));
             for (at, &pass) in order.iter().enumerate().filter(|(_, pass)| once(**pass)) {
                 let others = order.iter().filter(|other| **other != pass);
                 let mut merges = others.map(|&other| can_merge(frame, &[pass.min(other), pass.max(other)]));
                 let first = merges.next().unwrap_or_else(|| can_merge(frame, &[pass]));
                 let merge = first.err().filter(|_| merges.all(|merge| merge.is_err()));
                 let strips = no_strips(frame, &order, at);
-                alone.push(Alone { pass, strips, merge });
+                alone.push(UngroupedPass { pass, strips, merge });
             }
         }
         alone
@@ -143,7 +143,7 @@ fn no_strips(frame: &Frame, order: &[PassId], at: usize) -> Option<CannotGroup> 
 /// Lower bounds on the traffic of any arrangement.
 pub(super) struct Bounds {
     /// Resources that no run of strips can hold.
-    pub(super) caps: Vec<Cap>,
+    pub(super) caps: Vec<ResourceCap>,
     /// Bytes of resources that tile memory cannot hold: external, history, copied, or without a tile heap.
     pub(super) fixed: Bytes,
     /// Per resource, its part of these bytes.
@@ -186,7 +186,7 @@ impl Model<'_> {
             }
             bounds.least[resource.index()] = bytes.0;
             match why {
-                Some(why) => bounds.caps.push(Cap { resource, bytes, why }),
+                Some(why) => bounds.caps.push(ResourceCap { resource, bytes, why }),
                 None => bounds.fixed += bytes,
             }
         }
@@ -201,30 +201,30 @@ impl Model<'_> {
         let shortfall = |bytes, cause| Shortfall { bytes, cause };
         let repeats = self.laid.repeats.iter();
         let mut all: Vec<Shortfall> = repeats
-            .map(|&(pass, times, bytes)| shortfall(bytes, Cause::Repeats(pass, times)))
+            .map(|&(pass, times, bytes)| shortfall(bytes, ShortfallCause::Repeats(pass, times)))
             .collect();
-        all.push(shortfall(self.laid.merges, Cause::Merged));
+        all.push(shortfall(self.laid.merges, ShortfallCause::Merged));
         for resource in self.plan.input.frame().resource_ids() {
             let laid = self.laid.resources[resource.index()];
             let moved = self.still_moved(resource);
             if moved == 0 {
                 continue;
             }
-            all.push(shortfall(Bytes(laid.halos), Cause::Halo(resource)));
+            all.push(shortfall(Bytes(laid.halos), ShortfallCause::Halo(resource)));
             let more = Bytes(moved - bounds.least[resource.index()].min(moved));
             if more == Bytes::ZERO {
                 continue;
             }
             let divided = laid.part.is_some();
             let cause = if !self.could_be_resident(resource) || bounds.least[resource.index()] > 0 {
-                Cause::NotMerged(resource)
+                ShortfallCause::NotMerged(resource)
             } else {
                 match self.outside_every_run(arrangement, resource) {
                     _ if laid.windows.is_some_and(|(first, last)| first != last) => {
-                        Cause::SeveralWindows(resource)
+                        ShortfallCause::SeveralWindows(resource)
                     }
-                    Some(why) if !divided => Cause::Whole(resource, why),
-                    _ => Cause::NoRoom(resource),
+                    Some(why) if !divided => ShortfallCause::Whole(resource, why),
+                    _ => ShortfallCause::NoRoom(resource),
                 }
             };
             all.push(shortfall(more, cause));

@@ -10,7 +10,7 @@
 //! ```
 //! An [`Arrangement`] lists the batches, order and groups in which the passes of a described frame run. [`Arrangement::check`] verifies that every
 //! read still sees the same writes. [`Arrangement::apply`] builds the frame that runs, with the map to the described one
-//! ([`Executed`](crate::execute::Executed)); it is planned, lowered and recorded like any other. [`search`] finds good arrangements.
+//! ([`ExecutedFrame`](crate::execute::ExecutedFrame)); it is planned, lowered and recorded like any other. [`search`] finds good arrangements.
 //!
 //! Strips need to know how far from the pixel passes read ([`ReadReach`](crate::frame::ReadReach)): what a pass needs of an earlier one is computed
 //! around each strip, in a *halo*, and again in the neighbouring strip. A resource that is read anywhere is completed before the run of strips
@@ -23,7 +23,6 @@ mod change;
 mod charges;
 mod check;
 mod error;
-mod found;
 mod json;
 mod laid_borders;
 mod least;
@@ -31,16 +30,17 @@ mod limits;
 mod merge_savings;
 mod moves;
 mod search;
+mod search_result;
 mod strips;
 mod traffic;
 mod types;
 mod uses;
 
-pub use allowed::Allowed;
+pub use allowed::SearchOptions;
 pub use change::DescriptionChange;
 pub use error::{ArrangeError, CannotGroup};
-pub use found::Found;
-pub use limits::{Alone, Cap, Cause, Shortfall};
+pub use limits::{ResourceCap, Shortfall, ShortfallCause, UngroupedPass};
 pub use search::{search, search_from};
-pub use traffic::Costs;
-pub use types::{ArrangedBatch, Arrangement, Grid, Group, Way};
+pub use search_result::SearchResult;
+pub use traffic::ArrangementCosts;
+pub use types::{ArrangedBatch, Arrangement, GroupMode, PassGroup, StripGrid};

@@ -1,10 +1,10 @@
 //! Moves of the search: other orders and batches, runs of strips by dynamic programming, one small change at a time.
 
-use super::allowed::Allowed;
+use super::allowed::SearchOptions;
 use super::check::{can_merge, dependencies, fusible, in_order};
 use super::strips::{Division, can_repeat};
 use super::traffic::Model;
-use super::types::{Arrangement, Grid, Group, Way};
+use super::types::{Arrangement, GroupMode, PassGroup, StripGrid};
 use tileheap_units::CompactSort;
 
 use crate::frame::{BatchId, PassId, ReadReach, ResourceId};
@@ -13,7 +13,7 @@ use crate::plan::Traffic;
 /// A search under way.
 pub(super) struct Search<'a> {
     pub(super) model: Model<'a>,
-    pub(super) allowed: &'a Allowed,
+    pub(super) allowed: &'a SearchOptions,
     /// The steps of earlier searches of the same frame.
     pub(super) first_step: u64,
 }
@@ -72,7 +72,7 @@ impl Search<'_> {
             let (inner, last): (Vec<PassId>, Vec<PassId>) =
                 passes.iter().partition(|pass| needed.contains(pass));
             let order = in_order(frame, &[last, inner].concat());
-            batch.groups = order.into_iter().map(Group::once).collect();
+            batch.groups = order.into_iter().map(PassGroup::once).collect();
         }
         late
     }
@@ -110,10 +110,10 @@ impl Search<'_> {
                 .flat_map(|group| group.passes.iter().copied())
                 .collect();
             let is_alone: Vec<bool> = groups
-                .flat_map(|group| group.passes.iter().map(|_| group.way == Way::Once))
+                .flat_map(|group| group.passes.iter().map(|_| group.mode == GroupMode::Once))
                 .collect();
             // Per end position, the best gain up to there, and the run that ends there, if any.
-            let mut best: Vec<(i64, Option<(usize, Group)>)> = vec![(0, None); order.len() + 1];
+            let mut best: Vec<(i64, Option<(usize, PassGroup)>)> = vec![(0, None); order.len() + 1];
             let mut gains = Vec::new();
             for first in 0..order.len() {
                 for end in first + 2..=order.len() {
@@ -174,14 +174,14 @@ impl Search<'_> {
         run: &[PassId],
         borders: &[ResourceId],
         base: i64,
-    ) -> Option<(i64, Group)> {
+    ) -> Option<(i64, PassGroup)> {
         let division = self.model.division(run, borders);
         let division = division.as_ref().as_ref().ok()?;
-        let mut best: Option<(i64, Group)> = None;
+        let mut best: Option<(i64, PassGroup)> = None;
         for grid in self.grids(division) {
-            let group = Group {
+            let group = PassGroup {
                 borders: borders.to_vec(),
-                ..Group::new(run.to_vec(), Way::Strips(grid))
+                ..PassGroup::new(run.to_vec(), GroupMode::Strips(grid))
             };
             let candidate = plain.with_group(&group)?;
             let Some(traffic) = self.judged(&candidate) else {
@@ -196,7 +196,7 @@ impl Search<'_> {
     }
 
     /// Grids with about as many strips as are needed for the inside images to fit.
-    fn grids(&self, division: &Division) -> Vec<Grid> {
+    fn grids(&self, division: &Division) -> Vec<StripGrid> {
         let heap = self.model.heap().max(1);
         let inside = division
             .inside
@@ -207,7 +207,7 @@ impl Search<'_> {
         for strips in [fewest * 0.4, fewest * 0.7, fewest, fewest * 1.4] {
             for columns in 1..=3u32 {
                 let rows = (strips / f64::from(columns)).ceil().max(1.0) as u32;
-                let grid = Grid { columns, rows };
+                let grid = StripGrid { columns, rows };
                 if grid.strips() > 1 && !grids.contains(&grid) {
                     grids.push(grid);
                 }
@@ -221,7 +221,7 @@ impl Search<'_> {
         let mut changes = Vec::new();
         for (number, batch) in arrangement.batches.iter().enumerate() {
             for (at, group) in batch.groups.iter().enumerate() {
-                if !matches!(group.way, Way::Strips(_)) {
+                if !matches!(group.mode, GroupMode::Strips(_)) {
                     continue;
                 }
                 let saving = self.model.saving_borders(&group.passes);
@@ -240,15 +240,15 @@ impl Search<'_> {
         let mut changes = self.other_borders(arrangement);
         let frame = self.model.plan.input.frame();
         for (number, batch) in arrangement.batches.iter().enumerate() {
-            let mut with = |change: &dyn Fn(&mut Vec<Group>)| {
+            let mut with = |change: &dyn Fn(&mut Vec<PassGroup>)| {
                 let mut changed = arrangement.clone();
                 change(&mut changed.batches[number].groups);
                 changes.push(changed);
             };
             for (at, group) in batch.groups.iter().enumerate() {
-                if let Way::Strips(grid) = group.way {
+                if let GroupMode::Strips(grid) = group.mode {
                     for near in grid.neighbours() {
-                        with(&|groups| groups[at].way = Way::Strips(near));
+                        with(&|groups| groups[at].mode = GroupMode::Strips(near));
                     }
                     for border in 0..group.borders.len() {
                         with(&|groups| {
@@ -273,22 +273,26 @@ impl Search<'_> {
                     if group.passes.len() > 2 {
                         with(&|groups| {
                             let first = groups[at].passes.remove(0);
-                            groups.insert(at, Group::once(first));
+                            groups.insert(at, PassGroup::once(first));
                         });
                         with(&|groups| {
                             let last = groups[at].passes.pop();
-                            groups.splice(at + 1..at + 1, last.map(Group::once));
+                            groups.splice(at + 1..at + 1, last.map(PassGroup::once));
                         });
                     }
                 }
-                if group.way != Way::Once {
+                if group.mode != GroupMode::Once {
                     with(&|groups| {
-                        let apart: Vec<Group> =
-                            groups[at].passes.iter().map(|&pass| Group::once(pass)).collect();
+                        let apart: Vec<PassGroup> = groups[at]
+                            .passes
+                            .iter()
+                            .map(|&pass| PassGroup::once(pass))
+                            .collect();
                         groups.splice(at..=at, apart);
                     });
                 }
-                let mergeable = |group: &Group| group.way == Way::Merged || group.passes.len() == 1;
+                let mergeable =
+                    |group: &PassGroup| group.mode == GroupMode::Merged || group.passes.len() == 1;
                 let farthest = if self.allowed.order {
                     batch.groups.len()
                 } else {
@@ -305,8 +309,8 @@ impl Search<'_> {
                         with(&|groups| {
                             groups.remove(other);
                             groups.remove(at);
-                            let (passes, way) = (both.clone(), Way::Merged);
-                            groups.insert(place, Group::new(passes, way));
+                            let (passes, mode) = (both.clone(), GroupMode::Merged);
+                            groups.insert(place, PassGroup::new(passes, mode));
                         });
                     }
                 }
@@ -323,11 +327,13 @@ impl Search<'_> {
             }
             // Last, splits one run of strips into two, and joins two adjacent ones.
             for (at, group) in batch.groups.iter().enumerate() {
-                let Way::Strips(grid) = group.way else { continue };
+                let GroupMode::Strips(grid) = group.mode else {
+                    continue;
+                };
                 for cut in 2..group.passes.len().saturating_sub(1) {
                     with(&|groups| {
                         let passes = groups[at].passes.split_off(cut);
-                        let rest = Group {
+                        let rest = PassGroup {
                             passes,
                             ..group.clone()
                         };
@@ -337,13 +343,13 @@ impl Search<'_> {
                 let Some(next) = batch.groups.get(at + 1) else {
                     continue;
                 };
-                if let Way::Strips(other) = next.way {
+                if let GroupMode::Strips(other) = next.mode {
                     for grid in [grid, other] {
                         with(&|groups| {
                             groups.remove(at + 1);
                             groups[at].passes.extend(&next.passes);
                             groups[at].borders.extend(&next.borders);
-                            groups[at].way = Way::Strips(grid);
+                            groups[at].mode = GroupMode::Strips(grid);
                         });
                     }
                 }
@@ -355,7 +361,7 @@ impl Search<'_> {
 
 /// The arrangement without strips, in the same batches and order.
 pub(super) fn undivided(arrangement: &Arrangement) -> Arrangement {
-    without(arrangement, |group| matches!(group.way, Way::Strips(_)))
+    without(arrangement, |group| matches!(group.mode, GroupMode::Strips(_)))
 }
 
 /// Every pass ungrouped, in the same batches and order.
@@ -363,14 +369,14 @@ pub(super) fn ungrouped(arrangement: &Arrangement) -> Arrangement {
     without(arrangement, |_| true)
 }
 
-fn without(arrangement: &Arrangement, is_gone: impl Fn(&Group) -> bool) -> Arrangement {
+fn without(arrangement: &Arrangement, is_gone: impl Fn(&PassGroup) -> bool) -> Arrangement {
     let mut plain = arrangement.clone();
     for batch in &mut plain.batches {
         let groups = std::mem::take(&mut batch.groups);
         batch.groups = groups
             .into_iter()
             .flat_map(|group| match is_gone(&group) {
-                true => group.passes.iter().map(|&pass| Group::once(pass)).collect(),
+                true => group.passes.iter().map(|&pass| PassGroup::once(pass)).collect(),
                 false => vec![group],
             })
             .collect();
@@ -382,7 +388,7 @@ fn without(arrangement: &Arrangement, is_gone: impl Fn(&Group) -> bool) -> Arran
 pub(super) fn with_strips(arrangement: &Arrangement, times: f64) -> Arrangement {
     let mut scaled = arrangement.clone();
     for group in scaled.batches.iter_mut().flat_map(|batch| &mut batch.groups) {
-        if let Way::Strips(grid) = &mut group.way {
+        if let GroupMode::Strips(grid) = &mut group.mode {
             let rows = (f64::from(grid.rows) * times).round().max(1.0);
             grid.rows = rows.min(f64::from(u16::MAX)) as u32;
             if (grid.columns, grid.rows) == (1, 1) {

@@ -3,12 +3,12 @@
 use std::cell::Cell;
 use std::ops::ControlFlow;
 
-use super::allowed::Allowed;
+use super::allowed::SearchOptions;
 use super::change::{DescriptionChange, candidates, replanned};
-use super::found::{CHOICE, Found, as_described, residents};
 use super::moves::{Search, undivided, ungrouped, with_strips};
+use super::search_result::{CHOICE, SearchResult, as_described, residents};
 use super::traffic::Model;
-use super::types::{Arrangement, Group, Way};
+use super::types::{Arrangement, GroupMode, PassGroup};
 use crate::plan::{Plan, Traffic};
 
 /// Searches for the arrangement of a planned frame that moves the fewest bytes. Deterministic. `watch` receives the best share so far after every
@@ -16,7 +16,11 @@ use crate::plan::{Plan, Traffic};
 ///
 /// `plan` is the plan of the described frame. The result is not a plan: it is [applied](Arrangement::apply) and planned like any frame. If the
 /// description may change, the change that saves most comes first, and each one saves at least a hundredth of the traffic.
-pub fn search(plan: &Plan, allowed: &Allowed, watch: &mut dyn FnMut(&Traffic) -> ControlFlow<()>) -> Found {
+pub fn search(
+    plan: &Plan,
+    allowed: &SearchOptions,
+    watch: &mut dyn FnMut(&Traffic) -> ControlFlow<()>,
+) -> SearchResult {
     search_from(plan, allowed, &[], watch)
 }
 
@@ -24,10 +28,10 @@ pub fn search(plan: &Plan, allowed: &Allowed, watch: &mut dyn FnMut(&Traffic) ->
 /// more and with fewer strips. Those that do not fit the frame have no effect.
 pub fn search_from(
     plan: &Plan,
-    allowed: &Allowed,
+    allowed: &SearchOptions,
     others: &[Arrangement],
     watch: &mut dyn FnMut(&Traffic) -> ControlFlow<()>,
-) -> Found {
+) -> SearchResult {
     let ended = Cell::new(false);
     let watch: &mut dyn FnMut(&Traffic) -> ControlFlow<()> = &mut |traffic| {
         let flow = watch(traffic);
@@ -56,7 +60,7 @@ pub fn search_from(
     // The planner may know a better result for the unarranged frame than the search: splits, or residents that took longer to find.
     match best.traffic.off_chip() < best.described.off_chip() {
         true => best,
-        false => Found {
+        false => SearchResult {
             steps: best.steps,
             ..as_described(plan, allowed.costs)
         },
@@ -67,8 +71,8 @@ pub fn search_from(
 fn best_change(
     plan: &Plan,
     described: &Plan,
-    best: &Found,
-    allowed: &Allowed,
+    best: &SearchResult,
+    allowed: &SearchOptions,
 ) -> Option<(DescriptionChange, Plan)> {
     let mut saved = (best.traffic.described.0 / LEAST) as i64;
     let mut found = None;
@@ -102,10 +106,10 @@ const LEAST: u64 = 100;
 fn search_as_described(
     plan: &Plan,
     described: &Plan,
-    allowed: &Allowed,
+    allowed: &SearchOptions,
     others: &[Arrangement],
     watch: &mut dyn FnMut(&Traffic) -> ControlFlow<()>,
-) -> Found {
+) -> SearchResult {
     let mut search = Search {
         model: Model::new(plan, described, allowed.costs),
         allowed,
@@ -219,7 +223,7 @@ impl Search<'_> {
     /// Returns true if the search may arrange the frame in this way.
     fn allows(&self, arrangement: &Arrangement) -> bool {
         let frame = self.model.plan.input.frame();
-        let Allowed {
+        let SearchOptions {
             order,
             merge,
             fuse,
@@ -228,10 +232,10 @@ impl Search<'_> {
         } = *self.allowed;
         (fuse || arrangement.batches.len() == frame.batches().len())
             && (order || arrangement.passes().is_sorted())
-            && arrangement.groups().all(|group| match group.way {
-                Way::Once => true,
-                Way::Merged => merge,
-                Way::Strips(_) => strips,
+            && arrangement.groups().all(|group| match group.mode {
+                GroupMode::Once => true,
+                GroupMode::Merged => merge,
+                GroupMode::Strips(_) => strips,
             })
     }
 
@@ -302,9 +306,9 @@ impl Search<'_> {
 
     /// A changed arrangement with the border images that its strips had before, if they are still possible, and with those that save most.
     fn with_borders(&mut self, changed: Arrangement, before: &Arrangement) -> Vec<Arrangement> {
-        let is_new = |group: &Group| {
+        let is_new = |group: &PassGroup| {
             let mut others = before.groups();
-            matches!(group.way, Way::Strips(_)) && !others.any(|other| other.passes == group.passes)
+            matches!(group.mode, GroupMode::Strips(_)) && !others.any(|other| other.passes == group.passes)
         };
         let (mut kept, mut saving) = (changed.clone(), changed);
         let batches = kept.batches.iter_mut().zip(&mut saving.batches);
@@ -330,7 +334,7 @@ mod tests {
     use ash::vk;
 
     use super::*;
-    use crate::frame::Reaches;
+    use crate::frame::ReachAssumptions;
     use crate::frame::import::read;
     use crate::measure::estimate;
     use crate::plan::{PlanOptions, plan};
@@ -342,15 +346,15 @@ mod tests {
             &text(&format!("frames/{file}")),
             Some(vk::Extent2D { width, height }),
         );
-        let reaches = Reaches::from_json(&text("reach.json"), file).unwrap();
+        let reaches = ReachAssumptions::from_json(&text("reach.json"), file).unwrap();
         let frame = frame.unwrap().frame.with_reaches(&reaches).unwrap();
         let profile = Arc::new(DeviceProfile::preset("adreno-830").unwrap());
         let needs = Arc::new(estimate(&frame, &profile).unwrap());
         plan(&frame, &needs, &profile, &PlanOptions::default()).unwrap()
     }
 
-    fn found(plan: &Plan, others: &[Arrangement]) -> Found {
-        search_from(plan, &Allowed::default(), others, &mut |_| {
+    fn found(plan: &Plan, others: &[Arrangement]) -> SearchResult {
+        search_from(plan, &SearchOptions::default(), others, &mut |_| {
             ControlFlow::Continue(())
         })
     }
@@ -358,7 +362,7 @@ mod tests {
     /// No move of the search improves what it returns.
     #[test]
     fn results_are_never_worse_than_one_more_move() {
-        let allowed = Allowed::default();
+        let allowed = SearchOptions::default();
         for file in [
             "granite_deferred_taa_bloom.json",
             "qualcomm_tile_memory_sample.json",
@@ -399,9 +403,9 @@ mod tests {
         let [own, both] = [&[][..], &[at_large]].map(|others| found(&plan, others));
         assert!(both.traffic.off_chip() <= own.traffic.off_chip());
         // Steps of an own search are few: what was found elsewhere is better.
-        let few = Allowed {
+        let few = SearchOptions {
             steps: 20,
-            ..Allowed::default()
+            ..SearchOptions::default()
         };
         let hurried =
             |others: &[Arrangement]| search_from(&plan, &few, others, &mut |_| ControlFlow::Continue(()));

@@ -13,9 +13,9 @@ use ash::vk;
 
 use super::borders::Measures;
 use super::error::CannotGroup;
-use super::types::{Grid, texels_of};
+use super::types::{StripGrid, texels_of};
 use super::uses::{DividedImage, Uses, extent_of, is_attached, scale_in};
-use crate::frame::tables::{Access, Contents, PassKind, Share};
+use crate::frame::tables::{Access, AccessFraction, CommandSource, PassKind};
 use crate::frame::{Frame, PassId, ReadReach, ResourceId};
 
 /// A run of passes, and how it can be divided.
@@ -142,9 +142,9 @@ impl Division {
     }
 
     /// Returns the strips of a grid, row by row, in pixels of the whole.
-    pub(super) fn strips(&self, grid: Grid) -> Result<Vec<vk::Rect2D>, CannotGroup> {
+    pub(super) fn strips(&self, grid: StripGrid) -> Result<Vec<vk::Rect2D>, CannotGroup> {
         let vk::Extent2D { width, height } = self.whole;
-        let Grid { columns, rows } = grid;
+        let StripGrid { columns, rows } = grid;
         if columns == 0 || rows == 0 || columns > width || rows > height || grid.strips() == 1 {
             return Err(CannotGroup::Grid {
                 columns,
@@ -178,7 +178,7 @@ impl Division {
         access: &Access,
         halo: u32,
         strip: vk::Rect2D,
-    ) -> Option<Share> {
+    ) -> Option<AccessFraction> {
         let ReadReach::Texels(reach) = access.reach() else {
             return None;
         };
@@ -192,7 +192,7 @@ impl Division {
         } else {
             0
         };
-        Some(Share {
+        Some(AccessFraction {
             part: texels_of(self.region(strip, halo.saturating_add(reach), scale)),
             of: texels_of(self.region(self.all(), 0, scale)),
         })
@@ -235,7 +235,7 @@ pub(super) fn can_repeat(frame: &Frame, id: PassId) -> Result<(), CannotGroup> {
     let pass = frame.pass(id);
     let what = match pass {
         _ if pass.repeat_bytes.is_none() => return Err(CannotGroup::NotDeclared(pass.name.clone())),
-        _ if pass.contents != Contents::Inline => "is recorded in secondary command buffers",
+        _ if pass.contents != CommandSource::Inline => "is recorded in secondary command buffers",
         _ if pass.tile_shading => "is cut into tiles by itself",
         _ if pass.render_area.is_some() => "has a render area of its own",
         _ if pass.kind == PassKind::Render && (pass.layers > 1 || pass.view_mask != 0) => {

@@ -6,25 +6,25 @@ use std::rc::Rc;
 
 use ash::vk;
 use tileheap_device::format::texel_block;
-use tileheap_pack::{Item, ProblemDesc, Shelf, Steps, select};
+use tileheap_pack::{Item, PartialPacking, ProblemDesc, Steps, select};
 use tileheap_units::CompactSort;
 
 use super::error::CannotGroup;
 use super::strips::Division;
-use super::types::{Arrangement, Group, Way, texels_of};
-use crate::frame::tables::{Access, ResourceKind, Share, Version};
+use super::types::{Arrangement, GroupMode, PassGroup, texels_of};
+use crate::frame::tables::{Access, AccessFraction, HistoryVersion, ResourceKind};
 use crate::frame::{AccessKind, PassId, ResourceId};
 use crate::measure::tile_requirements_of_part;
 use crate::plan::traffic::{counted_size, only_render_pass, traffic_off_chip};
-use crate::plan::{NotTile, PlacementReason, Plan, Traffic};
+use crate::plan::{OffChipReason, PlacementReason, Plan, Traffic};
 use crate::profile::{DeviceProfile, TileRequirements};
 use crate::units::{Alignment, Bytes, Span};
 
 /// Costs of repeats, halos and merges, in bytes of memory traffic.
 ///
-/// The defaults are conservative assumptions; [`Costs::of`] has the values measured on a device.
+/// The defaults are conservative assumptions; [`ArrangementCosts::of`] has the values measured on a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Costs {
+pub struct ArrangementCosts {
     /// One more execution of a pass, in place of the cost that it [declares](crate::frame::tables::Pass::repeat_bytes) if that is not 0.
     pub repeat: Option<Bytes>,
     /// Cost per byte of a halo that is read or written off chip again. Default: 1, no cache helps.
@@ -33,9 +33,9 @@ pub struct Costs {
     pub merged: Bytes,
 }
 
-impl Default for Costs {
-    fn default() -> Costs {
-        Costs {
+impl Default for ArrangementCosts {
+    fn default() -> ArrangementCosts {
+        ArrangementCosts {
             repeat: None,
             halo: 1.0,
             merged: Bytes::ZERO,
@@ -43,14 +43,16 @@ impl Default for Costs {
     }
 }
 
-impl Costs {
+impl ArrangementCosts {
     /// The costs measured in a profile; defaults for those that were not.
-    pub fn of(profile: &DeviceProfile) -> Costs {
-        profile.costs.map_or_else(Costs::default, |measured| Costs {
-            repeat: Some(measured.repeat),
-            halo: measured.halo,
-            merged: measured.merged,
-        })
+    pub fn of(profile: &DeviceProfile) -> ArrangementCosts {
+        profile
+            .costs
+            .map_or_else(ArrangementCosts::default, |measured| ArrangementCosts {
+                repeat: Some(measured.repeat),
+                halo: measured.halo,
+                merged: measured.merged,
+            })
     }
 }
 
@@ -60,7 +62,7 @@ type DividedRun = (Vec<PassId>, Vec<ResourceId>);
 /// The search's model of a planned frame.
 pub(super) struct Model<'a> {
     pub(super) plan: &'a Plan,
-    pub(super) costs: Costs,
+    pub(super) costs: ArrangementCosts,
     /// Traffic of the described frame with nothing in tile memory.
     described: Bytes,
     heap: Bytes,
@@ -96,10 +98,10 @@ fn is_admitted(reason: PlacementReason) -> bool {
         PlacementReason::Tile { .. } => true,
         PlacementReason::Arena(why) | PlacementReason::Dedicated(why) => matches!(
             why,
-            NotTile::NoRoom { .. }
-                | NotTile::CostExceedsSavings { .. }
-                | NotTile::TooLarge { .. }
-                | NotTile::CrossesWindows { .. }
+            OffChipReason::NoRoom { .. }
+                | OffChipReason::CostExceedsSavings { .. }
+                | OffChipReason::TooLarge { .. }
+                | OffChipReason::CrossesWindows { .. }
         ),
         _ => false,
     }
@@ -107,7 +109,7 @@ fn is_admitted(reason: PlacementReason) -> bool {
 
 impl<'a> Model<'a> {
     /// Creates the model from a plan of the frame, whose description may have changed since the plan `described`.
-    pub(super) fn new(plan: &'a Plan, described: &Plan, costs: Costs) -> Model<'a> {
+    pub(super) fn new(plan: &'a Plan, described: &Plan, costs: ArrangementCosts) -> Model<'a> {
         let (frame, needs) = (plan.input.frame(), &plan.input_requirements);
         let candidate = |id: ResourceId| {
             let tile = needs.resources[id.index()].tile;
@@ -271,7 +273,7 @@ impl<'a> Model<'a> {
     fn lay(
         &mut self,
         laid: &mut Layout,
-        group: &Group,
+        group: &PassGroup,
         window: u32,
         traffic: &mut Traffic,
     ) -> Option<(u64, u64)> {
@@ -288,11 +290,11 @@ impl<'a> Model<'a> {
         let described: u64 = group.passes.iter().map(|&pass| texels(pass)).sum();
         for &pass in &group.passes {
             laid.positions[pass.index()] = laid.end;
-            laid.end += u32::from(group.way != Way::Merged);
+            laid.end += u32::from(group.mode != GroupMode::Merged);
         }
-        laid.end += u32::from(group.way == Way::Merged);
+        laid.end += u32::from(group.mode == GroupMode::Merged);
         let whole = Span::new(start, laid.end);
-        if group.way == Way::Merged && self.driver_merges(&group.passes) {
+        if group.mode == GroupMode::Merged && self.driver_merges(&group.passes) {
             let runs_later =
                 |pass: PassId| laid.positions[pass.index()] == NOT_LAID && !group.passes.contains(&pass);
             for (resource, saved) in self.merge_savings(&group.passes, runs_later) {
@@ -303,8 +305,8 @@ impl<'a> Model<'a> {
             for access in frame.accesses_of(pass) {
                 let at = laid.positions[pass.index()];
                 let one = &mut laid.resources[access.resource.index()];
-                let span = match group.way {
-                    Way::Strips(_) => whole,
+                let span = match group.mode {
+                    GroupMode::Strips(_) => whole,
                     _ => Span::new(at, at + 1),
                 };
                 one.span = Some(one.span.map_or(span, |before| {
@@ -316,8 +318,8 @@ impl<'a> Model<'a> {
                 });
             }
         }
-        let Way::Strips(grid) = group.way else {
-            if group.way == Way::Merged {
+        let GroupMode::Strips(grid) = group.mode else {
+            if group.mode == GroupMode::Merged {
                 let merges = self.costs.merged.0.saturating_mul(group.passes.len() as u64 - 1);
                 traffic.merges = Bytes(traffic.merges.0.saturating_add(merges));
             }
@@ -354,7 +356,7 @@ impl<'a> Model<'a> {
             traffic.repeats = Bytes(traffic.repeats.0.saturating_add(bytes.0));
             laid.repeats.push((pass, times, bytes));
             for access in frame.accesses_of(pass) {
-                let is_current = access.version == Version::Current;
+                let is_current = access.version == HistoryVersion::Current;
                 if is_current && group.borders.contains(&access.resource) {
                     continue;
                 }
@@ -379,7 +381,7 @@ impl<'a> Model<'a> {
     ) -> u64 {
         let frame = self.plan.input.frame();
         let touched = |&strip| division.touched(frame, access, halo, strip);
-        let shares: Option<Vec<Share>> = strips.iter().map(touched).collect();
+        let shares: Option<Vec<AccessFraction>> = strips.iter().map(touched).collect();
         let Some(shares) = shares else { return 0 };
         let whole = shares[0].of;
         let more = shares.iter().map(|share| share.part).sum::<u64>() - whole;
@@ -459,7 +461,7 @@ impl Model<'_> {
             let (a, b) = (&items[a], &items[b]);
             (u128::from(b.savings) * area(a)).cmp(&(u128::from(a.savings) * area(b)))
         });
-        let mut shelf = Shelf::with_capacity(Some(self.heap));
+        let mut shelf = PartialPacking::with_capacity(Some(self.heap));
         order.retain(|&number| {
             let item = &items[number];
             let offset = shelf.lowest_fit(item.span, Bytes(item.size), item.alignment);
@@ -493,7 +495,7 @@ pub(super) struct Layout {
     pub(super) positions: Vec<u32>,
     /// The next position.
     end: u32,
-    pub(super) resources: Vec<Laid>,
+    pub(super) resources: Vec<LaidResource>,
     pub(super) borders: Vec<LaidBorder>,
     /// Passes that run more than once: number of additional executions, and their cost.
     pub(super) repeats: Vec<(PassId, u32, Bytes)>,
@@ -505,7 +507,7 @@ impl Layout {
     fn new(resources: usize, passes: usize) -> Layout {
         Layout {
             positions: vec![NOT_LAID; passes],
-            resources: vec![Laid::default(); resources],
+            resources: vec![LaidResource::default(); resources],
             ..Layout::default()
         }
     }
@@ -527,7 +529,7 @@ pub(super) struct LaidBorder {
 
 /// Properties of a resource derived from its uses.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Laid {
+pub(super) struct LaidResource {
     /// Covers the whole run of strips if it is used outside the run.
     span: Option<Span>,
     /// The first and last window with a use.

@@ -22,16 +22,16 @@ pub struct ArrangedBatch {
     /// The described batches.
     pub batches: Run,
     /// Groups of their passes, in execution order.
-    pub groups: Vec<Group>,
+    pub groups: Vec<PassGroup>,
 }
 
 /// Passes that run consecutively.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Group {
+pub struct PassGroup {
     /// In execution order.
     pub passes: Vec<PassId>,
     /// The way in which they run.
-    pub way: Way,
+    pub mode: GroupMode,
     /// Images at the border of the strips: on chip while a strip runs, copied in before it if the strip needs their contents, and out after it if a
     /// later access needs them.
     pub borders: Vec<ResourceId>,
@@ -39,38 +39,38 @@ pub struct Group {
 
 /// The way in which a group of passes runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Way {
+pub enum GroupMode {
     /// Each pass once, as described.
     Once,
     /// Merged into one render pass.
     Merged,
     /// All passes for one part of the image, then all for the next.
-    Strips(Grid),
+    Strips(StripGrid),
 }
 
 /// Columns and rows of strips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Grid {
+pub struct StripGrid {
     /// Number of strips side by side.
     pub columns: u32,
     /// Number of strips one below the other.
     pub rows: u32,
 }
 
-impl Grid {
+impl StripGrid {
     /// The number of strips.
     pub fn strips(self) -> u32 {
         self.columns * self.rows
     }
 
     /// Other grids with about as many strips.
-    pub(super) fn neighbours(self) -> Vec<Grid> {
+    pub(super) fn neighbours(self) -> Vec<StripGrid> {
         let around = |side: u32| side.saturating_sub(1)..=side + 1;
         let mut near = Vec::new();
         for columns in around(self.columns) {
             let fitting = (self.strips() as f64 / f64::from(columns.max(1))).round() as u32;
             for rows in around(self.rows).chain(around(fitting)) {
-                let one = Grid { columns, rows };
+                let one = StripGrid { columns, rows };
                 if one.strips() > 1 && one != self && !near.contains(&one) {
                     near.push(one);
                 }
@@ -80,20 +80,20 @@ impl Grid {
     }
 }
 
-impl Group {
+impl PassGroup {
     /// Creates a group of consecutive passes, without images at the border of strips.
-    pub fn new(passes: Vec<PassId>, way: Way) -> Group {
-        Group {
+    pub fn new(passes: Vec<PassId>, mode: GroupMode) -> PassGroup {
+        PassGroup {
             passes,
-            way,
+            mode,
             borders: Vec::new(),
         }
     }
 
-    pub(super) fn once(pass: PassId) -> Group {
-        Group {
+    pub(super) fn once(pass: PassId) -> PassGroup {
+        PassGroup {
             passes: vec![pass],
-            way: Way::Once,
+            mode: GroupMode::Once,
             borders: Vec::new(),
         }
     }
@@ -111,7 +111,7 @@ impl Arrangement {
                     first: batch,
                     end: batch + 1,
                 },
-                groups: passes.map(Group::once).collect(),
+                groups: passes.map(PassGroup::once).collect(),
             }
         });
         Arrangement {
@@ -141,10 +141,10 @@ impl Arrangement {
                     [] => String::new(),
                     names => format!(", copied at their borders: {}", names.join(", ")),
                 };
-                words += &match group.way {
-                    Way::Once => format!("  {passes}\n"),
-                    Way::Merged => format!("  {passes}: merged\n"),
-                    Way::Strips(Grid { columns, rows }) => {
+                words += &match group.mode {
+                    GroupMode::Once => format!("  {passes}\n"),
+                    GroupMode::Merged => format!("  {passes}: merged\n"),
+                    GroupMode::Strips(StripGrid { columns, rows }) => {
                         format!("  {passes}: {columns} x {rows} strips{borders}\n")
                     }
                 };
@@ -154,7 +154,7 @@ impl Arrangement {
     }
 
     /// Every group, in the order in which they run.
-    pub fn groups(&self) -> impl Iterator<Item = &Group> {
+    pub fn groups(&self) -> impl Iterator<Item = &PassGroup> {
         self.batches.iter().flat_map(|batch| &batch.groups)
     }
 

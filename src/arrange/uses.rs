@@ -3,7 +3,7 @@
 use ash::vk;
 use tileheap_units::CompactSort;
 
-use crate::frame::tables::{Access, ResourceKind, Version};
+use crate::frame::tables::{Access, HistoryVersion, ResourceKind};
 use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId};
 
 /// An image that is as large as a strip and its halo.
@@ -104,7 +104,7 @@ impl<'a> Uses<'a> {
         let passes = self.run.iter().enumerate();
         passes
             .flat_map(|(at, &pass)| frame.accesses_of(pass).iter().map(move |access| (at, access)))
-            .filter(|(_, access)| access.version == Version::Current)
+            .filter(|(_, access)| access.version == HistoryVersion::Current)
     }
 
     pub(super) fn of(&self, resource: ResourceId) -> impl Iterator<Item = (usize, &'a Access)> + use<'a> {

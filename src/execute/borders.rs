@@ -6,7 +6,7 @@ use super::areas::{holds, is_covered};
 use super::check::Checker;
 use super::error::OriginRule;
 use super::origins::{PassOrigin, ResourceOrigin};
-use crate::frame::tables::{Access, Contents, ResourceKind, Version};
+use crate::frame::tables::{Access, CommandSource, HistoryVersion, ResourceKind};
 use crate::frame::{PassId, Persistence, ResourceId};
 
 /// A copy between an image and the image of a strip.
@@ -52,7 +52,7 @@ impl Checker<'_> {
         beside: PassId,
     ) -> Option<&'static str> {
         let frame = self.executed.frame();
-        let Contents::Border { x, y } = frame.pass(pass).contents else {
+        let CommandSource::Border { x, y } = frame.pass(pass).contents else {
             return Some("the caller records it");
         };
         let Some(border) = self.border(pass) else {
@@ -178,7 +178,7 @@ impl Checker<'_> {
         let end = ends.max().unwrap_or(first.pass);
         let is_needed = |id: ResourceId| {
             let mut uses = frame.accesses_to(id);
-            let next = uses.find(|access| access.version == Version::Current && access.pass > end);
+            let next = uses.find(|access| access.version == HistoryVersion::Current && access.pass > end);
             let kept = frame.resource(id).persistence != Persistence::Transient;
             next.map_or(kept, |next| next.needs_contents())
         };

@@ -8,27 +8,27 @@ use super::areas::{around, computed_area, holds, is_covered};
 use super::charges::ChargeCause;
 use super::check_values;
 use super::error::{OriginError, OriginRule};
-use super::executed::Executed;
+use super::executed::ExecutedFrame;
 use super::origins::{OriginTables, PassOrigin, PassRun};
 use super::strip::Strip;
-use crate::frame::tables::{Access, Contents, Pass, PassKind, Resource, ResourceKind};
+use crate::frame::tables::{Access, CommandSource, Pass, PassKind, Resource, ResourceKind};
 use crate::frame::{LoadOp, PassId, Persistence, ResourceId, TileConstraint};
 use crate::units::Bytes;
 
 pub(super) struct Checker<'a> {
-    pub(super) executed: &'a Executed,
+    pub(super) executed: &'a ExecutedFrame,
     pub(super) origins: OriginTables,
     faults: Vec<OriginError>,
 }
 
-impl Executed {
+impl ExecutedFrame {
     /// Checks that the executed frame does the same as the described one, according to the map.
     ///
     /// Every planned frame that differs from its description is checked by this, also in release. O(passes * accesses of a pass), and with strips
     /// O(parts * resources).
     ///
     /// # Errors
-    /// The first fault of [`Executed::violations`].
+    /// The first fault of [`ExecutedFrame::violations`].
     pub fn check(&self) -> Result<(), OriginError> {
         self.violations().into_iter().next().map_or(Ok(()), Err)
     }
@@ -223,7 +223,7 @@ impl Checker<'_> {
     /// Returns why a pass is not the store of a resource after a described pass.
     fn is_not_store(&self, pass: PassId, resource: ResourceId, after: PassId) -> Option<&'static str> {
         let frame = self.executed.frame();
-        if frame.pass(pass).contents != Contents::Store {
+        if frame.pass(pass).contents != CommandSource::Store {
             return Some("the caller records it");
         }
         let [read, write] = frame.accesses_of(pass) else {

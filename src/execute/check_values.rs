@@ -4,9 +4,9 @@
 //! Contents are tracked per part, as the writes since the part was last replaced. A pass that runs in strips may repeat its writes.
 
 use super::error::{OriginError, OriginRule};
-use super::executed::Executed;
-use super::origins::{OriginTables, PassOrigin, PassRun, ResourceOrigin, ValueOf};
-use crate::frame::tables::{Access, Version};
+use super::executed::ExecutedFrame;
+use super::origins::{OriginTables, PassOrigin, PassRun, ResourceOrigin, ResourceValue};
+use crate::frame::tables::{Access, HistoryVersion};
 use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId};
 use crate::units::CompactSort;
 
@@ -17,7 +17,7 @@ type PartContents = Vec<u32>;
 const BEFORE_FRAME: u32 = u32::MAX;
 
 /// Returns the faults in the values of a frame whose passes and accesses have valid origins.
-pub(super) fn faults(executed: &Executed, origins: &OriginTables) -> Vec<OriginError> {
+pub(super) fn faults(executed: &ExecutedFrame, origins: &OriginTables) -> Vec<OriginError> {
     let mut divided: Vec<ResourceId> = Vec::new();
     for origin in &origins.resources {
         if origin.value.is_some() && !divided.contains(&origin.resource) {
@@ -56,13 +56,13 @@ pub(super) fn faults(executed: &Executed, origins: &OriginTables) -> Vec<OriginE
 }
 
 struct Checker<'a> {
-    executed: &'a Executed,
+    executed: &'a ExecutedFrame,
     origins: &'a OriginTables,
     resource: ResourceId,
 }
 
 /// A described access, and the contents that it sees in each part that it needs.
-type Sight = (u32, Vec<PartContents>);
+type ObservedContents = (u32, Vec<PartContents>);
 
 impl Checker<'_> {
     /// Resources of the executed frame that are parts of the described resource.
@@ -81,7 +81,7 @@ impl Checker<'_> {
 
     /// Returns why the numbers are not those of the values, in the order of the described passes.
     fn is_misnumbered(&self) -> Option<String> {
-        let mut values: Vec<(ValueOf, ResourceId)> = Vec::new();
+        let mut values: Vec<(ResourceValue, ResourceId)> = Vec::new();
         for (id, origin) in self.holders() {
             match origin.value {
                 Some(value) if origin.until.is_none() && origin.area.is_none() => values.push((value, id)),
@@ -118,7 +118,7 @@ impl Checker<'_> {
     }
 
     /// The described passes that use a value, or a stretch of it.
-    fn described_passes(&self, value: ValueOf) -> Vec<PassId> {
+    fn described_passes(&self, value: ResourceValue) -> Vec<PassId> {
         let (frame, described) = (self.executed.frame(), self.executed.described());
         let holders = self.holders().filter(|(_, origin)| origin.value == Some(value));
         let uses = holders.flat_map(|(id, _)| frame.uses_of(id));
@@ -132,7 +132,7 @@ impl Checker<'_> {
     fn sees_other_contents(&self) -> Option<String> {
         let (frame, described) = (self.executed.frame(), self.executed.described());
         let mut whole = Contents::new(described, self.resource, self.is_persistent());
-        let mut wanted: Vec<Sight> = Vec::new();
+        let mut wanted: Vec<ObservedContents> = Vec::new();
         for pass in described.pass_ids() {
             let accesses = described.pass(pass).accesses.indices();
             let accesses: Vec<u32> = accesses.map(|index| index as u32).collect();
@@ -175,7 +175,7 @@ impl Checker<'_> {
         }
         let previous = |id: ResourceId, origin: ResourceOrigin| {
             let mut uses = frame.accesses_to(id);
-            origin.value.is_some() && uses.any(|access| access.version == Version::Previous)
+            origin.value.is_some() && uses.any(|access| access.version == HistoryVersion::Previous)
         };
         if self.holders().any(|(id, origin)| previous(id, origin)) {
             return Some("one has a previous version".to_owned());
@@ -221,15 +221,15 @@ impl<'a> Contents<'a> {
 
     /// Runs some accesses of a described pass, and returns the contents that each of them sees from before the pass. A pass that `repeats` runs in a
     /// strip after the first: its earlier writes and those of later passes are in other strips.
-    fn pass(&mut self, pass: PassId, accesses: &[u32], repeats: bool) -> Vec<Sight> {
+    fn pass(&mut self, pass: PassId, accesses: &[u32], repeats: bool) -> Vec<ObservedContents> {
         let (described, resource) = (self.described, self.resource);
         let access_of = |index: u32| &described.accesses()[index as usize];
         let used = accesses.iter().copied().filter(|&index| {
             let access = access_of(index);
-            (access.resource, access.version) == (resource, Version::Current)
+            (access.resource, access.version) == (resource, HistoryVersion::Current)
         });
         let used: Vec<u32> = used.collect();
-        let mut sights: Vec<Sight> = used
+        let mut sights: Vec<ObservedContents> = used
             .iter()
             .filter(|&&index| access_of(index).needs_contents())
             .map(|&index| (index, Vec::new()))

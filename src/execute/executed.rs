@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ash::vk;
 
 use super::charges::Charges;
-use super::origins::{Origins, PassRun, ValueOf};
+use super::origins::{Origins, PassRun, ResourceValue};
 use super::strip::Strip;
 use crate::frame::{Frame, PassId, ResourceId};
 
@@ -13,10 +13,10 @@ use crate::frame::{Frame, PassId, ResourceId};
 ///
 /// ```
 /// # use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
-/// use tileheap::execute::Executed;
+/// use tileheap::execute::ExecutedFrame;
 ///
 /// # let described = synthetic(7, SyntheticDesc::default());
-/// let itself = Executed::as_described(&described);
+/// let itself = ExecutedFrame::as_described(&described);
 /// let split = itself.splittable().find_map(|(resource, after)| itself.split(resource, after));
 /// let executed = split.expect("a lifetime that can be split")?;
 /// executed.check()?;
@@ -27,7 +27,7 @@ use crate::frame::{Frame, PassId, ResourceId};
 /// # Ok::<(), tileheap::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Executed {
+pub struct ExecutedFrame {
     frame: Frame,
     described: Frame,
     origins: Origins,
@@ -37,7 +37,7 @@ pub struct Executed {
 
 /// The part of a declared resource that a resource of an executed frame is: all of it if all fields are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Part {
+pub struct ResourcePart {
     /// One mip level of an image whose levels are [images of their own](crate::frame::ImageDesc::separate_levels).
     pub level: Option<u32>,
     /// The described pass after which a store ends this stretch of the lifetime.
@@ -45,13 +45,13 @@ pub struct Part {
     /// An area of the image, for the image of a strip; of the grid of tiles, for its buffer of [lists](crate::frame::TileLists).
     pub area: Option<vk::Rect2D>,
     /// One value of a resource that has several.
-    pub value: Option<ValueOf>,
+    pub value: Option<ResourceValue>,
 }
 
-impl PartialEq for Executed {
+impl PartialEq for ExecutedFrame {
     /// Frames that run as described are compared only once.
-    fn eq(&self, other: &Executed) -> bool {
-        let is_one = |executed: &Executed| executed.frame.shares_tables(&executed.described);
+    fn eq(&self, other: &ExecutedFrame) -> bool {
+        let is_one = |executed: &ExecutedFrame| executed.frame.shares_tables(&executed.described);
         self.origins == other.origins
             && self.charges == other.charges
             && self.frame == other.frame
@@ -59,29 +59,29 @@ impl PartialEq for Executed {
     }
 }
 
-impl From<&Frame> for Executed {
-    /// As [`Executed::as_described`].
-    fn from(frame: &Frame) -> Executed {
-        Executed::as_described(frame)
+impl From<&Frame> for ExecutedFrame {
+    /// As [`ExecutedFrame::as_described`].
+    fn from(frame: &Frame) -> ExecutedFrame {
+        ExecutedFrame::as_described(frame)
     }
 }
 
-impl From<&Executed> for Executed {
+impl From<&ExecutedFrame> for ExecutedFrame {
     /// A clone that shares both frames and the map.
-    fn from(executed: &Executed) -> Executed {
+    fn from(executed: &ExecutedFrame) -> ExecutedFrame {
         executed.clone()
     }
 }
 
-impl Executed {
+impl ExecutedFrame {
     /// A frame that runs as it is described.
-    pub fn as_described(frame: &Frame) -> Executed {
-        Executed::new(frame.clone(), frame.clone(), Origins::IDENTITY)
+    pub fn as_described(frame: &Frame) -> ExecutedFrame {
+        ExecutedFrame::new(frame.clone(), frame.clone(), Origins::IDENTITY)
     }
 
-    /// A frame rewritten by another program: [`Executed::check`] validates it.
-    pub fn new(frame: Frame, described: Frame, origins: Origins) -> Executed {
-        Executed {
+    /// A frame rewritten by another program: [`ExecutedFrame::check`] validates it.
+    pub fn new(frame: Frame, described: Frame, origins: Origins) -> ExecutedFrame {
+        ExecutedFrame {
             frame,
             described,
             origins,
@@ -90,9 +90,9 @@ impl Executed {
     }
 
     /// The same frame with these charges in place of its own.
-    pub fn with_charges(self, charges: Charges) -> Executed {
+    pub fn with_charges(self, charges: Charges) -> ExecutedFrame {
         let charges = (charges != Charges::NONE).then(|| Arc::new(charges));
-        Executed { charges, ..self }
+        ExecutedFrame { charges, ..self }
     }
 
     /// Costs of running the frame this way, beyond what its accesses move.
@@ -136,18 +136,18 @@ impl Executed {
         self.origins.executed_passes(described)
     }
 
-    /// The declared resource of which this one is a [part](Executed::part).
+    /// The declared resource of which this one is a [part](ExecutedFrame::part).
     pub fn described_resource(&self, resource: ResourceId) -> ResourceId {
         let origin = self.origins.resource(resource).resource;
         let level_of = self.described.resource(origin).level_of;
         level_of.map_or(origin, |level_of| level_of.image)
     }
 
-    /// The part of the [declared resource](Executed::described_resource) that a resource is.
-    pub fn part(&self, resource: ResourceId) -> Part {
+    /// The part of the [declared resource](ExecutedFrame::described_resource) that a resource is.
+    pub fn part(&self, resource: ResourceId) -> ResourcePart {
         let origin = self.origins.resource(resource);
         let level_of = self.described.resource(origin.resource).level_of;
-        Part {
+        ResourcePart {
             level: level_of.map(|level_of| level_of.level),
             until: origin.until,
             area: origin.area,
@@ -169,7 +169,7 @@ impl Executed {
     /// The resource that a pass uses for a described one: the first part that the pass uses, else the whole resource or its first value.
     ///
     /// # Panics
-    /// If no resource is all of the described one, a fault that [`Executed::check`] finds.
+    /// If no resource is all of the described one, a fault that [`ExecutedFrame::check`] finds.
     pub fn resource_in(&self, pass: PassId, described: ResourceId) -> ResourceId {
         let mut used = self.frame.accesses_of(pass).iter().map(|access| access.resource);
         used.find(|&used| self.origins.resource(used).resource == described)
@@ -191,7 +191,7 @@ impl Executed {
     ///
     /// # Panics
     /// If the other one does not rewrite this executed frame.
-    pub fn then(&self, rewrite: &Executed) -> Executed {
+    pub fn then(&self, rewrite: &ExecutedFrame) -> ExecutedFrame {
         assert!(
             rewrite.described == self.frame,
             "a rewrite of frame `{}` cannot follow one that gives `{}`",
@@ -202,7 +202,7 @@ impl Executed {
             (None, None) => None,
             _ => Some(Arc::new(self.charges().then(rewrite.charges(), &rewrite.origins))),
         };
-        Executed {
+        ExecutedFrame {
             frame: rewrite.frame.clone(),
             described: self.described.clone(),
             origins: self.origins.then(&rewrite.origins),

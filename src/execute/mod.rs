@@ -12,7 +12,7 @@
 //!             runs 0 and 1              stores hdr      runs 2          hdr (until light) is hdr until pass 1
 //!                                       after pass 1
 //! ```
-//! [`Executed`] holds both frames and the map, and [checks](Executed::check) that they agree. The map of a frame that runs as described has no tables
+//! [`ExecutedFrame`] holds both frames and the map, and [checks](ExecutedFrame::check) that they agree. The map of a frame that runs as described has no tables
 //! and costs nothing. [`Charges`] are the costs of running a frame in another way, beyond what its accesses move.
 
 mod areas;
@@ -30,6 +30,6 @@ mod values;
 
 pub use charges::{CarriedCharges, Charge, ChargeCause, Charges};
 pub use error::{OriginError, OriginRule};
-pub use executed::{Executed, Part};
-pub use origins::{OriginTables, Origins, PassOrigin, PassRun, ResourceOrigin, ValueOf};
+pub use executed::{ExecutedFrame, ResourcePart};
+pub use origins::{OriginTables, Origins, PassOrigin, PassRun, ResourceOrigin, ResourceValue};
 pub use strip::Strip;

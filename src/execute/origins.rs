@@ -9,7 +9,7 @@ use crate::frame::{Frame, PassId, ResourceId};
 
 /// Maps the passes, resources and accesses of an executed frame to the described ones.
 ///
-/// Cloning shares the tables; the identity has none. Ids are positions in the two frames, which an [`Executed`](super::Executed) keeps together with
+/// Cloning shares the tables; the identity has none. Ids are positions in the two frames, which an [`ExecutedFrame`](super::ExecutedFrame) keeps together with
 /// the map.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Origins {
@@ -87,7 +87,7 @@ impl PassRun {
 }
 
 /// Origin of a resource of an executed frame. Images of [separate levels](crate::frame::ImageDesc::separate_levels) are resources of the described
-/// frame: [`Executed::part`](super::Executed::part) resolves them to the declared image.
+/// frame: [`ExecutedFrame::part`](super::ExecutedFrame::part) resolves them to the declared image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResourceOrigin {
     /// The resource of the described frame.
@@ -97,7 +97,7 @@ pub struct ResourceOrigin {
     /// For the image of a strip: its area in the described image. For the buffer of a strip: its [lists](crate::frame::TileLists) in the grid of tiles.
     pub area: Option<vk::Rect2D>,
     /// For one of several values of a resource: which one.
-    pub value: Option<ValueOf>,
+    pub value: Option<ResourceValue>,
 }
 
 impl ResourceOrigin {
@@ -139,20 +139,20 @@ fn set_first<T: Copy>(table: &mut Vec<Option<T>>, index: usize, value: T) {
     table[index].get_or_insert(value);
 }
 
-/// A value of a resource, that is a version of its contents, that a resource of an executed frame [holds](super::Executed::separate_values).
+/// A value of a resource, that is a version of its contents, that a resource of an executed frame [holds](super::ExecutedFrame::separate_values).
 ///
 /// Displayed as `value 2 of 3`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ValueOf {
+pub struct ResourceValue {
     /// Its number from 1, in pass order.
     pub number: u32,
     /// Number of values of the resource.
     pub count: u32,
 }
 
-impl std::fmt::Display for ValueOf {
+impl std::fmt::Display for ResourceValue {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let ValueOf { number, count } = self;
+        let ResourceValue { number, count } = self;
         write!(formatter, "value {number} of {count}")
     }
 }
@@ -224,7 +224,7 @@ impl Origins {
     /// The first pass of the executed frame that runs a described one.
     ///
     /// # Panics
-    /// If none does, a fault that [`Executed::check`](super::Executed::check) finds.
+    /// If none does, a fault that [`ExecutedFrame::check`](super::ExecutedFrame::check) finds.
     pub fn executed_pass(&self, described: PassId) -> PassId {
         match &self.tables {
             None => described,
@@ -273,7 +273,7 @@ impl Origins {
     /// The first resource of the executed frame that is all of a described one, or its first value.
     ///
     /// # Panics
-    /// If there is none, a fault that [`Executed::check`](super::Executed::check) finds.
+    /// If there is none, a fault that [`ExecutedFrame::check`](super::ExecutedFrame::check) finds.
     pub fn whole(&self, described: ResourceId) -> ResourceId {
         match &self.tables {
             None => described,

@@ -1,11 +1,11 @@
 //! Rewrites of one resource or pass: splits of lifetimes and merges of passes.
 
-use super::executed::Executed;
+use super::executed::ExecutedFrame;
 use super::origins::{OriginTables, Origins, PassOrigin, PassRun, ResourceOrigin};
 use crate::frame::{Frame, PassId, ResourceId};
 
-impl Executed {
-    /// Pairs of a resource and a pass of the executed frame after which its lifetime may be [split](Executed::split).
+impl ExecutedFrame {
+    /// Pairs of a resource and a pass of the executed frame after which its lifetime may be [split](ExecutedFrame::split).
     pub fn splittable(&self) -> impl Iterator<Item = (ResourceId, PassId)> + use<'_> {
         let frame = self.frame();
         let resources = frame.resource_ids().filter(|&id| frame.splits(id).is_ok());
@@ -16,7 +16,7 @@ impl Executed {
     ///
     /// # Errors
     /// As [`Frame::split`].
-    pub fn split(&self, resource: ResourceId, after: PassId) -> Option<crate::Result<Executed>> {
+    pub fn split(&self, resource: ResourceId, after: PassId) -> Option<crate::Result<ExecutedFrame>> {
         let split = self.frame().split(resource, after)?;
         Some(split.map(|frame| {
             let mut origins = Origins::IDENTITY.to_tables(self.frame());
@@ -36,7 +36,7 @@ impl Executed {
     ///
     /// # Errors
     /// As [`Frame::merged`].
-    pub fn merged(&self, first: PassId) -> Option<crate::Result<Executed>> {
+    pub fn merged(&self, first: PassId) -> Option<crate::Result<ExecutedFrame>> {
         let merged = self.frame().merged(first)?;
         Some(merged.map(|frame| {
             let mut origins = Origins::IDENTITY.to_tables(self.frame());
@@ -51,7 +51,7 @@ impl Executed {
         }))
     }
 
-    pub(super) fn rewritten(&self, frame: Frame, origins: OriginTables) -> Executed {
-        self.then(&Executed::new(frame, self.frame().clone(), origins.into()))
+    pub(super) fn rewritten(&self, frame: Frame, origins: OriginTables) -> ExecutedFrame {
+        self.then(&ExecutedFrame::new(frame, self.frame().clone(), origins.into()))
     }
 }

@@ -8,9 +8,10 @@ use crate::frame::{intersection, viewport};
 ///
 /// ```no_run
 /// # use ash::vk;
-/// # use tileheap::execute::Executed;
+/// # use tileheap::execute::ExecutedFrame;
 /// # use tileheap::frame::{PassId, ResourceId};
-/// # fn f(raw: &ash::Device, cmd: vk::CommandBuffer, layout: vk::PipelineLayout, executed: &Executed, pass: PassId, depth: ResourceId, whole: vk::Extent2D) {
+/// # fn f(raw: &ash::Device, cmd: vk::CommandBuffer, layout: vk::PipelineLayout, executed: &ExecutedFrame, pass: PassId, depth: ResourceId,
+/// #     whole: vk::Extent2D) {
 /// // Recording a pass of `executed.frame()`; the described pass renders to images of extent `whole`, and samples `depth`.
 /// if let Some(strip) = executed.strip(pass) {
 ///     // Shaders add the first to gl_FragCoord, and subtract the second from the texel of `depth` that they fetch.

@@ -1,10 +1,10 @@
 //! The rewrite that turns each value of a resource into a separate resource.
 
-use super::executed::Executed;
-use super::origins::{Origins, ResourceOrigin, ValueOf};
+use super::executed::ExecutedFrame;
+use super::origins::{Origins, ResourceOrigin, ResourceValue};
 use crate::frame::{ResourceId, SeparateValue};
 
-impl Executed {
+impl ExecutedFrame {
     /// Rewrites the frame so that each *value* of a resource is a separate resource with its own placement. A value is a version of the contents,
     /// from its first write to its last use. An image that a pool lends three times has three.
     ///
@@ -20,7 +20,7 @@ impl Executed {
     /// out](crate::frame::tables::SkippedOutputs) does not begin a value.
     ///
     /// External and history resources hold their last value, and also the first one if it needs the contents from before the frame (or, for an
-    /// external resource, is on another queue). For the caller they are unchanged: their [part](Executed::part) has no value. The other values are
+    /// external resource, is on another queue). For the caller they are unchanged: their [part](ExecutedFrame::part) has no value. The other values are
     /// transient.
     ///
     /// Resources with a [`TileConstraint`](crate::frame::TileConstraint), and resources of stores, stretches of lifetimes and values, are left
@@ -28,16 +28,16 @@ impl Executed {
     ///
     /// # Errors
     /// As [`FrameBuilder::build`](crate::frame::FrameBuilder::build): the frame may have too many resources.
-    pub fn separate_values(&self) -> crate::Result<Executed> {
+    pub fn separate_values(&self) -> crate::Result<ExecutedFrame> {
         self.separate_values_of(|_| true)
     }
 
-    /// As [`Executed::separate_values`], for selected resources of the executed frame: not for one whose handle the caller keeps, for example in a
+    /// As [`ExecutedFrame::separate_values`], for selected resources of the executed frame: not for one whose handle the caller keeps, for example in a
     /// descriptor set that all passes share.
     ///
     /// # Errors
-    /// As [`Executed::separate_values`].
-    pub fn separate_values_of(&self, wanted: impl Fn(ResourceId) -> bool) -> crate::Result<Executed> {
+    /// As [`ExecutedFrame::separate_values`].
+    pub fn separate_values_of(&self, wanted: impl Fn(ResourceId) -> bool) -> crate::Result<ExecutedFrame> {
         let divides = |id: ResourceId| self.origins().resource(id).is_whole() && wanted(id);
         let Some(divided) = self.frame().with_separate_values(divides) else {
             return Ok(self.clone());
@@ -47,7 +47,7 @@ impl Executed {
         let value_of = |(id, value)| match value {
             None => ResourceOrigin::whole(id),
             Some(SeparateValue { of, number, count }) => ResourceOrigin {
-                value: Some(ValueOf { number, count }),
+                value: Some(ResourceValue { number, count }),
                 ..ResourceOrigin::whole(of)
             },
         };

@@ -15,7 +15,7 @@ use tileheap_json::is_default;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[repr(u32)]
-pub enum Version {
+pub enum HistoryVersion {
     /// Contents written by this frame.
     #[default]
     Current,
@@ -189,7 +189,7 @@ pub struct ViewDesc {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct Share {
+pub struct AccessFraction {
     /// Texels or bytes used.
     pub part: u64,
     /// Texels or bytes in all.
@@ -216,7 +216,7 @@ pub struct Access {
     /// True if the access changes the contents.
     pub writes: bool,
     /// Current or previous frame's contents.
-    pub version: Version,
+    pub version: HistoryVersion,
     /// Pipeline stages that make the access.
     pub stages: vk::PipelineStageFlags2,
     /// Treatment of earlier contents by a writing access.
@@ -226,7 +226,7 @@ pub struct Access {
     /// Memory traffic that this access was measured to save on chip, in bytes per frame; replaces the model's estimate.
     pub measured: Option<Bytes>,
     /// Fraction of the range that is touched, if not all: a strip and its halo. Affects traffic, not hazards.
-    pub share: Option<Share>,
+    pub share: Option<AccessFraction>,
     /// Distance from the pixel at which it reads, if declared; see [`Access::reach`].
     pub reach: Option<ReadReach>,
     /// In a validated frame: true if an earlier subpass of the pass has attached the same part, whose contents are then continued.

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use super::spare::Spare;
+use super::spare::SpareAllocations;
 use super::tables::Tables;
 use super::validate::finish;
 use super::*;
 use crate::frame::tables::{
-    Access, Batch, CommandBuffer, Contents, LevelOf, Pass, PassKind, Queue, Resource, ResourceKind,
-    Semaphore, SemaphoreOp, SkippedOutputs, Submit, Version, ViewDesc,
+    Access, Batch, CommandBuffer, CommandSource, HistoryVersion, Pass, PassKind, Queue, Resource,
+    ResourceKind, Semaphore, SemaphoreOp, SeparateLevel, SkippedOutputs, Submit, ViewDesc,
 };
 use crate::units::{Bytes, Run};
 
@@ -40,7 +40,7 @@ pub struct FrameBuilder {
     pub(super) tables: Tables,
     /// The first declaration out of order, reported by `build`.
     pub(super) fault: Option<FrameError>,
-    pub(super) spare: Spare,
+    pub(super) spare: SpareAllocations,
 }
 
 impl FrameBuilder {
@@ -113,7 +113,7 @@ impl FrameBuilder {
     }
 
     /// Makes an image declared before the level of another one; see [`separate_levels`](ImageDesc::separate_levels).
-    pub(crate) fn set_level_of(&mut self, resource: ResourceId, level_of: Option<LevelOf>) {
+    pub(crate) fn set_level_of(&mut self, resource: ResourceId, level_of: Option<SeparateLevel>) {
         self.tables.resources[resource.index()].level_of = level_of;
     }
 
@@ -311,7 +311,7 @@ impl PassBuilder<'_> {
 
     /// Declares that the pass is recorded in secondary command buffers.
     pub fn secondary(self) -> Self {
-        self.contents(Contents::Secondary)
+        self.contents(CommandSource::Secondary)
     }
 
     /// Marks a render pass as using tile shading: draws and dispatches may run once per tile, and shaders access attachments within their tile
@@ -381,7 +381,7 @@ impl PassBuilder<'_> {
     }
 
     /// Declares the origin of the pass's commands: inline, secondary command buffers, or the runtime.
-    pub fn contents(self, contents: Contents) -> Self {
+    pub fn contents(self, contents: CommandSource) -> Self {
         self.change(|pass| pass.contents = contents)
     }
 
@@ -495,7 +495,7 @@ impl PassBuilder<'_> {
             view: ViewDesc::default(),
             reads,
             writes,
-            version: Version::Current,
+            version: HistoryVersion::Current,
             stages,
             load_op,
             resolves: None,
@@ -573,7 +573,7 @@ impl PassBuilder<'_> {
 
     /// Makes the most recently declared access refer to the previous frame's contents.
     pub fn previous(self) -> Self {
-        self.change_last(|access| access.version = Version::Previous)
+        self.change_last(|access| access.version = HistoryVersion::Previous)
     }
 
     fn attachment(self, resource: ResourceId, kind: AccessKind, load_op: LoadOp) -> Self {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::area::{covered, intersection, union};
 use super::builder::FrameBuilder;
-use super::tables::{Access, Contents, Pass, PassKind, ResourceKind, Tables};
+use super::tables::{Access, CommandSource, Pass, PassKind, ResourceKind, Tables};
 use super::validate::subpasses_share;
 use super::weights::Weights;
 use super::{AccessKind, Frame, FrameRule, ImageDesc, LoadOp, PassId, ResourceId, TileConstraint};
@@ -61,7 +61,7 @@ impl Frame {
             let plain = !pass.tile_shading && pass.optional.is_none();
             pass.kind == PassKind::Render && plain && !pass.accesses.is_empty()
         };
-        let inline = one.contents == Contents::Inline;
+        let inline = one.contents == CommandSource::Inline;
         if !can_be(one) || !can_be(other) || shape(one) != shape(other) || !inline {
             return false;
         }

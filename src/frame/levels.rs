@@ -10,7 +10,7 @@
 
 use ash::vk;
 
-use super::tables::{LevelOf, Resource, ResourceKind, Tables};
+use super::tables::{Resource, ResourceKind, SeparateLevel, Tables};
 use super::{Extent, Frame, FrameError, FrameRule, PassId, Persistence, ResourceId};
 use crate::units::Run;
 
@@ -32,7 +32,7 @@ impl Resource {
                 *extent = level_extent(*extent, level);
                 desc.extent = Extent::Texels(*extent);
                 image.name = format!("{} level {level}", self.name);
-                image.level_of = Some(LevelOf { image: id, level });
+                image.level_of = Some(SeparateLevel { image: id, level });
             }
         }
         image
@@ -86,7 +86,7 @@ pub(super) fn separate(tables: &mut Tables) -> Result<bool, FrameError> {
 pub(super) fn resolve(tables: &mut Tables) -> Result<(), FrameError> {
     for index in 0..tables.resources.len() {
         let resource = &tables.resources[index];
-        let Some(LevelOf { image, level }) = resource.level_of else {
+        let Some(SeparateLevel { image, level }) = resource.level_of else {
             continue;
         };
         let broken = |why: &str| {

@@ -50,7 +50,7 @@ pub use builder::{FrameBuilder, PassBuilder};
 pub use error::{FrameError, FrameRule};
 pub(crate) use id_names::IdNames;
 pub use ids::{BatchId, CommandBufferId, PassId, QueueId, ResourceId, SemaphoreId, SubmitId};
-pub use reaches::Reaches;
+pub use reaches::ReachAssumptions;
 pub use resource::{BufferDesc, Extent, ImageDesc, Persistence, TileConstraint, TileLists};
 pub(crate) use store::{Texels, texels_of, with_usage_of_stores};
 pub use subresources::SubresourceRange;

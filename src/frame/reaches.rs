@@ -19,7 +19,7 @@ use crate::units::Bytes;
 /// Every pass is assumed to use the origin that it is given; passes without an entry in `repeat_bytes` cost nothing to repeat.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "assumptions of reach")]
-pub struct Reaches {
+pub struct ReachAssumptions {
     /// By pass and resource, in texels of the resource.
     #[serde(default)]
     pub reach: BTreeMap<String, BTreeMap<String, ReadReach>>,
@@ -32,20 +32,22 @@ pub struct Reaches {
     pub lists: BTreeMap<String, u32>,
 }
 
-impl Reaches {
+impl ReachAssumptions {
     /// Reads the JSON form of one frame, or of several under `frames`, keyed by file name: then those of `file` are taken.
     ///
     /// # Errors
     /// [`FrameError::Json`] if it is neither, [`FrameRule::Unknown`] if `file` is not among several.
-    pub fn from_json(text: &str, file: &str) -> crate::Result<Reaches> {
+    pub fn from_json(text: &str, file: &str) -> crate::Result<ReachAssumptions> {
         #[derive(Deserialize)]
         #[serde(
             untagged,
             expecting = "expected `reach` and `repeat_bytes`, or `frames` of those by file name"
         )]
         enum Form {
-            Several { frames: BTreeMap<String, Reaches> },
-            One(Reaches),
+            Several {
+                frames: BTreeMap<String, ReachAssumptions>,
+            },
+            One(ReachAssumptions),
         }
         let form = parse(text).map_err(|fault| FrameError::Json(JsonError::Syntax(fault)))?;
         match form {
@@ -67,7 +69,7 @@ impl Frame {
     ///
     /// # Errors
     /// [`FrameRule::Unknown`] for a pass or resource that the frame does not have.
-    pub fn with_reaches(&self, reaches: &Reaches) -> crate::Result<Frame> {
+    pub fn with_reaches(&self, reaches: &ReachAssumptions) -> crate::Result<Frame> {
         let unknown = |what, name: &str| {
             FrameRule::Unknown.broken(format!(
                 "an assumption of reach refers to {what} `{name}`, which the frame does not declare"

@@ -17,7 +17,7 @@ pub enum Persistence {
     /// Written and read within the frame; undefined outside.
     #[default]
     Transient,
-    /// Written in this frame and read by the next as [`Version::Previous`](super::tables::Version): two alternating copies if the frame reads the
+    /// Written in this frame and read by the next as [`HistoryVersion::Previous`](super::tables::HistoryVersion): two alternating copies if the frame reads the
     /// previous version, one otherwise.
     History,
     /// Owned by the caller, who supplies the object for every frame.
@@ -342,12 +342,12 @@ pub struct Resource {
     /// Constraint on its placement in tile memory.
     pub tile_constraint: TileConstraint,
     /// The image of which it is one level; `None` for every declared resource. Level 0 is the declared image itself.
-    pub level_of: Option<LevelOf>,
+    pub level_of: Option<SeparateLevel>,
 }
 
 /// Identifies an image as a level of another one, whose levels are [images of their own](ImageDesc::separate_levels).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct LevelOf {
+pub struct SeparateLevel {
     /// The image that was declared, which keeps level 0.
     pub image: ResourceId,
     /// The level, at least 1.

@@ -4,14 +4,14 @@ use super::tables::SemaphoreOp;
 
 /// Allocations of a description from before its reset, for reuse.
 #[derive(Debug, Default)]
-pub(super) struct Spare {
+pub(super) struct SpareAllocations {
     pub(super) names: Vec<String>,
     pub(super) operations: Vec<Vec<SemaphoreOp>>,
 }
 
-impl Clone for Spare {
+impl Clone for SpareAllocations {
     /// Empty: only the original description reuses its memory.
-    fn clone(&self) -> Spare {
-        Spare::default()
+    fn clone(&self) -> SpareAllocations {
+        SpareAllocations::default()
     }
 }

@@ -6,7 +6,7 @@
 //! after    w ────── r ─────── r ─ store                        four, of a separate resource
 //!                                  └ w ──────────── r          the resource itself: ordinary memory will do
 //! ```
-//! The store is a pass of its own, which the runtime records ([`Contents::Store`]) with a draw or dispatch: tile images allow no transfers. Images
+//! The store is a pass of its own, which the runtime records ([`CommandSource::Store`]) with a draw or dispatch: tile images allow no transfers. Images
 //! are stored by a triangle that covers them, texel for texel; buffers by a dispatch, word for word.
 
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use ash::vk;
 
 use super::builder::FrameBuilder;
 use super::store::{Store, border_of, store_of};
-use super::tables::{Access, Contents, Pass, PassKind, Resource, Version, ViewDesc};
+use super::tables::{Access, CommandSource, HistoryVersion, Pass, PassKind, Resource, ViewDesc};
 use super::{AccessKind, Frame, LoadOp, PassId, Persistence, ResourceId, SubresourceRange, TileConstraint};
 use crate::units::{Bytes, Run};
 
@@ -27,7 +27,7 @@ impl Frame {
     pub fn splits(&self, resource: ResourceId) -> Result<(), &'static str> {
         let mut uses = self.accesses_to(resource);
         let first = uses
-            .find(|access| access.version == Version::Current)
+            .find(|access| access.version == HistoryVersion::Current)
             .ok_or("no pass uses it")?;
         if first.needs_contents() {
             return Err("it comes in with contents");
@@ -72,7 +72,7 @@ impl Frame {
         let uses = || {
             let uses = self.uses_of(resource).iter();
             let uses = uses.map(|&index| &self.accesses()[index as usize]);
-            uses.filter(|access| access.version == Version::Current)
+            uses.filter(|access| access.version == HistoryVersion::Current)
         };
         let described = self.resource(resource);
         let wanted =
@@ -102,7 +102,7 @@ impl Frame {
             ..whole
         });
         for access in &mut tables.accesses {
-            let early = access.pass <= after && access.version == Version::Current;
+            let early = access.pass <= after && access.version == HistoryVersion::Current;
             if access.resource == resource && early {
                 access.resource = apart;
             }
@@ -120,7 +120,7 @@ impl Frame {
             view: ViewDesc::default(),
             reads: !writes,
             writes,
-            version: Version::Current,
+            version: HistoryVersion::Current,
             stages: kind.default_stages(if needs == vk::QueueFlags::GRAPHICS {
                 PassKind::Render
             } else {
@@ -146,7 +146,7 @@ impl Frame {
             tables.passes[after.index()].command_buffer,
         );
         let pass = Pass {
-            contents: Contents::Store,
+            contents: CommandSource::Store,
             ..Pass::new(name, commands, kind, Run::new(at, at + 2))
         };
         tables.passes.insert(store.index(), pass);

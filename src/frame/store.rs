@@ -3,7 +3,7 @@
 use ash::vk;
 
 use super::tables::Tables;
-use super::tables::{Access, Contents, Pass, PassKind, Resource, ResourceKind, Version};
+use super::tables::{Access, CommandSource, HistoryVersion, Pass, PassKind, Resource, ResourceKind};
 use super::{AccessKind, LoadOp, Persistence};
 use crate::format::{FormatInfo, NumericType};
 use crate::units::Bytes;
@@ -153,12 +153,12 @@ pub(super) fn border_of(resource: &Resource) -> Result<Store, &'static str> {
 
 /// Checks a pass that the runtime is to record; the error says why it cannot be recorded.
 pub(super) fn check_store(tables: &Tables, pass: &Pass, accesses: &[Access]) -> Result<(), &'static str> {
-    let is_border = matches!(pass.contents, Contents::Border { .. });
+    let is_border = matches!(pass.contents, CommandSource::Border { .. });
     let [from, to] = accesses else {
         return Err("a store reads one resource and overwrites another one, and does nothing else");
     };
     let resource = |access: &Access| &tables.resources[access.resource.index()];
-    let reads = from.reads && !from.writes && from.version == Version::Current;
+    let reads = from.reads && !from.writes && from.version == HistoryVersion::Current;
     let writes = to.writes && !to.reads && to.load_op == LoadOp::DontCare;
     if !reads || !writes || from.resource == to.resource {
         return Err("a store reads one resource and overwrites another one, in this order");
@@ -181,7 +181,7 @@ pub(super) fn check_store(tables: &Tables, pass: &Pass, accesses: &[Access]) -> 
     if is_border && (format, resource(from).is_image()) != (other_format, true) {
         return Err("the images at the border of a strip differ in format");
     }
-    if let Contents::Border { x, y } = pass.contents {
+    if let CommandSource::Border { x, y } = pass.contents {
         check_border(pass, [shape(resource(from)).1, shape(resource(to)).1], [x, y])?;
     }
     if !is_border && shape(resource(from)) != shape(resource(to)) {

@@ -49,7 +49,7 @@ pub fn synthetic(seed: u64, desc: SyntheticDesc) -> Frame {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::tables::Version;
+    use crate::frame::tables::HistoryVersion;
     use crate::units::{Span, Step};
 
     #[test]
@@ -92,7 +92,7 @@ mod tests {
             frame
                 .accesses()
                 .iter()
-                .any(|access| access.version == Version::Previous)
+                .any(|access| access.version == HistoryVersion::Previous)
         );
         let lifetimes = frame.resource_ids().map(|id| frame.lifetime_of(id));
         let lifetimes: Vec<Span> = lifetimes.collect();

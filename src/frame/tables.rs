@@ -5,9 +5,9 @@ use std::sync::Arc;
 use ash::vk;
 use serde::{Deserialize, Serialize};
 
-pub use super::access::{Access, Share, Version, ViewDesc};
+pub use super::access::{Access, AccessFraction, HistoryVersion, ViewDesc};
 use super::ids::{BatchId, CommandBufferId, PassId, QueueId, ResourceId, SemaphoreId, SubmitId};
-pub use super::resource::{LevelOf, Resource, ResourceKind};
+pub use super::resource::{Resource, ResourceKind, SeparateLevel};
 use super::subresources::SubresourceRange;
 use crate::names;
 use crate::units::{Bytes, Run, Span};
@@ -86,7 +86,7 @@ pub struct CommandBuffer {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Contents {
+pub enum CommandSource {
     /// In the primary command buffer.
     #[default]
     Inline,
@@ -104,10 +104,10 @@ pub enum Contents {
     },
 }
 
-impl Contents {
+impl CommandSource {
     /// Returns true if the runtime, not the caller, records them.
     pub(crate) fn is_own(self) -> bool {
-        matches!(self, Contents::Store | Contents::Border { .. })
+        matches!(self, CommandSource::Store | CommandSource::Border { .. })
     }
 }
 
@@ -121,7 +121,7 @@ pub struct Pass {
     /// Render, compute or transfer.
     pub kind: PassKind,
     /// Inline or secondary.
-    pub contents: Contents,
+    pub contents: CommandSource,
     /// A render pass with tile shading (`VK_QCOM_tile_shading`).
     pub tile_shading: bool,
     /// Its accesses, in declaration order.
@@ -154,7 +154,7 @@ impl Pass {
             name,
             command_buffer,
             kind,
-            contents: Contents::Inline,
+            contents: CommandSource::Inline,
             tile_shading: false,
             accesses,
             subpasses: 1,

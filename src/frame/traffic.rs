@@ -15,7 +15,7 @@
 //! uses it and the frame does not keep it.
 
 use super::area::{intersection, viewed};
-use super::tables::{Access, Contents, Pass, PassKind, Resource, ResourceKind};
+use super::tables::{Access, CommandSource, Pass, PassKind, Resource, ResourceKind};
 use super::{AccessKind, Frame, Persistence, ResourceId};
 use crate::units::Bytes;
 use tileheap_device::profile::content_bytes;
@@ -34,7 +34,7 @@ impl Frame {
         let uses = self
             .accesses_to(id)
             .map(|access| (access, self.pass(access.pass)));
-        let described = uses.filter(|(_, pass)| pass.contents != Contents::Store);
+        let described = uses.filter(|(_, pass)| pass.contents != CommandSource::Store);
         described
             .map(|(access, pass)| self.moved(access, (pass, resource), size))
             .sum()

@@ -15,7 +15,7 @@ use std::collections::HashSet;
 use tileheap_units::CompactSort;
 
 use super::builder::FrameBuilder;
-use super::tables::{Access, Resource, ResourceKind, Version};
+use super::tables::{Access, HistoryVersion, Resource, ResourceKind};
 use super::validate::MAX_NAME_BYTES;
 use super::{AccessKind, Frame, PassId, Persistence, ResourceId, SubresourceRange, TileConstraint};
 
@@ -53,7 +53,7 @@ impl Frame {
     /// outside the frame: they hold their last value, the first one if it needs the contents from before the frame (or, if external, is used by
     /// another queue), and the previous version; the values between are transient. New resources follow all others.
     ///
-    /// Resources with a [`TileConstraint`] and those of [stores](Contents::Store) are left as they are.
+    /// Resources with a [`TileConstraint`] and those of [stores](CommandSource::Store) are left as they are.
     ///
     /// # Errors
     /// As [`FrameBuilder::build`].
@@ -102,7 +102,7 @@ impl Frame {
             tables.resources[id.index()] = first.unwrap_or(whole);
             for access in &mut tables.accesses {
                 let holder = holders[division.value_of(access.pass)];
-                if access.resource == id && access.version == Version::Current {
+                if access.resource == id && access.version == HistoryVersion::Current {
                     access.resource = holder;
                 }
                 if access.resolves == Some(id) {
@@ -153,7 +153,7 @@ impl Frame {
     ///
     /// O(uses * parts).
     fn division_of(&self, id: ResourceId) -> Division {
-        let current = |access: &&Access| access.version == Version::Current;
+        let current = |access: &&Access| access.version == HistoryVersion::Current;
         let uses: Vec<&Access> = self.accesses_to(id).filter(current).collect();
         let kept = self.resource(id).persistence != Persistence::Transient;
         let parts = self.parts_of(id);

@@ -15,9 +15,9 @@ use tileheap_units::CompactSort;
 
 use super::access_use::AccessUse;
 use super::error::LowerError;
-use super::names::Names;
+use super::names::FrameNames;
 use super::situation::DeviceQueues;
-use super::state::Space;
+use super::state::AddressSpace;
 use super::tables::{DeviceQueueIndex, OptionalIndex};
 use crate::Checked;
 use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId};
@@ -103,7 +103,7 @@ const _: () = assert!(size_of::<PreviousUser>() == 32);
 /// # let needs = Arc::new(estimate(&frame, &profile)?);
 /// let options = PlanOptions { ladder: Ladder::Off, ..PlanOptions::default() };
 /// let plan = plan(&frame, &needs, &profile, &options)?;
-/// let aliasing = aliasing(&plan, &DeviceQueues::one(&frame))?;
+/// let aliasing = aliasing(&plan, &DeviceQueues::single_queue(&frame))?;
 /// for row in &aliasing.placements {
 ///     let users = row.previous.of(&aliasing.previous); // wait for these before `row.first_pass`
 ///     # let _ = users;
@@ -125,7 +125,7 @@ pub fn aliasing(plan: &Checked<Plan>, queues: &DeviceQueues) -> Result<Aliasing,
             .collect(),
         ..Aliasing::default()
     };
-    let mut order: Vec<(Space, u32)> = (0..)
+    let mut order: Vec<(AddressSpace, u32)> = (0..)
         .zip(&plan.placements)
         .filter_map(|(index, placement)| Some((space_of(plan, queues, placement)?, index)))
         .collect();
@@ -188,12 +188,12 @@ fn check(plan: &Plan, queues: &DeviceQueues) -> Result<(), LowerError> {
 }
 
 /// The space of a placement's bytes; `None` for the caller's memory.
-fn space_of(plan: &Plan, queues: &DeviceQueues, placement: &Placement) -> Option<Space> {
+fn space_of(plan: &Plan, queues: &DeviceQueues, placement: &Placement) -> Option<AddressSpace> {
     let object = placement.object?;
     let first = plan.frame.lifetime_of(placement.resource).first.0;
     Some(match placement.memory {
-        MemoryKind::Tile => Space::tile(queue_of(&plan.frame, queues, PassId(first))),
-        _ => Space::memory(object.index() as u32),
+        MemoryKind::Tile => AddressSpace::tile(queue_of(&plan.frame, queues, PassId(first))),
+        _ => AddressSpace::memory(object.index() as u32),
     })
 }
 
@@ -329,7 +329,7 @@ struct Document {
     format: String,
     version: u64,
     frame: String,
-    names: Names,
+    names: FrameNames,
     aliasing: Aliasing,
 }
 
@@ -340,7 +340,7 @@ impl Aliasing {
             format: FORMAT.to_owned(),
             version: VERSION,
             frame: frame.name().to_owned(),
-            names: Names::of(frame),
+            names: FrameNames::of(frame),
             aliasing: self.clone(),
         })
     }

@@ -22,7 +22,7 @@ use super::access_use::{AccessUse, attached_as};
 use super::layouts::{combined, of_aspect};
 use super::placed::Placed;
 use super::tables::DeviceQueueIndex;
-use crate::frame::tables::{Access, ResourceKind, Version};
+use crate::frame::tables::{Access, HistoryVersion, ResourceKind};
 use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId, SubresourceRange};
 use crate::profile::Features;
 use crate::units::Run;
@@ -252,7 +252,7 @@ impl Gather<'_> {
             && !self
                 .frame
                 .has_slice_layouts(id, self.placed.plan.profile.features);
-        let versions = [Version::Current, Version::Previous].into_iter();
+        let versions = [HistoryVersion::Current, HistoryVersion::Previous].into_iter();
         for (placement, version) in placements.zip(versions.take(if is_ladder { 1 } else { 2 })) {
             let first = chains.chains.len() as u32;
             for &part in parts {
@@ -307,7 +307,7 @@ impl Gather<'_> {
                     range: part.range,
                     placement: placement as u32,
                     is_ladder,
-                    is_previous: is_history && version == Version::Previous,
+                    is_previous: is_history && version == HistoryVersion::Previous,
                     epochs,
                     inside: Run::new(inside, chains.inside.len() as u32),
                 });
@@ -321,7 +321,7 @@ impl Gather<'_> {
     }
 
     /// Appends the pairs of depth and stencil that render pass objects attach together.
-    fn pair_aspects(&self, uses: &[u32], version: Version, chains: &mut Chains) {
+    fn pair_aspects(&self, uses: &[u32], version: HistoryVersion, chains: &mut Chains) {
         let access = |index: u32| &self.all[index as usize];
         let part = |index: u32| (access(index).range.levels, access(index).range.layers);
         for in_pass in uses.chunk_by(|&a, &b| access(a).pass == access(b).pass) {

@@ -4,13 +4,15 @@ use ash::vk;
 
 use super::placed::Placed;
 use super::sharing::Shared;
-use super::tables::objects::{Binding, BufferRow, ImageRow, MemoryRow, Sharing, SubresourceRange, ViewRow};
+use super::tables::objects::{
+    BufferRow, ImageRow, MemoryBinding, MemoryRow, Sharing, SubresourceRange, ViewRow,
+};
 use super::tables::{Lowered, OptionalIndex};
 use crate::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM};
 use crate::frame::tables::ViewDesc;
 use crate::frame::tables::{Resource, ResourceKind};
 use crate::frame::{Persistence, ResourceId};
-use crate::measure::Dedicated;
+use crate::measure::DedicatedRequirement;
 use crate::plan::{MemoryKind, Placement};
 use crate::units::{Alignment, Run};
 
@@ -71,8 +73,8 @@ fn occupy(placed: &Placed<'_>, placement: &Placement, memory: u32, lowered: &mut
         row.alignment = row.alignment.lcm(alignment).unwrap_or(alignment);
     }
     let dedicated = match row.kind {
-        MemoryKind::Dedicated => needs.dedicated != Dedicated::No,
-        MemoryKind::Lazy => needs.dedicated == Dedicated::Required,
+        MemoryKind::Dedicated => needs.dedicated != DedicatedRequirement::No,
+        MemoryKind::Lazy => needs.dedicated == DedicatedRequirement::Required,
         MemoryKind::Arena | MemoryKind::Tile => false,
     };
     if placed.plan.frame.resource(placement.resource).is_image() {
@@ -150,7 +152,7 @@ pub(crate) fn image(
         hook: desc.hook,
         view_formats: Run::default(),
         sharing: Sharing::default(),
-        binding: Binding::IMPORTED,
+        binding: MemoryBinding::IMPORTED,
     })
 }
 
@@ -171,7 +173,7 @@ pub(crate) fn buffer(id: ResourceId, resource: &Resource, memory: MemoryKind) ->
         size: desc.size,
         usage,
         sharing: Sharing::default(),
-        binding: Binding::IMPORTED,
+        binding: MemoryBinding::IMPORTED,
     })
 }
 
@@ -181,14 +183,14 @@ fn is_cleared(resource: &Resource, memory: MemoryKind) -> bool {
     resource.persistence == Persistence::History && memory != MemoryKind::Tile
 }
 
-fn binding(placement: &Placement) -> Binding {
+fn binding(placement: &Placement) -> MemoryBinding {
     match placement.object {
-        Some(object) => Binding {
+        Some(object) => MemoryBinding {
             memory: OptionalIndex::some(object.index() as u32),
             offset: placement.offset,
             size: placement.size,
         },
-        None => Binding::IMPORTED,
+        None => MemoryBinding::IMPORTED,
     }
 }
 

@@ -60,7 +60,7 @@ pub enum LowerError {
     },
     /// The tables break a rule; in builds with debug assertions.
     #[error(transparent)]
-    Check(#[from] super::check::CheckError),
+    Check(#[from] super::check::LoweredCheckError),
     /// A text is not a table document.
     #[error(transparent)]
     Json(#[from] tileheap_json::Error),

@@ -7,29 +7,29 @@ use tileheap_units::CompactSort;
 
 use super::chains::Epoch;
 use super::resolver::{Barrier, Resolver, Source, Wait, WaitFor};
-use super::sources::{Held, Holder, Holders};
-use super::state::{ByteUse, LastUse, Space, SpaceKind};
+use super::sources::{HeldBytes, Holder, Holders};
+use super::state::{AddressSpace, AddressSpaceKind, ByteUse, LastUse};
 use super::tables::commands::BarrierCause;
 use crate::plan::{MemoryKind, Placement};
 use crate::units::Bytes;
 
 /// Bytes that a placement takes.
 #[derive(Clone, Copy)]
-struct Taken {
+struct PlacedBytes {
     /// The first step.
     step: u32,
     offset: Bytes,
     placement: u32,
-    space: Space,
+    space: AddressSpace,
 }
 
 /// Sorts by a number below `count`, in linear time; equal ones keep their order.
 fn by_number<'a>(
-    all: &[Taken],
+    all: &[PlacedBytes],
     count: usize,
-    number: impl Fn(&Taken) -> usize,
+    number: impl Fn(&PlacedBytes) -> usize,
     scratch: &'a Bump,
-) -> Vec<'a, Taken> {
+) -> Vec<'a, PlacedBytes> {
     // Per number, the position of its next element.
     let mut next = bumpalo::vec![in scratch; 0; count + 1];
     for one in all {
@@ -56,14 +56,14 @@ impl Resolver<'_> {
         let entries = (0..).zip(&before.bytes);
         let entries = entries.map(|(index, one)| (one.space, one.first.0, one.end, index));
         // By space; then earlier uses by address, and the frame's placements by time.
-        let mut used: Vec<'_, (Space, u64, Bytes, u32)> = Vec::from_iter_in(entries, scratch);
-        let mut taken: Vec<'_, Taken> = Vec::with_capacity_in(placed.plan.placements.len(), scratch);
+        let mut used: Vec<'_, (AddressSpace, u64, Bytes, u32)> = Vec::from_iter_in(entries, scratch);
+        let mut taken: Vec<'_, PlacedBytes> = Vec::with_capacity_in(placed.plan.placements.len(), scratch);
         for (index, placement) in (0..).zip(&placed.plan.placements) {
             // Aliases of one resident share the same bytes.
             let first = || placed.placements_of(placement.resource).first == index;
             if placement.memory != MemoryKind::Tile || first() {
                 let bytes = placed.bytes_of(index);
-                taken.extend(self.space_of(bytes).map(|space| Taken {
+                taken.extend(self.space_of(bytes).map(|space| PlacedBytes {
                     step: bytes.span.first.0,
                     offset: bytes.offset,
                     placement: index,
@@ -74,9 +74,9 @@ impl Resolver<'_> {
         // No two are equal, and sorting allocates nothing.
         used.sort_unstable();
         let queues = placed.queues.len();
-        let number = |space: Space| match space.kind {
-            SpaceKind::Tile => space.index as usize,
-            SpaceKind::Memory => queues + space.index as usize,
+        let number = |space: AddressSpace| match space.kind {
+            AddressSpaceKind::Tile => space.index as usize,
+            AddressSpaceKind::Memory => queues + space.index as usize,
         };
         let taken = by_number(
             &taken,
@@ -103,7 +103,7 @@ impl Resolver<'_> {
             holders.begin(&before.bytes, here.iter().map(|one| one.3));
             let (here, rest) = taken.split_at(taken.partition_point(|one| one.space == space));
             taken = rest;
-            for &Taken { placement: index, .. } in here {
+            for &PlacedBytes { placement: index, .. } in here {
                 let placement = self.placed.bytes_of(index);
                 earlier.clear();
                 holders.take(index, placement.offset, placement.size, |holder| {
@@ -132,11 +132,13 @@ impl Resolver<'_> {
     }
 
     /// The space of a placement's bytes; `None` for the caller's memory.
-    fn space_of(&self, placed: &Placement) -> Option<Space> {
+    fn space_of(&self, placed: &Placement) -> Option<AddressSpace> {
         let object = placed.object?;
         Some(match placed.memory {
-            MemoryKind::Tile => Space::tile(self.placed.queue_of(crate::frame::PassId(placed.span.first.0))),
-            _ => Space::memory(object.index() as u32),
+            MemoryKind::Tile => {
+                AddressSpace::tile(self.placed.queue_of(crate::frame::PassId(placed.span.first.0)))
+            }
+            _ => AddressSpace::memory(object.index() as u32),
         })
     }
 
@@ -212,7 +214,7 @@ impl Resolver<'_> {
     }
 
     /// Records the holders of a space's bytes at the end of the frame. `uses` is scratch memory.
-    fn leave(&mut self, space: Space, held: &[Held], uses: &mut Vec<'_, LastUse>) {
+    fn leave(&mut self, space: AddressSpace, held: &[HeldBytes], uses: &mut Vec<'_, LastUse>) {
         for one in held {
             uses.clear();
             self.last_uses(space, one.by, uses);
@@ -226,7 +228,7 @@ impl Resolver<'_> {
     }
 
     /// Collects the last uses by a holder of bytes, one for each queue.
-    fn last_uses(&self, space: Space, holder: Holder, uses: &mut Vec<'_, LastUse>) {
+    fn last_uses(&self, space: AddressSpace, holder: Holder, uses: &mut Vec<'_, LastUse>) {
         let mut add = |mut last: LastUse| {
             if self.is_local(space) {
                 last.value = 0;
@@ -270,7 +272,7 @@ impl Resolver<'_> {
     }
 
     /// Returns true if only one queue uses a space: barriers order its uses, whichever batch they are in.
-    fn is_local(&self, space: Space) -> bool {
+    fn is_local(&self, space: AddressSpace) -> bool {
         space.is_tile() || self.placed.queues.len() == 1
     }
 }

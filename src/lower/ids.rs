@@ -71,7 +71,7 @@ impl fmt::Debug for OptionalIndex {
 /// An image or a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Object {
+pub enum ImageOrBuffer {
     /// Row of [`Lowered::images`](super::Lowered::images).
     Image(u32),
     /// Row of [`Lowered::buffers`](super::Lowered::buffers).
@@ -90,7 +90,7 @@ pub enum ObjectKind {
 
 /// An image or a buffer: a table and a row of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(from = "Object", into = "Object")]
+#[serde(from = "ImageOrBuffer", into = "ImageOrBuffer")]
 #[repr(C)]
 pub struct ObjectRef {
     /// The table.
@@ -101,32 +101,32 @@ pub struct ObjectRef {
 
 impl ObjectRef {
     /// The image or buffer, to match on.
-    pub const fn get(self) -> Object {
+    pub const fn get(self) -> ImageOrBuffer {
         match self.kind {
-            ObjectKind::Image => Object::Image(self.row),
-            ObjectKind::Buffer => Object::Buffer(self.row),
+            ObjectKind::Image => ImageOrBuffer::Image(self.row),
+            ObjectKind::Buffer => ImageOrBuffer::Buffer(self.row),
         }
     }
 }
 
-impl From<Object> for ObjectRef {
-    fn from(object: Object) -> ObjectRef {
+impl From<ImageOrBuffer> for ObjectRef {
+    fn from(object: ImageOrBuffer) -> ObjectRef {
         let (kind, row) = match object {
-            Object::Image(row) => (ObjectKind::Image, row),
-            Object::Buffer(row) => (ObjectKind::Buffer, row),
+            ImageOrBuffer::Image(row) => (ObjectKind::Image, row),
+            ImageOrBuffer::Buffer(row) => (ObjectKind::Buffer, row),
         };
         ObjectRef { kind, row }
     }
 }
 
-impl From<ObjectRef> for Object {
-    fn from(object: ObjectRef) -> Object {
+impl From<ObjectRef> for ImageOrBuffer {
+    fn from(object: ObjectRef) -> ImageOrBuffer {
         object.get()
     }
 }
 
-impl PartialEq<Object> for ObjectRef {
-    fn eq(&self, other: &Object) -> bool {
+impl PartialEq<ImageOrBuffer> for ObjectRef {
+    fn eq(&self, other: &ImageOrBuffer) -> bool {
         self.get() == *other
     }
 }

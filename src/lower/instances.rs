@@ -13,8 +13,8 @@ use super::placed::Placed;
 use super::subpasses::{dependencies, preserve};
 use super::tables::instances::{AttachmentRow, InstanceRow, ReferenceRow, SubpassRow};
 use super::tables::objects::ViewRow;
-use super::tables::{Lowered, Object, OptionalIndex};
-use crate::frame::tables::{Access, Contents, PassKind};
+use super::tables::{ImageOrBuffer, Lowered, OptionalIndex};
+use crate::frame::tables::{Access, CommandSource, PassKind};
 use crate::frame::{AccessKind, ClearValue, LoadOp, PassId};
 use crate::plan::Plan;
 use crate::profile::Features;
@@ -89,7 +89,7 @@ impl<'a> Instances<'a> {
             pass,
             dynamic,
             local_read: dynamic && (described.subpasses > 1 || inputs),
-            secondary: described.contents == Contents::Secondary,
+            secondary: described.contents == CommandSource::Secondary,
             tile_shading: described.tile_shading,
             area: described.area,
             framebuffer: vk::Extent2D {
@@ -180,7 +180,7 @@ impl<'a> Instances<'a> {
     fn attachment(&mut self, index: usize, first: u32, lowered: &mut Lowered) -> OptionalIndex {
         let frame = &self.placed.plan.frame;
         let access = &frame.accesses()[index];
-        let Object::Image(image) = lowered.accesses[index].object.get() else {
+        let ImageOrBuffer::Image(image) = lowered.accesses[index].object.get() else {
             return OptionalIndex::NONE;
         };
         let row = &lowered.images[image as usize];

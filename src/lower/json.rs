@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::LowerError;
-use super::names::Names;
-use super::situation::{DeviceQueues, FamilyQueue, Parity, Situation};
+use super::names::FrameNames;
+use super::situation::{DeviceQueues, FamilyQueue, LoweringDesc, Parity};
 use super::state::MemoryState;
 use super::tables::Lowered;
 use crate::frame::Frame;
@@ -19,7 +19,7 @@ struct Document {
     format: String,
     version: u64,
     frame: String,
-    names: Names,
+    names: FrameNames,
     parity: Parity,
     queues: Vec<FamilyQueue>,
     before: MemoryState,
@@ -28,13 +28,13 @@ struct Document {
 
 impl Lowered {
     /// The tables of a planned frame with its names, and the situation that they are for, as JSON.
-    pub fn to_json(&self, frame: &Frame, situation: &Situation) -> String {
+    pub fn to_json(&self, frame: &Frame, situation: &LoweringDesc) -> String {
         let declared = situation.queues.declared().iter();
         tileheap_json::write(&Document {
             format: FORMAT.to_owned(),
             version: VERSION,
             frame: frame.name().to_owned(),
-            names: Names::of(frame),
+            names: FrameNames::of(frame),
             parity: situation.parity,
             queues: declared.map(|&queue| situation.queues.queue(queue)).collect(),
             before: situation.before.clone(),
@@ -46,13 +46,13 @@ impl Lowered {
     ///
     /// # Errors
     /// If the text is not such a document, or is one of another version or frame.
-    pub fn from_json(frame: &str, text: &str) -> Result<(Lowered, Situation), LowerError> {
+    pub fn from_json(frame: &str, text: &str) -> Result<(Lowered, LoweringDesc), LowerError> {
         let document: Document = tileheap_json::read(text, FORMAT, VERSION)?;
         if document.frame != frame {
             let (tables, frame) = (tileheap_json::clip(&document.frame), frame.to_owned());
             return Err(LowerError::OtherFrame { tables, frame });
         }
-        let situation = Situation {
+        let situation = LoweringDesc {
             queues: DeviceQueues::new(&document.queues),
             parity: document.parity,
             before: document.before,

@@ -13,7 +13,7 @@ use super::placed::Placed;
 use super::recording::record;
 use super::resolver::Dependencies;
 use super::sharing::Shared;
-use super::situation::Situation;
+use super::situation::LoweringDesc;
 use super::submits::submits;
 use super::tables::Lowered;
 use crate::Checked;
@@ -25,7 +25,7 @@ use crate::plan::{Plan, WindowRule};
 /// If the plan's frame cannot run in the situation: another number of queues, or contents that another queue family owns. If the plan was made only
 /// for comparison ([`WindowRule::WholeFrame`]), or a pass needs dynamic rendering that the device lacks. In builds with debug assertions, also if the
 /// checker rejects the tables: then the state that earlier work left is not as stated, or lowering has a bug.
-pub fn lower(plan: &Checked<Plan>, situation: &Situation) -> Result<Checked<Lowered>, LowerError> {
+pub fn lower(plan: &Checked<Plan>, situation: &LoweringDesc) -> Result<Checked<Lowered>, LowerError> {
     Lowerer::default().lower(plan, situation)
 }
 
@@ -48,7 +48,7 @@ impl Lowerer {
     pub fn lower(
         &mut self,
         plan: &Checked<Plan>,
-        situation: &Situation,
+        situation: &LoweringDesc,
     ) -> Result<Checked<Lowered>, LowerError> {
         let tables = self.tables(plan, situation)?;
         if cfg!(debug_assertions) {
@@ -60,7 +60,7 @@ impl Lowerer {
     }
 
     /// The steps of lowering. Once its memory suffices, nothing is allocated.
-    fn tables(&mut self, plan: &Plan, situation: &Situation) -> Result<Lowered, LowerError> {
+    fn tables(&mut self, plan: &Plan, situation: &LoweringDesc) -> Result<Lowered, LowerError> {
         let Lowerer {
             chains,
             found,
@@ -118,7 +118,7 @@ mod tests {
             index: 0,
         };
         let queues: Vec<FamilyQueue> = (0..frame.queues().len() as u32).map(queue).collect();
-        let mut situation = Situation::first(DeviceQueues::new(&queues));
+        let mut situation = LoweringDesc::first(DeviceQueues::new(&queues));
         let mut lowerer = Lowerer::default();
         let mut last = 0;
         for _ in 0..8 {

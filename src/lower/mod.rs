@@ -14,18 +14,18 @@
 //! # use std::sync::Arc;
 //! # use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 //! # use tileheap::{measure::estimate, plan::{PlanOptions, plan}, profile::DeviceProfile};
-//! use tileheap::lower::{DeviceQueues, Situation, lower};
+//! use tileheap::lower::{DeviceQueues, LoweringDesc, lower};
 //! # let frame = synthetic(7, SyntheticDesc::default());
 //! # let profile = Arc::new(DeviceProfile::preset("adreno-830")?);
 //! # let needs = Arc::new(estimate(&frame, &profile)?);
 //! let plan = plan(&frame, &needs, &profile, &PlanOptions::default())?;
-//! let first = lower(&plan, &Situation::first(DeviceQueues::one(&frame)))?;
+//! let first = lower(&plan, &LoweringDesc::first(DeviceQueues::single_queue(&frame)))?;
 //! for pass in &first.passes {
 //!     let barriers = pass.before.images.of(&first.image_barriers); // one `VkImageMemoryBarrier2` each
 //!     # let _ = barriers;
 //! }
 //! // The next frame starts from the state that this one leaves.
-//! let next = lower(&plan, &Situation::first(DeviceQueues::one(&frame)).after(&first))?;
+//! let next = lower(&plan, &LoweringDesc::first(DeviceQueues::single_queue(&frame)).after(&first))?;
 //! # let _ = next;
 //! # Ok::<(), tileheap::Error>(())
 //! ```
@@ -65,7 +65,7 @@ mod words;
 pub use aliasing::{Aliasing, AliasingRow, PreviousUser, aliasing};
 pub use error::LowerError;
 pub use make::{Lowerer, lower};
-pub use names::Names;
+pub use names::FrameNames;
 pub use queries::{
     QueriedObject, RequirementQuery, UnsupportedResource, requirement_queries, requirements_from,
 };
@@ -73,7 +73,7 @@ pub use queries::{
 pub(crate) use queries::{add_answer, queries_of};
 #[cfg(feature = "runtime")]
 pub(crate) use recording::STORE_GROUP;
-pub use situation::{DeviceQueues, FamilyQueue, Parity, Situation};
-pub use state::{ByteUse, ContentState, LastUse, MemoryState, Space, SpaceKind};
+pub use situation::{DeviceQueues, FamilyQueue, LoweringDesc, Parity};
+pub use state::{AddressSpace, AddressSpaceKind, ByteUse, ContentState, LastUse, MemoryState};
 pub use tables::Lowered;
-pub use targets::{LocalRead, RenderingInfo, Target, Targets};
+pub use targets::{LocalReadMapping, PipelineTarget, PipelineTargets, RenderingInfo};

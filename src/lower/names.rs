@@ -7,7 +7,7 @@ use crate::frame::Frame;
 /// The names of a planned frame's parts, by the ids in the rows of tables: for debug names, labels and messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Names {
+pub struct FrameNames {
     /// Per resource: for images, buffers, views and dedicated memory.
     pub resources: Vec<String>,
     /// Per pass: for labels.
@@ -20,10 +20,10 @@ pub struct Names {
     pub queues: Vec<String>,
 }
 
-impl Names {
+impl FrameNames {
     /// Names of a planned frame ([`Plan::frame`](crate::plan::Plan::frame)).
-    pub fn of(frame: &Frame) -> Names {
-        Names {
+    pub fn of(frame: &Frame) -> FrameNames {
+        FrameNames {
             resources: frame.resources().iter().map(|one| one.name.clone()).collect(),
             passes: frame.passes().iter().map(|one| one.name.clone()).collect(),
             command_buffers: frame

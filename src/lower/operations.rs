@@ -7,21 +7,21 @@ use bumpalo::collections::Vec;
 
 use super::create::ATTACHED;
 use super::tables::instances::Operations;
-use crate::frame::tables::{Access, ResourceKind, Version};
+use crate::frame::tables::{Access, HistoryVersion, ResourceKind};
 use crate::frame::{AccessKind, Frame, LoadOp, Persistence, ResourceId, SubresourceRange};
 use crate::profile::Features;
 
 /// The load and store operations of a frame's attachments.
 pub(super) struct AttachmentOperations<'a> {
     /// Per access of the frame.
-    wanted: Vec<'a, Wanted>,
+    wanted: Vec<'a, NeededContents>,
     /// True if the device has `VK_ATTACHMENT_STORE_OP_NONE`.
     store_none: bool,
 }
 
 /// Flags that part of the contents that an access leaves is read later, or outlives the frame.
 #[derive(Clone, Copy, Debug, Default)]
-struct Wanted {
+struct NeededContents {
     /// For colour or depth.
     main: bool,
     stencil: bool,
@@ -30,7 +30,7 @@ struct Wanted {
 impl<'a> AttachmentOperations<'a> {
     pub(super) fn new(frame: &Frame, features: Features, scratch: &'a Bump) -> AttachmentOperations<'a> {
         let mut operations = AttachmentOperations {
-            wanted: bumpalo::vec![in scratch; Wanted::default(); frame.accesses().len()],
+            wanted: bumpalo::vec![in scratch; NeededContents::default(); frame.accesses().len()],
             store_none: features.contains(Features::STORE_OP_NONE),
         };
         for (id, resource) in frame.resource_ids().zip(frame.resources()) {
@@ -59,7 +59,7 @@ impl<'a> AttachmentOperations<'a> {
                 let access = &accesses[*index as usize];
                 let known = &mut self.wanted[*index as usize];
                 (known.main, known.stencil) = (wanted && is_main, wanted && is_stencil);
-                if access.version == Version::Current {
+                if access.version == HistoryVersion::Current {
                     wanted = !frame.replaces(access, part);
                 }
                 continue;
@@ -73,7 +73,7 @@ impl<'a> AttachmentOperations<'a> {
                 let known = &mut self.wanted[index as usize];
                 known.main |= wanted && is_main;
                 known.stencil |= wanted && is_stencil;
-                if access.version == Version::Current {
+                if access.version == HistoryVersion::Current {
                     let own = NeedsEarlier::of(frame, access, part);
                     needs = Some(needs.map_or(own, |others| others.with(own)));
                 }
@@ -90,7 +90,7 @@ impl<'a> AttachmentOperations<'a> {
             LoadOp::Clear(_) => vk::AttachmentLoadOp::CLEAR,
             LoadOp::DontCare => vk::AttachmentLoadOp::DONT_CARE,
         };
-        let Wanted { main, stencil } = self.wanted[index];
+        let NeededContents { main, stencil } = self.wanted[index];
         [main, stencil].map(|wanted| Operations {
             load,
             store: self.store_op(access, wanted),

@@ -128,7 +128,7 @@ mod tests {
 
     use super::*;
     use crate::frame::{Frame, FrameBuilder, ImageDesc, Persistence};
-    use crate::lower::tables::{Object, OptionalIndex};
+    use crate::lower::tables::{ImageOrBuffer, OptionalIndex};
     use crate::units::SplitMix64;
 
     const EXTENT: vk::Extent2D = vk::Extent2D { width: 8, height: 8 };
@@ -187,7 +187,7 @@ mod tests {
         let (mut joined, mut cut) = (0, 0);
         for _ in 0..2000 {
             let state = |random: &mut SplitMix64| ContentState {
-                object: Object::Image(0).into(),
+                object: ImageOrBuffer::Image(0).into(),
                 range: random_range(random),
                 defined: true,
                 layout: random.pick(&[vk::ImageLayout::GENERAL, vk::ImageLayout::READ_ONLY_OPTIMAL]),

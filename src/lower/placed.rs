@@ -5,7 +5,7 @@ use bumpalo::collections::Vec;
 
 use super::situation::{DeviceQueues, Parity};
 use super::subpasses::is_dynamic;
-use super::tables::{DeviceQueueIndex, Object};
+use super::tables::{DeviceQueueIndex, ImageOrBuffer};
 use crate::frame::tables::Access;
 use crate::frame::{BatchId, PassId, Persistence, ResourceId};
 
@@ -22,7 +22,7 @@ pub(super) struct Placed<'a> {
     /// one.
     turns: Vec<'a, u32>,
     /// Per placement, its row among images or buffers.
-    objects: Vec<'a, Object>,
+    objects: Vec<'a, ImageOrBuffer>,
     /// Per pass.
     queue_of: Vec<'a, DeviceQueueIndex>,
     /// Per pass, true for a render pass that is begun dynamically.
@@ -47,9 +47,9 @@ impl<'a> Placed<'a> {
             let rows = if is_image { &mut images } else { &mut buffers };
             *rows += 1;
             if is_image {
-                Object::Image(*rows - 1)
+                ImageOrBuffer::Image(*rows - 1)
             } else {
-                Object::Buffer(*rows - 1)
+                ImageOrBuffer::Buffer(*rows - 1)
             }
         };
         let mut placed = Placed {
@@ -99,7 +99,7 @@ impl<'a> Placed<'a> {
     }
 
     /// The image or buffer of a placement.
-    pub(super) fn object(&self, placement: u32) -> Object {
+    pub(super) fn object(&self, placement: u32) -> ImageOrBuffer {
         self.objects[self.turn(placement)]
     }
 

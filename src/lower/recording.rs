@@ -20,8 +20,8 @@ use super::tables::commands::{
 };
 use super::tables::objects::{AccessRow, ImageRow};
 use super::tables::submission::CommandBufferRow;
-use super::tables::{Lowered, Object, OptionalIndex};
-use crate::frame::tables::{Contents, PassKind, ResourceKind};
+use super::tables::{ImageOrBuffer, Lowered, OptionalIndex};
+use crate::frame::tables::{CommandSource, PassKind, ResourceKind};
 use crate::frame::{
     AccessKind, ClearValue, CommandBufferId, Frame, PassId, SubresourceRange, Texels, texels_of,
 };
@@ -53,7 +53,7 @@ pub(super) fn record(
     lowered
         .subpasses
         .reserve(rendered.map(|pass| pass.subpasses as usize).sum());
-    let of_images = |barrier: &&Barrier| matches!(barrier.object, Object::Image(_));
+    let of_images = |barrier: &&Barrier| matches!(barrier.object, ImageOrBuffer::Image(_));
     let images = found.barriers.iter().filter(of_images).count();
     lowered.image_barriers.reserve(images);
     lowered.buffer_barriers.reserve(found.barriers.len() - images);
@@ -62,10 +62,12 @@ pub(super) fn record(
         for pass in commands.passes.indices().map(|pass| PassId(pass as u32)) {
             clear(placed, &mut clears, pass, lowered);
             let (contents, row) = match frame.pass(pass).contents {
-                Contents::Store | Contents::Border { .. } => {
+                CommandSource::Store | CommandSource::Border { .. } => {
                     (PassContents::Store, store(frame, pass, lowered))
                 }
-                Contents::Inline | Contents::Secondary => (PassContents::Described, OptionalIndex::NONE),
+                CommandSource::Inline | CommandSource::Secondary => {
+                    (PassContents::Described, OptionalIndex::NONE)
+                }
             };
             let instance = instances.add(pass, lowered)?;
             let before = dependency(barriers.of(pass, false), lowered);
@@ -154,7 +156,7 @@ fn store(frame: &Frame, pass: PassId, lowered: &mut Lowered) -> OptionalIndex {
         }
     };
     let (x, y) = match frame.pass(pass).contents {
-        Contents::Border { x, y } => (x, y),
+        CommandSource::Border { x, y } => (x, y),
         _ => (0, 0),
     };
     lowered.stores.push(StoreRow {
@@ -180,15 +182,15 @@ fn accesses(placed: &Placed<'_>, chains: &Chains, views: &mut ViewRows<'_>, lowe
     for (index, access) in all.iter().enumerate() {
         let object = placed.object(placed.placement_of(access));
         let view = match object {
-            Object::Image(image) if access.kind == AccessKind::TileAttachment => {
+            ImageOrBuffer::Image(image) if access.kind == AccessKind::TileAttachment => {
                 let row = &lowered.images[image as usize];
                 Some(input_view(image, row, access.range, access.view, TILE_ATTACHED))
             }
-            Object::Image(image) if access.kind == AccessKind::InputAttachment => {
+            ImageOrBuffer::Image(image) if access.kind == AccessKind::InputAttachment => {
                 let (row, usage) = (&lowered.images[image as usize], access.kind.image_usage(false));
                 Some(input_view(image, row, access.range, access.view, usage))
             }
-            Object::Image(image) if access.kind.is_shader() => {
+            ImageOrBuffer::Image(image) if access.kind.is_shader() => {
                 let (row, usage) = (&lowered.images[image as usize], access.kind.image_usage(false));
                 shader_view((image, row), access.range, access.view, usage, cube_arrays)
             }
@@ -266,7 +268,7 @@ fn dependency<'a>(barriers: impl Iterator<Item = &'a Barrier>, lowered: &mut Low
             }
         }
         match barrier.object {
-            Object::Image(image) => {
+            ImageOrBuffer::Image(image) => {
                 let of = &lowered.images[image as usize];
                 let row = ImageBarrierRow {
                     image,
@@ -279,7 +281,7 @@ fn dependency<'a>(barriers: impl Iterator<Item = &'a Barrier>, lowered: &mut Low
                 };
                 join(of, &mut lowered.image_barriers, images as usize, row);
             }
-            Object::Buffer(buffer) => lowered.buffer_barriers.push(BufferBarrierRow {
+            ImageOrBuffer::Buffer(buffer) => lowered.buffer_barriers.push(BufferBarrierRow {
                 buffer,
                 offset: Bytes::ZERO,
                 size: lowered.buffers[buffer as usize].size,
@@ -304,13 +306,13 @@ fn clear(placed: &Placed<'_>, clears: &mut &[FirstContents], pass: PassId, lower
             object, range, cause, ..
         } = first;
         let (layout, value, cleared) = match object {
-            Object::Image(image) => {
+            ImageOrBuffer::Image(image) => {
                 let row = &lowered.images[image as usize];
                 let value = ClearValue::zero_of(row.format);
                 let layout = vk::ImageLayout::TRANSFER_DST_OPTIMAL;
                 (layout, value, in_barrier(row, range))
             }
-            Object::Buffer(_) => (vk::ImageLayout::UNDEFINED, ClearValue::ZERO, range),
+            ImageOrBuffer::Buffer(_) => (vk::ImageLayout::UNDEFINED, ClearValue::ZERO, range),
         };
         let mut barrier = |(src_stages, src_access), (dst_stages, dst_access), layouts, cause| {
             let scopes = Scopes {

@@ -9,7 +9,7 @@ use super::sharing::Shared;
 use super::sources::Holder;
 use super::state::MemoryState;
 use super::tables::commands::{BarrierCause, Families, Scopes};
-use super::tables::{DeviceQueueIndex, Object};
+use super::tables::{DeviceQueueIndex, ImageOrBuffer};
 use crate::frame::{BatchId, PassId, SubresourceRange};
 
 /// The queue families of a barrier without an ownership transfer.
@@ -23,7 +23,7 @@ pub(super) const IGNORED: Families = Families {
 pub(super) struct Barrier {
     pub(super) pass: PassId,
     pub(super) after: bool,
-    pub(super) object: Object,
+    pub(super) object: ImageOrBuffer,
     /// The part of an image.
     pub(super) range: SubresourceRange,
     pub(super) scopes: Scopes,
@@ -63,7 +63,7 @@ pub(super) enum WaitFor {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FirstContents {
     pub(super) pass: PassId,
-    pub(super) object: Object,
+    pub(super) object: ImageOrBuffer,
     pub(super) range: SubresourceRange,
     /// The layout in which they are used first.
     pub(super) layout: vk::ImageLayout,
@@ -155,7 +155,7 @@ impl Resolver<'_> {
     }
 
     /// The image or buffer through which a pass uses a part.
-    pub(super) fn object_in(&self, chain: &Chain, pass: PassId) -> Object {
+    pub(super) fn object_in(&self, chain: &Chain, pass: PassId) -> ImageOrBuffer {
         let placement = match chain.is_ladder {
             true => self.placed.in_pass(chain.resource, pass),
             false => chain.placement,

@@ -81,13 +81,13 @@ impl DeviceQueues {
     }
 
     /// A queue in its own family for each declared queue of `frame`.
-    pub fn apart(frame: &Frame) -> DeviceQueues {
+    pub fn separate_families(frame: &Frame) -> DeviceQueues {
         let own = |family| FamilyQueue { family, index: 0 };
         DeviceQueues::new(&(0..frame.queues().len() as u32).map(own).collect::<Vec<_>>())
     }
 
     /// One queue for all declared queues of `frame`.
-    pub fn one(frame: &Frame) -> DeviceQueues {
+    pub fn single_queue(frame: &Frame) -> DeviceQueues {
         DeviceQueues::new(&vec![FamilyQueue { family: 0, index: 0 }; frame.queues().len()])
     }
 
@@ -138,7 +138,7 @@ impl DeviceQueues {
 
 /// The inputs of lowering other than the plan.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Situation {
+pub struct LoweringDesc {
     /// The queues that run the frame.
     pub queues: DeviceQueues,
     /// Parity, which selects the current copies of histories.
@@ -147,10 +147,10 @@ pub struct Situation {
     pub before: MemoryState,
 }
 
-impl Situation {
+impl LoweringDesc {
     /// The first frame of a plan on these queues.
-    pub fn first(queues: DeviceQueues) -> Situation {
-        Situation {
+    pub fn first(queues: DeviceQueues) -> LoweringDesc {
+        LoweringDesc {
             queues,
             parity: Parity::Even,
             before: MemoryState::default(),
@@ -159,8 +159,8 @@ impl Situation {
 
     /// The frame after one that was lowered for this situation.
     #[must_use]
-    pub fn after(&self, lowered: &Lowered) -> Situation {
-        Situation {
+    pub fn after(&self, lowered: &Lowered) -> LoweringDesc {
+        LoweringDesc {
             queues: self.queues.clone(),
             parity: self.parity.next(),
             before: lowered.after.clone(),

@@ -25,7 +25,7 @@ pub(super) enum Holder {
 
 /// A range of bytes and its last user. Several may share bytes if several queues used them in earlier work.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Held {
+pub(super) struct HeldBytes {
     pub(super) first: u64,
     pub(super) end: u64,
     pub(super) by: Holder,
@@ -36,8 +36,8 @@ pub(super) struct Held {
 /// Ranges are sorted by first byte, and any two are either disjoint or equal: taking bytes is thus a search, and a move of the ranges after it.
 #[derive(Debug)]
 pub(super) struct Holders<'a> {
-    held: Vec<'a, Held>,
-    fresh: Vec<'a, Held>,
+    held: Vec<'a, HeldBytes>,
+    fresh: Vec<'a, HeldBytes>,
 }
 
 impl<'a> Holders<'a> {
@@ -52,12 +52,12 @@ impl<'a> Holders<'a> {
     /// Starts from the state that earlier work left in one space: entries of `bytes`, in the order of their first bytes.
     pub(super) fn begin(&mut self, bytes: &[ByteUse], here: impl Iterator<Item = u32>) {
         self.held.clear();
-        self.held.extend(here.map(|index| Held {
+        self.held.extend(here.map(|index| HeldBytes {
             first: bytes[index as usize].first.0,
             end: bytes[index as usize].end.0,
             by: Holder::Earlier(index),
         }));
-        let alike = |pair: &[Held]| {
+        let alike = |pair: &[HeldBytes]| {
             pair[0].end <= pair[1].first || (pair[0].first, pair[0].end) == (pair[1].first, pair[1].end)
         };
         if !self.held.windows(2).all(alike) {
@@ -75,7 +75,7 @@ impl<'a> Holders<'a> {
             let inside = ends.partition_point(|&end| end <= held.first)..;
             let mut first = held.first;
             for &end in ends[inside].iter().take_while(|&&end| end <= held.end) {
-                self.fresh.push(Held { first, end, ..*held });
+                self.fresh.push(HeldBytes { first, end, ..*held });
                 first = end;
             }
         }
@@ -88,7 +88,7 @@ impl<'a> Holders<'a> {
     pub(super) fn take(&mut self, placement: u32, first: Bytes, size: Bytes, mut report: impl FnMut(Holder)) {
         let (first, end) = (first.0, first.0.saturating_add(size.0));
         let by = Holder::Placement(placement);
-        let own = Held { first, end, by };
+        let own = HeldBytes { first, end, by };
         let from = self.held.partition_point(|held| held.end <= first);
         let count = self.held[from..]
             .iter()
@@ -105,10 +105,12 @@ impl<'a> Holders<'a> {
             return;
         }
         let below = taken.iter().filter(|held| held.first < first);
-        self.fresh.extend(below.map(|held| Held { end: first, ..*held }));
+        self.fresh
+            .extend(below.map(|held| HeldBytes { end: first, ..*held }));
         self.fresh.push(own);
         let above = taken.iter().filter(|held| held.end > end);
-        self.fresh.extend(above.map(|held| Held { first: end, ..*held }));
+        self.fresh
+            .extend(above.map(|held| HeldBytes { first: end, ..*held }));
         // At most two more than before: one below, and one above.
         let (replaced, more) = self.fresh.split_at(count.min(self.fresh.len()));
         self.held[from..from + replaced.len()].copy_from_slice(replaced);
@@ -120,7 +122,7 @@ impl<'a> Holders<'a> {
     }
 
     /// The holders of the bytes at the end.
-    pub(super) fn held(&self) -> &[Held] {
+    pub(super) fn held(&self) -> &[HeldBytes] {
         &self.held
     }
 }

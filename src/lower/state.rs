@@ -27,7 +27,7 @@ pub struct MemoryState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u32)]
-pub enum SpaceKind {
+pub enum AddressSpaceKind {
     /// The tile heap, as one device queue sees it: every tile memory object begins at its address 0.
     Tile,
     /// A row of [`Lowered::memory`](super::Lowered::memory).
@@ -38,29 +38,29 @@ pub enum SpaceKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[repr(C)]
-pub struct Space {
+pub struct AddressSpace {
     /// The tile heap, or a memory object.
-    pub kind: SpaceKind,
+    pub kind: AddressSpaceKind,
     /// The device queue, or the row of memory.
     pub index: u32,
 }
 
-impl Space {
+impl AddressSpace {
     /// The tile heap as a device queue sees it.
-    pub const fn tile(queue: DeviceQueueIndex) -> Space {
-        let (kind, index) = (SpaceKind::Tile, queue.0);
-        Space { kind, index }
+    pub const fn tile(queue: DeviceQueueIndex) -> AddressSpace {
+        let (kind, index) = (AddressSpaceKind::Tile, queue.0);
+        AddressSpace { kind, index }
     }
 
     /// A memory object.
-    pub const fn memory(row: u32) -> Space {
-        let (kind, index) = (SpaceKind::Memory, row);
-        Space { kind, index }
+    pub const fn memory(row: u32) -> AddressSpace {
+        let (kind, index) = (AddressSpaceKind::Memory, row);
+        AddressSpace { kind, index }
     }
 
     /// Returns true for the tile heap.
     pub fn is_tile(self) -> bool {
-        self.kind == SpaceKind::Tile
+        self.kind == AddressSpaceKind::Tile
     }
 }
 
@@ -70,7 +70,7 @@ impl Space {
 #[repr(C)]
 pub struct ByteUse {
     /// The address space of the bytes.
-    pub space: Space,
+    pub space: AddressSpace,
     /// First byte.
     pub first: Bytes,
     /// One past the last byte.

@@ -7,7 +7,7 @@ use tileheap_units::CompactSort;
 
 use super::placed::Placed;
 use super::resolver::{Crossing, Dependencies, Wait, WaitFor};
-use super::tables::submission::{BatchRow, Semaphore, SemaphoreRow, SubmitRow};
+use super::tables::submission::{BatchRow, SemaphoreRow, SemaphoreValue, SubmitRow};
 use super::tables::{DeviceQueueIndex, Lowered};
 use crate::frame::tables::SemaphoreOp;
 use crate::frame::{BatchId, Frame, SubmitId};
@@ -54,7 +54,7 @@ pub(super) fn submits(placed: &Placed<'_>, found: &mut Dependencies, lowered: &m
                 .map(|op| declared(frame, &found.crossings, &ends, op, End::Signal)),
         );
         lowered.signals.push(SemaphoreRow {
-            semaphore: Semaphore::of_queue(queue, placed.value_of_batch(id)),
+            semaphore: SemaphoreValue::of_queue(queue, placed.value_of_batch(id)),
             stages: S::ALL_COMMANDS,
         });
         lowered.batches.push(BatchRow {
@@ -98,7 +98,7 @@ fn merged<'a>(placed: &Placed<'a>, waits: &[Wait]) -> Vec<'a, SemaphoreRow> {
                 known.stages |= wait.stages;
             }
             None => rows.push(SemaphoreRow {
-                semaphore: Semaphore::of_queue(wait.queue, value),
+                semaphore: SemaphoreValue::of_queue(wait.queue, value),
                 stages: wait.stages,
             }),
         }
@@ -114,9 +114,9 @@ enum End {
 }
 
 /// The batches that signal a semaphore and wait for it.
-type Ends = [Option<BatchId>; 2];
+type SemaphoreEnds = [Option<BatchId>; 2];
 
-fn ends<'a>(frame: &Frame, scratch: &'a Bump) -> Vec<'a, Ends> {
+fn ends<'a>(frame: &Frame, scratch: &'a Bump) -> Vec<'a, SemaphoreEnds> {
     let mut ends = bumpalo::vec![in scratch; [None; 2]; frame.semaphores().len()];
     for (index, batch) in (0..).zip(frame.batches()) {
         for (end, ops) in [&batch.signals, &batch.waits].into_iter().enumerate() {
@@ -134,7 +134,7 @@ fn ends<'a>(frame: &Frame, scratch: &'a Bump) -> Vec<'a, Ends> {
 fn declared(
     frame: &Frame,
     crossings: &[Crossing],
-    ends: &[Ends],
+    ends: &[SemaphoreEnds],
     op: &SemaphoreOp,
     end: End,
 ) -> SemaphoreRow {
@@ -152,7 +152,7 @@ fn declared(
         }
     }
     SemaphoreRow {
-        semaphore: Semaphore::declared(op.semaphore.index() as u32),
+        semaphore: SemaphoreValue::declared(op.semaphore.index() as u32),
         stages,
     }
 }

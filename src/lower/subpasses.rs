@@ -8,7 +8,7 @@ use bumpalo::collections::Vec;
 use super::tables::Lowered;
 use super::tables::commands::Scopes;
 use super::tables::instances::{AttachmentRow, InstanceRow, SubpassDependencyRow, SubpassRow};
-use crate::frame::tables::{Access, Contents, PassKind, ResourceKind};
+use crate::frame::tables::{Access, CommandSource, PassKind, ResourceKind};
 use crate::frame::{AccessKind, Frame, PassId};
 use crate::profile::{DeviceProfile, Features};
 use crate::units::Run;
@@ -23,7 +23,7 @@ use tileheap_device::scopes;
 pub(super) fn is_dynamic(frame: &Frame, profile: &DeviceProfile, pass: PassId, scratch: &Bump) -> bool {
     let (described, accesses) = (frame.pass(pass), frame.accesses_of(pass));
     let is_input = |access: &Access| access.kind == AccessKind::InputAttachment;
-    if described.tile_shading && described.contents == Contents::Secondary {
+    if described.tile_shading && described.contents == CommandSource::Secondary {
         // In dynamic rendering, VUID-VkCommandBufferBeginInfo-flags-10618 forbids what VUID-vkCmdExecuteCommands-pCommandBuffers-10620 demands.
         return false;
     }
@@ -31,7 +31,7 @@ pub(super) fn is_dynamic(frame: &Frame, profile: &DeviceProfile, pass: PassId, s
         return profile.features.contains(Features::DYNAMIC_RENDERING);
     }
     let needs = Features::DYNAMIC_RENDERING | Features::SYNCHRONIZATION_2 | Features::LOCAL_READ;
-    let inline = described.contents != Contents::Secondary || described.subpasses == 1;
+    let inline = described.contents != CommandSource::Secondary || described.subpasses == 1;
     let mut fits = profile.features.contains(needs) && !described.tile_shading && inline;
     let part = |of: &Access| (of.resource, of.version, of.range.levels, of.range.layers, of.view);
     let (mut colors, mut depths) = (Vec::new_in(scratch), Vec::new_in(scratch));

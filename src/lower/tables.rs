@@ -24,7 +24,7 @@ use self::commands::{BufferBarrierRow, ImageBarrierRow, MemoryBarrierRow, PassRo
 use self::instances::{AttachmentRow, InstanceRow, ReferenceRow, SubpassDependencyRow, SubpassRow};
 use self::objects::{AccessRow, BufferRow, ImageRow, MemoryRow, ViewRow};
 use self::submission::{BatchRow, CommandBufferRow, SemaphoreRow, SubmitRow};
-pub use super::ids::{DeviceQueueIndex, Object, ObjectKind, ObjectRef, OptionalIndex};
+pub use super::ids::{DeviceQueueIndex, ImageOrBuffer, ObjectKind, ObjectRef, OptionalIndex};
 use super::state::MemoryState;
 use crate::names;
 

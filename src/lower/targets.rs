@@ -4,7 +4,7 @@ use ash::vk;
 
 use super::error::LowerError;
 use super::make::lower;
-use super::situation::{DeviceQueues, Situation};
+use super::situation::{DeviceQueues, LoweringDesc};
 use super::tables::Lowered;
 use super::tables::commands::PassContents;
 use super::tables::instances::{InstanceRow, SubpassRow};
@@ -16,7 +16,7 @@ use crate::plan::Plan;
 ///
 /// Pipelines outlive a resize: another plan with the same formats has compatible targets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct PipelineTarget {
     /// Formats of the colour attachments, in order: those of the subpass, or of all subpasses if several run by local read.
     pub color_formats: Vec<vk::Format>,
     /// The aspects of depth and stencil that the subpass uses: pipelines test and write no other.
@@ -41,19 +41,19 @@ pub struct Target {
     /// The number of the subpass.
     pub subpass: u32,
     /// The attachments that its shaders write and read, if it runs by local read.
-    pub local_read: Option<LocalRead>,
+    pub local_read: Option<LocalReadMapping>,
 }
 
 /// Locations and input attachment indices of a subpass in dynamic rendering; `ATTACHMENT_UNUSED` for none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LocalRead {
+pub struct LocalReadMapping {
     /// Per colour attachment, the location of the output that writes it (`VkRenderingAttachmentLocationInfo`).
     pub locations: Vec<u32>,
     /// Per colour attachment, the index by which it is read (`VkRenderingInputAttachmentIndexInfo`).
     pub inputs: Vec<u32>,
 }
 
-impl LocalRead {
+impl LocalReadMapping {
     /// For `vkCmdSetRenderingAttachmentLocations`, pipelines and secondary command buffers.
     pub fn locations(&self) -> vk::RenderingAttachmentLocationInfoKHR<'_> {
         vk::RenderingAttachmentLocationInfoKHR::default().color_attachment_locations(&self.locations)
@@ -78,11 +78,16 @@ pub struct RenderingInfo<'a> {
     )>,
 }
 
-impl Target {
+impl PipelineTarget {
     /// The target of a subpass, without a render pass object.
-    pub(crate) fn new(tables: &Lowered, instance: &InstanceRow, subpass: u32, row: &SubpassRow) -> Target {
+    pub(crate) fn new(
+        tables: &Lowered,
+        instance: &InstanceRow,
+        subpass: u32,
+        row: &SubpassRow,
+    ) -> PipelineTarget {
         let list = |run: crate::units::Run| run.of(&tables.indices).to_vec();
-        Target {
+        PipelineTarget {
             color_formats: row.color_formats.of(&tables.formats).to_vec(),
             depth_aspects: row.depth_aspects,
             depth_format: row.depth_format,
@@ -94,7 +99,7 @@ impl Target {
             dynamic: instance.dynamic,
             render_pass: vk::RenderPass::null(),
             subpass,
-            local_read: instance.local_read.then(|| LocalRead {
+            local_read: instance.local_read.then(|| LocalReadMapping {
                 locations: list(row.locations),
                 inputs: list(row.input_indices),
             }),
@@ -115,7 +120,7 @@ impl Target {
     }
 
     /// Sets the target of a pipeline's creation info: by its render pass, or by chaining `rendering` (of
-    /// [`Target::rendering`]).
+    /// [`PipelineTarget::rendering`]).
     ///
     /// # Panics
     /// If pipelines need a render pass object, and the target has none.
@@ -142,16 +147,20 @@ impl Target {
 
 /// The targets of a plan's render passes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Targets {
+pub struct PipelineTargets {
     /// Per pass of the planned frame, those of its subpasses; none for compute and transfer passes.
-    of_pass: Vec<Vec<Target>>,
+    of_pass: Vec<Vec<PipelineTarget>>,
     /// Per pass of the described frame, its pass in the planned one.
     planned: Vec<PassId>,
 }
 
-impl Targets {
+impl PipelineTargets {
     /// The targets of tables, with the render pass object of each row of instances that has one.
-    pub(crate) fn new(plan: &Plan, tables: &Lowered, render_pass: impl Fn(u32) -> vk::RenderPass) -> Targets {
+    pub(crate) fn new(
+        plan: &Plan,
+        tables: &Lowered,
+        render_pass: impl Fn(u32) -> vk::RenderPass,
+    ) -> PipelineTargets {
         let rows = tables
             .passes
             .iter()
@@ -162,13 +171,13 @@ impl Targets {
             };
             let instance = &tables.instances[index as usize];
             let subpasses = (0..).zip(tables.subpasses_of(index));
-            let target = |(number, row)| Target {
+            let target = |(number, row)| PipelineTarget {
                 render_pass: render_pass(index),
-                ..Target::new(tables, instance, number, row)
+                ..PipelineTarget::new(tables, instance, number, row)
             };
             subpasses.map(target).collect()
         });
-        Targets {
+        PipelineTargets {
             of_pass: of_pass.collect(),
             planned: plan
                 .input
@@ -181,12 +190,12 @@ impl Targets {
 
     /// The target for pipelines of a subpass of a pass: subpass 0 for passes that have one subpass. `None` if the pass is not a render
     /// pass, or has fewer subpasses.
-    pub fn get(&self, pass: PassId, subpass: u32) -> Option<&Target> {
+    pub fn get(&self, pass: PassId, subpass: u32) -> Option<&PipelineTarget> {
         self.in_plan(self.planned[pass.index()], subpass)
     }
 
     /// The same for a pass of the planned frame.
-    pub(crate) fn in_plan(&self, pass: PassId, subpass: u32) -> Option<&Target> {
+    pub(crate) fn in_plan(&self, pass: PassId, subpass: u32) -> Option<&PipelineTarget> {
         self.of_pass[pass.index()].get(subpass as usize)
     }
 }
@@ -214,8 +223,11 @@ impl Checked<Plan> {
     ///
     /// # Errors
     /// Those of [`lower`]: for plans that were made only for comparison, and for passes that need dynamic rendering if the device lacks it.
-    pub fn targets(&self) -> Result<Targets, LowerError> {
-        let tables = lower(self, &Situation::first(DeviceQueues::one(&self.frame)))?;
-        Ok(Targets::new(self, &tables, |_| vk::RenderPass::null()))
+    pub fn targets(&self) -> Result<PipelineTargets, LowerError> {
+        let tables = lower(
+            self,
+            &LoweringDesc::first(DeviceQueues::single_queue(&self.frame)),
+        )?;
+        Ok(PipelineTargets::new(self, &tables, |_| vk::RenderPass::null()))
     }
 }

@@ -8,9 +8,9 @@ use super::create::ALL_SLICES;
 use super::resolver::IGNORED;
 use super::tables::commands::{DependencyRow, Families, PassContents, PassRow, Scopes};
 use super::tables::instances::{AttachmentRow, InstanceRow, SubpassRow};
-use super::tables::objects::{Binding, Sharing, SharingReason, SubresourceRange};
+use super::tables::objects::{MemoryBinding, Sharing, SharingReason, SubresourceRange};
 use super::tables::submission::{SemaphoreKind, SemaphoreRow};
-use super::tables::{Lowered, Object};
+use super::tables::{ImageOrBuffer, Lowered};
 use crate::frame::Frame;
 use crate::names;
 use crate::units::Run;
@@ -68,14 +68,17 @@ impl Writer<'_> {
         for (index, image) in lowered.images.iter().enumerate() {
             let vk::Extent3D { width, height, depth } = image.extent;
             let (levels, layers) = (image.mip_levels, image.array_layers);
-            let (name, format) = (self.object(Object::Image(index as u32)), short(image.format));
+            let (name, format) = (
+                self.object(ImageOrBuffer::Image(index as u32)),
+                short(image.format),
+            );
             let (sharing, binding) = (self.sharing(image.sharing), bound(image.binding));
             write!(self.out, "{name}: {format} {width} x {height} x {depth}, ")?;
             writeln!(self.out, "{levels} levels, {layers} layers, {sharing}{binding}")?;
             writeln!(self.out, "    {}", names::bit_names(image.usage).join(" "))?;
         }
         for (index, buffer) in lowered.buffers.iter().enumerate() {
-            let (name, size) = (self.object(Object::Buffer(index as u32)), buffer.size);
+            let (name, size) = (self.object(ImageOrBuffer::Buffer(index as u32)), buffer.size);
             let (sharing, binding) = (self.sharing(buffer.sharing), bound(buffer.binding));
             writeln!(self.out, "{name}: {size}, {sharing}{binding}")?;
             writeln!(self.out, "    {}", names::bit_names(buffer.usage).join(" "))?;
@@ -96,10 +99,10 @@ impl Writer<'_> {
     }
 
     /// The image or buffer, with the name of its resource.
-    fn object(&self, object: Object) -> String {
+    fn object(&self, object: ImageOrBuffer) -> String {
         let (kind, index, resource) = match object {
-            Object::Image(index) => ("image", index, self.lowered.images[index as usize].resource),
-            Object::Buffer(index) => ("buffer", index, self.lowered.buffers[index as usize].resource),
+            ImageOrBuffer::Image(index) => ("image", index, self.lowered.images[index as usize].resource),
+            ImageOrBuffer::Buffer(index) => ("buffer", index, self.lowered.buffers[index as usize].resource),
         };
         format!("{kind} {index} `{}`", self.frame.resource(resource).name)
     }
@@ -195,7 +198,7 @@ impl Writer<'_> {
 
     fn attachment(&mut self, kind: &str, attachment: &AttachmentRow) -> fmt::Result {
         let view = &self.lowered.views[attachment.view as usize];
-        let name = self.object(Object::Image(view.image));
+        let name = self.object(ImageOrBuffer::Image(view.image));
         let (load, store) = (attachment.operations.load, attachment.operations.store);
         let (load, store) = (names::name_of(load), names::name_of(store));
         let layout = names::name_of(attachment.layout);
@@ -209,7 +212,7 @@ impl Writer<'_> {
             self.scopes(barrier.scopes)?;
         }
         for barrier in row.images.of(&lowered.image_barriers) {
-            let name = self.object(Object::Image(barrier.image));
+            let name = self.object(ImageOrBuffer::Image(barrier.image));
             let [old, new] = [barrier.old_layout, barrier.new_layout].map(names::name_of);
             let (part, cause) = (self.part(barrier.image, barrier.range), barrier.cause);
             write!(self.out, "        {name}{part} ({cause:?}): {old} to {new}, ")?;
@@ -217,7 +220,7 @@ impl Writer<'_> {
             self.scopes(barrier.scopes)?;
         }
         for barrier in row.buffers.of(&lowered.buffer_barriers) {
-            let name = self.object(Object::Buffer(barrier.buffer));
+            let name = self.object(ImageOrBuffer::Buffer(barrier.buffer));
             write!(self.out, "        {name} ({:?}): ", barrier.cause)?;
             self.families(barrier.families)?;
             self.scopes(barrier.scopes)?;
@@ -274,7 +277,7 @@ fn short(format: vk::Format) -> String {
     names::name_of(format).trim_start_matches("VK_FORMAT_").to_owned()
 }
 
-fn bound(binding: Binding) -> String {
+fn bound(binding: MemoryBinding) -> String {
     match binding.memory.get() {
         Some(memory) => format!("memory {memory} at {} ({})", binding.offset.0, binding.size),
         None => "imported".to_owned(),

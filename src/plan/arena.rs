@@ -3,10 +3,10 @@
 use super::context::{Context, Ruling};
 use super::packing::{Arena, pack_arenas};
 use super::residency::Residency;
-use super::{MemoryKind, Object, ObjectId, Placement, Plan, PlanError};
-use crate::frame::tables::{Batch, Version};
+use super::{MemoryKind, MemoryObject, ObjectId, Placement, Plan, PlanError};
+use crate::frame::tables::{Batch, HistoryVersion};
 use crate::frame::{BatchId, Frame, PassId, Persistence, ResourceId};
-use crate::measure::Dedicated;
+use crate::measure::DedicatedRequirement;
 use crate::units::{Alignment, Bytes, Run, Span};
 use tileheap_pack::{Item, Packing};
 use tileheap_units::CompactSort;
@@ -75,7 +75,7 @@ pub(super) fn place_all(
             }
             (Ruling::Lazy(_), None) => {
                 let memory_type = needs.lazy_type_bits.trailing_zeros();
-                objects.push(Object {
+                objects.push(MemoryObject {
                     memory: MemoryKind::Lazy,
                     memory_type,
                     size: needs.size,
@@ -100,10 +100,11 @@ pub(super) fn place_all(
                 }
                 for _ in 0..1 + u32::from(history && reads_previous(frame, id)) {
                     // A preferred dedicated allocation is granted only if the resource shares no bytes anyway: otherwise aliasing saves memory.
-                    let own = needs.dedicated == Dedicated::Required
-                        || (needs.dedicated == Dedicated::Preferred && (history || !options.aliasing));
+                    let own = needs.dedicated == DedicatedRequirement::Required
+                        || (needs.dedicated == DedicatedRequirement::Preferred
+                            && (history || !options.aliasing));
                     if own {
-                        objects.push(Object {
+                        objects.push(MemoryObject {
                             memory: MemoryKind::Dedicated,
                             memory_type,
                             size: needs.size,
@@ -142,7 +143,7 @@ fn first_bit(bits: u32) -> Option<u32> {
 fn reads_previous(frame: &Frame, id: ResourceId) -> bool {
     frame
         .accesses_to(id)
-        .any(|access| access.version == Version::Previous)
+        .any(|access| access.version == HistoryVersion::Previous)
 }
 
 /// Packs the placements of one group into one object, or into several where the device's largest allocation is smaller.
@@ -150,7 +151,7 @@ fn pack_group(
     context: &Context<'_>,
     group: &[((u32, u32), u32)],
     placements: &mut [Placement],
-    objects: &mut Vec<Object>,
+    objects: &mut Vec<MemoryObject>,
     old: Option<&Plan>,
 ) -> Result<(), PlanError> {
     let (frame, requirements) = (context.frame, context.requirements);
@@ -193,7 +194,7 @@ fn pack_group(
     };
     for Arena { items, packing } in arenas {
         all += packing.height;
-        objects.push(Object {
+        objects.push(MemoryObject {
             memory: MemoryKind::Arena,
             memory_type,
             size: packing.height,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::residency::BinningCost;
 use super::timeline::Timeline;
-use super::{NotTile, PlanOptions};
-use crate::execute::Executed;
+use super::{OffChipReason, PlanOptions};
+use crate::execute::ExecutedFrame;
 use crate::frame::{Frame, PassId};
 use crate::measure::Requirements;
 use crate::profile::{DeviceProfile, TileHeap};
@@ -15,9 +15,9 @@ use crate::units::Bytes;
 pub(super) struct Context<'a> {
     pub(super) frame: &'a Frame,
     /// The executed frame, paired with the described one.
-    pub(super) executed: &'a Executed,
+    pub(super) executed: &'a ExecutedFrame,
     /// The same without stores.
-    pub(super) input: &'a Executed,
+    pub(super) input: &'a ExecutedFrame,
     pub(super) requirements: &'a Arc<Requirements>,
     pub(super) profile: &'a Arc<DeviceProfile>,
     pub(super) options: &'a PlanOptions,
@@ -42,5 +42,5 @@ pub(super) enum Ruling {
     /// May be placed in tile memory, which saves this many bytes per frame.
     Tile(Bytes),
     /// Must be in ordinary memory.
-    Ordinary(NotTile),
+    Ordinary(OffChipReason),
 }

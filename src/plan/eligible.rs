@@ -4,18 +4,21 @@ use ash::vk;
 
 use super::context::{Context, Ruling};
 use super::traffic::only_render_pass;
-use super::{NotTile, WindowRule, model};
-use crate::frame::tables::{Access, Contents, ResourceKind};
+use super::{OffChipReason, WindowRule, model};
+use crate::frame::tables::{Access, CommandSource, ResourceKind};
 use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId, TileConstraint};
-use crate::measure::Dedicated;
+use crate::measure::DedicatedRequirement;
 use crate::profile::TileHeap;
 
 pub(super) fn judge(context: &Context<'_>) -> Vec<Ruling> {
     let frame = context.frame;
-    let stores = frame.passes().iter().any(|pass| pass.contents == Contents::Store);
+    let stores = frame
+        .passes()
+        .iter()
+        .any(|pass| pass.contents == CommandSource::Store);
     let judge = |id| match stores.then(|| stored_by(frame, id)).flatten() {
         Some(pass) => match judge_one(context, id) {
-            Ruling::Tile(_) => Ruling::Ordinary(NotTile::Stored { pass }),
+            Ruling::Tile(_) => Ruling::Ordinary(OffChipReason::Stored { pass }),
             other => other,
         },
         None => judge_one(context, id),
@@ -43,13 +46,13 @@ fn judge_one(context: &Context<'_>, id: ResourceId) -> Ruling {
         return Ruling::Lazy(pass);
     }
     let Some(heap) = context.heap else {
-        return Ruling::Ordinary(NotTile::NoTileHeap);
+        return Ruling::Ordinary(OffChipReason::NoTileHeap);
     };
     if persistence == Persistence::History {
-        return Ruling::Ordinary(NotTile::History);
+        return Ruling::Ordinary(OffChipReason::History);
     }
     if let Some(pass) = one_pass {
-        return Ruling::Ordinary(NotTile::OnePass { pass });
+        return Ruling::Ordinary(OffChipReason::OnePass { pass });
     }
     if !published {
         if let Some(barred) = barred(context, &heap, uses.indices, id) {
@@ -58,9 +61,9 @@ fn judge_one(context: &Context<'_>, id: ResourceId) -> Ruling {
     }
     match needs.tile {
         // A dedicated allocation cannot be at an offset in the heap.
-        _ if needs.dedicated == Dedicated::Required => Ruling::Ordinary(NotTile::Refused),
-        None => Ruling::Ordinary(NotTile::Refused),
-        Some(tile) if tile.size > heap.size => Ruling::Ordinary(NotTile::TooLarge {
+        _ if needs.dedicated == DedicatedRequirement::Required => Ruling::Ordinary(OffChipReason::Refused),
+        None => Ruling::Ordinary(OffChipReason::Refused),
+        Some(tile) if tile.size > heap.size => Ruling::Ordinary(OffChipReason::TooLarge {
             size: tile.size,
             heap: heap.size,
         }),
@@ -70,7 +73,7 @@ fn judge_one(context: &Context<'_>, id: ResourceId) -> Ruling {
                 .map(|access| model::savings(frame, access, tile.size))
                 .sum();
             match frame.resource(id).tile_constraint {
-                TileConstraint::Excluded => Ruling::Ordinary(NotTile::Excluded { savings }),
+                TileConstraint::Excluded => Ruling::Ordinary(OffChipReason::Excluded { savings }),
                 TileConstraint::None | TileConstraint::Pinned => Ruling::Tile(savings),
             }
         }
@@ -83,7 +86,7 @@ pub(super) fn stored_by(frame: &Frame, id: ResourceId) -> Option<PassId> {
         .accesses_to(id)
         .filter(|access| access.writes)
         .map(|access| access.pass);
-    written.find(|pass| frame.pass(*pass).contents == Contents::Store)
+    written.find(|pass| frame.pass(*pass).contents == CommandSource::Store)
 }
 
 /// The first rule of the specification that keeps a resource out of tile memory over some of its uses, given by index.
@@ -92,7 +95,7 @@ pub(super) fn barred(
     heap: &TileHeap,
     indices: &[u32],
     id: ResourceId,
-) -> Option<NotTile> {
+) -> Option<OffChipReason> {
     let Context { frame, timeline, .. } = context;
     let uses = Uses { frame, indices };
     let image = frame.resource(id).is_image();
@@ -101,21 +104,21 @@ pub(super) fn barred(
         let (pass, kind) = (access.pass, access.kind);
         if let Some(last) = last {
             if timeline.queue_of(last) != timeline.queue_of(pass) {
-                return Some(NotTile::CrossesQueues { last, next: pass });
+                return Some(OffChipReason::CrossesQueues { last, next: pass });
             }
         }
         if kind.is_transfer() && (image || !heap.buffer_transfers) {
-            return Some(NotTile::Transfer { pass });
+            return Some(OffChipReason::Transfer { pass });
         }
         if kind == AccessKind::ResolveAttachment {
-            return Some(NotTile::ResolveTarget { pass });
+            return Some(OffChipReason::ResolveTarget { pass });
         }
         if !image && !kind.is_transfer() && !kind.buffer_usage().intersects(TILE_BUFFER_USAGE) {
-            return Some(NotTile::BufferUse { pass, kind });
+            return Some(OffChipReason::BufferUse { pass, kind });
         }
         if let Some(last) = last {
             if timeline.window_of(last) != timeline.window_of(pass) {
-                return Some(NotTile::CrossesWindows { last, next: pass });
+                return Some(OffChipReason::CrossesWindows { last, next: pass });
             }
         }
         last = Some(pass);
@@ -135,7 +138,7 @@ pub(super) fn barred(
             !(usage & !permitted).is_empty()
         }
     };
-    declared.then_some(NotTile::DeclaredUsage)
+    declared.then_some(OffChipReason::DeclaredUsage)
 }
 
 /// The permitted usage of a tile buffer, except transfers with `tileBufferTransfers`.
@@ -165,7 +168,7 @@ impl Uses<'_> {
 /// Returns true if a stretch of the resource is in tile memory, and only lack of room keeps it out as a whole.
 pub(super) fn could_be_whole(context: &Context<'_>, id: ResourceId) -> bool {
     let (frame, timeline, rulings) = (context.frame, &context.timeline, &context.rulings);
-    let Ruling::Ordinary(NotTile::Stored { pass }) = rulings[id.index()] else {
+    let Ruling::Ordinary(OffChipReason::Stored { pass }) = rulings[id.index()] else {
         return false;
     };
     let from = frame.accesses_of(pass)[0].resource;

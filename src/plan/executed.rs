@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-use super::{Plan, Store};
-use crate::execute::{Charges, Executed, ValueOf};
+use super::{Plan, PlannedStore};
+use crate::execute::{Charges, ExecutedFrame, ResourceValue};
 use crate::frame::{Frame, PassId, ResourceId};
 use crate::units::Bytes;
 
 /// Per access of the described frame, the resource of the executed frame that holds everything that the access uses: the described resource, or its
 /// value. Images of strips and stretches of lifetimes are parts of those.
-pub(super) fn holders_of_accesses(executed: &Executed) -> Vec<ResourceId> {
+pub(super) fn holders_of_accesses(executed: &ExecutedFrame) -> Vec<ResourceId> {
     let (frame, origins) = (executed.frame(), executed.origins());
-    let mut of_value: HashMap<(ResourceId, Option<ValueOf>), ResourceId> = HashMap::new();
+    let mut of_value: HashMap<(ResourceId, Option<ResourceValue>), ResourceId> = HashMap::new();
     for id in frame.resource_ids() {
         let origin = origins.resource(id);
         if origin.until.is_none() && origin.area.is_none() {
@@ -37,17 +37,17 @@ impl Plan {
     }
 
     /// The executed frame, paired with the described one.
-    pub fn executed(&self) -> Executed {
+    pub fn executed(&self) -> ExecutedFrame {
         let charges = self.input.charges().then(&Charges::NONE, &self.splits);
-        Executed::new(self.frame.clone(), self.described().clone(), self.origins.clone())
+        ExecutedFrame::new(self.frame.clone(), self.described().clone(), self.origins.clone())
             .with_charges(charges)
     }
 
     /// The stores that end stretches in tile memory, in the order of the passes; none unless lifetimes are [split](crate::plan::PlanOptions::split).
-    pub fn stores(&self) -> impl Iterator<Item = Store> + use<'_> {
+    pub fn stores(&self) -> impl Iterator<Item = PlannedStore> + use<'_> {
         let stores = self.origins.stores();
         stores.filter_map(|(pass, ..)| match self.frame.accesses_of(pass) {
-            [read, write] => Some(Store {
+            [read, write] => Some(PlannedStore {
                 pass,
                 from: read.resource,
                 to: write.resource,
@@ -95,12 +95,12 @@ impl Plan {
     }
 
     /// The pass of [`Plan::frame`] that a store follows, ignoring other stores.
-    pub(super) fn pass_stored_after(&self, store: &Store) -> PassId {
+    pub(super) fn pass_stored_after(&self, store: &PlannedStore) -> PassId {
         self.pass_of_input(self.input_pass(store.pass))
     }
 
     /// Bytes that a store writes to memory: the whole resource, with its size in tile memory.
-    pub fn stored_bytes(&self, store: &Store) -> Bytes {
+    pub fn stored_bytes(&self, store: &PlannedStore) -> Bytes {
         let tile = self.requirements.resources[store.from.index()].tile;
         tile.map_or(Bytes::ZERO, |tile| tile.size)
     }

@@ -38,7 +38,7 @@ mod write;
 pub use error::PlanJsonError;
 
 use super::Plan;
-use crate::execute::Executed;
+use crate::execute::ExecutedFrame;
 
 impl Plan {
     /// The plan as indented JSON; [`Plan::from_json`] returns an equal plan if its tables are in the order of the resources, as those of the planner
@@ -70,7 +70,7 @@ impl Plan {
     /// # Errors
     /// [`Error::PlanJson`](crate::Error::PlanJson) if the text is not a plan, is the plan of another frame, names something that the frame or the
     /// plan does not have, or is inconsistent.
-    pub fn from_json(frame: impl Into<Executed>, text: &str) -> crate::Result<Plan> {
+    pub fn from_json(frame: impl Into<ExecutedFrame>, text: &str) -> crate::Result<Plan> {
         read::plan(frame.into(), text)
     }
 

@@ -7,13 +7,13 @@ use super::runnable::Runnable;
 use super::whole::make_whole;
 use super::{Plan, PlanOptions, split};
 use crate::Checked;
-use crate::execute::Executed;
+use crate::execute::ExecutedFrame;
 use crate::measure::Requirements;
 use crate::profile::DeviceProfile;
 
 /// Plans a frame: decides the placement of every resource over time, the memory bound in each pass, every barrier and every load and store operation.
 ///
-/// Pure and deterministic: no driver, no clock, no hash order. The frame is a [described](crate::frame::Frame) or a [rewritten](Executed) one; for
+/// Pure and deterministic: no driver, no clock, no hash order. The frame is a [described](crate::frame::Frame) or a [rewritten](ExecutedFrame) one; for
 /// the latter, the plan keeps the map to the described frame, to which [`Plan::totals`](Plan) refer. `requirements` are in the order of the resources
 /// of the executed frame, measured or estimated for the same `profile`.
 ///
@@ -22,7 +22,7 @@ use crate::profile::DeviceProfile;
 /// frame, or if a [pinned](crate::frame::TileConstraint::Pinned) resource cannot be placed in tile memory. For any other resource that does not fit
 /// into tile memory, the plan has a reason instead. [`Error::Origin`](crate::Error::Origin) if the map of a rewritten frame is wrong.
 pub fn plan(
-    frame: impl Into<Executed>,
+    frame: impl Into<ExecutedFrame>,
     requirements: &Arc<Requirements>,
     profile: &Arc<DeviceProfile>,
     options: &PlanOptions,

@@ -14,7 +14,7 @@
 //! use std::sync::Arc;
 //!
 //! use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
-//! use tileheap::plan::{MemoryKind, PlanOptions, Strategy, plan};
+//! use tileheap::plan::{MemoryKind, PlanOptions, ResidencyStrategy, plan};
 //! use tileheap::measure::estimate;
 //! use tileheap::profile::DeviceProfile;
 //!
@@ -32,7 +32,7 @@
 //!     }
 //! }
 //! // Compare with the vendor's sample.
-//! let options = PlanOptions { strategy: Strategy::FirstCome, ..PlanOptions::default() };
+//! let options = PlanOptions { strategy: ResidencyStrategy::FirstCome, ..PlanOptions::default() };
 //! let theirs = plan(&frame, &needs, &profile, &options)?;
 //! assert!(best.totals.on_chip_bytes >= theirs.totals.on_chip_bytes);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -67,11 +67,11 @@ pub(crate) use make::make;
 pub use make::plan;
 #[cfg(feature = "runtime")]
 pub(crate) use make::plan_runnable;
-pub use options::{DEFAULT_BUDGET, Ladder, PlanOptions, Strategy, WindowRule};
+pub use options::{DEFAULT_BUDGET, Ladder, PlanOptions, ResidencyStrategy, WindowRule};
 pub use planner::Planner;
 pub(crate) use runnable::Runnable;
 pub use traffic::Traffic;
 pub use types::{
-    MemoryKind, NotTile, Object, ObjectId, Optimality, PassPlan, Placement, PlacementId, PlacementReason,
-    Plan, ResourcePlan, Store, Totals,
+    MemoryKind, MemoryObject, ObjectId, OffChipReason, Optimality, PassPlan, Placement, PlacementId,
+    PlacementReason, Plan, PlanTotals, PlannedStore, ResourcePlan,
 };

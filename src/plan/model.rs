@@ -31,7 +31,7 @@ use crate::format::texel_block;
 use crate::frame::tables::{Access, PassKind, ResourceKind};
 use crate::frame::{Frame, PassId};
 use crate::profile::DeviceProfile;
-use crate::profile::binning::{Sides, binning};
+use crate::profile::binning::{BinSize, binning};
 use crate::units::Bytes;
 
 /// Default cost of one additional bin of a render pass.
@@ -50,7 +50,7 @@ pub fn savings(frame: &Frame, access: &Access, size: Bytes) -> Bytes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct PassShape {
     /// Width and height in pixels.
-    pub(crate) area: Sides,
+    pub(crate) area: BinSize,
     /// Bytes of all attachments, per pixel, samples included.
     pub(crate) bytes_per_pixel: u64,
 }

@@ -10,7 +10,7 @@ use crate::units::Bytes;
 /// The strategy for choosing residents of the tile heap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Strategy {
+pub enum ResidencyStrategy {
     /// The best choice, found by a search that proves it or bounds the distance to it.
     #[default]
     Optimal,
@@ -45,7 +45,7 @@ pub enum WindowRule {
 pub enum Ladder {
     /// One object for each connected run of lifetimes.
     Off,
-    /// Several objects if [`model`] gives them a lower binning cost. Only used by [`Strategy::Optimal`].
+    /// Several objects if [`model`] gives them a lower binning cost. Only used by [`ResidencyStrategy::Optimal`].
     #[default]
     Auto,
     /// Several objects whenever that reserves fewer bytes.
@@ -55,20 +55,20 @@ pub enum Ladder {
 /// Options of the planner, apart from frame, requirements and profile.
 ///
 /// ```
-/// use tileheap::plan::{Ladder, PlanOptions, Strategy};
+/// use tileheap::plan::{Ladder, PlanOptions, ResidencyStrategy};
 /// use tileheap::units::Bytes;
 ///
 /// let usual = PlanOptions::default(); // the best that 2,000 branches find, lazy memory and aliasing allowed
-/// let fast = PlanOptions { strategy: Strategy::Fast, ..usual };
+/// let fast = PlanOptions { strategy: ResidencyStrategy::Fast, ..usual };
 /// let half_a_heap = PlanOptions { tile_limit: Some(Bytes::mib(4)), ladder: Ladder::Off, ..usual };
-/// let without_tile_memory = PlanOptions { strategy: Strategy::Off, ..usual };
+/// let without_tile_memory = PlanOptions { strategy: ResidencyStrategy::Off, ..usual };
 /// # let _ = (fast, half_a_heap, without_tile_memory);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanOptions {
     /// The strategy for choosing residents.
-    pub strategy: Strategy,
+    pub strategy: ResidencyStrategy,
     /// The extent of a discard window.
     pub windows: WindowRule,
     /// True if resources with disjoint lifetimes may share bytes.
@@ -76,7 +76,7 @@ pub struct PlanOptions {
     /// When the bound size shrinks within a run of lifetimes. Requires `aliasing`.
     pub ladder: Ladder,
     /// True if a resource may be placed in tile memory for a first stretch of its lifetime, if that saves more than the pass that then stores it.
-    /// Only used by [`Strategy::Optimal`], and requires `aliasing`. The runtime records the stores: [`Plan::frame`](super::Plan::frame) then has
+    /// Only used by [`ResidencyStrategy::Optimal`], and requires `aliasing`. The runtime records the stores: [`Plan::frame`](super::Plan::frame) then has
     /// passes that [`Plan::described`](super::Plan::described) does not have.
     #[serde(default, skip_serializing_if = "is_default")]
     pub split: bool,
@@ -95,7 +95,7 @@ pub struct PlanOptions {
 impl PlanOptions {
     /// Returns true if these options let the search split lifetimes.
     pub(super) fn splits(&self) -> bool {
-        self.split && self.strategy == Strategy::Optimal && self.aliasing
+        self.split && self.strategy == ResidencyStrategy::Optimal && self.aliasing
     }
 
     /// The tile heap of a device, limited by these options; `None` if there is none.
@@ -112,7 +112,7 @@ pub const DEFAULT_BUDGET: u64 = 2_000;
 impl Default for PlanOptions {
     fn default() -> PlanOptions {
         PlanOptions {
-            strategy: Strategy::default(),
+            strategy: ResidencyStrategy::default(),
             windows: WindowRule::default(),
             aliasing: true,
             ladder: Ladder::default(),

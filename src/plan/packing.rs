@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use tileheap_pack::{self, ByteOwners, Item, Packing, Problem, ProblemDesc, Steps};
 use tileheap_units::CompactSort;
 
-use super::{DEFAULT_BUDGET, PlanOptions, Strategy};
+use super::{DEFAULT_BUDGET, PlanOptions, ResidencyStrategy};
 use crate::units::Bytes;
 
 /// The search after the cheap rules takes one step per this many units of budget above the default budget.
@@ -42,7 +42,9 @@ pub(super) fn pack_arenas(
         }
         let problem = part(items, conflicts, wanted).build()?;
         Ok(match options.strategy {
-            Strategy::Fast => tileheap_pack::pack(&problem, tileheap_pack::Strategy::FirstFitByBirth),
+            ResidencyStrategy::Fast => {
+                tileheap_pack::pack(&problem, tileheap_pack::Strategy::FirstFitByBirth)
+            }
             _ => fewest_barriers(&problem, smallest(&problem, options.budget)),
         })
     };

@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 use super::make::{checked, make};
 use super::runnable::Runnable;
-use super::{Plan, PlanOptions, Strategy, make::plan_runnable};
+use super::{Plan, PlanOptions, ResidencyStrategy, make::plan_runnable};
 use crate::Checked;
-use crate::execute::Executed;
+use crate::execute::ExecutedFrame;
 use crate::measure::Requirements;
 use crate::profile::DeviceProfile;
 
@@ -52,17 +52,17 @@ const REMEMBERED: usize = 8;
 #[derive(Clone, Debug, Default)]
 pub struct Planner {
     /// Most recently used first.
-    known: Vec<Known>,
+    known: Vec<CachedPlan>,
 }
 
 #[derive(Clone, Debug)]
-struct Known {
+struct CachedPlan {
     plan: Arc<Checked<Plan>>,
-    /// The steps allowed for its search, at least as many as its options specify; 0 if it was repaired or made with [`Strategy::Fast`].
+    /// The steps allowed for its search, at least as many as its options specify; 0 if it was repaired or made with [`ResidencyStrategy::Fast`].
     budget: u64,
 }
 
-impl Known {
+impl CachedPlan {
     /// Returns true if it was made according to its options.
     fn is_whole(&self) -> bool {
         self.budget > 0
@@ -84,7 +84,7 @@ impl Planner {
     /// As [`plan()`](super::plan()); the cached plans are kept then.
     pub fn plan(
         &mut self,
-        frame: impl Into<Executed>,
+        frame: impl Into<ExecutedFrame>,
         requirements: &Arc<Requirements>,
         profile: &Arc<DeviceProfile>,
         options: &PlanOptions,
@@ -94,7 +94,7 @@ impl Planner {
 
     fn plan_executed(
         &mut self,
-        executed: &Executed,
+        executed: &ExecutedFrame,
         requirements: &Arc<Requirements>,
         profile: &Arc<DeviceProfile>,
         options: &PlanOptions,
@@ -106,7 +106,7 @@ impl Planner {
         }
         let runnable = Runnable::new(executed, profile)?;
         let plan = Arc::new(plan_runnable(runnable, requirements, options)?);
-        self.remember(Known {
+        self.remember(CachedPlan {
             plan: plan.clone(),
             budget: options.budget.max(1),
         });
@@ -120,7 +120,7 @@ impl Planner {
     /// As [`plan()`](super::plan()); the cached plans are kept then.
     pub fn improve(
         &mut self,
-        frame: impl Into<Executed>,
+        frame: impl Into<ExecutedFrame>,
         requirements: &Arc<Requirements>,
         profile: &Arc<DeviceProfile>,
         options: &PlanOptions,
@@ -131,7 +131,7 @@ impl Planner {
         };
         let value = |plan: &Plan| plan.optimality.map(|found| (found.value, -found.upper_bound));
         let proved = known.plan.optimality.is_some_and(|found| found.is_proved());
-        if known.is_whole() && (proved || options.strategy != Strategy::Optimal) {
+        if known.is_whole() && (proved || options.strategy != ResidencyStrategy::Optimal) {
             return Ok(known.plan);
         }
         let budget = known.budget.saturating_mul(2).max(options.budget);
@@ -142,7 +142,7 @@ impl Planner {
         })?;
         let better = value(&found) > value(&known.plan);
         let plan = if better { Arc::new(found) } else { known.plan };
-        self.remember(Known {
+        self.remember(CachedPlan {
             plan: plan.clone(),
             budget,
         });
@@ -152,7 +152,7 @@ impl Planner {
     /// Returns a plan without a search: the cached one for equal inputs, or else a repaired one for the same device and options, in which residents
     /// stay at their offsets if they still fit (the heap may have another [limit](PlanOptions::tile_limit)), and an arena is kept if it needs the same sizes
     /// and lifetimes. If there is neither, a plan of
-    /// [`Strategy::Fast`].
+    /// [`ResidencyStrategy::Fast`].
     ///
     /// A plan made without a search has no [bound](super::Optimality). It obeys every rule.
     ///
@@ -160,7 +160,7 @@ impl Planner {
     /// As [`plan()`](super::plan()); the cached plans are kept then.
     pub fn plan_now(
         &mut self,
-        frame: impl Into<Executed>,
+        frame: impl Into<ExecutedFrame>,
         requirements: &Arc<Requirements>,
         profile: &Arc<DeviceProfile>,
         options: &PlanOptions,
@@ -183,7 +183,7 @@ impl Planner {
         if let Some(known) = self.recall(executed, requirements, profile, options) {
             return Ok(known.plan.clone());
         }
-        let akin = |known: &&Known| {
+        let akin = |known: &&CachedPlan| {
             let limited = PlanOptions {
                 tile_limit: options.tile_limit,
                 ..known.plan.options
@@ -195,7 +195,7 @@ impl Planner {
             None => {
                 let fast = PlanOptions {
                     strategy: match options.strategy {
-                        Strategy::Optimal | Strategy::Greedy => Strategy::Fast,
+                        ResidencyStrategy::Optimal | ResidencyStrategy::Greedy => ResidencyStrategy::Fast,
                         other => other,
                     },
                     ..*options
@@ -208,7 +208,7 @@ impl Planner {
             }
         };
         let plan = Arc::new(plan);
-        self.remember(Known {
+        self.remember(CachedPlan {
             plan: plan.clone(),
             budget: 0,
         });
@@ -219,7 +219,7 @@ impl Planner {
     /// have already measured them, since measuring takes longer than this call.
     pub fn known(
         &mut self,
-        frame: impl Into<Executed>,
+        frame: impl Into<ExecutedFrame>,
         profile: &Arc<DeviceProfile>,
         options: &PlanOptions,
     ) -> Option<Arc<Checked<Plan>>> {
@@ -248,18 +248,18 @@ impl Planner {
             }
         }
         let budget = plan.options.budget.max(1);
-        self.remember(Known { plan, budget });
+        self.remember(CachedPlan { plan, budget });
         true
     }
 
     /// Returns the cached plan for equal inputs, and makes it the most recently used one.
     fn recall(
         &mut self,
-        input: &Executed,
+        input: &ExecutedFrame,
         requirements: &Arc<Requirements>,
         profile: &Arc<DeviceProfile>,
         options: &PlanOptions,
-    ) -> Option<&Known> {
+    ) -> Option<&CachedPlan> {
         let position = self.known.iter().position(|known| {
             known.plan.options == *options
                 && same(&known.plan.profile, profile)
@@ -271,7 +271,7 @@ impl Planner {
     }
 
     /// Adds a plan as the most recently used one, in place of the one for equal inputs.
-    fn remember(&mut self, new: Known) {
+    fn remember(&mut self, new: CachedPlan) {
         let plan = &new.plan;
         let (input, requirements) = (&plan.input, &plan.input_requirements);
         if self

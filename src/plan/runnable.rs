@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::PlanError;
-use crate::execute::Executed;
+use crate::execute::ExecutedFrame;
 use crate::profile::DeviceProfile;
 
-/// A frame with a device that can run it: [`Frame::check_on`](crate::frame::Frame::check_on) has accepted it, and [`Executed::check`] its map.
+/// A frame with a device that can run it: [`Frame::check_on`](crate::frame::Frame::check_on) has accepted it, and [`ExecutedFrame::check`] its map.
 #[derive(Clone, Copy)]
 pub(crate) struct Runnable<'a> {
-    executed: &'a Executed,
+    executed: &'a ExecutedFrame,
     profile: &'a Arc<DeviceProfile>,
 }
 
@@ -17,9 +17,9 @@ impl<'a> Runnable<'a> {
     /// Checks a frame, and its map to the described one.
     ///
     /// # Errors
-    /// The first rule that the frame violates on the device, the first fault of [`Executed::check`], or a store in the frame.
+    /// The first rule that the frame violates on the device, the first fault of [`ExecutedFrame::check`], or a store in the frame.
     pub(crate) fn new(
-        executed: &'a Executed,
+        executed: &'a ExecutedFrame,
         profile: &'a Arc<DeviceProfile>,
     ) -> crate::Result<Runnable<'a>> {
         let frame = executed.frame();
@@ -35,7 +35,7 @@ impl<'a> Runnable<'a> {
     }
 
     /// The executed frame, paired with the described one.
-    pub(crate) fn executed(self) -> &'a Executed {
+    pub(crate) fn executed(self) -> &'a ExecutedFrame {
         self.executed
     }
 

@@ -17,7 +17,7 @@ use tileheap_units::CompactSort;
 use super::context::Context;
 use super::whole::make_whole;
 use super::{MemoryKind, Optimality, Plan, residency};
-use crate::execute::Executed;
+use crate::execute::ExecutedFrame;
 use crate::frame::{Frame, PassId, ResourceId};
 use crate::measure::Requirements;
 use crate::units::Bytes;
@@ -121,10 +121,10 @@ fn resident(
 }
 
 /// The frame with a store after each of these stretches; removes those that are not possible.
-pub(super) fn with_stores(frame: &Frame, stretches: &mut Vec<(ResourceId, PassId)>) -> Option<Executed> {
+pub(super) fn with_stores(frame: &Frame, stretches: &mut Vec<(ResourceId, PassId)>) -> Option<ExecutedFrame> {
     // The last first: additions then keep the ids of all earlier passes.
     stretches.compact_sort_by_key(|&(resource, after)| (std::cmp::Reverse(after), resource));
-    let mut executed = Executed::as_described(frame);
+    let mut executed = ExecutedFrame::as_described(frame);
     stretches.retain(|&(resource, after)| match executed.split(resource, after) {
         Some(Ok(split)) => {
             executed = split;

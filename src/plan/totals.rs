@@ -6,13 +6,15 @@ use super::eligible::could_be_whole;
 use super::residency::{Residency, TileResident};
 use super::timeline::Timeline;
 use super::traffic::{Traffic, described_traffic, halos, only_render_pass, traffic_off_chip};
-use super::{MemoryKind, NotTile, ObjectId, PassPlan, Placement, PlacementReason, ResourcePlan, Totals};
-use crate::frame::tables::Contents;
+use super::{
+    MemoryKind, ObjectId, OffChipReason, PassPlan, Placement, PlacementReason, PlanTotals, ResourcePlan,
+};
+use crate::frame::tables::CommandSource;
 use crate::frame::{PassId, ResourceId};
-use crate::measure::Dedicated;
+use crate::measure::DedicatedRequirement;
 use crate::profile::TileRequirements;
 use crate::units::{Bytes, Run, Span};
-use tileheap_pack::Shelf;
+use tileheap_pack::PartialPacking;
 
 pub(super) fn plan_passes(context: &Context<'_>, residency: &Residency) -> Vec<PassPlan> {
     let timeline = &context.timeline;
@@ -75,7 +77,7 @@ pub(super) fn explain(
                     binning_cost.filter(|binning_cost| *binning_cost >= savings && savings > Bytes::ZERO)
                 {
                     let reason = ordinary(
-                        NotTile::CostExceedsSavings {
+                        OffChipReason::CostExceedsSavings {
                             savings,
                             binning_cost,
                         },
@@ -87,7 +89,7 @@ pub(super) fn explain(
                 }
                 conflicts.extend(beside.map(|resident| resident.resource));
                 let conflicts = Run::new(first, conflicts.len() as u32);
-                ordinary(NotTile::NoRoom { savings, conflicts }, dedicated, memory)
+                ordinary(OffChipReason::NoRoom { savings, conflicts }, dedicated, memory)
             }
             Ruling::Ordinary(why) => ordinary(why, requirements.resources[id.index()].dedicated, memory),
         };
@@ -121,7 +123,7 @@ fn room_beside<'a>(
     lifetime: Span,
     tile: TileRequirements,
 ) -> Option<Bytes> {
-    let mut shelf = Shelf::with_capacity(Some(context.profile.tile?.size));
+    let mut shelf = PartialPacking::with_capacity(Some(context.profile.tile?.size));
     for (number, resident) in (0..).zip(beside) {
         shelf.place(number, resident.span, resident.offset, resident.size);
     }
@@ -145,8 +147,12 @@ fn added_binning_cost(
     more.sum()
 }
 
-fn ordinary(why: NotTile, dedicated: Dedicated, memory: Option<MemoryKind>) -> PlacementReason {
-    if memory == Some(MemoryKind::Dedicated) && dedicated != Dedicated::No {
+fn ordinary(
+    why: OffChipReason,
+    dedicated: DedicatedRequirement,
+    memory: Option<MemoryKind>,
+) -> PlacementReason {
+    if memory == Some(MemoryKind::Dedicated) && dedicated != DedicatedRequirement::No {
         PlacementReason::Dedicated(why)
     } else {
         PlacementReason::Arena(why)
@@ -159,13 +165,13 @@ pub(super) fn sum(
     placed: &Placed,
     residency: &Residency,
     passes: &[PassPlan],
-) -> Totals {
+) -> PlanTotals {
     let (frame, requirements) = (context.frame, context.requirements);
     let objects = &residency.objects;
     let mut executed_traffic = Bytes::ZERO;
-    let mut totals = Totals {
+    let mut totals = PlanTotals {
         reserved_bytes_by_runs: residency.reserved_by_runs,
-        ..Totals::default()
+        ..PlanTotals::default()
     };
     for pass in passes {
         let Some(object) = pass.bound_object else { continue };
@@ -187,8 +193,8 @@ pub(super) fn sum(
             PlacementReason::Arena(why) | PlacementReason::Dedicated(why) if is_room_alone(why) => {
                 totals.eligible_bytes += bytes;
             }
-            PlacementReason::Arena(NotTile::Stored { .. })
-            | PlacementReason::Dedicated(NotTile::Stored { .. })
+            PlacementReason::Arena(OffChipReason::Stored { .. })
+            | PlacementReason::Dedicated(OffChipReason::Stored { .. })
                 if could_be_whole(context, id) =>
             {
                 totals.eligible_bytes += bytes;
@@ -199,7 +205,7 @@ pub(super) fn sum(
     for pass in frame
         .passes()
         .iter()
-        .filter(|pass| pass.contents == Contents::Store)
+        .filter(|pass| pass.contents == CommandSource::Store)
     {
         let from = pass.accesses.of(frame.accesses())[0].resource;
         if let (PlacementReason::Tile { .. }, Some(tile)) = (
@@ -287,12 +293,12 @@ fn peak<'a>(placements: impl Iterator<Item = &'a Placement>, passes: usize) -> B
 }
 
 /// Returns true if a resource is kept out only by the size of tile memory, or by a constraint of the frame.
-fn is_room_alone(why: NotTile) -> bool {
+fn is_room_alone(why: OffChipReason) -> bool {
     matches!(
         why,
-        NotTile::NoRoom { .. }
-            | NotTile::CostExceedsSavings { .. }
-            | NotTile::TooLarge { .. }
-            | NotTile::Excluded { .. }
+        OffChipReason::NoRoom { .. }
+            | OffChipReason::CostExceedsSavings { .. }
+            | OffChipReason::TooLarge { .. }
+            | OffChipReason::Excluded { .. }
     )
 }

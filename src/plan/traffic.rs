@@ -12,8 +12,8 @@ use ash::vk;
 
 use super::executed::holders_of_accesses;
 use super::{PlacementReason, Plan, WindowRule};
-use crate::execute::{ChargeCause, Executed};
-use crate::frame::tables::{Contents, PassKind, ResourceKind};
+use crate::execute::{ChargeCause, ExecutedFrame};
+use crate::frame::tables::{CommandSource, PassKind, ResourceKind};
 use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId};
 use crate::measure::Requirements;
 use crate::units::Bytes;
@@ -53,7 +53,7 @@ pub(crate) fn only_render_pass(frame: &Frame, id: ResourceId, windows: WindowRul
 
 /// Traffic of the described frame with nothing in tile memory.
 pub(super) fn described_traffic(
-    executed: &Executed,
+    executed: &ExecutedFrame,
     requirements: &Requirements,
     windows: WindowRule,
 ) -> Bytes {
@@ -65,7 +65,7 @@ pub(super) fn described_traffic(
     let moves: Vec<bool> = described.resource_ids().map(moves).collect();
     let accesses = described.accesses().iter();
     let moved = accesses.zip(holders_of_accesses(executed)).filter(|(access, _)| {
-        moves[access.resource.index()] && described.pass(access.pass).contents != Contents::Store
+        moves[access.resource.index()] && described.pass(access.pass).contents != CommandSource::Store
     });
     let bytes = moved.map(|(access, holder)| {
         let size = counted_size(executed.frame(), requirements, holder);
@@ -77,7 +77,7 @@ pub(super) fn described_traffic(
 /// Bytes that strips move off chip beyond those of their passes as described: around themselves, and for padding of their images. `is_moved` returns
 /// true for resources of the executed frame that move bytes off chip.
 pub(super) fn halos(
-    executed: &Executed,
+    executed: &ExecutedFrame,
     requirements: &Requirements,
     is_moved: impl Fn(ResourceId) -> bool,
 ) -> Bytes {
@@ -121,7 +121,7 @@ pub(super) fn halos(
 /// The traffic of a described frame's resources, in bytes per frame, as described or as arranged.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Traffic {
-    /// Traffic of all resources as originally described, with nothing in tile memory: [`Totals::traffic_bytes`](super::Totals). An arrangement does
+    /// Traffic of all resources as originally described, with nothing in tile memory: [`PlanTotals::traffic_bytes`](super::PlanTotals). An arrangement does
     /// not change it.
     pub described: Bytes,
     /// Bytes that still move off chip, without charges.
@@ -137,7 +137,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Traffic and charges of a plan, for a described or an [executed](Executed) frame.
+    /// Traffic and charges of a plan, for a described or an [executed](ExecutedFrame) frame.
     pub fn of(plan: &Plan) -> Traffic {
         let executed = plan.executed();
         let is_moved = |id| plan.moves(id);
@@ -150,7 +150,7 @@ impl Traffic {
     }
 
     /// Traffic and charges if accesses and stores move `moved` bytes, of which `halos` are for halos.
-    pub(super) fn charged(executed: &Executed, moved: Bytes, halos: Bytes) -> Traffic {
+    pub(super) fn charged(executed: &ExecutedFrame, moved: Bytes, halos: Bytes) -> Traffic {
         let charges = executed.charges();
         let cost = u128::from(halos.0) * u128::from(charges.halo_thousandths) / 1000;
         Traffic {
@@ -190,7 +190,7 @@ impl Traffic {
 }
 
 /// Texels that passes compute, relative to the frame as described.
-fn shaded(executed: &Executed) -> f64 {
+fn shaded(executed: &ExecutedFrame) -> f64 {
     let area = |extent: vk::Extent2D| u64::from(extent.width) * u64::from(extent.height);
     let described = executed.described();
     let texels = |pass| {

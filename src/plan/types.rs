@@ -7,8 +7,8 @@ use tileheap_json::is_default;
 
 use super::model;
 use super::options::PlanOptions;
-use crate::execute::{Executed, Origins};
-use crate::frame::tables::{Access, Version};
+use crate::execute::{ExecutedFrame, Origins};
+use crate::frame::tables::{Access, HistoryVersion};
 use crate::frame::{AccessKind, Frame, PassId, ResourceId};
 use crate::measure::Requirements;
 use crate::profile::DeviceProfile;
@@ -24,7 +24,7 @@ pub struct Plan {
     /// The map from the executed frame to the [described](Plan::described) one, including stores.
     pub origins: Origins,
     /// The planned frame, described or rewritten, paired with the described one. The runtime's functions take its passes.
-    pub input: Executed,
+    pub input: ExecutedFrame,
     /// The map from the executed frame to the input's: the stores of split lifetimes, and the stretches that they end.
     pub splits: Origins,
     /// The device for which it is planned.
@@ -40,15 +40,15 @@ pub struct Plan {
     /// Every placement of a resource.
     pub placements: Vec<Placement>,
     /// Every memory object.
-    pub objects: Vec<Object>,
+    pub objects: Vec<MemoryObject>,
     /// Per pass of the frame, the bound tile memory.
     pub passes: Vec<PassPlan>,
-    /// Residents that keep others out; [`NotTile::NoRoom`] refers to runs of this table.
+    /// Residents that keep others out; [`OffChipReason::NoRoom`] refers to runs of this table.
     pub conflicts: Vec<ResourceId>,
     /// Quality of the choice of residents; `None` if the strategy does not search.
     pub optimality: Option<Optimality>,
     /// Sums over the frame.
-    pub totals: Totals,
+    pub totals: PlanTotals,
 }
 
 /// Quality of a choice of residents.
@@ -89,7 +89,7 @@ pub enum MemoryKind {
 /// One memory object (`VkDeviceMemory`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Object {
+pub struct MemoryObject {
     /// Its kind: that of the placements in it.
     pub memory: MemoryKind,
     /// Its memory type.
@@ -176,16 +176,16 @@ pub enum PlacementReason {
     External,
     /// Shares a block of ordinary memory.
     #[serde(untagged)]
-    Arena(NotTile),
+    Arena(OffChipReason),
     /// The driver requests a dedicated allocation.
     #[serde(untagged)]
-    Dedicated(NotTile),
+    Dedicated(OffChipReason),
 }
 
 /// The reason why a resource is not in tile memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum NotTile {
+pub enum OffChipReason {
     /// The device has no tile heap, or the strategy does not use it.
     NoTileHeap,
     /// The next frame reads it, and tile contents are lost at the end of the batch.
@@ -277,7 +277,7 @@ pub struct PassPlan {
 
 /// Sums over a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Totals {
+pub struct PlanTotals {
     /// The traffic of all resources of the described frame, with nothing in tile memory, by [`Frame::traffic_of`]: as originally described, if its
     /// description was changed. Shares are relative to this.
     ///
@@ -331,8 +331,8 @@ impl Plan {
     pub fn placement_of(&self, access: &Access) -> PlacementId {
         let run = self.resources[access.resource.index()].placements;
         match access.version {
-            Version::Previous => PlacementId(run.first + 1),
-            Version::Current => self.placement_in(access.resource, access.pass),
+            HistoryVersion::Previous => PlacementId(run.first + 1),
+            HistoryVersion::Current => self.placement_in(access.resource, access.pass),
         }
     }
 
@@ -369,7 +369,7 @@ impl Plan {
 
 /// A pass that ends a stretch in tile memory, recorded by the runtime instead of the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Store {
+pub struct PlannedStore {
     /// The pass, in [`Plan::frame`].
     pub pass: PassId,
     /// The stretch of a lifetime, in tile memory: a resource that only [`Plan::frame`] has.

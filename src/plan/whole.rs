@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use super::context::Context;
 use super::residency::binning_costs;
-use super::{NotTile, PlacementReason, Plan, PlanError, PlanOptions, Strategy};
+use super::{OffChipReason, PlacementReason, Plan, PlanError, PlanOptions, ResidencyStrategy};
 use super::{arena, eligible, residency, timeline, totals};
-use crate::execute::{Executed, Origins};
+use crate::execute::{ExecutedFrame, Origins};
 use crate::frame::TileConstraint;
 use crate::measure::Requirements;
 use crate::profile::DeviceProfile;
 
 impl<'a> Context<'a> {
     pub(super) fn new(
-        executed: &'a Executed,
-        input: &'a Executed,
+        executed: &'a ExecutedFrame,
+        input: &'a ExecutedFrame,
         requirements: &'a Arc<Requirements>,
         profile: &'a Arc<DeviceProfile>,
         options: &'a PlanOptions,
@@ -36,13 +36,13 @@ impl<'a> Context<'a> {
             options,
             heap: options
                 .tile_heap(profile)
-                .filter(|_| options.strategy != Strategy::Off),
+                .filter(|_| options.strategy != ResidencyStrategy::Off),
             timeline: timeline::Timeline::new(frame, profile, options.windows),
             rulings: Vec::new(),
             binning_costs: Vec::new(),
         };
         context.rulings = eligible::judge(&context);
-        if options.strategy == Strategy::Optimal && context.heap.is_some() {
+        if options.strategy == ResidencyStrategy::Optimal && context.heap.is_some() {
             context.binning_costs = binning_costs(frame, profile, options.bin_cost);
         }
         Ok(context)
@@ -88,8 +88,8 @@ fn check_pinned(plan: &Plan) -> Result<(), PlanError> {
             PlacementReason::Tile { .. } | PlacementReason::Lazy { .. } => continue,
             PlacementReason::Unused => "no pass uses it",
             PlacementReason::External => "its memory is the caller's",
-            PlacementReason::Arena(NotTile::OnePass { .. })
-            | PlacementReason::Dedicated(NotTile::OnePass { .. }) => continue,
+            PlacementReason::Arena(OffChipReason::OnePass { .. })
+            | PlacementReason::Dedicated(OffChipReason::OnePass { .. }) => continue,
             PlacementReason::Arena(why) | PlacementReason::Dedicated(why) => why.rule(resource.is_image()),
         };
         return Err(PlanError::Pinned {

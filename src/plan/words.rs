@@ -2,31 +2,31 @@
 
 use ash::vk;
 
-use super::{Ladder, NotTile, PlacementReason, Plan, Strategy, WindowRule};
+use super::{Ladder, OffChipReason, PlacementReason, Plan, ResidencyStrategy, WindowRule};
 use crate::frame::tables::ResourceKind;
 use crate::frame::{PassId, ResourceId};
-use crate::measure::Dedicated;
+use crate::measure::DedicatedRequirement;
 use crate::names;
 use crate::units::Run;
 
-impl Strategy {
+impl ResidencyStrategy {
     /// Every strategy, the default first.
-    pub const ALL: [Strategy; 5] = [
-        Strategy::Optimal,
-        Strategy::Greedy,
-        Strategy::Fast,
-        Strategy::FirstCome,
-        Strategy::Off,
+    pub const ALL: [ResidencyStrategy; 5] = [
+        ResidencyStrategy::Optimal,
+        ResidencyStrategy::Greedy,
+        ResidencyStrategy::Fast,
+        ResidencyStrategy::FirstCome,
+        ResidencyStrategy::Off,
     ];
 
     /// The name that JSON and the command line use.
     pub const fn name(self) -> &'static str {
         match self {
-            Strategy::Optimal => "optimal",
-            Strategy::Greedy => "greedy",
-            Strategy::Fast => "fast",
-            Strategy::FirstCome => "first-come",
-            Strategy::Off => "off",
+            ResidencyStrategy::Optimal => "optimal",
+            ResidencyStrategy::Greedy => "greedy",
+            ResidencyStrategy::Fast => "fast",
+            ResidencyStrategy::FirstCome => "first-come",
+            ResidencyStrategy::Off => "off",
         }
     }
 }
@@ -45,33 +45,33 @@ impl Ladder {
     }
 }
 
-impl NotTile {
+impl OffChipReason {
     /// The rule that keeps a resource (an image or a buffer) out, with its VUID if it has one.
     pub const fn rule(&self, image: bool) -> &'static str {
         match self {
-            NotTile::NoTileHeap => "VUID-vkAllocateMemory-tileMemoryHeap-10976",
-            NotTile::History | NotTile::CrossesWindows { .. } => {
+            OffChipReason::NoTileHeap => "VUID-vkAllocateMemory-tileMemoryHeap-10976",
+            OffChipReason::History | OffChipReason::CrossesWindows { .. } => {
                 "tile contents end with the batch, or with the submit where the device has queueSubmitBoundary"
             }
-            NotTile::CrossesQueues { .. } => "each queue has its own tile contents",
-            NotTile::Transfer { .. } | NotTile::DeclaredUsage if image => {
+            OffChipReason::CrossesQueues { .. } => "each queue has its own tile contents",
+            OffChipReason::Transfer { .. } | OffChipReason::DeclaredUsage if image => {
                 "tile images have no transfer usage: VK_QCOM_tile_memory_heap, VkImages"
             }
-            NotTile::Transfer { .. } | NotTile::DeclaredUsage | NotTile::BufferUse { .. } => {
-                "VUID-VkBufferCreateInfo-usage-10764"
-            }
-            NotTile::ResolveTarget { .. } => {
+            OffChipReason::Transfer { .. }
+            | OffChipReason::DeclaredUsage
+            | OffChipReason::BufferUse { .. } => "VUID-VkBufferCreateInfo-usage-10764",
+            OffChipReason::ResolveTarget { .. } => {
                 "VUID-VkRenderingAttachmentInfo-resolveImageView-10728, VUID-VkFramebufferCreateInfo-pAttachments-12327"
             }
-            NotTile::Stored { .. } => "stored to ordinary memory by a split",
-            NotTile::OnePass { .. } => "only one render pass uses it",
-            NotTile::Refused => "the driver has no VkTileMemoryRequirementsQCOM for it",
-            NotTile::TooLarge { .. } => "VUID-vkAllocateMemory-pAllocateInfo-01713",
-            NotTile::CostExceedsSavings { .. } => {
+            OffChipReason::Stored { .. } => "stored to ordinary memory by a split",
+            OffChipReason::OnePass { .. } => "only one render pass uses it",
+            OffChipReason::Refused => "the driver has no VkTileMemoryRequirementsQCOM for it",
+            OffChipReason::TooLarge { .. } => "VUID-vkAllocateMemory-pAllocateInfo-01713",
+            OffChipReason::CostExceedsSavings { .. } => {
                 "bound tile memory reduces the GMEM for binning: VK_QCOM_tile_memory_heap, vkCmdBindTileMemoryQCOM"
             }
-            NotTile::Excluded { .. } => "excluded by the frame",
-            NotTile::NoRoom { .. } => "resources with overlapping lifetimes must not share bytes",
+            OffChipReason::Excluded { .. } => "excluded by the frame",
+            OffChipReason::NoRoom { .. } => "resources with overlapping lifetimes must not share bytes",
         }
     }
 }
@@ -115,15 +115,15 @@ impl Plan {
         }
     }
 
-    fn not_tile_in_words(&self, resource: ResourceId, why: NotTile) -> String {
+    fn not_tile_in_words(&self, resource: ResourceId, why: OffChipReason) -> String {
         let text = self.constraint_in_words(resource, why);
         let long = matches!(
             why,
-            NotTile::NoRoom { .. }
-                | NotTile::CostExceedsSavings { .. }
-                | NotTile::CrossesWindows { .. }
-                | NotTile::CrossesQueues { .. }
-                | NotTile::History
+            OffChipReason::NoRoom { .. }
+                | OffChipReason::CostExceedsSavings { .. }
+                | OffChipReason::CrossesWindows { .. }
+                | OffChipReason::CrossesQueues { .. }
+                | OffChipReason::History
         );
         match self.frame.splits(resource) {
             Err(obstacle) if long && self.options.splits() => {
@@ -133,7 +133,7 @@ impl Plan {
         }
     }
 
-    fn constraint_in_words(&self, resource: ResourceId, why: NotTile) -> String {
+    fn constraint_in_words(&self, resource: ResourceId, why: OffChipReason) -> String {
         if let Some(store) = self.stores().find(|store| store.to == resource) {
             return format!(
                 "in tile memory until {} stores it here: the rest of its lifetime saves less than the space costs, or is not eligible",
@@ -142,15 +142,17 @@ impl Plan {
         }
         let kind = &self.frame.resource(resource).kind;
         match why {
-            NotTile::NoTileHeap if self.profile.tile.is_some() && self.options.strategy == Strategy::Off => {
+            OffChipReason::NoTileHeap
+                if self.profile.tile.is_some() && self.options.strategy == ResidencyStrategy::Off =>
+            {
                 "strategy `off` uses no tile memory".to_owned()
             }
-            NotTile::NoTileHeap => "the device has no tile memory".to_owned(),
-            NotTile::History => {
+            OffChipReason::NoTileHeap => "the device has no tile memory".to_owned(),
+            OffChipReason::History => {
                 "the next frame reads it, and tile contents do not last until then".to_owned()
             }
-            NotTile::CrossesWindows { last, next } => self.crossing_in_words(last, next),
-            NotTile::CrossesQueues { last, next } => format!(
+            OffChipReason::CrossesWindows { last, next } => self.crossing_in_words(last, next),
+            OffChipReason::CrossesQueues { last, next } => format!(
                 "moves from queue `{}` to queue `{}` after {}, and each queue has its own tile contents: keep {} on \
                  the first queue to keep it on chip",
                 self.queue(last),
@@ -158,25 +160,25 @@ impl Plan {
                 self.pass(last),
                 self.pass(next),
             ),
-            NotTile::Transfer { pass } if self.frame.resource(resource).is_image() => format!(
+            OffChipReason::Transfer { pass } if self.frame.resource(resource).is_image() => format!(
                 "{} copies it, which tile images do not allow: draw or dispatch instead to keep it on chip",
                 self.pass(pass)
             ),
-            NotTile::Transfer { pass } => format!(
+            OffChipReason::Transfer { pass } => format!(
                 "{} copies it, and the device lacks tileBufferTransfers: dispatch instead to keep it on chip",
                 self.pass(pass)
             ),
-            NotTile::ResolveTarget { pass } => format!(
+            OffChipReason::ResolveTarget { pass } => format!(
                 "{} resolves into it, which tile memory does not allow: resolve in a shader to keep it on chip",
                 self.pass(pass)
             ),
-            NotTile::BufferUse { pass, kind } => format!(
+            OffChipReason::BufferUse { pass, kind } => format!(
                 "{} uses it as {}, which tile buffers do not allow: fetch it as a storage buffer to keep it on chip",
                 self.pass(pass),
                 kind.noun()
             ),
-            NotTile::Stored { pass } => format!("{} stores it here", self.pass(pass)),
-            NotTile::OnePass { pass } => {
+            OffChipReason::Stored { pass } => format!("{} stores it here", self.pass(pass)),
+            OffChipReason::OnePass { pass } => {
                 let lazy = match (self.options.lazy, self.profile.lazy_type_bits() != 0) {
                     (false, true) => "lazily allocated memory, which could avoid the allocation, is disabled",
                     _ => "there is no lazily allocated memory to avoid the allocation",
@@ -186,7 +188,7 @@ impl Plan {
                     self.pass(pass)
                 )
             }
-            NotTile::DeclaredUsage => {
+            OffChipReason::DeclaredUsage => {
                 let beyond =
                     usage_beyond_tile(kind, self.profile.tile.is_some_and(|tile| tile.buffer_transfers));
                 format!(
@@ -194,24 +196,26 @@ impl Plan {
                     beyond.join(" | ")
                 )
             }
-            NotTile::Refused => self.refusal_in_words(resource),
-            NotTile::Excluded { savings } => {
+            OffChipReason::Refused => self.refusal_in_words(resource),
+            OffChipReason::Excluded { savings } => {
                 format!("excluded from tile memory, where it could save {savings:#} of traffic per frame")
             }
-            NotTile::TooLarge { size, heap } if self.profile.tile.is_some_and(|tile| heap < tile.size) => {
+            OffChipReason::TooLarge { size, heap }
+                if self.profile.tile.is_some_and(|tile| heap < tile.size) =>
+            {
                 format!("its size of {size:#} exceeds the limit of {heap:#} of the heap")
             }
-            NotTile::TooLarge { size, heap } => format!(
+            OffChipReason::TooLarge { size, heap } => format!(
                 "its size of {size:#} exceeds the heap of {heap:#}: it would fit with {} % fewer bytes (a smaller format or extent)",
                 percent_up(size.0.saturating_sub(heap.0), size.0)
             ),
-            NotTile::CostExceedsSavings {
+            OffChipReason::CostExceedsSavings {
                 savings,
                 binning_cost,
             } => format!(
                 "its savings of {savings:#} of traffic per frame are less than the binning cost of {binning_cost:#} in its passes"
             ),
-            NotTile::NoRoom { savings, conflicts } => format!(
+            OffChipReason::NoRoom { savings, conflicts } => format!(
                 "no room beside {}, with savings of {savings:#} per frame: shorten their lifetimes, or shrink it",
                 self.conflicts_text(conflicts)
             ),
@@ -242,7 +246,7 @@ impl Plan {
 
     fn refusal_in_words(&self, resource: ResourceId) -> String {
         let needs = &self.requirements.resources[resource.index()];
-        if needs.dedicated == Dedicated::Required && needs.tile.is_some() {
+        if needs.dedicated == DedicatedRequirement::Required && needs.tile.is_some() {
             return "a dedicated allocation cannot share tile memory".to_owned();
         }
         if self.options.windows == WindowRule::WholeFrame {

@@ -8,11 +8,11 @@ use super::error::RuntimeRule;
 use crate::Result;
 use crate::lower::check::DeviceFacts;
 use crate::lower::tables::instances::AttachmentRow;
-use crate::lower::{FamilyQueue, Lowered, Parity, Situation};
+use crate::lower::{FamilyQueue, Lowered, LoweringDesc, Parity};
 
 impl BoundFrame {
     /// The situation that the next frame is lowered for, as long as nothing else is submitted to its queues.
-    pub fn situation(&mut self) -> Situation {
+    pub fn lowering_desc(&mut self) -> LoweringDesc {
         self.read_situation(self.parity());
         self.situation.clone()
     }
@@ -34,7 +34,7 @@ impl BoundFrame {
     ///
     /// # Errors
     /// If the situation is for other queues, the checker rejects the tables, they need objects that were not created, or memory runs out.
-    pub fn adopt(&mut self, tables: Lowered, situation: &Situation) -> Result<()> {
+    pub fn adopt(&mut self, tables: Lowered, situation: &LoweringDesc) -> Result<()> {
         let other = |what: String| {
             RuntimeRule::OtherTables.broken(format!(
                 "these tables cannot run bound frame `{frame}`: {what}",
@@ -43,7 +43,7 @@ impl BoundFrame {
         };
         if situation.queues != self.situation.queues {
             let pair = |queue: FamilyQueue| (queue.family, queue.index);
-            let list = |one: &Situation| one.queues.iter().map(pair).collect::<Vec<_>>();
+            let list = |one: &LoweringDesc| one.queues.iter().map(pair).collect::<Vec<_>>();
             let (theirs, ours) = (list(situation), list(&self.situation));
             let what =
                 format!("they are for the queues (family, index) {theirs:?}, and it is bound to {ours:?}");
@@ -62,7 +62,7 @@ impl BoundFrame {
         };
         let differs = match situation.parity {
             Parity::Odd if self.parities == 2 => {
-                let first = Situation::first(self.situation.queues.clone());
+                let first = LoweringDesc::first(self.situation.queues.clone());
                 let own = self.lowerer.lower(&self.plan, &first.after(self.tables()))?;
                 let differs = difference(&tables, &own);
                 self.lowerer.recycle(own);

@@ -11,7 +11,7 @@ use super::legacy;
 use super::resources::Handles;
 use crate::lower::Lowered;
 use crate::lower::tables::commands::{BufferBarrierRow, DependencyRow, ImageBarrierRow};
-use crate::lower::tables::objects::Binding;
+use crate::lower::tables::objects::MemoryBinding;
 use crate::units::Run;
 
 /// The barriers of a frame's tables, row for row.
@@ -81,7 +81,7 @@ impl Barriers {
     }
 
     /// Writes the handles of the resources whose binding is `wanted`.
-    fn write(&mut self, tables: &Lowered, handles: &Handles, wanted: impl Fn(Binding) -> bool) {
+    fn write(&mut self, tables: &Lowered, handles: &Handles, wanted: impl Fn(MemoryBinding) -> bool) {
         for (row, barrier) in tables.image_barriers.iter().zip(&mut self.images) {
             if wanted(tables.images[row.image as usize].binding) {
                 barrier.image = handles.images[row.image as usize].handle;

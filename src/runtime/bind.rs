@@ -14,7 +14,7 @@ use super::encoded_frame::{EncodedFrame, Encoding};
 use super::error::{RuntimeError, RuntimeRule};
 use super::owned::Guard;
 use super::planning::DevicePlanner;
-use super::pool::Ends;
+use super::pool::TimelineValues;
 use super::queue_base::QueueBase;
 use super::render_pass::{self, Framebuffers};
 use super::resources::{self, Created, Creation, Handles};
@@ -25,11 +25,13 @@ use super::swapped_copies::SwappedCopies;
 use super::timelines::Timelines;
 use super::use_stamp::UseStamp;
 use crate::frame::ResourceId;
-use crate::frame::tables::Version;
+use crate::frame::tables::HistoryVersion;
 use crate::lower::tables::commands::PassContents;
 use crate::lower::tables::instances::InstanceRow;
-use crate::lower::tables::{DeviceQueueIndex, Object};
-use crate::lower::{DeviceQueues, FamilyQueue, Lowered, Lowerer, MemoryState, Parity, Situation, Targets};
+use crate::lower::tables::{DeviceQueueIndex, ImageOrBuffer};
+use crate::lower::{
+    DeviceQueues, FamilyQueue, Lowered, Lowerer, LoweringDesc, MemoryState, Parity, PipelineTargets,
+};
 use crate::measure::Requirements;
 use crate::plan::{MemoryKind, Plan, PlanError, Runnable};
 use crate::profile::DeviceProfile;
@@ -87,7 +89,7 @@ impl Binder<'_> {
         }
         let mut plan = plan.clone();
         for attempt in 1.. {
-            let first = Situation::first(queues.clone());
+            let first = LoweringDesc::first(queues.clone());
             let tables = self.planner.lower(&plan, &first)?;
             self.check_clears(&plan, &tables)?;
             let mut guard = Guard::new(state.clone());
@@ -124,7 +126,7 @@ impl Binder<'_> {
             for pass in commands.passes.of(&tables.passes) {
                 let clear = pass.row.get().filter(|_| pass.contents == PassContents::Clear);
                 let object = clear.map(|row| tables.clears[row as usize].object.get());
-                let Some(Object::Image(image)) = object else {
+                let Some(ImageOrBuffer::Image(image)) = object else {
                     continue;
                 };
                 let row = &tables.images[image as usize];
@@ -151,7 +153,7 @@ impl Binder<'_> {
         self,
         number: u64,
         plan: Arc<Checked<Plan>>,
-        situation: Situation,
+        situation: LoweringDesc,
         first: Checked<Lowered>,
         mut guard: Guard,
         handles: Handles,
@@ -160,7 +162,7 @@ impl Binder<'_> {
         let owned = &mut guard.owned;
         let render_passes = render_passes(state, &plan, &first)?;
         let mut accesses = plan.frame.accesses().iter();
-        let parities = 1 + usize::from(accesses.any(|access| access.version == Version::Previous));
+        let parities = 1 + usize::from(accesses.any(|access| access.version == HistoryVersion::Previous));
         let mut framebuffers = Framebuffers::default();
         let mut with = Encoding {
             state,
@@ -177,7 +179,7 @@ impl Binder<'_> {
             2 => SwappedCopies::new(&plan, tables, &handles, state)?,
             _ => SwappedCopies::default(),
         };
-        let targets = Targets::new(&plan, tables, |row| render_passes[row as usize]);
+        let targets = PipelineTargets::new(&plan, tables, |row| render_passes[row as usize]);
         let stores = store::create(
             state,
             &plan,
@@ -224,7 +226,7 @@ impl Binder<'_> {
             number,
             next: Parity::Even,
             stamp: UseStamp::default(),
-            takeover: Ends::new(),
+            takeover: TimelineValues::new(),
             series: self.series.clone(),
             submission,
             owned: Some(guard.keep()),

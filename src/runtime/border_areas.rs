@@ -9,13 +9,13 @@
 use ash::vk;
 
 use super::bound_frame::BoundFrame;
-use crate::frame::tables::{Contents, PassKind};
+use crate::frame::tables::{CommandSource, PassKind};
 use crate::frame::{Frame, PassId, ResourceId, intersection, union};
 
 /// The stretches of the lifetime of a strip's image, if it is split: one after another, each stored to the next.
 fn stretches(frame: &Frame, image: ResourceId) -> impl Iterator<Item = ResourceId> {
     let stored = move |image: ResourceId, side: usize| {
-        let is_store = |pass: PassId| frame.pass(pass).contents == Contents::Store;
+        let is_store = |pass: PassId| frame.pass(pass).contents == CommandSource::Store;
         let mut stores = frame
             .accesses_to(image)
             .filter(move |access| is_store(access.pass));
@@ -39,7 +39,7 @@ impl BoundFrame {
             }
             for image in stretches(&frame, access.resource) {
                 for other in frame.accesses_to(image) {
-                    if let Contents::Border { .. } = frame.pass(other.pass).contents {
+                    if let CommandSource::Border { .. } = frame.pass(other.pass).contents {
                         self.areas[other.pass.index()] = self.border_area(&frame, other.pass);
                     }
                 }
@@ -55,7 +55,7 @@ impl BoundFrame {
     /// strip's image; if it copies in, all of the described area as long as a pass uses the image. The frame does not know what dispatches write.
     fn border_area(&self, frame: &Frame, border: PassId) -> Option<vk::Rect2D> {
         let described = frame.pass(border).area;
-        let ([read, write], Contents::Border { x, y }) =
+        let ([read, write], CommandSource::Border { x, y }) =
             (frame.accesses_of(border), frame.pass(border).contents)
         else {
             return Some(described);

@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use crate::frame::tables::Version;
+use crate::frame::tables::HistoryVersion;
 use crate::frame::{AccessKind, ResourceId, SubresourceRange};
 
 /// The object that an access of a pass uses, with its view and layout: everything that a descriptor, a copy or a clear needs.
@@ -30,7 +30,7 @@ pub struct BoundAccess {
     /// The resource as it was declared, even if the access uses an image made for one of its levels or for a stretch of its lifetime.
     pub resource: ResourceId,
     /// The current or the previous version of a history.
-    pub version: Version,
+    pub version: HistoryVersion,
     /// The use by the pass.
     pub kind: AccessKind,
     /// The subpass that uses it.
@@ -55,12 +55,12 @@ pub enum BoundObject {
     /// An image.
     Image(vk::Image),
     /// A buffer, or a range of an imported one.
-    Buffer(Buffer),
+    Buffer(BoundBuffer),
 }
 
 /// A buffer. Owned by the [`BoundFrame`](super::BoundFrame), or by the caller if the resource is external.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Buffer {
+pub struct BoundBuffer {
     /// The buffer.
     pub handle: vk::Buffer,
     /// Offset of the resource's first byte in the buffer.
@@ -73,13 +73,13 @@ pub struct Buffer {
 
 /// Identifier of an access of a pass: its position among the accesses that the pass declares, or a resource.
 ///
-/// `usize`, [`ResourceId`] and `(ResourceId, Version)` convert.
+/// `usize`, [`ResourceId`] and `(ResourceId, HistoryVersion)` convert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessKey {
     /// The access at this position, from 0, in declaration order: as in [`Frame::accesses_of`](crate::frame::Frame::accesses_of).
     Nth(usize),
     /// The first access of a version of a resource.
-    Resource(ResourceId, Version),
+    Resource(ResourceId, HistoryVersion),
 }
 
 impl From<usize> for AccessKey {
@@ -90,12 +90,12 @@ impl From<usize> for AccessKey {
 
 impl From<ResourceId> for AccessKey {
     fn from(resource: ResourceId) -> AccessKey {
-        AccessKey::Resource(resource, Version::Current)
+        AccessKey::Resource(resource, HistoryVersion::Current)
     }
 }
 
-impl From<(ResourceId, Version)> for AccessKey {
-    fn from((resource, version): (ResourceId, Version)) -> AccessKey {
+impl From<(ResourceId, HistoryVersion)> for AccessKey {
+    fn from((resource, version): (ResourceId, HistoryVersion)) -> AccessKey {
         AccessKey::Resource(resource, version)
     }
 }
@@ -118,7 +118,7 @@ impl BoundAccess {
     /// # Panics
     /// If the access is of an image.
     #[track_caller]
-    pub fn buffer(&self) -> Buffer {
+    pub fn buffer(&self) -> BoundBuffer {
         match self.object {
             BoundObject::Buffer(buffer) => buffer,
             BoundObject::Image(_) => panic!("{:?} is an image, not a buffer", self.resource),

@@ -8,13 +8,13 @@ use std::sync::atomic::AtomicBool;
 use ash::vk;
 use tileheap_units::CompactSort;
 
-use super::bound_access::{AccessKey, BoundAccess, BoundObject, Buffer};
+use super::bound_access::{AccessKey, BoundAccess, BoundBuffer, BoundObject};
 use super::command_slot::CommandSlot;
 use super::device_queue::DeviceQueue;
 use super::device_state::DeviceState;
 use super::encoded_frame::{EncodedFrame, Encoding};
 use super::owned::OwnedObjects;
-use super::pool::{Ends, Lease};
+use super::pool::{Lease, TimelineValues};
 use super::progress::FrameNumber;
 use super::queue_base::QueueBase;
 use super::render_pass::Framebuffers;
@@ -25,11 +25,12 @@ use super::submission::Submission;
 use super::swapped_copies::SwappedCopies;
 use super::timelines::{Timelines, any_use};
 use super::use_stamp::UseStamp;
-use crate::frame::tables::Version;
+use crate::frame::tables::HistoryVersion;
 use crate::frame::{PassId, Persistence, QueueId, ResourceId};
-use crate::lower::tables::{DeviceQueueIndex, Object};
+use crate::lower::tables::{DeviceQueueIndex, ImageOrBuffer};
 use crate::lower::{
-    ByteUse, ContentState, Lowered, Lowerer, MemoryState, Parity, Situation, Space, Target, Targets,
+    AddressSpace, ByteUse, ContentState, Lowered, Lowerer, LoweringDesc, MemoryState, Parity, PipelineTarget,
+    PipelineTargets,
 };
 use crate::plan::{MemoryKind, Plan};
 use crate::{Checked, Result};
@@ -58,7 +59,7 @@ pub struct BoundFrame {
     /// Per device queue that runs some of the frame's queues.
     pub(super) bases: Vec<QueueBase>,
     /// The situation that the next frame is lowered for, once it begins.
-    pub(super) situation: Situation,
+    pub(super) situation: LoweringDesc,
     pub(super) lowerer: Lowerer,
     /// The contents that the last frame left in this plan's own memory, with values as of its end.
     pub(super) left: MemoryState,
@@ -74,7 +75,7 @@ pub struct BoundFrame {
     pub(super) uses_tile: bool,
     /// 2 if a pass reads a previous version.
     pub(super) parities: usize,
-    pub(super) targets: Targets,
+    pub(super) targets: PipelineTargets,
     /// Per pass, its name as a debug label; empty unless debug labels are enabled.
     pub(super) labels: Vec<CString>,
     /// Per command buffer of the frame.
@@ -92,7 +93,7 @@ pub struct BoundFrame {
     /// Changes with each selection, begin and submission; a recorder detached at an earlier stamp is out of date.
     pub(super) stamp: UseStamp,
     /// Additional waits of the next frame: for other frames' work, on queues that this frame does not use.
-    pub(super) takeover: Ends,
+    pub(super) takeover: TimelineValues,
     /// The series of frames that it belongs to: its own, or that of a dynamic frame.
     pub(super) series: Arc<Series>,
     pub(super) submission: Submission,
@@ -121,7 +122,7 @@ impl BoundFrame {
     }
 
     /// The pipeline creation parameters of all render passes.
-    pub fn targets(&self) -> &Targets {
+    pub fn targets(&self) -> &PipelineTargets {
         &self.targets
     }
 
@@ -129,21 +130,21 @@ impl BoundFrame {
     ///
     /// # Panics
     /// If the pass is not a render pass.
-    pub fn target(&self, pass: PassId) -> &Target {
+    pub fn target(&self, pass: PassId) -> &PipelineTarget {
         self.target_in(pass, 0)
     }
 
     /// The pipeline creation parameters of any subpass. Merged passes are subpasses of one render pass;
-    /// [`Executed::subpass_in`](crate::execute::Executed::subpass_in) gives the index of each.
+    /// [`ExecutedFrame::subpass_in`](crate::execute::ExecutedFrame::subpass_in) gives the index of each.
     ///
     /// # Panics
     /// If the pass is not a render pass, or has fewer subpasses.
-    pub fn target_in(&self, pass: PassId, subpass: u32) -> &Target {
+    pub fn target_in(&self, pass: PassId, subpass: u32) -> &PipelineTarget {
         self.target_of(self.plan.pass_of_input(pass), subpass)
     }
 
     /// As [`BoundFrame::target_in`], for a pass of the planned frame.
-    pub(super) fn target_of(&self, pass: PassId, subpass: u32) -> &Target {
+    pub(super) fn target_of(&self, pass: PassId, subpass: u32) -> &PipelineTarget {
         match self.targets.in_plan(pass, subpass) {
             Some(target) => target,
             None if subpass > 0 => panic!(
@@ -158,7 +159,7 @@ impl BoundFrame {
     /// and for everything else that is known before a frame begins.
     ///
     /// Identify the access by its position in the pass's declaration, or by its resource: `access(lighting, 0, parity)`,
-    /// `access(lighting, albedo, parity)`, `access(taa, (history, Version::Previous), parity)`.
+    /// `access(lighting, albedo, parity)`, `access(taa, (history, HistoryVersion::Previous), parity)`.
     ///
     /// Object and view of external resources are null; [`FrameRecorder::access`](super::FrameRecorder::access) returns the imported ones.
     ///
@@ -173,7 +174,7 @@ impl BoundFrame {
             access.view = vk::ImageView::null();
             access.object = match access.object {
                 BoundObject::Image(_) => BoundObject::Image(vk::Image::null()),
-                BoundObject::Buffer(_) => BoundObject::Buffer(Buffer::default()),
+                BoundObject::Buffer(_) => BoundObject::Buffer(BoundBuffer::default()),
             };
         }
         access
@@ -283,7 +284,7 @@ impl BoundFrame {
     }
 
     /// The object that an access uses in frames of `parity`, and its view.
-    pub(super) fn object_of(&self, access: usize, parity: Parity) -> (Object, vk::ImageView) {
+    pub(super) fn object_of(&self, access: usize, parity: Parity) -> (ImageOrBuffer, vk::ImageView) {
         let first = &self.encoded[0];
         let even = (first.tables.accesses[access].object.get(), first.view_of(access));
         self.copies.used_in(parity, access, even)
@@ -316,7 +317,7 @@ impl BoundFrame {
                 None => self.lower()?,
             };
             let after = &self.encoded[index].tables.after;
-            let Situation { parity, before, .. } = &mut self.situation;
+            let LoweringDesc { parity, before, .. } = &mut self.situation;
             *parity = if self.parities == 2 {
                 parity.next()
             } else {
@@ -330,7 +331,7 @@ impl BoundFrame {
     }
 
     fn known(&self) -> Option<usize> {
-        let Situation { parity, before, .. } = &self.situation;
+        let LoweringDesc { parity, before, .. } = &self.situation;
         let known = |encoded: &EncodedFrame| encoded.parity == *parity && encoded.before == *before;
         self.encoded.iter().position(known)
     }
@@ -371,7 +372,7 @@ impl BoundFrame {
 
     /// Reads the state that earlier work has left so far: in the memory of this plan, and in the tile memory of its queues.
     pub(super) fn read_situation(&mut self, parity: Parity) {
-        let Situation {
+        let LoweringDesc {
             parity: current,
             before,
             ..
@@ -403,7 +404,7 @@ impl BoundFrame {
         let memory = (0..).zip(&self.encoded[0].tables.memory);
         for (row, memory) in memory.filter(|(_, memory)| memory.kind != MemoryKind::Tile) {
             let queues = (0..self.bases.len() as u32).map(DeviceQueueIndex);
-            let uses = queues.map(|queue| any_use(Space::memory(row), memory.size, queue));
+            let uses = queues.map(|queue| any_use(AddressSpace::memory(row), memory.size, queue));
             before.bytes.extend(uses);
         }
         let histories = self.handles.histories.iter();
@@ -438,7 +439,7 @@ impl BoundFrame {
         &self,
         encoded: &EncodedFrame,
         index: usize,
-        (object, view): (Object, vk::ImageView),
+        (object, view): (ImageOrBuffer, vk::ImageView),
     ) -> BoundAccess {
         let row = &encoded.tables.accesses[index];
         let stencil = row.range.aspects == vk::ImageAspectFlags::STENCIL;
@@ -448,8 +449,8 @@ impl BoundFrame {
             kind: row.kind,
             subpass: row.subpass,
             object: match object {
-                Object::Image(row) => BoundObject::Image(self.handles.images[row as usize].handle),
-                Object::Buffer(row) => BoundObject::Buffer(self.handles.buffers[row as usize]),
+                ImageOrBuffer::Image(row) => BoundObject::Image(self.handles.images[row as usize].handle),
+                ImageOrBuffer::Buffer(row) => BoundObject::Buffer(self.handles.buffers[row as usize]),
             },
             range: row.range,
             view,
@@ -484,8 +485,8 @@ impl BoundFrame {
                 "pass `{}` declares no access of the {} version of `{}`",
                 declared.name,
                 match version {
-                    Version::Current => "current",
-                    Version::Previous => "previous",
+                    HistoryVersion::Current => "current",
+                    HistoryVersion::Previous => "previous",
                 },
                 frame.resource(resource).name
             ),

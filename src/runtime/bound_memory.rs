@@ -4,9 +4,9 @@ use ash::vk;
 
 use super::bound_frame::BoundFrame;
 use crate::frame::ResourceId;
-use crate::frame::tables::Version;
+use crate::frame::tables::HistoryVersion;
 use crate::lower::Parity;
-use crate::lower::tables::Object;
+use crate::lower::tables::ImageOrBuffer;
 
 /// The memory that a resource is bound to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl BoundFrame {
     /// describes an identical resource with the same hook.
     ///
     /// # Panics
-    /// If the resource is external, no pass uses its current version, or it was described and its [values](crate::execute::Executed::separate_values)
+    /// If the resource is external, no pass uses its current version, or it was described and its [values](crate::execute::ExecutedFrame::separate_values)
     /// are separate resources, each with its own memory.
     pub fn memory(&self, resource: ResourceId, parity: Parity) -> BoundMemory {
         let (frame, tables) = (&self.plan.frame, self.tables());
@@ -44,13 +44,13 @@ impl BoundFrame {
             panic!("resource `{name}` has {count} values, each with memory of its own");
         }
         let mut uses = frame.uses_of(resource).iter().map(|&index| index as usize);
-        let used = uses.find(|&index| frame.accesses()[index].version == Version::Current);
+        let used = uses.find(|&index| frame.accesses()[index].version == HistoryVersion::Current);
         let name = &frame.resource(resource).name;
         let used = used.unwrap_or_else(|| panic!("no pass uses the current version of resource `{name}`"));
         let (object, _) = self.object_of(used, parity);
         let binding = match object {
-            Object::Image(row) => tables.images[row as usize].binding,
-            Object::Buffer(row) => tables.buffers[row as usize].binding,
+            ImageOrBuffer::Image(row) => tables.images[row as usize].binding,
+            ImageOrBuffer::Buffer(row) => tables.buffers[row as usize].binding,
         };
         let memory = binding
             .memory

@@ -19,7 +19,7 @@ use crate::ffi::{
 use crate::profile::OptionalFeatures;
 
 bitflags! {
-    /// Capabilities that a device offers ([`Support::offers`](super::Support::offers)) or has enabled
+    /// Capabilities that a device offers ([`DeviceSupport::offers`](super::DeviceSupport::offers)) or has enabled
     /// ([`DeviceDesc::enabled`](super::DeviceDesc::enabled)).
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Capabilities: u32 {
@@ -46,7 +46,7 @@ bitflags! {
         /// `VK_QCOM_tile_properties`: [`FrameRecorder::tile_properties`](super::FrameRecorder::tile_properties).
         const TILE_PROPERTIES = 1 << 8;
         /// `VK_QCOM_tile_shading`, for passes with [`tile_shading`](crate::frame::tables::Pass::tile_shading): the feature `tileShading`, and those
-        /// of [`OptionalFeatures::TILE_SHADING_SUBFEATURES`] that the device offers ([`Support::tile_shading`](super::Support::tile_shading)).
+        /// of [`OptionalFeatures::TILE_SHADING_SUBFEATURES`] that the device offers ([`DeviceSupport::tile_shading`](super::DeviceSupport::tile_shading)).
         const TILE_SHADING = 1 << 9;
         /// Separate layouts for depth and stencil of one image.
         const SEPARATE_DEPTH_STENCIL_LAYOUTS = 1 << 10;

@@ -3,18 +3,18 @@
 use ash::vk;
 
 use super::capabilities::Capabilities;
-use super::context_desc::{ContextDesc, DeviceChoice};
+use super::context_desc::{ContextDesc, DeviceSelection};
 use super::device_queue::DeviceQueue;
 use super::error::{RuntimeError, VkResultExt};
 use super::instance::Instance;
-use super::support::{Support, text_of};
+use super::support::{DeviceSupport, text_of};
 use crate::Result;
 use crate::profile::OptionalFeatures;
 
 /// A suitable physical device, with the family of its first queue.
 pub(super) struct Candidate {
     pub(super) physical_device: vk::PhysicalDevice,
-    pub(super) support: Support,
+    pub(super) support: DeviceSupport,
     families: Vec<vk::QueueFamilyProperties>,
     main: u32,
 }
@@ -31,9 +31,9 @@ pub(super) fn choose(instance: &Instance, desc: &ContextDesc<'_>) -> Result<Cand
         let properties = unsafe { instance.raw.get_physical_device_properties(physical_device) };
         let name = text_of(properties.device_name_as_c_str());
         let wanted = match &desc.device {
-            DeviceChoice::Best => true,
-            DeviceChoice::Index(wanted) => *wanted == index,
-            DeviceChoice::Name(part) => name.to_lowercase().contains(&part.to_lowercase()),
+            DeviceSelection::Best => true,
+            DeviceSelection::Index(wanted) => *wanted == index,
+            DeviceSelection::Name(part) => name.to_lowercase().contains(&part.to_lowercase()),
         };
         names.push(name);
         if !wanted {
@@ -64,7 +64,7 @@ pub(super) fn choose(instance: &Instance, desc: &ContextDesc<'_>) -> Result<Cand
     })
 }
 
-fn rank(properties: &vk::PhysicalDeviceProperties, support: &Support) -> u32 {
+fn rank(properties: &vk::PhysicalDeviceProperties, support: &DeviceSupport) -> u32 {
     let kind = match properties.device_type {
         vk::PhysicalDeviceType::DISCRETE_GPU => 4,
         vk::PhysicalDeviceType::INTEGRATED_GPU => 3,
@@ -82,7 +82,7 @@ fn rank(properties: &vk::PhysicalDeviceProperties, support: &Support) -> u32 {
 /// The device with the family of its first queue, if it has one for graphics and compute (and presentation).
 fn candidate(instance: &Instance, physical_device: vk::PhysicalDevice) -> Result<Option<Candidate>> {
     // SAFETY: one of the instance's, which was created with this version.
-    let support = unsafe { Support::query(&instance.raw, physical_device, instance.api_version) }?;
+    let support = unsafe { DeviceSupport::query(&instance.raw, physical_device, instance.api_version) }?;
     // SAFETY: one of the instance's.
     let families = unsafe {
         instance

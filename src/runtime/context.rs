@@ -8,11 +8,11 @@ use super::choose::{Candidate, choose, create_device, queues_of};
 use super::device::{Device, DeviceDesc};
 use super::device_queue::DeviceQueue;
 use super::instance::{Instance, load};
-use super::support::Support;
+use super::support::DeviceSupport;
 use crate::Result;
 
-pub use super::context_desc::{ContextDesc, DeviceChoice, ExtensionNames, SurfaceMaker};
-pub use super::instance::Message;
+pub use super::context_desc::{ContextDesc, DeviceSelection, ExtensionNames, SurfaceCallback};
+pub use super::instance::ValidationMessage;
 
 /// A Vulkan instance, device and queues, with the runtime on them.
 ///
@@ -32,7 +32,7 @@ pub struct Context {
     instance: Instance,
     physical_device: vk::PhysicalDevice,
     device: ash::Device,
-    support: Support,
+    support: DeviceSupport,
     queues: Vec<DeviceQueue>,
     /// Taken by [`Context::destroy`].
     tile: Option<Device>,
@@ -112,7 +112,7 @@ impl Context {
     }
 
     /// The support of the physical device.
-    pub fn support(&self) -> &Support {
+    pub fn support(&self) -> &DeviceSupport {
         &self.support
     }
 
@@ -127,7 +127,7 @@ impl Context {
     }
 
     /// The warnings and errors of the validation layer and the emulator so far, oldest first.
-    pub fn messages(&self) -> Vec<Message> {
+    pub fn messages(&self) -> Vec<ValidationMessage> {
         self.instance.messages()
     }
 
@@ -136,7 +136,7 @@ impl Context {
     /// Every [`BoundFrame`](super::BoundFrame) must be retired or destroyed first, every clone of [`Context::tile`] dropped, and every
     /// object that the caller created destroyed. If anything still uses the device, device and instance leak, which is reported through
     /// `tracing`.
-    pub fn destroy(mut self) -> Vec<Message> {
+    pub fn destroy(mut self) -> Vec<ValidationMessage> {
         let locked = self.tile.as_ref().map(Device::lock_queues);
         // SAFETY: the context's own device, whose queues are locked: clones of its handle may submit on other threads.
         let idle = unsafe { self.device.device_wait_idle() };

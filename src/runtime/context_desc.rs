@@ -9,17 +9,17 @@ use ash::vk;
 
 /// Callback that creates the surface that the device must be able to present to.
 #[derive(Clone, Copy)]
-pub struct SurfaceMaker<'a>(&'a MakeSurface<'a>);
+pub struct SurfaceCallback<'a>(&'a MakeSurface<'a>);
 
 type MakeSurface<'a> = dyn Fn(&ash::Entry, &ash::Instance) -> ash::prelude::VkResult<vk::SurfaceKHR> + 'a;
 
-impl<'a> SurfaceMaker<'a> {
+impl<'a> SurfaceCallback<'a> {
     /// A callback that creates surfaces, which the context then owns and destroys.
     ///
     /// # Safety
     /// It creates surfaces of the instance that it is given. The window or display of a surface exists until the context is destroyed.
-    pub unsafe fn new(make: &'a MakeSurface<'a>) -> SurfaceMaker<'a> {
-        SurfaceMaker(make)
+    pub unsafe fn new(make: &'a MakeSurface<'a>) -> SurfaceCallback<'a> {
+        SurfaceCallback(make)
     }
 
     pub(super) fn make(
@@ -56,7 +56,7 @@ pub struct ContextDesc<'a> {
     /// The program's name.
     pub application: String,
     /// The physical device to use.
-    pub device: DeviceChoice,
+    pub device: DeviceSelection,
     /// Enables `VK_LAYER_KHRONOS_validation` with synchronization validation, and collects its messages.
     pub validate: bool,
     /// The Vulkan version to request; 0 for the highest available (at most 1.3, the highest that `ash` has).
@@ -70,7 +70,7 @@ pub struct ContextDesc<'a> {
     /// Enables buffer device addresses; an error if they are not supported.
     pub buffer_device_address: bool,
     /// Enables `VK_KHR_swapchain` and takes a device whose first queue presents to this surface.
-    pub surface: Option<SurfaceMaker<'a>>,
+    pub surface: Option<SurfaceCallback<'a>>,
     /// Capabilities not to enable even if supported: forces the fallbacks.
     pub without: Capabilities,
 }
@@ -81,7 +81,7 @@ impl ContextDesc<'_> {
         let device = std::env::var("TILEHEAP_DEVICE");
         ContextDesc {
             application: application.to_owned(),
-            device: device.map_or(DeviceChoice::Best, |text| DeviceChoice::parse(&text)),
+            device: device.map_or(DeviceSelection::Best, |text| DeviceSelection::parse(&text)),
             validate: std::env::var("TILEHEAP_VALIDATE").is_ok_and(|value| value == "1"),
             ..ContextDesc::default()
         }
@@ -90,7 +90,7 @@ impl ContextDesc<'_> {
 
 /// Choice of the physical device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum DeviceChoice {
+pub enum DeviceSelection {
     /// The first with tile memory, else the first discrete, integrated, virtual or software device.
     #[default]
     Best,
@@ -100,24 +100,24 @@ pub enum DeviceChoice {
     Name(String),
 }
 
-impl DeviceChoice {
+impl DeviceSelection {
     /// Parses a choice: a number is an index, anything else part of a name.
-    pub fn parse(text: &str) -> DeviceChoice {
+    pub fn parse(text: &str) -> DeviceSelection {
         match text.parse() {
-            Ok(index) => DeviceChoice::Index(index),
-            Err(_) => DeviceChoice::Name(text.to_owned()),
+            Ok(index) => DeviceSelection::Index(index),
+            Err(_) => DeviceSelection::Name(text.to_owned()),
         }
     }
 }
 
-impl fmt::Display for DeviceChoice {
+impl fmt::Display for DeviceSelection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            DeviceChoice::Best => f.write_str("that draws and computes with Vulkan 1.1"),
-            DeviceChoice::Index(index) => {
+            DeviceSelection::Best => f.write_str("that draws and computes with Vulkan 1.1"),
+            DeviceSelection::Index(index) => {
                 write!(f, "of index {index} that draws and computes with Vulkan 1.1")
             }
-            DeviceChoice::Name(name) => {
+            DeviceSelection::Name(name) => {
                 write!(
                     f,
                     "whose name contains `{name}` that draws and computes with Vulkan 1.1"

@@ -19,11 +19,11 @@ use super::planning::DevicePlanner;
 use super::pool::Pool;
 use super::retire::RetiredList;
 use super::series::Series;
-use super::support::{Missing, Support, plan_features};
+use super::support::{DeviceSupport, MissingRequirement, plan_features};
 use super::timelines::{QueueState, Timelines};
-use crate::execute::Executed;
+use crate::execute::ExecutedFrame;
 use crate::frame::{Frame, ResourceId};
-use crate::lower::{DeviceQueues, Situation, Targets};
+use crate::lower::{DeviceQueues, LoweringDesc, PipelineTargets};
 use crate::measure::Requirements;
 #[cfg(doc)]
 use crate::plan::Planner;
@@ -40,12 +40,13 @@ pub struct DeviceDesc {
     /// They are assigned to a frame's queues in order: each queue of the frame gets the first unassigned one that is capable of it, else
     /// the first capable one.
     pub queues: Vec<DeviceQueue>,
-    /// The capabilities enabled on the device: [`Enable::capabilities`](super::detect::Enable::capabilities), or those that the caller enabled.
+    /// The capabilities enabled on the device: [`DeviceAdditions::capabilities`](super::detect::DeviceAdditions::capabilities), or those that the caller
+    /// enabled.
     pub enabled: Capabilities,
     /// Capabilities not to use even if enabled: forces the fallbacks.
     pub without: Capabilities,
-    /// The optional features enabled on the device: [`Enable::optional_features`](super::detect::Enable::optional_features), or those that the caller
-    /// enabled. Frames that need another one are rejected when they are planned. `None` for all of them. Features that are also [`Capabilities`]
+    /// The optional features enabled on the device: [`DeviceAdditions::optional_features`](super::detect::DeviceAdditions::optional_features), or those that
+    /// the caller enabled. Frames that need another one are rejected when they are planned. `None` for all of them. Features that are also [`Capabilities`]
     /// count only if those are in use.
     pub optional_features: Option<OptionalFeatures>,
     /// The caller's allocator of blocks (an `Arc<Mutex<gpu_allocator::vulkan::Allocator>>`, or an engine's own); `None` to use the
@@ -68,13 +69,13 @@ pub struct Device {
 
 /// The queues of a [`Device`], locked; see [`Device::lock_queues`].
 #[must_use = "the queues are locked until it is dropped"]
-pub struct QueuesLocked<'a> {
+pub struct QueuesGuard<'a> {
     _states: MutexGuard<'a, Vec<QueueState>>,
 }
 
-impl fmt::Debug for QueuesLocked<'_> {
+impl fmt::Debug for QueuesGuard<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("QueuesLocked")
+        f.write_str("QueuesGuard")
     }
 }
 
@@ -96,7 +97,7 @@ fn has_device_addresses(desc: &DeviceDesc) -> bool {
 /// State that the handles of a [`Device`] share.
 struct Shared {
     state: Arc<DeviceState>,
-    missing: Vec<Missing>,
+    missing: Vec<MissingRequirement>,
     queues: Vec<DeviceQueue>,
     planner: DevicePlanner,
     retired: Arc<RetiredList>,
@@ -109,12 +110,12 @@ impl Device {
     /// ```no_run
     /// # use ash::vk;
     /// # use tileheap::runtime::*;
-    /// # use tileheap::runtime::detect::Enable;
+    /// # use tileheap::runtime::detect::DeviceAdditions;
     /// # fn f(
-    /// #     instance: &ash::Instance, physical_device: vk::PhysicalDevice, device: &ash::Device, queue: vk::Queue, enable: &Enable,
+    /// #     instance: &ash::Instance, physical_device: vk::PhysicalDevice, device: &ash::Device, queue: vk::Queue, enable: &DeviceAdditions,
     /// # ) -> tileheap::Result<()> {
     /// // SAFETY: the instance was created with this version.
-    /// let support = unsafe { Support::query(instance, physical_device, vk::API_VERSION_1_3) }?;
+    /// let support = unsafe { DeviceSupport::query(instance, physical_device, vk::API_VERSION_1_3) }?;
     /// let desc = DeviceDesc {
     ///     queues: vec![DeviceQueue { handle: queue, family: 0, capabilities: vk::QueueFlags::GRAPHICS }],
     ///     enabled: enable.capabilities(), // what `vkCreateDevice` was given
@@ -139,7 +140,7 @@ impl Device {
         instance: &ash::Instance,
         physical_device: vk::PhysicalDevice,
         device: &ash::Device,
-        support: &Support,
+        support: &DeviceSupport,
         desc: DeviceDesc,
     ) -> Result<Device> {
         let device_address = has_device_addresses(&desc);
@@ -162,7 +163,7 @@ impl Device {
         instance: &ash::Instance,
         physical_device: vk::PhysicalDevice,
         device: &ash::Device,
-        support: &Support,
+        support: &DeviceSupport,
         desc: DeviceDesc,
         allocator: Arc<dyn BlockAllocator>,
     ) -> Result<Device> {
@@ -174,18 +175,18 @@ impl Device {
         instance: &ash::Instance,
         physical_device: vk::PhysicalDevice,
         device: &ash::Device,
-        support: &Support,
+        support: &DeviceSupport,
         desc: DeviceDesc,
         memory: MemoryAllocator,
     ) -> Result<Device> {
         let mut capabilities = desc.enabled & !desc.without;
         let mut missing = support.missing().to_vec();
         if missing.is_empty() && !capabilities.contains(Capabilities::TILE_MEMORY) {
-            missing.push(Missing::NotEnabled);
+            missing.push(MissingRequirement::NotEnabled);
         }
         let functions = Functions::load(instance, device, support.version(), capabilities);
         if functions.tile_memory.is_none() && capabilities.contains(Capabilities::TILE_MEMORY) {
-            missing.push(Missing::Function);
+            missing.push(MissingRequirement::Function);
         }
         if !missing.is_empty() {
             capabilities -= Capabilities::TILE_MEMORY;
@@ -286,7 +287,7 @@ impl Device {
     }
 
     /// The reasons why this device does not use tile memory; empty if it does.
-    pub fn missing(&self) -> &[Missing] {
+    pub fn missing(&self) -> &[MissingRequirement] {
         &self.shared.missing
     }
 
@@ -311,8 +312,8 @@ impl Device {
     /// [`FrameRecorder::submit`](super::FrameRecorder::submit). A program that itself submits to a queue of the device, presents on it or
     /// waits for it to be idle must hold it too, if other threads may use tileheap meanwhile. Do not call such functions, or this one, on a
     /// thread that holds it.
-    pub fn lock_queues(&self) -> QueuesLocked<'_> {
-        QueuesLocked {
+    pub fn lock_queues(&self) -> QueuesGuard<'_> {
+        QueuesGuard {
             _states: self.shared.timelines.lock(),
         }
     }
@@ -321,7 +322,7 @@ impl Device {
     ///
     /// # Errors
     /// When an image's format, usage or size is not supported, naming it, or the driver fails.
-    pub fn measure(&self, frame: impl Into<Executed>) -> Result<Arc<Requirements>> {
+    pub fn measure(&self, frame: impl Into<ExecutedFrame>) -> Result<Arc<Requirements>> {
         self.measure_runnable(Runnable::new(&frame.into(), self.profile())?)
     }
 
@@ -334,7 +335,7 @@ impl Device {
     ///
     /// # Errors
     /// As [`Device::measure`] and [`plan`](crate::plan::plan).
-    pub fn plan(&self, frame: impl Into<Executed>, options: &PlanOptions) -> Result<Arc<Checked<Plan>>> {
+    pub fn plan(&self, frame: impl Into<ExecutedFrame>, options: &PlanOptions) -> Result<Arc<Checked<Plan>>> {
         let (executed, planner) = (frame.into(), &self.shared.planner);
         if let Some(plan) = planner.known(&executed, options) {
             return Ok(plan);
@@ -348,7 +349,11 @@ impl Device {
     ///
     /// # Errors
     /// As [`Device::plan`].
-    pub fn plan_now(&self, frame: impl Into<Executed>, options: &PlanOptions) -> Result<Arc<Checked<Plan>>> {
+    pub fn plan_now(
+        &self,
+        frame: impl Into<ExecutedFrame>,
+        options: &PlanOptions,
+    ) -> Result<Arc<Checked<Plan>>> {
         let (executed, planner) = (frame.into(), &self.shared.planner);
         if let Some(plan) = planner.known(&executed, options) {
             return Ok(plan);
@@ -383,12 +388,17 @@ impl Device {
     ///
     /// # Errors
     /// If the plan is for another device, memory runs out, or the device is lost.
-    pub fn targets(&self, plan: &Checked<Plan>) -> Result<Targets> {
+    pub fn targets(&self, plan: &Checked<Plan>) -> Result<PipelineTargets> {
         let Shared { state, planner, .. } = &*self.shared;
         check_plan(state, plan)?;
-        let tables = planner.lower(plan, &Situation::first(DeviceQueues::one(&plan.frame)))?;
+        let tables = planner.lower(
+            plan,
+            &LoweringDesc::first(DeviceQueues::single_queue(&plan.frame)),
+        )?;
         let render_passes = state.noting_loss(render_passes(state, plan, &tables))?;
-        Ok(Targets::new(plan, &tables, |row| render_passes[row as usize]))
+        Ok(PipelineTargets::new(plan, &tables, |row| {
+            render_passes[row as usize]
+        }))
     }
 
     /// Creates and binds every resource of `plan`.

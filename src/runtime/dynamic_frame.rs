@@ -59,7 +59,7 @@ pub struct DynamicFrame {
     pub(super) device: Device,
     options: PlanOptions,
     pub(super) series: Arc<Series>,
-    known: Vec<Known>,
+    known: Vec<CachedFrame>,
     /// The device queue of the first bound frame; without timelines, all others run there too.
     queue: Option<vk::Queue>,
     /// Frames selected so far.
@@ -73,7 +73,7 @@ pub struct DynamicFrame {
 }
 
 /// A description, its plan, and its bound frame. One with several histories may occur twice, with the copies of some swapped.
-struct Known {
+struct CachedFrame {
     digest: u64,
     description: FrameBuilder,
     options: PlanOptions,
@@ -107,7 +107,7 @@ impl Device {
     }
 }
 
-impl Known {
+impl CachedFrame {
     fn is_for(&self, digest: u64, description: &FrameBuilder, options: &PlanOptions) -> bool {
         self.digest == digest && self.options == *options && self.description.is_like(description)
     }
@@ -246,7 +246,7 @@ impl DynamicFrame {
         let options = self.options;
         self.known
             .retain(|known| known.bound.is_some() || !known.is_for(digest, description, &options));
-        self.known.push(Known {
+        self.known.push(CachedFrame {
             digest,
             description: description.clone(),
             options,
@@ -268,7 +268,7 @@ impl DynamicFrame {
 
     pub(super) fn last_bound_mut(&mut self) -> Option<&mut BoundFrame> {
         let number = self.last_number?;
-        let is_it = |known: &Known| known.bound.as_ref().is_some_and(|bound| bound.number == number);
+        let is_it = |known: &CachedFrame| known.bound.as_ref().is_some_and(|bound| bound.number == number);
         let index = match self.known.get(self.last) {
             Some(known) if is_it(known) => self.last,
             _ => self.known.iter().position(is_it)?,

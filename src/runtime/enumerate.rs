@@ -5,19 +5,19 @@ use ash::vk;
 use super::context_desc::ContextDesc;
 use super::error::VkResultExt;
 use super::instance::{Instance, load, no_device};
-use super::support::Support;
+use super::support::DeviceSupport;
 use super::support::text_of;
 use crate::Result;
 
 /// A physical device and its support.
 #[derive(Debug)]
-pub struct DeviceSupport {
+pub struct EnumeratedDevice {
     /// Its name.
     pub name: String,
     /// Discrete, integrated, virtual or CPU.
     pub kind: vk::PhysicalDeviceType,
     /// Its support, or the reason why it cannot be used.
-    pub support: Result<Support>,
+    pub support: Result<DeviceSupport>,
 }
 
 /// Queries every physical device of this machine, in Vulkan's order; at least one.
@@ -34,7 +34,7 @@ pub struct DeviceSupport {
 ///
 /// # Errors
 /// If there is no Vulkan loader or no device.
-pub fn enumerate_devices() -> Result<Vec<DeviceSupport>> {
+pub fn enumerate_devices() -> Result<Vec<EnumeratedDevice>> {
     // It destroys itself when it is dropped at the end of this function.
     let instance = Instance::new(load()?, &ContextDesc::from_env("tileheap"))?;
     // SAFETY: the instance is alive.
@@ -47,8 +47,8 @@ pub fn enumerate_devices() -> Result<Vec<DeviceSupport>> {
         // SAFETY: one of the instance's.
         let properties = unsafe { instance.raw.get_physical_device_properties(physical_device) };
         // SAFETY: one of the instance's, which was created with this version.
-        let support = unsafe { Support::query(&instance.raw, physical_device, instance.api_version) };
-        DeviceSupport {
+        let support = unsafe { DeviceSupport::query(&instance.raw, physical_device, instance.api_version) };
+        EnumeratedDevice {
             name: text_of(properties.device_name_as_c_str()),
             kind: properties.device_type,
             support,

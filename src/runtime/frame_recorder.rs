@@ -15,7 +15,7 @@ use super::submission::SubmitCall;
 use super::submit::call;
 use super::use_stamp::UseStamp;
 use crate::ffi::TilePropertiesQCOM;
-use crate::frame::tables::{Contents, PassKind};
+use crate::frame::tables::{CommandSource, PassKind};
 use crate::frame::{CommandBufferId, PassId, intersection};
 use crate::lower::{Lowered, Parity};
 use crate::{Checked, Result};
@@ -217,7 +217,7 @@ impl FrameRecorder<'_> {
         };
         let why = match area {
             _ if declared.kind != PassKind::Render => "it is not a render pass".to_owned(),
-            _ if declared.contents == Contents::Store => "it stores all of a resource".to_owned(),
+            _ if declared.contents == CommandSource::Store => "it stores all of a resource".to_owned(),
             _ if !self.bound.slots[declared.command_buffer.index()].is_free() => {
                 "its command buffer is already recorded".to_owned()
             }

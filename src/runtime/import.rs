@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::bound_access::Buffer;
+use super::bound_access::BoundBuffer;
 use super::bound_frame::BoundFrame;
 use super::error::RuntimeRule;
 use super::progress::FrameNumber;
@@ -11,7 +11,7 @@ use crate::Result;
 use crate::frame::tables::Access;
 use crate::frame::{CommandBufferId, Frame, Persistence, ResourceId, SemaphoreId, SubresourceRange};
 use crate::lower::Lowered;
-use crate::lower::tables::Object;
+use crate::lower::tables::ImageOrBuffer;
 use crate::lower::tables::commands::{DependencyRow, PassRow};
 use crate::lower::tables::objects::ViewRow;
 
@@ -58,7 +58,7 @@ pub struct ImportedBuffer {
     /// The external resource.
     pub resource: ResourceId,
     /// The buffer and the range in it.
-    pub buffer: Buffer,
+    pub buffer: BoundBuffer,
 }
 
 /// An external semaphore.
@@ -83,7 +83,7 @@ impl BoundFrame {
         }
         for (buffer, row) in handles.buffers.iter_mut().zip(&tables.buffers) {
             if row.binding.is_imported() {
-                *buffer = Buffer::default();
+                *buffer = BoundBuffer::default();
             }
         }
         handles.imported_views.clear();
@@ -162,7 +162,7 @@ impl BoundFrame {
             }
             for (buffer, row) in handles.buffers.iter_mut().zip(&tables.buffers) {
                 if row.resource == resource {
-                    *buffer = Buffer::default();
+                    *buffer = BoundBuffer::default();
                 }
             }
         }
@@ -175,12 +175,12 @@ impl BoundFrame {
         missing.clear();
         for ((index, row), image) in (0..).zip(&tables.images).zip(&handles.images) {
             if row.binding.is_imported() && image.handle == vk::Image::null() {
-                missing.push(MissingImport::Object(Object::Image(index)));
+                missing.push(MissingImport::Object(ImageOrBuffer::Image(index)));
             }
         }
         for ((index, row), buffer) in (0..).zip(&tables.buffers).zip(&handles.buffers) {
             if row.binding.is_imported() && buffer.handle == vk::Buffer::null() {
-                missing.push(MissingImport::Object(Object::Buffer(index)));
+                missing.push(MissingImport::Object(ImageOrBuffer::Buffer(index)));
             }
         }
         for (index, view) in (0..).zip(&tables.views) {
@@ -214,13 +214,13 @@ impl BoundFrame {
             return Ok(());
         };
         let what = match *missing {
-            MissingImport::Object(Object::Image(index)) => {
+            MissingImport::Object(ImageOrBuffer::Image(index)) => {
                 format!(
                     "image `{}`",
                     frame.resource(tables.images[index as usize].resource).name
                 )
             }
-            MissingImport::Object(Object::Buffer(index)) => {
+            MissingImport::Object(ImageOrBuffer::Buffer(index)) => {
                 format!(
                     "buffer `{}`",
                     frame.resource(tables.buffers[index as usize].resource).name
@@ -260,8 +260,8 @@ impl BoundFrame {
         let frame = &self.plan.frame;
         for (resource, is_image) in resources_of(imports) {
             let is_imported = |object| match object {
-                Object::Image(index) => tables.images[index as usize].resource == resource,
-                Object::Buffer(index) => tables.buffers[index as usize].resource == resource,
+                ImageOrBuffer::Image(index) => tables.images[index as usize].resource == resource,
+                ImageOrBuffer::Buffer(index) => tables.buffers[index as usize].resource == resource,
             };
             let uses = |row: &PassRow| uses_object(frame, tables, row, is_imported);
             let mut slots = self.slots.iter().zip(&tables.command_buffers);
@@ -315,8 +315,8 @@ impl BoundFrame {
             rows.filter(|(one, row)| row.binding.is_imported() && one.handle != vk::Buffer::null());
         let imported = imported.map(|(buffer, row)| (row.resource, *buffer));
         let pairs = imports.iter().map(|import| (import.resource, import.buffer));
-        let same = |one: &(ResourceId, Buffer), other: &(ResourceId, Buffer)| {
-            let bytes = |of: &Buffer| (of.offset, of.offset.saturating_add(of.size));
+        let same = |one: &(ResourceId, BoundBuffer), other: &(ResourceId, BoundBuffer)| {
+            let bytes = |of: &BoundBuffer| (of.offset, of.offset.saturating_add(of.size));
             let ((a, a_end), (b, b_end)) = (bytes(&one.1), bytes(&other.1));
             one.1.handle == other.1.handle
                 && (a < b_end && b < a_end)
@@ -406,12 +406,17 @@ fn uses(frame: &Frame, tables: &Lowered, row: &PassRow, missing: &MissingImport)
 }
 
 /// Returns true if a recorded pass or its barriers use an object.
-fn uses_object(frame: &Frame, tables: &Lowered, row: &PassRow, is_it: impl Fn(Object) -> bool) -> bool {
+fn uses_object(
+    frame: &Frame,
+    tables: &Lowered,
+    row: &PassRow,
+    is_it: impl Fn(ImageOrBuffer) -> bool,
+) -> bool {
     let is_in_barriers = |barriers: &DependencyRow| {
         let images = barriers.images.of(&tables.image_barriers).iter();
         let buffers = barriers.buffers.of(&tables.buffer_barriers).iter();
-        let images = images.map(|barrier| Object::Image(barrier.image));
-        let mut objects = images.chain(buffers.map(|barrier| Object::Buffer(barrier.buffer)));
+        let images = images.map(|barrier| ImageOrBuffer::Image(barrier.image));
+        let mut objects = images.chain(buffers.map(|barrier| ImageOrBuffer::Buffer(barrier.buffer)));
         objects.any(&is_it)
     };
     let accesses = &tables.accesses[frame.pass(row.pass).accesses.indices()];

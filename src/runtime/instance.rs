@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use ash::vk;
 
 use super::capabilities::Capabilities;
-use super::context_desc::{ContextDesc, SurfaceMaker};
+use super::context_desc::{ContextDesc, SurfaceCallback};
 use super::error::{RuntimeError, VkResultExt};
 use super::support::version_text;
 use crate::Result;
@@ -16,7 +16,7 @@ const VALIDATION: &CStr = c"VK_LAYER_KHRONOS_validation";
 
 /// A warning or an error of the validation layer or of the emulator.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
+pub struct ValidationMessage {
     /// Its severity.
     pub severity: vk::DebugUtilsMessageSeverityFlagsEXT,
     /// The VUID or other id.
@@ -26,7 +26,7 @@ pub struct Message {
 }
 
 /// Collected messages; boxed, since the messenger holds the address.
-type Messages = Box<Mutex<Vec<Message>>>;
+type Messages = Box<Mutex<Vec<ValidationMessage>>>;
 
 /// An instance and everything that is destroyed with it: surface, messenger, and the device once it exists.
 pub(super) struct Instance {
@@ -44,7 +44,7 @@ pub(super) struct Instance {
 }
 
 /// The available version and extensions for creating the instance.
-struct Offer {
+struct InstanceSupport {
     api_version: u32,
     names: Vec<&'static CStr>,
     debug: bool,
@@ -133,7 +133,7 @@ impl Instance {
         Ok(())
     }
 
-    pub(super) fn make_surface(&mut self, maker: SurfaceMaker<'_>) -> Result<()> {
+    pub(super) fn make_surface(&mut self, maker: SurfaceCallback<'_>) -> Result<()> {
         let surface = maker
             .make(&self.entry, &self.raw)
             .with_call("vkCreate…SurfaceKHR", || "the window")?;
@@ -163,7 +163,7 @@ impl Instance {
         Ok(presents.with_call("vkGetPhysicalDeviceSurfaceSupportKHR", || "the window")?)
     }
 
-    pub(super) fn messages(&self) -> Vec<Message> {
+    pub(super) fn messages(&self) -> Vec<ValidationMessage> {
         self.messages
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -220,7 +220,7 @@ pub(super) fn no_device() -> RuntimeError {
 }
 
 /// Looks up which of the context's own extensions are available; an error if anything that the caller requested is missing.
-fn look_up(entry: &ash::Entry, desc: &ContextDesc<'_>) -> Result<Offer> {
+fn look_up(entry: &ash::Entry, desc: &ContextDesc<'_>) -> Result<InstanceSupport> {
     // SAFETY: the loader is loaded.
     let version = unsafe { entry.try_enumerate_instance_version() }
         .with_call("vkEnumerateInstanceVersion", || "the loader")?
@@ -274,7 +274,7 @@ fn look_up(entry: &ash::Entry, desc: &ContextDesc<'_>) -> Result<Offer> {
     {
         names.push(ash::khr::portability_enumeration::NAME);
     }
-    Ok(Offer {
+    Ok(InstanceSupport {
         api_version,
         names,
         debug,
@@ -315,7 +315,7 @@ fn extensions(entry: &ash::Entry, layer: Option<&CStr>) -> Result<Vec<CString>> 
 
 fn messenger_info(messages: &Messages) -> vk::DebugUtilsMessengerCreateInfoEXT<'static> {
     use vk::{DebugUtilsMessageSeverityFlagsEXT as Severity, DebugUtilsMessageTypeFlagsEXT as Kind};
-    let messages: *const Mutex<Vec<Message>> = &**messages;
+    let messages: *const Mutex<Vec<ValidationMessage>> = &**messages;
     vk::DebugUtilsMessengerCreateInfoEXT::default()
         .message_severity(Severity::WARNING | Severity::ERROR)
         // Not GENERAL: the loader's remarks about drivers that do not load.
@@ -336,7 +336,12 @@ unsafe extern "system" fn collect(
         return vk::FALSE;
     };
     // SAFETY: `messenger_info` put the list there, which lives as long as the messenger and is shared by reference only.
-    let Some(messages) = (unsafe { user_data.cast::<Mutex<Vec<Message>>>().cast_const().as_ref() }) else {
+    let Some(messages) = (unsafe {
+        user_data
+            .cast::<Mutex<Vec<ValidationMessage>>>()
+            .cast_const()
+            .as_ref()
+    }) else {
         return vk::FALSE;
     };
     // SAFETY: null or a C string.
@@ -344,7 +349,7 @@ unsafe extern "system" fn collect(
     // SAFETY: null or a C string.
     let text = unsafe { data.message_as_c_str() };
     let owned = |text: Option<&CStr>| text.map_or(String::new(), |text| text.to_string_lossy().into_owned());
-    let message = Message {
+    let message = ValidationMessage {
         severity,
         id: owned(id),
         text: owned(text),

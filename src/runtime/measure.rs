@@ -16,7 +16,7 @@ use crate::ffi::{
 use crate::frame::Persistence;
 use crate::frame::tables::{Resource, ResourceKind};
 use crate::lower::{QueriedObject, RequirementQuery, add_answer, queries_of};
-use crate::measure::{Dedicated, MemoryRequirements, Requirements, ResourceRequirements};
+use crate::measure::{DedicatedRequirement, MemoryRequirements, Requirements, ResourceRequirements};
 use crate::plan::{MemoryKind, Runnable};
 use crate::profile::TileRequirements;
 use crate::units::{Alignment, Bytes};
@@ -65,7 +65,7 @@ impl DeviceState {
             };
             if self.has_dedicated_memory(hook) {
                 // A dedicated allocation is not in the tile heap, is not aliased, and keeps its contents.
-                needs.dedicated = Dedicated::Required;
+                needs.dedicated = DedicatedRequirement::Required;
                 needs.lazy_type_bits = 0;
             }
             let mut known = known();
@@ -284,9 +284,9 @@ impl MemoryRequirements {
         let required = dedicated.requires_dedicated_allocation;
         let preferred = dedicated.prefers_dedicated_allocation;
         let dedicated = match (required, preferred) {
-            (vk::FALSE, vk::FALSE) => Dedicated::No,
-            (vk::FALSE, _) => Dedicated::Preferred,
-            _ => Dedicated::Required,
+            (vk::FALSE, vk::FALSE) => DedicatedRequirement::No,
+            (vk::FALSE, _) => DedicatedRequirement::Preferred,
+            _ => DedicatedRequirement::Required,
         };
         // Size and alignment 0 mean that the driver rejects it.
         let alignment = Alignment::new(tile.alignment).filter(|_| tile.size > 0);

@@ -15,7 +15,7 @@
 //! # use tileheap::plan::PlanOptions;
 //! # use tileheap::runtime::*;
 //! # fn main() -> tileheap::Result<()> {
-//! // A program without a Vulkan device of its own gets one here; other programs call `Support::query` and `Device::new`.
+//! // A program without a Vulkan device of its own gets one here; other programs call `DeviceSupport::query` and `Device::new`.
 //! let context = Context::new(&ContextDesc::from_env("demo"))?;
 //! let tile = context.tile();
 //!
@@ -67,10 +67,10 @@ mod context_desc;
 mod create_info;
 pub mod detached;
 mod device;
+mod device_additions;
 mod device_queue;
 mod device_state;
 mod dynamic_frame;
-mod enable;
 mod encoded_frame;
 mod enumerate;
 mod error;
@@ -133,12 +133,12 @@ pub mod access {
 
 /// Detects the devices of this machine, and determines what to enable on them.
 pub mod detect {
-    pub use super::enable::Enable;
-    pub use super::enumerate::{DeviceSupport, enumerate_devices};
+    pub use super::device_additions::DeviceAdditions;
+    pub use super::enumerate::{EnumeratedDevice, enumerate_devices};
 }
 
-pub use crate::lower::{LocalRead, Parity, RenderingInfo, Target, Targets};
-pub use bound_access::{BoundAccess, Buffer};
+pub use crate::lower::{LocalReadMapping, Parity, PipelineTarget, PipelineTargets, RenderingInfo};
+pub use bound_access::{BoundAccess, BoundBuffer};
 pub use bound_frame::BoundFrame;
 pub use bound_memory::BoundMemory;
 pub use capabilities::Capabilities;
@@ -154,12 +154,12 @@ pub use hooks::Hooks;
 pub use import::Imports;
 pub use pass_commands::PassCommands;
 pub use pass_part::PassPart;
-pub use per_tile::PerTile;
+pub use per_tile::PerTileExecution;
 pub use progress::FrameNumber;
 pub use record::Commands;
 pub use selected_frame::SelectedFrame;
 pub use submission::SubmitCall;
-pub use support::{Missing, Support};
+pub use support::{DeviceSupport, MissingRequirement};
 
 #[cfg(test)]
 mod tests {

@@ -14,7 +14,7 @@ use super::device::Device;
 use crate::Result;
 
 pub use super::create_info::{full_subresource_range, image_barrier};
-pub use super::device::QueuesLocked;
+pub use super::device::QueuesGuard;
 pub use super::error::VkResultExt;
 pub use super::memory::{
     AllocatedBlock, BlockAllocator, BlockError, BlockRequest, DedicatedTo, MemoryBlock, MemoryDesc,

@@ -6,10 +6,10 @@ use ash::vk;
 
 use super::bound_access::{AccessKey, BoundAccess};
 use super::error::RuntimeRule;
-use super::per_tile::PerTile;
+use super::per_tile::PerTileExecution;
 use super::record::{Commands, TileBinding, contents};
 use crate::Result;
-use crate::frame::tables::Contents;
+use crate::frame::tables::CommandSource;
 use crate::frame::{PassId, viewport};
 
 /// A pass that has begun: its command buffer, subpasses and resources. [`Commands::pass`] passes it to the closure that records the pass;
@@ -28,7 +28,7 @@ impl Commands<'_> {
     pub fn pass<R>(&mut self, pass: PassId, record: impl FnOnce(&PassCommands<'_>) -> R) -> Result<R> {
         let _span = self.span.clone().entered();
         let planned = self.bound.plan.pass_of_input(pass);
-        self.check_contents(planned, Contents::Inline)?;
+        self.check_contents(planned, CommandSource::Inline)?;
         self.begin(planned, vk::RenderingFlags::empty());
         let result = record(&self.pass_commands());
         self.end();
@@ -99,7 +99,7 @@ impl Commands<'_> {
     pub unsafe fn pass_secondary(&mut self, pass: PassId, contents: &[&[vk::CommandBuffer]]) -> Result<()> {
         let _span = self.span.clone().entered();
         let pass = self.bound.plan.pass_of_input(pass);
-        self.check_contents(pass, Contents::Secondary)?;
+        self.check_contents(pass, CommandSource::Secondary)?;
         if contents.len() != self.subpasses() as usize {
             return Err(RuntimeRule::Contents.broken(format!(
                 "{} has {} subpasses but is recorded with the contents of {}",
@@ -175,7 +175,7 @@ impl PassCommands<'_> {
     /// When the pass is described without tile shading, the device has enabled neither feature, or per-tile execution has begun already.
     ///
     /// Source: Vulkan specification, "Per-Tile Execution Model".
-    pub fn per_tile<R>(&self, record: impl FnOnce(&PerTile<'_>) -> R) -> Result<R> {
+    pub fn per_tile<R>(&self, record: impl FnOnce(&PerTileExecution<'_>) -> R) -> Result<R> {
         let Commands {
             bound,
             handle,
@@ -187,7 +187,7 @@ impl PassCommands<'_> {
             let message = format!("per-tile execution of pass `{}` cannot begin: {why}", pass.name);
             Err(RuntimeRule::PerTile.broken(message))
         };
-        if self.contents() == Contents::Secondary {
+        if self.contents() == CommandSource::Secondary {
             // VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT, VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS.
             return refuse(
                 "its contents are secondary: begin it in them, with FrameRecorder::per_tile_secondary",
@@ -198,11 +198,11 @@ impl PassCommands<'_> {
         }
         let _ended = ClearOnDrop(per_tile);
         // SAFETY: recording inside the pass, outside of per-tile execution.
-        unsafe { PerTile::record(&bound.state, *handle, pass, record) }
+        unsafe { PerTileExecution::record(&bound.state, *handle, pass, record) }
     }
 
     /// The object that an access of this pass uses, with its view and layout. Identify the access by its position in the pass's
-    /// declaration, or by its resource: `pass.access(0)`, `pass.access(albedo)`, `pass.access((history, Version::Previous))`.
+    /// declaration, or by its resource: `pass.access(0)`, `pass.access(albedo)`, `pass.access((history, HistoryVersion::Previous))`.
     ///
     /// # Panics
     /// If the pass does not declare such an access.
@@ -233,7 +233,7 @@ impl PassCommands<'_> {
         } = self.commands;
         let row = encoded.row(self.pass);
         assert!(
-            row.instance.is_none() || self.contents() == Contents::Secondary,
+            row.instance.is_none() || self.contents() == CommandSource::Secondary,
             "render pass `{}` cannot execute secondary command buffers: declare it with PassBuilder::secondary",
             bound.plan.frame.pass(self.pass).name
         );
@@ -248,7 +248,7 @@ impl PassCommands<'_> {
         }
     }
 
-    fn contents(&self) -> Contents {
+    fn contents(&self) -> CommandSource {
         self.commands.bound.plan.frame.pass(self.pass).contents
     }
 }

@@ -22,7 +22,7 @@ use super::record::Commands;
 use super::rendering::Rendering;
 use crate::Result;
 use crate::frame::PassId;
-use crate::frame::tables::Contents;
+use crate::frame::tables::CommandSource;
 
 /// A part of a render pass, recorded in a separate command buffer: [`Commands::begin_pass_in_parts`]. Another thread may record it.
 ///
@@ -82,7 +82,7 @@ impl<'a> Commands<'a> {
     ) -> Result<Vec<PassPart<'a>>> {
         let _span = self.span.clone().entered();
         let pass = self.bound.plan.pass_of_input(pass);
-        self.check_contents(pass, Contents::Inline)?;
+        self.check_contents(pass, CommandSource::Inline)?;
         self.check_suspendable(pass)?;
         let declared = &self.bound.plan.frame.command_buffers()[self.id.index()];
         let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);

@@ -19,14 +19,14 @@ use crate::frame::tables::Pass;
 use crate::profile::OptionalFeatures;
 
 /// Begun per-tile execution, passed to the closure that records its commands.
-pub struct PerTile<'a> {
+pub struct PerTileExecution<'a> {
     state: &'a DeviceState,
     functions: &'a tile_shading::Device,
     commands: vk::CommandBuffer,
     pass: &'a str,
 }
 
-impl PerTile<'_> {
+impl PerTileExecution<'_> {
     /// Records `record` between `vkCmdBeginPerTileExecutionQCOM` and `vkCmdEndPerTileExecutionQCOM`.
     ///
     /// # Safety
@@ -35,7 +35,7 @@ impl PerTile<'_> {
         state: &DeviceState,
         commands: vk::CommandBuffer,
         pass: &Pass,
-        record: impl FnOnce(&PerTile<'_>) -> R,
+        record: impl FnOnce(&PerTileExecution<'_>) -> R,
     ) -> Result<R> {
         if !pass.tile_shading {
             return Err(RuntimeRule::PerTile.broken(format!(
@@ -57,7 +57,7 @@ impl PerTile<'_> {
         // SAFETY: the caller's duty; the pass has tile shading, and one of the features is enabled.
         unsafe { functions.cmd_begin_per_tile_execution(commands, &PerTileBeginInfoQCOM::default()) };
         let _end = EndOnDrop { functions, commands };
-        Ok(record(&PerTile {
+        Ok(record(&PerTileExecution {
             state,
             functions,
             commands,
@@ -108,7 +108,7 @@ impl Drop for EndOnDrop<'_> {
     }
 }
 
-impl fmt::Debug for PerTile<'_> {
+impl fmt::Debug for PerTileExecution<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PerTile")
             .field("commands", &self.commands)
@@ -131,11 +131,11 @@ impl FrameRecorder<'_> {
         &self,
         command_buffer: vk::CommandBuffer,
         pass: PassId,
-        record: impl FnOnce(&PerTile<'_>) -> R,
+        record: impl FnOnce(&PerTileExecution<'_>) -> R,
     ) -> Result<R> {
         let bound = self.bound();
         let pass = bound.plan.frame.pass(bound.plan.pass_of_input(pass));
         // SAFETY: the caller's duty.
-        unsafe { PerTile::record(&bound.state, command_buffer, pass, record) }
+        unsafe { PerTileExecution::record(&bound.state, command_buffer, pass, record) }
     }
 }

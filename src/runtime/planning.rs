@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-use crate::execute::Executed;
-use crate::lower::{Lowered, Lowerer, Situation, lower};
+use crate::execute::ExecutedFrame;
+use crate::lower::{Lowered, Lowerer, LoweringDesc, lower};
 use crate::measure::Requirements;
 use crate::plan::{Plan, PlanOptions, Planner, Runnable, plan_runnable};
 use crate::profile::DeviceProfile;
@@ -26,7 +26,11 @@ impl DevicePlanner {
     }
 
     /// The plan made earlier for the same inputs, if any.
-    pub(super) fn known(&self, executed: &Executed, options: &PlanOptions) -> Option<Arc<Checked<Plan>>> {
+    pub(super) fn known(
+        &self,
+        executed: &ExecutedFrame,
+        options: &PlanOptions,
+    ) -> Option<Arc<Checked<Plan>>> {
         self.lock().known(executed, &self.profile, options)
     }
 
@@ -60,7 +64,7 @@ impl DevicePlanner {
     }
 
     /// [`Lowerer::lower`].
-    pub(super) fn lower(&self, plan: &Checked<Plan>, situation: &Situation) -> Result<Checked<Lowered>> {
+    pub(super) fn lower(&self, plan: &Checked<Plan>, situation: &LoweringDesc) -> Result<Checked<Lowered>> {
         match self.lowerer.try_lock() {
             Ok(mut lowerer) => Ok(lowerer.lower(plan, situation)?),
             Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner().lower(plan, situation)?),

@@ -44,7 +44,7 @@ use crate::measure::MemoryRequirements;
 use crate::units::Bytes;
 
 /// Values of timelines, each with the number of its queue.
-pub(super) type Ends = Vec<(usize, u64)>;
+pub(super) type TimelineValues = Vec<(usize, u64)>;
 
 /// The pool of a device.
 #[derive(Default)]
@@ -112,7 +112,7 @@ pub(super) struct Block {
     /// The bound frame that used it last; 0 for none.
     pub(super) user: u64,
     /// The timeline values at which that use is complete.
-    pub(super) ends: Ends,
+    pub(super) ends: TimelineValues,
     /// The state of a history's contents.
     pub(super) contents: Vec<ContentState>,
     /// The number of frames submitted when it was written, including that one; 0 for never.
@@ -135,7 +135,7 @@ pub(super) struct PooledResource {
     pub(super) lease: u64,
     pub(super) idle_since: u64,
     /// The timeline values that queues had to reach when it was returned.
-    pub(super) ends: Ends,
+    pub(super) ends: TimelineValues,
 }
 
 /// A borrowed image or buffer.
@@ -220,7 +220,7 @@ impl PoolContents {
         lease: &Lease,
         user: u64,
         is_own: impl Fn(usize) -> bool,
-        waits: &mut Ends,
+        waits: &mut TimelineValues,
     ) -> bool {
         waits.clear();
         let mut taken = false;

@@ -7,7 +7,7 @@ use ash::vk;
 
 use crate::frame::ResourceId;
 use crate::lower::Lowered;
-use crate::lower::tables::objects::{Binding, BufferRow, ImageRow, Sharing};
+use crate::lower::tables::objects::{BufferRow, ImageRow, MemoryBinding, Sharing};
 use crate::measure::ResourceRequirements;
 use crate::quick_hash::QuickHash;
 use crate::units::{Bytes, Run};
@@ -78,7 +78,7 @@ impl From<ImageRow> for Row {
             resource: ResourceId(0),
             view_formats: Run::default(),
             sharing: Sharing::default(),
-            binding: Binding::IMPORTED,
+            binding: MemoryBinding::IMPORTED,
             ..row
         })
     }
@@ -89,7 +89,7 @@ impl From<BufferRow> for Row {
         Row::Buffer(BufferRow {
             resource: ResourceId(0),
             sharing: Sharing::default(),
-            binding: Binding::IMPORTED,
+            binding: MemoryBinding::IMPORTED,
             ..row
         })
     }

@@ -4,7 +4,7 @@ use ash::vk;
 
 use super::block_residents::BlockResidents;
 use super::memory::MemoryBlock;
-use super::pool::{Block, Borrower, Ends, Lease, LentResource, PoolContents, PooledResource};
+use super::pool::{Block, Borrower, Lease, LentResource, PoolContents, PooledResource, TimelineValues};
 use super::pool_key::{BlockKey, Label, ResourceKey};
 use crate::lower::tables::objects::ViewRow;
 use crate::units::{Alignment, Bytes};
@@ -165,7 +165,7 @@ impl PoolContents {
             superseded: false,
             idle_since: 0,
             user: 0,
-            ends: Ends::new(),
+            ends: TimelineValues::new(),
             contents: Vec::new(),
             written: 0,
         };
@@ -197,7 +197,7 @@ impl PoolContents {
             references: 1,
             lease: lease.number,
             idle_since: 0,
-            ends: Ends::new(),
+            ends: TimelineValues::new(),
         };
         self.created += 1;
         let index = self.residents.insert(resident);

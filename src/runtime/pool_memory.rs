@@ -3,7 +3,7 @@
 use super::device_state::DeviceState;
 use super::error::RuntimeError;
 use super::memory::{MemoryBlock, MemoryDesc};
-use super::pool::{Block, Borrower, Ends, Handle, Lease, Pool, PoolContents};
+use super::pool::{Block, Borrower, Handle, Lease, Pool, PoolContents, TimelineValues};
 use super::pool_garbage::Garbage;
 use super::pool_key::BlockKey;
 use super::progress::counter_value;
@@ -284,7 +284,7 @@ impl Drop for UnpooledBlock<'_> {
 impl PoolContents {
     /// Removes everything that has been unused for a while, or everything unused if `at_once`; `values` are the current timeline values.
     fn remove_unused(&mut self, values: &[u64], at_once: bool, garbage: &mut Garbage) {
-        let over = |ends: &Ends| {
+        let over = |ends: &TimelineValues| {
             let reached = |&(queue, value): &(usize, u64)| values.get(queue).is_none_or(|now| *now >= value);
             ends.iter().all(reached)
         };

@@ -16,10 +16,10 @@ use super::error::{RuntimeRule, VkResultExt};
 use super::rendering::Rendering;
 use crate::Result;
 use crate::ffi::TileMemoryBindInfoQCOM;
-use crate::frame::tables::Contents;
+use crate::frame::tables::CommandSource;
 use crate::frame::{CommandBufferId, PassId};
 use crate::lower::Parity;
-use crate::lower::tables::Object;
+use crate::lower::tables::ImageOrBuffer;
 use crate::lower::tables::clears::ClearRow;
 use crate::lower::tables::commands::{DependencyRow, PassContents, PassRow};
 
@@ -210,15 +210,15 @@ impl<'a> Commands<'a> {
     }
 
     /// Returns an error unless `pass` comes next, with contents of this kind.
-    pub(super) fn check_contents(&self, pass: PassId, recorded: Contents) -> Result<()> {
+    pub(super) fn check_contents(&self, pass: PassId, recorded: CommandSource) -> Result<()> {
         self.check_renders(pass)?;
         let frame = &self.bound.plan.frame;
         let declared = frame.pass(pass).contents;
         if declared != recorded {
             let text = |contents| match contents {
-                Contents::Inline => "inline",
-                Contents::Secondary => "secondary",
-                Contents::Store | Contents::Border { .. } => "the runtime's",
+                CommandSource::Inline => "inline",
+                CommandSource::Secondary => "secondary",
+                CommandSource::Store | CommandSource::Border { .. } => "the runtime's",
             };
             let (declared, recorded) = (text(declared), text(recorded));
             let pass = frame.pass(pass).name.clone();
@@ -286,7 +286,7 @@ impl<'a> Commands<'a> {
         let BoundFrame { state, handles, .. } = self.bound;
         let (device, layout) = (&state.device, clear.layout);
         match clear.object.get() {
-            Object::Image(index) => {
+            ImageOrBuffer::Image(index) => {
                 let image = handles.images[index as usize].handle;
                 let row = &self.encoded.tables.images[index as usize];
                 let aspects = crate::format::aspects(row.format);
@@ -306,7 +306,7 @@ impl<'a> Commands<'a> {
                     };
                 }
             }
-            Object::Buffer(index) => {
+            ImageOrBuffer::Buffer(index) => {
                 let buffer = handles.buffers[index as usize].handle;
                 // SAFETY: the caller's duty; a remainder below 4 bytes is not filled.
                 unsafe { device.cmd_fill_buffer(self.handle, buffer, 0, vk::WHOLE_SIZE, 0) };
@@ -413,10 +413,12 @@ impl<'a> Commands<'a> {
 }
 
 /// Rendering flags for a render pass with contents of this kind.
-pub(super) fn contents(contents: Contents) -> vk::RenderingFlags {
+pub(super) fn contents(contents: CommandSource) -> vk::RenderingFlags {
     match contents {
-        Contents::Secondary => vk::RenderingFlags::CONTENTS_SECONDARY_COMMAND_BUFFERS,
-        Contents::Inline | Contents::Store | Contents::Border { .. } => vk::RenderingFlags::empty(),
+        CommandSource::Secondary => vk::RenderingFlags::CONTENTS_SECONDARY_COMMAND_BUFFERS,
+        CommandSource::Inline | CommandSource::Store | CommandSource::Border { .. } => {
+            vk::RenderingFlags::empty()
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::lower::tables::OptionalIndex;
 use crate::lower::tables::instances::{
     AttachmentRow, InstanceRow, Operations, SubpassDependencyRow, SubpassRow,
 };
-use crate::lower::{LocalRead, Lowered};
+use crate::lower::{LocalReadMapping, Lowered};
 
 /// The recording of one render pass.
 #[expect(
@@ -41,7 +41,7 @@ pub(super) struct Dynamic {
 
 /// A subpass of a dynamic render pass.
 struct LocalSubpass {
-    reads: LocalRead,
+    reads: LocalReadMapping,
     flags: vk::DependencyFlags,
     barriers: Vec<vk::MemoryBarrier2<'static>>,
 }
@@ -57,7 +57,7 @@ impl LocalSubpass {
                 .dst_access_mask(one.scopes.dst_access)
         };
         LocalSubpass {
-            reads: LocalRead {
+            reads: LocalReadMapping {
                 locations: row.locations.of(&tables.indices).to_vec(),
                 inputs: row.input_indices.of(&tables.indices).to_vec(),
             },

@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::bound_access::Buffer;
+use super::bound_access::BoundBuffer;
 use super::create_info::{buffer_info, families, image_info};
 use super::device_state::DeviceState;
 use super::error::{RuntimeRule, VkResultExt};
@@ -11,12 +11,12 @@ use super::owned::OwnedObjects;
 use super::pool::{Borrower, Handle, Lease, LentResource, Pool};
 use super::pool_key::{BlockKey, Label, ResourceKey, Row};
 use crate::Result;
-use crate::frame::tables::{Resource, Version};
+use crate::frame::tables::{HistoryVersion, Resource};
 use crate::frame::{Persistence, ResourceId, SubresourceRange};
 use crate::lower::Lowered;
-use crate::lower::tables::Object;
-use crate::lower::tables::objects::{Binding, BufferRow, MemoryRow, Sharing, ViewRow};
-use crate::measure::{Dedicated, MemoryRequirements};
+use crate::lower::tables::ImageOrBuffer;
+use crate::lower::tables::objects::{BufferRow, MemoryBinding, MemoryRow, Sharing, ViewRow};
+use crate::measure::{DedicatedRequirement, MemoryRequirements};
 use crate::measure::{Requirements, ResourceRequirements};
 use crate::plan::{MemoryKind, Plan};
 use crate::units::{Alignment, Bytes};
@@ -33,7 +33,7 @@ pub(super) struct Image {
 #[derive(Clone, Copy)]
 pub(super) enum MissingImport {
     /// An image or a buffer.
-    Object(Object),
+    Object(ImageOrBuffer),
     /// A row of views: the view of a part of an image that is imported.
     View(u32),
 }
@@ -48,7 +48,7 @@ pub(super) struct Handles {
     /// Per row of images; imported ones change from frame to frame, and are null in between.
     pub(super) images: Vec<Image>,
     /// Per row of buffers; imported ones as for images.
-    pub(super) buffers: Vec<Buffer>,
+    pub(super) buffers: Vec<BoundBuffer>,
     /// Histories whose contents the pool keeps.
     pub(super) histories: Vec<History>,
     /// Per row of images, its resident in the pool; unused for imported ones.
@@ -112,7 +112,7 @@ impl Handles {
 pub(super) struct History {
     pub(super) resource: ResourceId,
     /// Its copies, each with its block: the current one of even frames, then that of odd frames if the previous version is read.
-    pub(super) copies: [(Object, u32); 2],
+    pub(super) copies: [(ImageOrBuffer, u32); 2],
     /// `true` if there are two copies.
     pub(super) paired: bool,
     /// `true` if a frame writes it.
@@ -137,7 +137,7 @@ pub(super) enum Created {
 
 /// The position of a resource in a row of memory.
 #[derive(Clone, Copy)]
-struct Place {
+struct RowPosition {
     memory: u32,
     offset: Bytes,
     size: Bytes,
@@ -167,7 +167,7 @@ pub(super) fn create(creation: &Creation<'_>, owned: &mut OwnedObjects) -> Resul
     creator.borrow_blocks(&mut owned.lease)?;
     for (index, row) in (0..).zip(&tables.images) {
         let key = ResourceKey::image(row, tables, creator.families(row.sharing, row.resource));
-        let at = (row.resource, Object::Image(index), row.binding);
+        let at = (row.resource, ImageOrBuffer::Image(index), row.binding);
         let (handle, _) = creator.borrow(key, at, false, owned)?;
         let resident = owned.lease.residents.last().copied();
         creator.handles.residents.push(resident.unwrap_or_default());
@@ -178,9 +178,9 @@ pub(super) fn create(creation: &Creation<'_>, owned: &mut OwnedObjects) -> Resul
     }
     for (index, row) in (0..).zip(&tables.buffers) {
         let key = ResourceKey::buffer(row, creator.families(row.sharing, row.resource));
-        let at = (row.resource, Object::Buffer(index), row.binding);
+        let at = (row.resource, ImageOrBuffer::Buffer(index), row.binding);
         let (handle, address) = creator.borrow(key, at, has_address(row), owned)?;
-        creator.handles.buffers.push(Buffer {
+        creator.handles.buffers.push(BoundBuffer {
             handle: handle.buffer,
             offset: 0,
             size: row.size.0,
@@ -272,15 +272,15 @@ impl<'a> Creator<'a> {
     fn borrow(
         &mut self,
         key: ResourceKey,
-        (resource, object, binding): (ResourceId, Object, Binding),
+        (resource, object, binding): (ResourceId, ImageOrBuffer, MemoryBinding),
         addressed: bool,
         owned: &mut OwnedObjects,
     ) -> Result<(Handle, vk::DeviceAddress)> {
-        let Binding { memory, offset, size } = binding;
+        let MemoryBinding { memory, offset, size } = binding;
         let Some(memory) = memory.get() else {
             return Ok((Handle::default(), 0));
         };
-        let place = Place { memory, offset, size };
+        let place = RowPosition { memory, offset, size };
         let block = self.handles.blocks[memory as usize];
         if block == OWN {
             return self.borrow_own(key, (resource, object, place), addressed, owned);
@@ -313,7 +313,7 @@ impl<'a> Creator<'a> {
     fn borrow_own(
         &mut self,
         key: ResourceKey,
-        (resource, object, place): (ResourceId, Object, Place),
+        (resource, object, place): (ResourceId, ImageOrBuffer, RowPosition),
         addressed: bool,
         owned: &mut OwnedObjects,
     ) -> Result<(Handle, vk::DeviceAddress)> {
@@ -369,7 +369,7 @@ impl<'a> Creator<'a> {
                 resource,
                 copies: [(object, block); 2],
                 paired: false,
-                written: uses.any(|access| access.writes && access.version == Version::Current),
+                written: uses.any(|access| access.writes && access.version == HistoryVersion::Current),
             }),
             None => {}
         }
@@ -409,7 +409,7 @@ impl<'a> Creator<'a> {
             }
         }
         if state.has_dedicated_memory(hook) {
-            answer.dedicated = Dedicated::Required;
+            answer.dedicated = DedicatedRequirement::Required;
         }
         Ok(LentResource {
             handle,
@@ -419,7 +419,7 @@ impl<'a> Creator<'a> {
     }
 
     /// Returns `true` if a resource needs more than its row provides, so that the frame must be planned again.
-    fn has_grown(&mut self, resource: ResourceId, place: Place, made: &LentResource) -> bool {
+    fn has_grown(&mut self, resource: ResourceId, place: RowPosition, made: &LentResource) -> bool {
         let Some(needed) = self.needs_more(place, &made.answer) else {
             return false;
         };
@@ -442,8 +442,8 @@ impl<'a> Creator<'a> {
     }
 
     /// The requirements of a created resource, if its row does not satisfy them.
-    fn needs_more(&self, place: Place, answer: &MemoryRequirements) -> Option<String> {
-        let Place {
+    fn needs_more(&self, place: RowPosition, answer: &MemoryRequirements) -> Option<String> {
+        let RowPosition {
             memory,
             offset,
             size: planned,
@@ -456,7 +456,10 @@ impl<'a> Creator<'a> {
             ));
         }
         let is_dedicated = memory.dedicated_image.is_some() || memory.dedicated_buffer.is_some();
-        if memory.kind == MemoryKind::Arena && answer.dedicated == Dedicated::Required && !is_dedicated {
+        if memory.kind == MemoryKind::Arena
+            && answer.dedicated == DedicatedRequirement::Required
+            && !is_dedicated
+        {
             // VUID-vkBindImageMemory-image-01445, VUID-vkBindBufferMemory-buffer-01444.
             return Some("a dedicated allocation".to_owned());
         }

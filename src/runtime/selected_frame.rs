@@ -6,7 +6,7 @@ use super::bound_frame::BoundFrame;
 use super::frame_recorder::FrameRecorder;
 use super::import::Imports;
 use crate::Result;
-use crate::lower::{Lowered, Situation};
+use crate::lower::{Lowered, LoweringDesc};
 
 /// The bound frame that [`DynamicFrame::select`](super::DynamicFrame::select) lends: all lookups of a [`BoundFrame`], and
 /// [`begin`](SelectedFrame::begin).
@@ -54,16 +54,16 @@ impl<'a> SelectedFrame<'a> {
         unsafe { self.bound.begin(imports) }
     }
 
-    /// As [`BoundFrame::situation`].
-    pub fn situation(&mut self) -> Situation {
-        self.bound.situation()
+    /// As [`BoundFrame::lowering_desc`].
+    pub fn lowering_desc(&mut self) -> LoweringDesc {
+        self.bound.lowering_desc()
     }
 
     /// As [`BoundFrame::adopt`], until the description is bound again in a larger block, with another [`BoundFrame::number`].
     ///
     /// # Errors
     /// As [`BoundFrame::adopt`].
-    pub fn adopt(&mut self, tables: Lowered, situation: &Situation) -> Result<()> {
+    pub fn adopt(&mut self, tables: Lowered, situation: &LoweringDesc) -> Result<()> {
         self.bound.adopt(tables, situation)
     }
 }

@@ -17,9 +17,9 @@ use super::resources::Handles;
 use super::swapped_copies::SwappedCopies;
 use crate::Result;
 use crate::frame::viewport;
-use crate::lower::tables::Object;
+use crate::lower::tables::ImageOrBuffer;
 use crate::lower::tables::commands::{StoreRow, StoreShader};
-use crate::lower::{Parity, STORE_GROUP, Target, Targets};
+use crate::lower::{Parity, PipelineTarget, PipelineTargets, STORE_GROUP};
 use crate::plan::Plan;
 
 #[allow(dead_code, unreachable_pub)]
@@ -72,7 +72,7 @@ pub(super) fn create(
     state: &DeviceState,
     plan: &Plan,
     owned: &mut OwnedObjects,
-    targets: &Targets,
+    targets: &PipelineTargets,
     (first, copies, parities): (&EncodedFrame, &SwappedCopies, usize),
     handles: &Handles,
 ) -> Result<Vec<StorePass>> {
@@ -201,7 +201,7 @@ fn create_layouts(
 fn write_set(
     state: &DeviceState,
     row: &StoreRow,
-    used: impl Fn(u32) -> (Object, vk::ImageView, vk::ImageLayout),
+    used: impl Fn(u32) -> (ImageOrBuffer, vk::ImageView, vk::ImageLayout),
     pool: vk::DescriptorPool,
     set_layout: vk::DescriptorSetLayout,
     handles: &Handles,
@@ -222,13 +222,13 @@ fn write_set(
             .descriptor_type(binding.descriptor_type);
         let (images, buffers);
         let write = match object {
-            Object::Image(_) => {
+            ImageOrBuffer::Image(_) => {
                 images = [vk::DescriptorImageInfo::default()
                     .image_view(view)
                     .image_layout(layout)];
                 write.image_info(&images)
             }
-            Object::Buffer(buffer) => {
+            ImageOrBuffer::Buffer(buffer) => {
                 let buffer = handles.buffers[buffer as usize];
                 buffers = [vk::DescriptorBufferInfo {
                     buffer: buffer.handle,
@@ -248,7 +248,7 @@ fn draw_pipeline(
     state: &DeviceState,
     owned: &mut OwnedObjects,
     (shader, moved): (StoreShader, [i32; 2]),
-    (target, area): (&Target, vk::Rect2D),
+    (target, area): (&PipelineTarget, vk::Rect2D),
     layout: vk::PipelineLayout,
     name: impl Fn() -> String,
 ) -> Result<vk::Pipeline> {
@@ -324,11 +324,11 @@ fn dispatch_pipeline(
     keep(owned, made, "vkCreateComputePipelines", name)
 }
 
-type Made = std::result::Result<Vec<vk::Pipeline>, (Vec<vk::Pipeline>, vk::Result)>;
+type CreatedPipelines = std::result::Result<Vec<vk::Pipeline>, (Vec<vk::Pipeline>, vk::Result)>;
 
 fn keep(
     owned: &mut OwnedObjects,
-    made: Made,
+    made: CreatedPipelines,
     call: &'static str,
     name: impl Fn() -> String,
 ) -> Result<vk::Pipeline> {

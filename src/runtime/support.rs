@@ -19,7 +19,7 @@ use crate::units::{Alignment, Bytes};
 /// A reason why a device has no tile memory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Missing {
+pub enum MissingRequirement {
     /// The driver does not list `VK_QCOM_tile_memory_heap`.
     #[error("the driver does not list VK_QCOM_tile_memory_heap")]
     Extension,
@@ -47,7 +47,7 @@ pub enum Missing {
 /// # use tileheap::runtime::*;
 /// # fn f(instance: &ash::Instance, physical_device: vk::PhysicalDevice) -> tileheap::Result<()> {
 /// // SAFETY: the physical device is one of the instance, which was created with this version.
-/// let support = unsafe { Support::query(instance, physical_device, vk::API_VERSION_1_3) }?;
+/// let support = unsafe { DeviceSupport::query(instance, physical_device, vk::API_VERSION_1_3) }?;
 /// match support.profile().tile {
 ///     Some(heap) => println!("{} of tile memory, emulated by {:?}", heap.size, support.emulator()),
 ///     None => println!("no tile memory: {:?}", support.missing()),
@@ -55,9 +55,9 @@ pub enum Missing {
 /// # Ok(()) }
 /// ```
 #[derive(Clone, Debug)]
-pub struct Support {
+pub struct DeviceSupport {
     profile: Arc<DeviceProfile>,
-    missing: Vec<Missing>,
+    missing: Vec<MissingRequirement>,
     offers: Capabilities,
     tile_shading: OptionalFeatures,
     version: u32,
@@ -65,7 +65,7 @@ pub struct Support {
     emulator: Option<String>,
 }
 
-impl Support {
+impl DeviceSupport {
     /// Queries a physical device. `api_version` is the one in the `VkApplicationInfo` that `instance` was created with.
     ///
     /// # Errors
@@ -77,7 +77,7 @@ impl Support {
         instance: &ash::Instance,
         physical_device: vk::PhysicalDevice,
         api_version: u32,
-    ) -> Result<Support> {
+    ) -> Result<DeviceSupport> {
         let _span = tracing::info_span!("detect").entered();
         // SAFETY: the physical device is one of the instance (the caller's duty).
         let properties = unsafe { instance.get_physical_device_properties(physical_device) };
@@ -96,7 +96,7 @@ impl Support {
         // In a loop: collecting them instantiates a sort.
         let mut extensions = BTreeSet::new();
         extensions.extend(names.map(CStr::to_owned));
-        let question = Question {
+        let question = SupportQuery {
             instance,
             physical_device,
             version,
@@ -116,7 +116,7 @@ impl Support {
         profile.features = plan_features(offers);
         profile.validate()?;
         tracing::info!(device = profile.name, ?offers, ?missing, "detected");
-        Ok(Support {
+        Ok(DeviceSupport {
             profile: Arc::new(profile),
             missing,
             offers,
@@ -133,7 +133,7 @@ impl Support {
     }
 
     /// The reasons why there is no tile memory; empty if there is.
-    pub fn missing(&self) -> &[Missing] {
+    pub fn missing(&self) -> &[MissingRequirement] {
         &self.missing
     }
 
@@ -143,7 +143,7 @@ impl Support {
         self.emulator.as_deref()
     }
 
-    /// The parts of tile shading ([`OptionalFeatures::TILE_SHADING_SUBFEATURES`]) that [`Support::enable`] enables with
+    /// The parts of tile shading ([`OptionalFeatures::TILE_SHADING_SUBFEATURES`]) that [`DeviceSupport::enable`] enables with
     /// [`Capabilities::TILE_SHADING`]: all that the device offers.
     pub fn tile_shading(&self) -> OptionalFeatures {
         self.tile_shading
@@ -195,20 +195,20 @@ fn missing_links(
     extensions: &BTreeSet<CString>,
     tile_feature: bool,
     profile: &mut DeviceProfile,
-    question: &Question<'_>,
-) -> Vec<Missing> {
+    question: &SupportQuery<'_>,
+) -> Vec<MissingRequirement> {
     let mut missing = Vec::new();
     if !extensions.contains(tile_memory_heap::NAME) {
-        missing.push(Missing::Extension);
+        missing.push(MissingRequirement::Extension);
     } else if !tile_feature {
-        missing.push(Missing::Feature);
+        missing.push(MissingRequirement::Feature);
     }
     let heaps = profile.heaps.iter().enumerate();
     let tile_heaps = heaps.filter(|(_, heap)| heap.flags.contains(ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM));
     // The largest heap; the first among equals.
     let heap = tile_heaps.rev().max_by_key(|(_, heap)| heap.size);
     let found = match heap {
-        None => Err(Missing::Heap),
+        None => Err(MissingRequirement::Heap),
         Some((heap, described)) => {
             let on_heap = profile
                 .memory_types
@@ -216,7 +216,7 @@ fn missing_links(
                 .position(|kind| kind.heap as usize == heap);
             on_heap
                 .map(|kind| (heap as u32, kind as u32, described.size))
-                .ok_or(Missing::MemoryType)
+                .ok_or(MissingRequirement::MemoryType)
         }
     };
     match found {
@@ -244,14 +244,14 @@ const TILE_BLOCK: TileBlock = TileBlock {
 };
 
 /// A physical device to be queried.
-struct Question<'a> {
+struct SupportQuery<'a> {
     instance: &'a ash::Instance,
     physical_device: vk::PhysicalDevice,
     version: u32,
     extensions: &'a BTreeSet<CString>,
 }
 
-impl Question<'_> {
+impl SupportQuery<'_> {
     fn has(&self, core: u32, extension: &CStr) -> bool {
         self.version >= core || self.extensions.contains(extension)
     }

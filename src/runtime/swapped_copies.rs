@@ -7,7 +7,7 @@ use super::device_state::DeviceState;
 use super::resources::Handles;
 use crate::Result;
 use crate::frame::{Persistence, ResourceId};
-use crate::lower::tables::Object;
+use crate::lower::tables::ImageOrBuffer;
 use crate::lower::tables::objects::ViewRow;
 use crate::lower::{Lowered, Parity};
 use crate::plan::Plan;
@@ -20,7 +20,7 @@ pub(super) struct SwappedCopies(Vec<SwappedCopy>);
 #[derive(Clone, Copy, Debug)]
 struct SwappedCopy {
     access: u32,
-    object: Object,
+    object: ImageOrBuffer,
     /// Its view; null if the access has none.
     view: vk::ImageView,
 }
@@ -62,8 +62,8 @@ impl SwappedCopies {
                 SwappedCopy {
                     access,
                     object: match row.object.get() {
-                        Object::Image(row) => Object::Image(other(row, &image_of)),
-                        Object::Buffer(row) => Object::Buffer(other(row, &buffer_of)),
+                        ImageOrBuffer::Image(row) => ImageOrBuffer::Image(other(row, &image_of)),
+                        ImageOrBuffer::Buffer(row) => ImageOrBuffer::Buffer(other(row, &buffer_of)),
                     },
                     view: view.unwrap_or_default(),
                 }
@@ -78,8 +78,8 @@ impl SwappedCopies {
         &self,
         parity: Parity,
         access: usize,
-        even: (Object, vk::ImageView),
-    ) -> (Object, vk::ImageView) {
+        even: (ImageOrBuffer, vk::ImageView),
+    ) -> (ImageOrBuffer, vk::ImageView) {
         let found = self.0.binary_search_by_key(&(access as u32), |copy| copy.access);
         match found.ok().filter(|_| parity == Parity::Odd) {
             Some(index) => (self.0[index].object, self.0[index].view),

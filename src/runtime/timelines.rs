@@ -16,7 +16,7 @@ use super::owned::{Guard, OwnedObjects};
 use super::progress::semaphore;
 use crate::Result;
 use crate::lower::tables::DeviceQueueIndex;
-use crate::lower::{ByteUse, LastUse, Space};
+use crate::lower::{AddressSpace, ByteUse, LastUse};
 use crate::units::Bytes;
 
 /// The queues of a device, each once.
@@ -109,10 +109,10 @@ impl QueueState {
     /// uses of the whole `heap` by anything, so that one lowering is valid after any earlier work.
     pub(super) fn tile_uses(&self, index: DeviceQueueIndex, user: u64, heap: Bytes, uses: &mut Vec<ByteUse>) {
         if self.tile_user != user && !self.tile.is_empty() {
-            return uses.push(any_use(Space::tile(index), heap, index));
+            return uses.push(any_use(AddressSpace::tile(index), heap, index));
         }
         uses.extend(self.tile.iter().map(|one| ByteUse {
-            space: Space::tile(index),
+            space: AddressSpace::tile(index),
             last: LastUse {
                 queue: index,
                 ..one.last
@@ -125,7 +125,7 @@ impl QueueState {
     pub(super) fn keep_tile(&mut self, index: DeviceQueueIndex, user: u64, after: &[ByteUse]) {
         self.tile_user = user;
         self.tile.clear();
-        let uses = after.iter().filter(|one| one.space == Space::tile(index));
+        let uses = after.iter().filter(|one| one.space == AddressSpace::tile(index));
         self.tile.extend(uses);
     }
 
@@ -134,13 +134,13 @@ impl QueueState {
         self.tile.clear();
         if heap > Bytes::ZERO {
             let only = DeviceQueueIndex(0);
-            self.tile.push(any_use(Space::tile(only), heap, only));
+            self.tile.push(any_use(AddressSpace::tile(only), heap, only));
         }
     }
 }
 
 /// A use of the first bytes of a space by anything that was submitted to a queue so far.
-pub(super) fn any_use(space: Space, end: Bytes, queue: DeviceQueueIndex) -> ByteUse {
+pub(super) fn any_use(space: AddressSpace, end: Bytes, queue: DeviceQueueIndex) -> ByteUse {
     ByteUse {
         space,
         first: Bytes::ZERO,

@@ -7,7 +7,7 @@ use tileheap::Checked;
 use tileheap::frame::{PassId, Persistence, ResourceId};
 use tileheap::lower::tables::OptionalIndex;
 use tileheap::lower::tables::commands::BarrierCause;
-use tileheap::lower::{Aliasing, DeviceQueues, LowerError, Situation, aliasing, lower};
+use tileheap::lower::{Aliasing, DeviceQueues, LowerError, LoweringDesc, aliasing, lower};
 use tileheap::plan::{Ladder, MemoryKind, Plan, PlanOptions, WindowRule, plan};
 
 use crate::planned::planned;
@@ -87,7 +87,10 @@ fn previous_users_are_those_that_held_the_bytes_last() {
     let (mut users, mut earlier) = (0, 0);
     for seed in 0..200 {
         let Some(plan) = without_more(seed) else { continue };
-        for queues in [DeviceQueues::one(&plan.frame), DeviceQueues::apart(&plan.frame)] {
+        for queues in [
+            DeviceQueues::single_queue(&plan.frame),
+            DeviceQueues::separate_families(&plan.frame),
+        ] {
             let aliasing = aliasing(&plan, &queues).unwrap();
             assert_eq!(rows(&aliasing), by_cells(&plan, &queues), "seed {seed}");
             users += aliasing.previous.len();
@@ -122,9 +125,9 @@ fn what_lowered_tables_wait_for_is_listed() {
     let mut found = 0;
     for seed in 0..100 {
         let Some(plan) = without_more(seed) else { continue };
-        let queues = DeviceQueues::one(&plan.frame);
+        let queues = DeviceQueues::single_queue(&plan.frame);
         let aliasing = aliasing(&plan, &queues).unwrap();
-        let first = Situation::first(queues);
+        let first = LoweringDesc::first(queues);
         let second = first.after(&lower(&plan, &first).unwrap());
         let tables = lower(&plan, &second).unwrap();
         for (pass, barrier) in tables.passes.iter().flat_map(|pass| {
@@ -156,7 +159,8 @@ fn what_lowered_tables_wait_for_is_listed() {
 
 #[test]
 fn plans_that_need_more_than_aliasing_are_refused() {
-    let refused = |plan: &Checked<Plan>| aliasing(plan, &DeviceQueues::one(&plan.frame)).unwrap_err();
+    let refused =
+        |plan: &Checked<Plan>| aliasing(plan, &DeviceQueues::single_queue(&plan.frame)).unwrap_err();
     let mut reasons = BTreeSet::new();
     for seed in 0..60 {
         let plan = planned(seed);
@@ -172,7 +176,7 @@ fn plans_that_need_more_than_aliasing_are_refused() {
     }
     assert!(reasons.contains(&true), "no plan has a ladder");
     let plan = (0..60).find_map(without_more).unwrap();
-    let bound = aliasing(&plan, &DeviceQueues::one(&plan.frame))
+    let bound = aliasing(&plan, &DeviceQueues::single_queue(&plan.frame))
         .unwrap()
         .tile_memory;
     assert_eq!(bound.len(), plan.frame.passes().len());

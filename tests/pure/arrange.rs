@@ -4,11 +4,11 @@ use std::ops::ControlFlow;
 
 use ash::vk;
 use tileheap::Checked;
-use tileheap::arrange::{Allowed, Arrangement, DescriptionChange, Found, Way, search};
+use tileheap::arrange::{Arrangement, DescriptionChange, GroupMode, SearchOptions, SearchResult, search};
 use tileheap::frame::import::read;
 use tileheap::frame::tables::ResourceKind;
 use tileheap::frame::{
-    BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, Reaches, ReadReach, TileLists,
+    BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, ReachAssumptions, ReadReach, TileLists,
 };
 use tileheap::plan::Plan;
 use tileheap::units::Bytes;
@@ -22,13 +22,17 @@ fn planned(file: &str, size: [u32; 2], profile: &str) -> Checked<Plan> {
     let [width, height] = size;
     let frame = read(&text, Some(vk::Extent2D { width, height })).unwrap().frame;
     let frame = frame
-        .with_reaches(&Reaches::from_json(&reach, file).unwrap())
+        .with_reaches(&ReachAssumptions::from_json(&reach, file).unwrap())
         .unwrap();
     plan_on(&frame, profile)
 }
 
-fn found(plan: &Plan) -> Found {
-    search(plan, &Allowed::default(), &mut |_| ControlFlow::Continue(()))
+fn found(plan: &Plan) -> SearchResult {
+    search(
+        plan,
+        &SearchOptions::default(),
+        &mut |_| ControlFlow::Continue(()),
+    )
 }
 
 /// The frames of `tests/data/frames`, the size, and the share in percent that an arrangement must keep on chip.
@@ -90,11 +94,11 @@ fn granite() -> [String; 2] {
 }
 
 /// Granite's frame from edited texts, planned as described, with the best arrangement.
-fn arranged([text, reach]: [String; 2]) -> (Checked<Plan>, Found) {
+fn arranged([text, reach]: [String; 2]) -> (Checked<Plan>, SearchResult) {
     let (width, height) = (1920, 1080);
     let frame = read(&text, Some(vk::Extent2D { width, height })).unwrap().frame;
     let frame = frame
-        .with_reaches(&Reaches::from_json(&reach, GRANITE).unwrap())
+        .with_reaches(&ReachAssumptions::from_json(&reach, GRANITE).unwrap())
         .unwrap();
     let plan = plan_on(&frame, "adreno-830");
     let found = found(&plan);
@@ -102,7 +106,7 @@ fn arranged([text, reach]: [String; 2]) -> (Checked<Plan>, Found) {
 }
 
 /// Plans an arrangement that was found.
-fn replanned(plan: &Plan, found: &Found) -> Checked<Plan> {
+fn replanned(plan: &Plan, found: &SearchResult) -> Checked<Plan> {
     let arranged = found.arrangement.apply(plan.described()).unwrap();
     let replanned = plan_with(&arranged, &plan.profile, &plan.options);
     replanned.check().unwrap();
@@ -126,7 +130,7 @@ fn repeats_that_cost_more_than_the_largest_resource_are_refused() {
     let reach = reach.replace("1048576", "2199023255552");
     let frame = read(&text, None).unwrap().frame;
     let refused = frame
-        .with_reaches(&Reaches::from_json(&reach, GRANITE).unwrap())
+        .with_reaches(&ReachAssumptions::from_json(&reach, GRANITE).unwrap())
         .unwrap_err();
     let wanted = "costs 2,199,023,255,552 B to repeat: at most 1,099,511,627,776 B is possible";
     assert!(refused.to_string().contains(wanted), "{refused}");
@@ -143,11 +147,11 @@ fn images_of_strips_avoid_the_names_of_the_frame() {
 /// Limited by the driver's merging: Arm's, at most 128 or 256 color bits per pixel.
 #[test]
 fn merging_alone_keeps_what_input_attachments_allow() {
-    let allowed = Allowed {
+    let allowed = SearchOptions {
         order: false,
         fuse: false,
         strips: false,
-        ..Allowed::default()
+        ..SearchOptions::default()
     };
     let merged = |profile: &str| {
         let plan = planned("khronos_local_read_deferred.json", [1920, 1080], profile);
@@ -155,7 +159,7 @@ fn merging_alone_keeps_what_input_attachments_allow() {
         let merged = found
             .arrangement
             .groups()
-            .filter(|group| group.way == Way::Merged);
+            .filter(|group| group.mode == GroupMode::Merged);
         (
             merged.map(|group| group.passes.len()).collect::<Vec<_>>(),
             found.traffic.share(),
@@ -177,15 +181,15 @@ fn merging_alone_keeps_what_input_attachments_allow() {
 fn the_search_is_repeatable_and_can_be_ended() {
     let plan = planned(WANTED[0].0, WANTED[0].1, "adreno-830");
     assert_eq!(found(&plan), found(&plan));
-    let few = Allowed {
+    let few = SearchOptions {
         steps: 100,
-        ..Allowed::default()
+        ..SearchOptions::default()
     };
     let some = search(&plan, &few, &mut |_| ControlFlow::Continue(()));
     // Of each of the three searches, and a little more to end them.
     assert!(some.steps <= 3 * 130 && some.traffic.share() >= some.described.share());
     let mut seen = 0;
-    let ended = search(&plan, &Allowed::default(), &mut |_| {
+    let ended = search(&plan, &SearchOptions::default(), &mut |_| {
         seen += 1;
         ControlFlow::Break(())
     });
@@ -201,9 +205,9 @@ fn batches_are_fused_for_strips() {
     let found = found(&planned);
     assert_eq!(found.arrangement.batches.len(), 1);
     assert!(found.traffic.moved < found.described.moved, "{:?}", found.traffic);
-    let apart = Allowed {
+    let apart = SearchOptions {
         fuse: false,
-        ..Allowed::default()
+        ..SearchOptions::default()
     };
     let apart = search(&planned, &apart, &mut |_| ControlFlow::Continue(()));
     assert!(apart.traffic.moved > found.traffic.moved, "{:?}", apart.traffic);
@@ -229,13 +233,13 @@ fn nonsense_is_refused_or_left_out() {
         assert_ne!(bad, good);
         let error = Arrangement::from_json(&bad, described).unwrap_err().to_string();
         assert!(error.starts_with("arrangement"), "{error}");
-        let repaired = Arrangement::repaired(&bad, described).unwrap();
+        let repaired = Arrangement::from_json_lossy(&bad, described).unwrap();
         assert_eq!(repaired.0, Arrangement::described(described));
     }
     // A reach beyond the whole image is one of the whole image.
     let far = |texels| {
         let reach = format!(r#"{{ "reach": {{ "lighting": {{ "ssao-output": {texels} }} }} }}"#);
-        let reaches = Reaches::from_json(&reach, "").unwrap();
+        let reaches = ReachAssumptions::from_json(&reach, "").unwrap();
         let frame = described.with_reaches(&reaches).unwrap();
         found(&tileheap::plan::plan(&frame, &plan.requirements, &plan.profile, &plan.options).unwrap())
     };
@@ -249,16 +253,16 @@ fn nonsense_is_refused_or_left_out() {
 fn descriptions_change_where_that_is_allowed() {
     let plan = planned(WANTED[0].0, [2560, 1440], "adreno-830");
     let as_described = found(&plan);
-    let search = |allowed: Allowed| search(&plan, &allowed, &mut |_| ControlFlow::Continue(()));
-    let narrow = search(Allowed {
+    let search = |allowed: SearchOptions| search(&plan, &allowed, &mut |_| ControlFlow::Continue(()));
+    let narrow = search(SearchOptions {
         format: true,
-        ..Allowed::default()
+        ..SearchOptions::default()
     });
-    let any = search(Allowed {
+    let any = search(SearchOptions {
         format: true,
         extent: true,
         usage: true,
-        ..Allowed::default()
+        ..SearchOptions::default()
     });
     let costs = [&as_described, &narrow, &any].map(|found| found.traffic.moved + found.traffic.charges());
     assert!(costs[1] < costs[0] && costs[2] < costs[1], "{costs:?}");
@@ -267,7 +271,7 @@ fn descriptions_change_where_that_is_allowed() {
         let text = found.arrangement.to_json(described);
         let read = [
             Arrangement::from_json(&text, described),
-            Arrangement::repaired(&text, described).map(|(repaired, _)| repaired),
+            Arrangement::from_json_lossy(&text, described).map(|(repaired, _)| repaired),
         ];
         assert_eq!(
             read.map(Result::unwrap),
@@ -413,7 +417,7 @@ fn lists_without_room_are_refused() {
     assert!(small.ends_with(wanted), "{small}");
     let nothing = "must be at least 1";
     assert!(with(0, 4).ends_with(nothing) && with(16, 0).ends_with(nothing));
-    let assumed = |text: &str| frame.with_reaches(&Reaches::from_json(text, "").unwrap());
+    let assumed = |text: &str| frame.with_reaches(&ReachAssumptions::from_json(text, "").unwrap());
     let refused = |text: &str| assumed(text).unwrap_err().to_string();
     let image = refused(r#"{ "lists": { "depth": 16 } }"#);
     assert!(

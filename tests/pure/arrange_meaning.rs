@@ -4,10 +4,10 @@
 //! equal symbols have read the same writes everywhere.
 
 use ash::vk;
-use tileheap::arrange::{Arrangement, Grid, Group, Way};
-use tileheap::execute::Executed;
+use tileheap::arrange::{Arrangement, GroupMode, PassGroup, StripGrid};
+use tileheap::execute::ExecutedFrame;
 use tileheap::frame::external::ExternalDesc;
-use tileheap::frame::tables::{Access, Contents, ResourceKind};
+use tileheap::frame::tables::{Access, CommandSource, ResourceKind};
 use tileheap::frame::{
     BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence, ReadReach,
     ResourceId, TileLists,
@@ -50,7 +50,7 @@ fn image_of(frame: &Frame, resource: ResourceId, area: Option<vk::Rect2D>) -> Im
 }
 
 /// The symbols that the frame leaves in each resource; `farther` is added to every declared reach.
-fn interpret(described: &Frame, arranged: Option<&Executed>, farther: u32) -> Vec<Image> {
+fn interpret(described: &Frame, arranged: Option<&ExecutedFrame>, farther: u32) -> Vec<Image> {
     let frame = arranged.map_or(described, |arranged| arranged.frame());
     let area = |id: ResourceId| arranged.and_then(|arranged| arranged.origins().resource(id).area);
     let images = frame.resource_ids().map(|id| image_of(frame, id, area(id)));
@@ -59,7 +59,7 @@ fn interpret(described: &Frame, arranged: Option<&Executed>, farther: u32) -> Ve
     let origin = |id: ResourceId| arranged.map_or(zero, |arranged| arranged.first_texel(id));
     let whole = |id: ResourceId| arranged.map_or(id, |arranged| arranged.origins().resource(id).resource);
     for id in frame.pass_ids() {
-        if let Contents::Border { x, y } = frame.pass(id).contents {
+        if let CommandSource::Border { x, y } = frame.pass(id).contents {
             copy(frame, id, (i64::from(x), i64::from(y)), &mut images);
             continue;
         }
@@ -291,19 +291,23 @@ fn changed(frame: &Frame, arrangement: &Arrangement, random: &mut SplitMix64) ->
             let moved = groups.remove(first);
             groups.insert(random.below(groups.len() as u64 + 1) as usize, moved);
         }
-        way => {
+        mode => {
             let end = (first + 2 + random.below(4) as usize).min(groups.len());
             let passes: Vec<PassId> = groups[first..end]
                 .iter()
                 .flat_map(|group| group.passes.clone())
                 .collect();
-            let grid = Grid {
+            let grid = StripGrid {
                 columns: 1 + random.below(3) as u32,
                 rows: 1 + random.below(4) as u32,
             };
-            let way = if way == 1 { Way::Merged } else { Way::Strips(grid) };
-            let mut group = Group::new(passes, way);
-            let some = random.below(3) > 0 && way != Way::Merged;
+            let mode = if mode == 1 {
+                GroupMode::Merged
+            } else {
+                GroupMode::Strips(grid)
+            };
+            let mut group = PassGroup::new(passes, mode);
+            let some = random.below(3) > 0 && mode != GroupMode::Merged;
             for image in frame.resource_ids().filter(|_| some) {
                 let mut uses = frame
                     .accesses_to(image)
@@ -324,7 +328,7 @@ fn is_repaired(arrangement: &Arrangement, frame: &Frame, gone: PassId) -> bool {
     let Ok(without) = frame.without_pass(gone) else {
         return false;
     };
-    let (repaired, _) = Arrangement::repaired(&arrangement.to_json(frame), &without).unwrap();
+    let (repaired, _) = Arrangement::from_json_lossy(&arrangement.to_json(frame), &without).unwrap();
     repaired.check(&without).unwrap();
     let moved = |pass| without.pass_named(&frame.pass(pass).name);
     let kept = repaired.passes().eq(arrangement.passes().filter_map(moved));
@@ -344,7 +348,7 @@ fn run(seeds: std::ops::Range<u64>, farther: u32) -> ([u32; 7], u32) {
         let wanted = interpret(&frame, None, farther);
         let mut arrangement = Arrangement::described(&frame);
         // An arrangement of another frame is applied as far as possible.
-        let (repaired, _) = Arrangement::repaired(&other, &frame).unwrap();
+        let (repaired, _) = Arrangement::from_json_lossy(&other, &frame).unwrap();
         repaired.check(&frame).unwrap();
         for _ in 0..24 {
             let candidate = changed(&frame, &arrangement, &mut random);
@@ -364,7 +368,7 @@ fn run(seeds: std::ops::Range<u64>, farther: u32) -> ([u32; 7], u32) {
             let back = Arrangement::from_json(&text, &frame).unwrap();
             assert_eq!(back, arrangement);
             assert_eq!(
-                Arrangement::repaired(&text, &frame).unwrap(),
+                Arrangement::from_json_lossy(&text, &frame).unwrap(),
                 (arrangement.clone(), Vec::new())
             );
             let repaired = frame
@@ -373,7 +377,7 @@ fn run(seeds: std::ops::Range<u64>, farther: u32) -> ([u32; 7], u32) {
             had[3] += repaired.count() as u32;
             other = text;
             for pass in arranged.frame().passes() {
-                if let Contents::Border { x, y } = pass.contents {
+                if let CommandSource::Border { x, y } = pass.contents {
                     had[if x + y < 0 { 4 } else { 5 }] += 1;
                 }
             }
@@ -381,10 +385,10 @@ fn run(seeds: std::ops::Range<u64>, farther: u32) -> ([u32; 7], u32) {
             had[6] += parts
                 .filter(|&part| !arranged.frame().resource(part).is_image())
                 .count() as u32;
-            let ways = arrangement.groups().map(|group| group.way);
-            for way in ways {
-                had[0] += u32::from(matches!(way, Way::Strips(_)));
-                had[2] += u32::from(way == Way::Merged);
+            let ways = arrangement.groups().map(|group| group.mode);
+            for mode in ways {
+                had[0] += u32::from(matches!(mode, GroupMode::Strips(_)));
+                had[2] += u32::from(mode == GroupMode::Merged);
             }
             had[1] += u32::from(!arrangement.passes().is_sorted());
         }

@@ -2,7 +2,7 @@
 
 use ash::vk;
 use tileheap::arrange::{Arrangement, DescriptionChange};
-use tileheap::execute::{CarriedCharges, Charge, ChargeCause, Charges, Executed, OriginRule};
+use tileheap::execute::{CarriedCharges, Charge, ChargeCause, Charges, ExecutedFrame, OriginRule};
 use tileheap::plan::{Plan, PlanOptions, Traffic};
 use tileheap::profile::DeviceProfile;
 use tileheap::units::Bytes;
@@ -99,7 +99,7 @@ fn charges_follow_their_passes_through_later_rewrites() {
         split.check().unwrap();
         splits += 1;
         assert_eq!(split.charges().of(ChargeCause::Repeat), Bytes::mib(3));
-        let name = |executed: &Executed| {
+        let name = |executed: &ExecutedFrame| {
             let passes = executed.charges().passes.iter();
             passes
                 .map(|charge| executed.frame().pass(charge.pass).name.clone())

@@ -7,7 +7,7 @@ use tileheap::Checked;
 use tileheap::frame::{ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp};
 use tileheap::lower::tables::OptionalIndex;
 use tileheap::lower::tables::instances::{AttachmentRow, InstanceRow, ReferenceRow, SubpassRow};
-use tileheap::lower::{DeviceQueues, LowerError, Lowered, Situation, lower};
+use tileheap::lower::{DeviceQueues, LowerError, Lowered, LoweringDesc, lower};
 use tileheap::plan::{Plan, PlanOptions};
 use tileheap::profile::{DeviceProfile, Features};
 
@@ -43,7 +43,7 @@ fn plan_on(frame: &Frame, features: Features) -> Checked<Plan> {
 }
 
 fn tables_on(frame: &Frame, features: Features) -> Result<Checked<Lowered>, LowerError> {
-    let situation = Situation::first(DeviceQueues::one(frame));
+    let situation = LoweringDesc::first(DeviceQueues::single_queue(frame));
     lower(&plan_on(frame, features), &situation)
 }
 
@@ -185,7 +185,7 @@ fn source(tables: &mut Lowered) -> &mut AttachmentRow {
 fn damaged_depth_resolves_are_refused() {
     let frame = depth_resolve(true);
     let plan = plan_on(&frame, OBJECTS);
-    let situation = Situation::first(DeviceQueues::one(&frame));
+    let situation = LoweringDesc::first(DeviceQueues::single_queue(&frame));
     let tables = lower(&plan, &situation).unwrap();
     let violations = |features: Features, damage: fn(&mut Lowered)| {
         let mut damaged = Lowered::clone(&tables);

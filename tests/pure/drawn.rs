@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tileheap::frame::{Frame, ResourceId};
-use tileheap::lower::{DeviceQueues, Situation, lower};
+use tileheap::lower::{DeviceQueues, LoweringDesc, lower};
 use tileheap::plan::PlanOptions;
 use tileheap::profile::DeviceProfile;
 
@@ -46,10 +46,10 @@ fn frames_are_planned_and_lowered_as_drawn() {
         let plan = plan_with(&frame, &profile, &options);
         assert_eq!(plan.violations(), []);
         let queues = match case["apart"].as_bool() {
-            Some(true) => DeviceQueues::apart(&frame),
-            _ => DeviceQueues::one(&frame),
+            Some(true) => DeviceQueues::separate_families(&frame),
+            _ => DeviceQueues::single_queue(&frame),
         };
-        let mut situation = Situation::first(queues);
+        let mut situation = LoweringDesc::first(queues);
         for _ in 0..2 {
             situation = situation.after(&lower(&plan, &situation).unwrap());
         }

@@ -1,8 +1,8 @@
 //! Rewritten frames: one map leads back to the described frame, and a map with a wrong origin is refused.
 
-use tileheap::execute::{Executed, OriginError, OriginRule, OriginTables, Origins, PassOrigin, PassRun};
+use tileheap::execute::{ExecutedFrame, OriginError, OriginRule, OriginTables, Origins, PassOrigin, PassRun};
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
-use tileheap::frame::tables::Contents;
+use tileheap::frame::tables::CommandSource;
 use tileheap::frame::{Frame, PassId, ResourceId};
 use tileheap::units::SplitMix64;
 
@@ -26,8 +26,8 @@ fn described(seed: u64) -> Frame {
 }
 
 /// One random rewrite of the executed frame, as a rewrite of that frame only.
-fn rewrite(frame: &Frame, random: &mut SplitMix64) -> Option<Executed> {
-    let itself = Executed::as_described(frame);
+fn rewrite(frame: &Frame, random: &mut SplitMix64) -> Option<ExecutedFrame> {
+    let itself = ExecutedFrame::as_described(frame);
     let pass = frame
         .pass_ids()
         .nth(random.below(frame.passes().len() as u64) as usize)?;
@@ -43,9 +43,9 @@ fn rewrite(frame: &Frame, random: &mut SplitMix64) -> Option<Executed> {
 }
 
 /// A frame after some random rewrites, and each rewrite.
-fn rewritten(seed: u64) -> (Executed, Vec<Executed>) {
+fn rewritten(seed: u64) -> (ExecutedFrame, Vec<ExecutedFrame>) {
     let mut random = SplitMix64::new(seed);
-    let mut executed = Executed::as_described(&described(seed));
+    let mut executed = ExecutedFrame::as_described(&described(seed));
     let mut rewrites = Vec::new();
     for _ in 0..40 {
         if let Some(rewrite) = rewrite(executed.frame(), &mut random) {
@@ -79,7 +79,7 @@ fn random_rewrites_compose_to_one_map() {
                 .fold(pass, |pass, rewrite| rewrite.origins().described_pass(pass));
             merges += usize::from(runs.len() > 1);
             assert_eq!(runs, passes, "seed {seed}");
-            if frame.pass(pass).contents == Contents::Store {
+            if frame.pass(pass).contents == CommandSource::Store {
                 stores += 1;
                 assert!(runs.is_empty());
                 // The last of the passes that were merged before the store.
@@ -112,7 +112,7 @@ fn random_rewrites_compose_to_one_map() {
         let mut found: Vec<usize> = Vec::new();
         for (index, access) in frame.accesses().iter().enumerate() {
             let Some(origin) = executed.described_access(index) else {
-                assert_eq!(frame.pass(access.pass).contents, Contents::Store);
+                assert_eq!(frame.pass(access.pass).contents, CommandSource::Store);
                 continue;
             };
             let theirs = described.accesses()[origin];
@@ -134,7 +134,7 @@ fn composition_is_associative_and_has_an_identity() {
     let mut composed = 0;
     for seed in 0..60 {
         let (executed, rewrites) = rewritten(seed);
-        let maps = rewrites.iter().map(Executed::origins);
+        let maps = rewrites.iter().map(ExecutedFrame::origins);
         let from_the_right = maps.rev().fold(Origins::IDENTITY, |later, map| map.then(&later));
         assert_eq!(&from_the_right, executed.origins(), "seed {seed}");
         assert_eq!(executed.origins().then(&Origins::IDENTITY), *executed.origins());
@@ -150,7 +150,7 @@ fn a_level_leads_to_the_image_that_was_declared() {
     let id = |name: &str| frame.resource_named(name).expect("a resource of this name");
     let (bloom, half) = (id("bloom"), id("bloom level 1"));
     let last_use = frame.accesses_to(half).next().expect("it is drawn").pass;
-    let itself = Executed::as_described(&frame);
+    let itself = ExecutedFrame::as_described(&frame);
     let split = itself.split(half, last_use).expect("it is read later").unwrap();
     assert_eq!(split.violations(), []);
     let apart = split.frame().resource_ids().last().expect("the stretch");
@@ -159,45 +159,45 @@ fn a_level_leads_to_the_image_that_was_declared() {
         let part = split.part(resource);
         assert_eq!((part.level, part.until), (Some(1), until));
     }
-    assert_eq!(split.part(bloom), tileheap::execute::Part::default());
+    assert_eq!(split.part(bloom), tileheap::execute::ResourcePart::default());
 }
 
 #[test]
 #[should_panic(expected = "cannot follow one that gives")]
 fn rewrites_of_another_frame_do_not_compose() {
-    let itself = Executed::as_described(&described(1));
-    let _ = itself.then(&Executed::as_described(&described(2)));
+    let itself = ExecutedFrame::as_described(&described(1));
+    let _ = itself.then(&ExecutedFrame::as_described(&described(2)));
 }
 
 /// Damages maps and asserts that the checker reports the damage.
 fn refused<S: std::fmt::Debug>(
-    sites: impl Fn(&Executed) -> Vec<S>,
+    sites: impl Fn(&ExecutedFrame) -> Vec<S>,
     damage: impl Fn(&mut OriginTables, &S),
     right: impl Fn(&OriginError, &S) -> bool,
 ) {
-    let violations = |executed: &Executed, site: &S| {
+    let violations = |executed: &ExecutedFrame, site: &S| {
         let (frame, described, origins) = executed.clone().into_parts();
         let mut tables = origins.to_tables(&frame);
         damage(&mut tables, site);
-        Executed::new(frame, described, tables.into()).violations()
+        ExecutedFrame::new(frame, described, tables.into()).violations()
     };
     let sound = |seed, _: &mut SplitMix64| Some(rewritten(seed).0);
     damage::refused(&AMOUNT, sound, sites, violations, right);
 }
 
-fn accesses(executed: &Executed) -> Vec<usize> {
+fn accesses(executed: &ExecutedFrame) -> Vec<usize> {
     let all = 0..executed.frame().accesses().len();
     all.filter(|&index| executed.described_access(index).is_some())
         .collect()
 }
 
-fn passes(executed: &Executed) -> Vec<PassId> {
+fn passes(executed: &ExecutedFrame) -> Vec<PassId> {
     let all = executed.frame().pass_ids();
     all.filter(|&pass| executed.described_passes(pass).next().is_some())
         .collect()
 }
 
-fn stores(executed: &Executed) -> Vec<PassId> {
+fn stores(executed: &ExecutedFrame) -> Vec<PassId> {
     executed.origins().stores().map(|(pass, ..)| pass).collect()
 }
 
@@ -210,7 +210,7 @@ fn runs<'a>(tables: &'a mut OriginTables, pass: &PassId) -> &'a mut Vec<PassRun>
 
 #[test]
 fn a_row_is_missing() {
-    let all = |executed: &Executed| vec![(); usize::from(executed.frame().accesses().len() > 1)];
+    let all = |executed: &ExecutedFrame| vec![(); usize::from(executed.frame().accesses().len() > 1)];
     let index = |fault: &OriginError, _: &()| fault.rule == OriginRule::Index;
     refused(all, |tables, _| _ = tables.passes.pop(), index);
     refused(all, |tables, _| _ = tables.resources.pop(), index);
@@ -220,7 +220,7 @@ fn a_row_is_missing() {
 #[test]
 fn an_origin_is_not_in_the_described_frame() {
     let index = |fault: &OriginError| fault.rule == OriginRule::Index;
-    let accesses = |executed: &Executed| -> Vec<_> {
+    let accesses = |executed: &ExecutedFrame| -> Vec<_> {
         let count = executed.described().accesses().len() as u32;
         accesses(executed)
             .into_iter()
@@ -237,7 +237,7 @@ fn an_origin_is_not_in_the_described_frame() {
 #[test]
 fn an_access_is_another_one_of_its_pass() {
     // The next access, if the described pass has one.
-    let sites = |executed: &Executed| -> Vec<(usize, u32)> {
+    let sites = |executed: &ExecutedFrame| -> Vec<(usize, u32)> {
         let theirs = executed.described().accesses();
         let next = |index| {
             let origin = executed.described_access(index)?;
@@ -271,7 +271,7 @@ fn an_access_has_no_origin() {
 
 #[test]
 fn a_pass_runs_another_one() {
-    let sites = |executed: &Executed| match executed.described().passes().len() {
+    let sites = |executed: &ExecutedFrame| match executed.described().passes().len() {
         0 | 1 => Vec::new(),
         count => passes(executed)
             .into_iter()
@@ -303,7 +303,7 @@ fn nth_pass(index: u32) -> PassId {
 
 #[test]
 fn a_merged_pass_begins_with_another_subpass() {
-    let merged = |executed: &Executed| -> Vec<PassId> {
+    let merged = |executed: &ExecutedFrame| -> Vec<PassId> {
         let all = passes(executed).into_iter();
         all.filter(|&pass| executed.described_passes(pass).count() > 1)
             .collect()
@@ -320,7 +320,7 @@ fn a_merged_pass_begins_with_another_subpass() {
 
 #[test]
 fn a_resource_is_another_one() {
-    let sites = |executed: &Executed| -> Vec<(ResourceId, ResourceId)> {
+    let sites = |executed: &ExecutedFrame| -> Vec<(ResourceId, ResourceId)> {
         let count = executed.described().resources().len();
         let ids: Vec<ResourceId> = executed.frame().resource_ids().collect();
         let other = |id: ResourceId| {
@@ -412,7 +412,7 @@ fn another_frame_was_described() {
             let Ok(other) = described.without_access(index) else {
                 continue;
             };
-            let damaged = Executed::new(frame.clone(), other, origins.clone());
+            let damaged = ExecutedFrame::new(frame.clone(), other, origins.clone());
             assert!(damaged.check().is_err(), "seed {seed}, access {index}");
         }
     }

@@ -1,9 +1,9 @@
 //! Strips in the map of a frame: accepted as made by arrangements, and refused with a single fault.
 
 use ash::vk;
-use tileheap::arrange::{ArrangedBatch, Arrangement, Grid, Group, Way};
-use tileheap::execute::{Executed, OriginRule, OriginTables, PassOrigin, Strip};
-use tileheap::frame::tables::Contents;
+use tileheap::arrange::{ArrangedBatch, Arrangement, GroupMode, PassGroup, StripGrid};
+use tileheap::execute::{ExecutedFrame, OriginRule, OriginTables, PassOrigin, Strip};
+use tileheap::frame::tables::CommandSource;
 use tileheap::frame::{Frame, FrameBuilder, ImageDesc, LoadOp, PassId, ReadReach};
 use tileheap::plan::{MemoryKind, Plan, PlanOptions};
 use tileheap::profile::DeviceProfile;
@@ -35,9 +35,9 @@ pub(crate) fn blurred() -> Frame {
 }
 
 /// All passes in one batch and four strips.
-pub(crate) fn in_strips(frame: &Frame) -> Executed {
-    let strips = Way::Strips(Grid { columns: 1, rows: 4 });
-    let group = Group::new(frame.pass_ids().collect(), strips);
+pub(crate) fn in_strips(frame: &Frame) -> ExecutedFrame {
+    let strips = GroupMode::Strips(StripGrid { columns: 1, rows: 4 });
+    let group = PassGroup::new(frame.pass_ids().collect(), strips);
     let arrangement = Arrangement {
         changes: Vec::new(),
         batches: vec![ArrangedBatch {
@@ -93,10 +93,10 @@ fn plans_of_strips_count_the_described_frame() {
     assert_eq!(Plan::from_json(&executed, &plan.to_json()).unwrap(), *plan);
 }
 
-fn change(executed: &Executed, change: impl Fn(&mut OriginTables)) -> Executed {
+fn change(executed: &ExecutedFrame, change: impl Fn(&mut OriginTables)) -> ExecutedFrame {
     let mut tables = executed.origins().to_tables(executed.frame());
     change(&mut tables);
-    Executed::new(
+    ExecutedFrame::new(
         executed.frame().clone(),
         executed.described().clone(),
         tables.into(),
@@ -179,7 +179,9 @@ fn two_batches(signals: bool, apart: bool) -> Frame {
 fn batches_are_fused_where_nothing_waits_or_signals() {
     for apart in [false, true] {
         let frame = two_batches(false, apart);
-        let groups = frame.pass_ids().map(|pass| Group::new(vec![pass], Way::Once));
+        let groups = frame
+            .pass_ids()
+            .map(|pass| PassGroup::new(vec![pass], GroupMode::Once));
         let arrangement = Arrangement {
             changes: Vec::new(),
             batches: vec![ArrangedBatch {
@@ -192,13 +194,13 @@ fn batches_are_fused_where_nothing_waits_or_signals() {
         assert_eq!(fused.frame().batches().len(), 1);
         // Not possible with a frame that signals in between.
         let other = two_batches(true, apart);
-        let wrong = Executed::new(fused.frame().clone(), other, fused.origins().clone());
+        let wrong = ExecutedFrame::new(fused.frame().clone(), other, fused.origins().clone());
         assert_eq!(wrong.check().unwrap_err().rule, OriginRule::Batches);
     }
     // Batches stay in their submits.
     let [one, two] = [false, true].map(|apart| two_batches(false, apart));
-    let tables = Executed::as_described(&one).origins().to_tables(&one);
-    let wrong = Executed::new(one, two, tables.into());
+    let tables = ExecutedFrame::as_described(&one).origins().to_tables(&one);
+    let wrong = ExecutedFrame::new(one, two, tables.into());
     assert_eq!(wrong.check().unwrap_err().rule, OriginRule::Batches);
 }
 
@@ -236,17 +238,17 @@ const STRIPS: u32 = 8;
 fn with_borders(frame: &Frame, borders: &[&str]) -> Arrangement {
     let passes: Vec<PassId> = frame.pass_ids().collect();
     let borders = borders.iter().map(|name| frame.resource_named(name).unwrap());
-    let run = Group {
+    let run = PassGroup {
         borders: borders.collect(),
-        ..Group::new(
+        ..PassGroup::new(
             passes[1..4].to_vec(),
-            Way::Strips(Grid {
+            GroupMode::Strips(StripGrid {
                 columns: 1,
                 rows: STRIPS,
             }),
         )
     };
-    let alone = |pass: usize| Group::new(vec![passes[pass]], Way::Once);
+    let alone = |pass: usize| PassGroup::new(vec![passes[pass]], GroupMode::Once);
     Arrangement {
         changes: Vec::new(),
         batches: vec![ArrangedBatch {
@@ -266,7 +268,7 @@ fn images_at_the_border_are_copied_once_in_and_once_out() {
         .frame()
         .passes()
         .iter()
-        .filter(|pass| matches!(pass.contents, Contents::Border { .. }))
+        .filter(|pass| matches!(pass.contents, CommandSource::Border { .. }))
         .map(|pass| pass.name.as_str())
         .collect();
     assert_eq!(copies.len(), 2 * STRIPS as usize);
@@ -325,7 +327,7 @@ fn borders_that_cannot_be_are_refused_by_name() {
     );
     refused(&["out"], "no pass of the run uses it");
     let mut merged = with_borders(&frame, &["lit"]);
-    merged.batches[0].groups[1].way = Way::Once;
+    merged.batches[0].groups[1].mode = GroupMode::Once;
     let fault = merged.check(&frame).unwrap_err().to_string();
     assert!(fault.contains("the passes do not run in strips"), "{fault}");
 }
@@ -338,7 +340,8 @@ fn damaged_borders_are_refused() {
         let fault = change(&executed, damage).check().unwrap_err();
         assert_eq!(fault.rule, rule, "{fault}");
     };
-    let is_copy = |&pass: &PassId| matches!(executed.frame().pass(pass).contents, Contents::Border { .. });
+    let is_copy =
+        |&pass: &PassId| matches!(executed.frame().pass(pass).contents, CommandSource::Border { .. });
     let copies: Vec<PassId> = executed.frame().pass_ids().filter(is_copy).collect();
     let resource = |name: &str| frame.resource_named(name).unwrap();
     let pass = |name: &str| frame.pass_named(name).unwrap();
@@ -378,7 +381,7 @@ fn strips_whose_copies_are_missing_are_refused() {
     assert_ne!(after, narrowed);
     let narrowed = format!("{before}\"store graded #0 from tone\"{narrowed}");
     let narrowed = Frame::from_json(&narrowed).unwrap();
-    let changed = Executed::new(narrowed, frame.clone(), executed.origins().clone());
+    let changed = ExecutedFrame::new(narrowed, frame.clone(), executed.origins().clone());
     let fault = changed.check().unwrap_err();
     assert!(
         [OriginRule::Border, OriginRule::Pass].contains(&fault.rule),

@@ -2,14 +2,14 @@
 
 use ash::vk;
 use serde_json::{Value, json};
-use tileheap::frame::import::{Imported, import, import_sized, read};
+use tileheap::frame::import::{ImportedFrame, import, import_sized, read};
 use tileheap::frame::tables::ResourceKind;
 use tileheap::frame::{Frame, Persistence};
 
 #[test]
 fn loose_descriptions_mean_what_they_say() {
     tileheap_testkit::assert_cases("frame_import", |_, case| {
-        let Imported {
+        let ImportedFrame {
             frame,
             claims,
             raw_texel_bytes,
@@ -79,7 +79,7 @@ fn the_shared_frames_import_as_they_are() {
     let folder = tileheap_testkit::data("frames");
     for (file, counts) in FILES {
         let text = std::fs::read_to_string(folder.join(file)).unwrap();
-        let Imported {
+        let ImportedFrame {
             frame, claims, notes, ..
         } = import(&text).unwrap();
         let of = |wanted: fn(&Persistence) -> bool| {

@@ -6,7 +6,7 @@ use tileheap::frame::tables::ViewDesc;
 use tileheap::frame::{ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, ResourceId};
 use tileheap::lower::tables::instances::{InstanceRow, ReferenceRow, SubpassRow};
 use tileheap::lower::tables::objects::ViewRow;
-use tileheap::lower::{DeviceQueues, Lowered, Situation, lower};
+use tileheap::lower::{DeviceQueues, Lowered, LoweringDesc, lower};
 use tileheap::plan::PlanOptions;
 use tileheap::profile::{DeviceProfile, Features, OptionalFeatures};
 
@@ -33,7 +33,7 @@ fn tables(frame: &Frame, dynamic: bool) -> Checked<Lowered> {
         false => Features::empty(),
     };
     let plan = plan_with(frame, &profile, &PlanOptions::default());
-    lower(&plan, &Situation::first(DeviceQueues::one(frame))).unwrap()
+    lower(&plan, &LoweringDesc::first(DeviceQueues::single_queue(frame))).unwrap()
 }
 
 fn only(tables: &Lowered) -> (InstanceRow, &[SubpassRow]) {
@@ -376,7 +376,7 @@ fn several_cubes_are_viewed_as_the_device_can() {
     ] {
         profile.optional_features = features;
         let plan = plan_with(&frame, &profile, &PlanOptions::default());
-        let tables = lower(&plan, &Situation::first(DeviceQueues::one(&frame))).unwrap();
+        let tables = lower(&plan, &LoweringDesc::first(DeviceQueues::single_queue(&frame))).unwrap();
         let read = tables.accesses.last().unwrap();
         let view = tables.views[read.view.get().unwrap() as usize];
         assert_eq!(view.view_type, expected, "{features:?}");
@@ -402,7 +402,7 @@ fn a_render_pass_object_attaches_both_aspects_in_one_layout() {
         let mut profile = DeviceProfile::preset("no-tile-memory").unwrap();
         profile.features = Features::SEPARATE_DEPTH_STENCIL_LAYOUTS | Features::DYNAMIC_RENDERING;
         let plan = plan_with(&frame, &profile, &PlanOptions::default());
-        let tables = lower(&plan, &Situation::first(DeviceQueues::one(&frame))).unwrap();
+        let tables = lower(&plan, &LoweringDesc::first(DeviceQueues::single_queue(&frame))).unwrap();
         let (instance, _) = only(&tables);
         let attachments = instance.attachments.of(&tables.attachments).iter();
         let depth = attachments.filter(|row| row.format == vk::Format::D24_UNORM_S8_UINT);

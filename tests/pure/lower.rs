@@ -10,9 +10,9 @@ use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::frame::{
     AccessKind, BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence,
 };
-use tileheap::lower::check::Rule;
+use tileheap::lower::check::LoweringRule;
 use tileheap::lower::tables::commands::{BarrierCause, Families, ImageBarrierRow, Scopes};
-use tileheap::lower::{DeviceQueues, FamilyQueue, LowerError, Lowered, Lowerer, Situation, lower};
+use tileheap::lower::{DeviceQueues, FamilyQueue, LowerError, Lowered, Lowerer, LoweringDesc, lower};
 use tileheap::measure::estimate;
 use tileheap::plan::{Plan, PlanOptions, plan as make_plan};
 use tileheap::profile::{DeviceProfile, Features};
@@ -26,7 +26,7 @@ fn planned(seed: u64) -> Checked<Plan> {
 }
 
 fn frames(plan: &Checked<Plan>, queues: &DeviceQueues, count: usize) -> Vec<Checked<Lowered>> {
-    let mut situation = Situation::first(queues.clone());
+    let mut situation = LoweringDesc::first(queues.clone());
     let mut frames = Vec::new();
     for _ in 0..count {
         let lowered = lower(plan, &situation).unwrap();
@@ -40,7 +40,10 @@ fn frames(plan: &Checked<Plan>, queues: &DeviceQueues, count: usize) -> Vec<Chec
 fn every_other_frame_of_a_plan_has_the_same_tables() {
     for seed in 0..50 {
         let plan = planned(seed);
-        for queues in [DeviceQueues::one(&plan.frame), DeviceQueues::apart(&plan.frame)] {
+        for queues in [
+            DeviceQueues::single_queue(&plan.frame),
+            DeviceQueues::separate_families(&plan.frame),
+        ] {
             let frames = frames(&plan, &queues, 6);
             assert_eq!(frames[2], frames[4], "seed {seed}");
             assert_eq!(frames[3], frames[5], "seed {seed}");
@@ -52,7 +55,7 @@ fn every_other_frame_of_a_plan_has_the_same_tables() {
 fn what_was_lowered_before_changes_nothing() {
     let mut lowerer = Lowerer::default();
     for plan in (0..30).map(planned) {
-        let situation = Situation::first(DeviceQueues::one(&plan.frame));
+        let situation = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
         let tables = lowerer.lower(&plan, &situation).unwrap();
         assert_eq!(tables, lower(&plan, &situation).unwrap());
         lowerer.recycle(tables);
@@ -63,7 +66,7 @@ fn what_was_lowered_before_changes_nothing() {
 fn on_one_queue_nothing_of_earlier_frames_is_waited_for_by_semaphores() {
     for seed in 0..50 {
         let plan = planned(seed);
-        for lowered in frames(&plan, &DeviceQueues::one(&plan.frame), 3) {
+        for lowered in frames(&plan, &DeviceQueues::single_queue(&plan.frame), 3) {
             let mut waits = lowered.waits.iter();
             assert!(waits.all(|wait| wait.semaphore.queue().is_none()));
         }
@@ -74,7 +77,7 @@ fn on_one_queue_nothing_of_earlier_frames_is_waited_for_by_semaphores() {
 fn tables_are_read_back_as_they_were_written() {
     for seed in 0..20 {
         let plan = planned(seed);
-        let situation = Situation::first(DeviceQueues::apart(&plan.frame));
+        let situation = LoweringDesc::first(DeviceQueues::separate_families(&plan.frame));
         let lowered = lower(&plan, &situation).unwrap();
         let text = lowered.to_json(&plan.frame, &situation);
         assert_eq!(
@@ -87,7 +90,7 @@ fn tables_are_read_back_as_they_were_written() {
 #[test]
 fn tables_of_another_frame_or_version_are_refused() {
     let plan = planned(1);
-    let situation = Situation::first(DeviceQueues::one(&plan.frame));
+    let situation = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
     let text = lower(&plan, &situation).unwrap().to_json(&plan.frame, &situation);
     let refusal = |frame: &str, text: &str| Lowered::from_json(frame, text).unwrap_err().to_string();
     let other = refusal("other", &text);
@@ -102,7 +105,7 @@ fn tables_of_another_frame_or_version_are_refused() {
 #[test]
 fn a_situation_needs_a_device_queue_for_each_declared_queue() {
     let plan = planned(1);
-    let situation = Situation::first(DeviceQueues::new(&[]));
+    let situation = LoweringDesc::first(DeviceQueues::new(&[]));
     let refusal = lower(&plan, &situation).unwrap_err().to_string();
     assert!(refusal.contains("and 0 are given"), "{refusal}");
 }
@@ -133,7 +136,7 @@ fn foreign() -> Checked<Plan> {
 #[test]
 fn external_resources_are_acquired_from_their_family_and_released_to_it() {
     let plan = foreign();
-    let situation = Situation::first(DeviceQueues::one(&plan.frame));
+    let situation = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
     let tables = lower(&plan, &situation).unwrap().into_inner();
     let (own, foreign) = (0, vk::QUEUE_FAMILY_FOREIGN_EXT);
     let (none, external) = (vk::QUEUE_FAMILY_IGNORED, vk::QUEUE_FAMILY_EXTERNAL);
@@ -145,10 +148,14 @@ fn external_resources_are_acquired_from_their_family_and_released_to_it() {
 
     let device = crate::lowered_check::device(&plan, &situation);
     let wrong = [
-        (0, families(none, none), Rule::Owner),
-        (0, families(foreign, 7), Rule::Parameter("queueFamilyIndex")),
-        (0, families(external, own), Rule::NotReleased),
-        (1, families(none, none), Rule::NotReleased),
+        (0, families(none, none), LoweringRule::Owner),
+        (
+            0,
+            families(foreign, 7),
+            LoweringRule::Parameter("queueFamilyIndex"),
+        ),
+        (0, families(external, own), LoweringRule::NotReleased),
+        (1, families(none, none), LoweringRule::NotReleased),
     ];
     for (row, wrong, rule) in wrong {
         let mut damaged = tables.clone();
@@ -172,7 +179,7 @@ fn color_attachments_that_are_only_read_are_not_stored_or_their_store_is_waited_
     }
     let plan = plan_on(&frame.build().unwrap(), "adreno-830");
     let found = |plan: &Checked<Plan>| {
-        let situation = Situation::first(DeviceQueues::one(&plan.frame));
+        let situation = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
         let tables = lower(plan, &situation).unwrap();
         let stores: Vec<_> = tables
             .attachments
@@ -227,13 +234,16 @@ fn a_wait_at_no_stage_orders_nothing() {
         let error = across(stages, true).unwrap_err().to_string();
         assert!(error.contains("on two queues"), "{error}");
         let plan = plan_on(&across(stages, false).unwrap(), "adreno-830");
-        for queues in [DeviceQueues::one(&plan.frame), DeviceQueues::apart(&plan.frame)] {
+        for queues in [
+            DeviceQueues::single_queue(&plan.frame),
+            DeviceQueues::separate_families(&plan.frame),
+        ] {
             assert_eq!(frames(&plan, &queues, 3).len(), 3);
         }
     }
     // A signal without stages is widened to the stages of the wait.
     let plan = plan_on(&across(S::COMPUTE_SHADER, true).unwrap(), "adreno-830");
-    let frames = frames(&plan, &DeviceQueues::apart(&plan.frame), 1);
+    let frames = frames(&plan, &DeviceQueues::separate_families(&plan.frame), 1);
     let signals = frames[0].signals.iter().map(|row| row.stages);
     assert!(signals.clone().any(|stages| stages.contains(S::COMPUTE_SHADER)));
 }
@@ -250,7 +260,11 @@ fn separate_layouts_leave_the_other_aspect_as_it_is() {
     let pass = frame.render_pass(scene, "depth").depth(image, clear);
     pass.aspect(vk::ImageAspectFlags::DEPTH);
     let plan = plan_on(&frame.build().unwrap(), "adreno-830");
-    let tables = lower(&plan, &Situation::first(DeviceQueues::one(&plan.frame))).unwrap();
+    let tables = lower(
+        &plan,
+        &LoweringDesc::first(DeviceQueues::single_queue(&plan.frame)),
+    )
+    .unwrap();
     assert!(!tables.image_barriers.is_empty());
     for barrier in &tables.image_barriers {
         assert_eq!(barrier.range.aspects, vk::ImageAspectFlags::DEPTH);
@@ -272,7 +286,11 @@ fn of_external(entry: ResourceState, exit: ResourceState, writes: &[bool]) -> Ve
         };
     }
     let plan = plan_on(&frame.build().unwrap(), "adreno-830");
-    let tables = lower(&plan, &Situation::first(DeviceQueues::one(&plan.frame))).unwrap();
+    let tables = lower(
+        &plan,
+        &LoweringDesc::first(DeviceQueues::single_queue(&plan.frame)),
+    )
+    .unwrap();
     let barriers = tables.buffer_barriers.iter();
     barriers.map(|row| (row.cause, row.scopes)).collect()
 }
@@ -327,7 +345,11 @@ fn an_external_image_that_is_only_read_changes_its_layout_after_the_reads_of_the
     let scene = one_queue(&mut frame, vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
     frame.compute_pass(scene, "sample").sampled(image);
     let plan = plan_on(&frame.build().unwrap(), "adreno-830");
-    let tables = lower(&plan, &Situation::first(DeviceQueues::one(&plan.frame))).unwrap();
+    let tables = lower(
+        &plan,
+        &LoweringDesc::first(DeviceQueues::single_queue(&plan.frame)),
+    )
+    .unwrap();
     let stages = |row: &ImageBarrierRow| (row.scopes.src_stages, row.new_layout);
     let found: Vec<_> = tables.image_barriers.iter().map(stages).collect();
     let (fragment, compute) = (S::FRAGMENT_SHADER, S::COMPUTE_SHADER);
@@ -349,7 +371,11 @@ fn a_copy_inside_of_an_image_needs_what_a_render_pass_drew() {
             false => pass.transfer_destination(image).transfer_source(image),
         };
         let plan = plan_on(&frame.build().unwrap(), "adreno-830");
-        let tables = lower(&plan, &Situation::first(DeviceQueues::one(&plan.frame))).unwrap();
+        let tables = lower(
+            &plan,
+            &LoweringDesc::first(DeviceQueues::single_queue(&plan.frame)),
+        )
+        .unwrap();
         assert_eq!(
             tables.attachments[0].operations.store,
             vk::AttachmentStoreOp::STORE
@@ -387,7 +413,7 @@ fn layers_on_two_queues_wait_for_what_the_caller_did_on_the_first_one() {
     }
     let plan = plan_on(&frame.build().unwrap(), "adreno-830");
     let queues = [0, 1].map(|index| FamilyQueue { family: 0, index });
-    let tables = lower(&plan, &Situation::first(DeviceQueues::new(&queues))).unwrap();
+    let tables = lower(&plan, &LoweringDesc::first(DeviceQueues::new(&queues))).unwrap();
     let sources = tables.image_barriers.iter().map(|row| row.scopes.src_stages);
     assert_eq!(sources.collect::<Vec<_>>(), [S::COMPUTE_SHADER, S::ALL_COMMANDS]);
     let mut signals = tables.signals.iter();
@@ -414,8 +440,12 @@ fn random_descriptions_are_lowered_without_a_fault_on_any_queues() {
         };
         let one_family = (0..frame.queues().len() as u32).map(|index| FamilyQueue { family: 0, index });
         let one_family = DeviceQueues::new(&one_family.collect::<Vec<_>>());
-        for queues in [DeviceQueues::apart(&frame), DeviceQueues::one(&frame), one_family] {
-            match lower(&plan, &Situation::first(queues)) {
+        for queues in [
+            DeviceQueues::separate_families(&frame),
+            DeviceQueues::single_queue(&frame),
+            one_family,
+        ] {
+            match lower(&plan, &LoweringDesc::first(queues)) {
                 Err(LowerError::Check(error)) => faults.push(format!("seed {seed}: {error}")),
                 result => lowered += u32::from(result.is_ok()),
             }

@@ -8,8 +8,8 @@ use tileheap::frame::{
     ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, PassBuilder, Persistence,
     SubresourceRange,
 };
-use tileheap::lower::{DeviceQueues, Lowered, Situation, lower};
-use tileheap::plan::{MemoryKind, Plan, PlanOptions, Totals};
+use tileheap::lower::{DeviceQueues, Lowered, LoweringDesc, lower};
+use tileheap::plan::{MemoryKind, Plan, PlanOptions, PlanTotals};
 use tileheap::profile::{DeviceProfile, Features, PRESETS};
 use tileheap::units::Run;
 use tileheap::units::SplitMix64;
@@ -56,8 +56,8 @@ impl Scene {
     }
 }
 
-fn lowered(plan: &Checked<Plan>) -> (Situation, Checked<Lowered>) {
-    let situation = Situation::first(DeviceQueues::one(&plan.frame));
+fn lowered(plan: &Checked<Plan>) -> (LoweringDesc, Checked<Lowered>) {
+    let situation = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
     let tables = lower(plan, &situation).unwrap();
     (situation, tables)
 }
@@ -192,7 +192,7 @@ fn random_plan(seed: u64) -> Checked<Plan> {
 fn tables_of_random_parts_are_accepted_frame_after_frame() {
     for seed in 0..120 {
         let plan = random_plan(seed);
-        let mut situation = Situation::first(DeviceQueues::one(&plan.frame));
+        let mut situation = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
         for number in 0..4 {
             let tables = lower(&plan, &situation)
                 .unwrap_or_else(|error| panic!("seed {seed}, frame {number}: {error}"));
@@ -378,7 +378,7 @@ fn a_large_level_lives_on_chip_where_the_pyramid_does_not_fit() {
     assert_eq!(apart.memory_of(id), Some(MemoryKind::Tile), "{apart}");
     assert!(apart.totals.on_chip_bytes > one.totals.on_chip_bytes);
     // It reads all levels instead of one; everything else is the same.
-    let totals = Totals {
+    let totals = PlanTotals {
         traffic_bytes: one.totals.traffic_bytes,
         ..joined.totals
     };

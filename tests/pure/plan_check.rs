@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tileheap::lower::check::DeviceFacts;
-use tileheap::lower::{DeviceQueues, Situation, lower};
+use tileheap::lower::{DeviceQueues, LoweringDesc, lower};
 use tileheap::plan::{ObjectId, Plan, plan};
 use tileheap::profile::DeviceProfile;
 use tileheap::units::{Bytes, Run};
@@ -34,9 +34,9 @@ fn by_hand() -> Plan {
 fn a_plan_made_by_hand_is_accepted_and_lowered() {
     let plan = by_hand();
     let plan = plan.checked().unwrap();
-    let queues = DeviceQueues::one(&plan.frame);
+    let queues = DeviceQueues::single_queue(&plan.frame);
     let device = DeviceFacts::declared(&plan.profile, &plan.requirements, &plan.frame, &queues);
-    let mut situation = Situation::first(queues);
+    let mut situation = LoweringDesc::first(queues);
     for _ in 0..2 {
         let tables = lower(&plan, &situation).expect("lowered");
         assert_eq!(tables.violations(&plan.frame, &situation, &device), []);

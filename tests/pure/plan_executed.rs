@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use tileheap::execute::{Executed, OriginError, OriginRule, Origins};
+use tileheap::execute::{ExecutedFrame, OriginError, OriginRule, Origins};
 use tileheap::frame::Frame;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::measure::estimate;
-use tileheap::plan::check::Rule;
-use tileheap::plan::{Plan, PlanError, PlanOptions, Planner, Strategy, plan};
+use tileheap::plan::check::PlanRule;
+use tileheap::plan::{Plan, PlanError, PlanOptions, Planner, ResidencyStrategy, plan};
 use tileheap::profile::DeviceProfile;
 use tileheap::units::Bytes;
 
@@ -31,8 +31,8 @@ fn split() -> PlanOptions {
 }
 
 /// Frames with passes that can be merged, with their device.
-fn merged() -> impl Iterator<Item = (Executed, DeviceProfile)> {
-    let all = (0..60).map(|seed| with_subpasses(Executed::as_described(&described(seed))));
+fn merged() -> impl Iterator<Item = (ExecutedFrame, DeviceProfile)> {
+    let all = (0..60).map(|seed| with_subpasses(ExecutedFrame::as_described(&described(seed))));
     let small = DeviceProfile::preset("adreno-830").unwrap();
     let small = small.with_tile_heap_size(Bytes::mib(3)).unwrap();
     all.filter(|executed| !executed.is_as_described())
@@ -55,7 +55,7 @@ fn totals_are_those_of_the_described_frame() {
         assert!(plan.totals.on_chip_bytes <= plan.totals.eligible_bytes);
         // Without a tile heap, the traffic that merged passes save stays on chip.
         let off = PlanOptions {
-            strategy: Strategy::Off,
+            strategy: ResidencyStrategy::Off,
             ..options
         };
         let off = plan_with(&executed, &profile, &off);
@@ -156,7 +156,7 @@ fn wrong_maps_and_stores_are_refused() {
     let needs = Arc::new(estimate(executed.frame(), &profile).unwrap());
     let profile = Arc::new(profile);
     let [frame, described] = [executed.frame(), executed.described()].map(Frame::clone);
-    let wrong = Executed::new(frame, described, Origins::IDENTITY);
+    let wrong = ExecutedFrame::new(frame, described, Origins::IDENTITY);
     match plan(&wrong, &needs, &profile, &split()) {
         Err(tileheap::Error::Origin(OriginError { rule, .. })) => {
             assert_ne!(rule, OriginRule::Queues);
@@ -185,10 +185,10 @@ fn damaged_inputs_are_refused() {
             let mut damaged = plan.clone();
             damage(&mut damaged);
             let fault = damaged.check().expect_err("the plan was damaged");
-            assert_eq!(fault.rule, Rule::Described, "{fault}");
+            assert_eq!(fault.rule, PlanRule::Described, "{fault}");
         };
-        refused(&|plan| plan.input = Executed::as_described(executed.frame()));
-        refused(&|plan| plan.input = Executed::as_described(executed.described()));
+        refused(&|plan| plan.input = ExecutedFrame::as_described(executed.frame()));
+        refused(&|plan| plan.input = ExecutedFrame::as_described(executed.described()));
         refused(&|plan| plan.origins = Origins::IDENTITY);
         refused(&|plan| {
             let needs = Arc::make_mut(&mut plan.input_requirements);

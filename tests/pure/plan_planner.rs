@@ -10,8 +10,8 @@ use tileheap::frame::weights::{Weight, Weights};
 use tileheap::frame::{Frame, FrameError, ResourceId};
 use tileheap::measure::{Requirements, estimate};
 use tileheap::plan::{
-    Ladder, MemoryKind, NotTile, Placement, PlacementReason, Plan, PlanError, PlanOptions, Planner, Strategy,
-    WindowRule, plan,
+    Ladder, MemoryKind, OffChipReason, Placement, PlacementReason, Plan, PlanError, PlanOptions, Planner,
+    ResidencyStrategy, WindowRule, plan,
 };
 use tileheap::profile::DeviceProfile;
 use tileheap::units::Bytes;
@@ -98,7 +98,7 @@ fn a_pass_that_comes_and_goes_is_repaired() {
                 .unwrap();
             assert_eq!(now.violations(), [], "seed {seed} without {pass:?}");
             let fast = PlanOptions {
-                strategy: Strategy::Fast,
+                strategy: ResidencyStrategy::Fast,
                 ..options
             };
             let fast = plan(&frame, &case.needs, &case.profile, &fast).unwrap();
@@ -244,7 +244,11 @@ fn weight(pass: &str, resource: &str, bytes: u64) -> Weight {
 #[test]
 fn measured_worths_replace_the_model() {
     let (frame, [albedo, normal]) = pair(false);
-    for strategy in [Strategy::Optimal, Strategy::Greedy, Strategy::Fast] {
+    for strategy in [
+        ResidencyStrategy::Optimal,
+        ResidencyStrategy::Greedy,
+        ResidencyStrategy::Fast,
+    ] {
         let options = by(strategy);
         let by_model = planned(&frame, &options).unwrap();
         assert_eq!(
@@ -298,7 +302,11 @@ fn wrong_weights_are_named() {
 #[test]
 fn what_is_pinned_comes_first() {
     let (frame, [_, normal]) = pair(false);
-    for strategy in [Strategy::Optimal, Strategy::Greedy, Strategy::Fast] {
+    for strategy in [
+        ResidencyStrategy::Optimal,
+        ResidencyStrategy::Greedy,
+        ResidencyStrategy::Fast,
+    ] {
         let options = by(strategy);
         let pinned = frame.with_pinned(&[normal]);
         assert_eq!(Frame::from_json(&pinned.to_json()).unwrap(), pinned);
@@ -315,7 +323,7 @@ fn what_is_kept_off_stays_in_ordinary_memory_and_makes_room() {
     let (frame, [albedo, normal]) = pair(false);
     let excluded = frame.with_excluded(&[albedo]);
     assert_eq!(Frame::from_json(&excluded.to_json()).unwrap(), excluded);
-    for strategy in Strategy::ALL {
+    for strategy in ResidencyStrategy::ALL {
         let options = by(strategy);
         let (free, plan) = (
             planned(&frame, &options).unwrap(),
@@ -323,7 +331,7 @@ fn what_is_kept_off_stays_in_ordinary_memory_and_makes_room() {
         );
         assert_eq!(plan.violations(), []);
         assert_eq!(plan.memory_of(albedo), Some(MemoryKind::Arena));
-        if strategy == Strategy::Off {
+        if strategy == ResidencyStrategy::Off {
             continue;
         }
         assert_eq!(
@@ -335,7 +343,7 @@ fn what_is_kept_off_stays_in_ordinary_memory_and_makes_room() {
         let savings = Bytes(2 * 12_288);
         assert_eq!(
             plan.resources[albedo.index()].reason,
-            PlacementReason::Arena(NotTile::Excluded { savings })
+            PlacementReason::Arena(OffChipReason::Excluded { savings })
         );
         // The rules admit it, so the share shows the cost of the constraint.
         assert_eq!(plan.totals.eligible_bytes, free.totals.eligible_bytes);
@@ -346,7 +354,7 @@ fn what_is_kept_off_stays_in_ordinary_memory_and_makes_room() {
     let plan = planned(&late.with_excluded(&[albedo]), &PlanOptions::default()).unwrap();
     assert!(matches!(
         plan.resources[albedo.index()].reason,
-        PlacementReason::Arena(NotTile::CrossesWindows { .. })
+        PlacementReason::Arena(OffChipReason::CrossesWindows { .. })
     ));
     let unknown = excluded
         .to_json()
@@ -401,7 +409,7 @@ fn impossible_demands_name_the_rule() {
         "{boundary}"
     );
     let off = PlanOptions {
-        strategy: Strategy::Off,
+        strategy: ResidencyStrategy::Off,
         ..options
     };
     assert!(pinned_fault(&frame, &both[..1], &off).contains("10976"));
@@ -434,10 +442,10 @@ fn no_strategy_is_below_the_vendors() {
             savings(&case.plan(&options))
         };
         let [vendor, fast, greedy, optimal] = [
-            Strategy::FirstCome,
-            Strategy::Fast,
-            Strategy::Greedy,
-            Strategy::Optimal,
+            ResidencyStrategy::FirstCome,
+            ResidencyStrategy::Fast,
+            ResidencyStrategy::Greedy,
+            ResidencyStrategy::Optimal,
         ]
         .map(with);
         assert!(

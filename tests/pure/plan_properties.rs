@@ -7,7 +7,7 @@ use ash::vk;
 use tileheap::frame::import;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::measure::{Requirements, estimate, raw};
-use tileheap::plan::{Ladder, Plan, PlanOptions, Planner, Strategy, WindowRule, plan};
+use tileheap::plan::{Ladder, Plan, PlanOptions, Planner, ResidencyStrategy, WindowRule, plan};
 use tileheap::profile::{DeviceProfile, PRESETS};
 use tileheap::units::Bytes;
 
@@ -53,7 +53,7 @@ fn plans_of_published_frames_are_accepted() {
                 ];
                 for (windows, requirements) in needs {
                     let requirements = Arc::new(requirements);
-                    for strategy in Strategy::ALL {
+                    for strategy in ResidencyStrategy::ALL {
                         let options = PlanOptions {
                             strategy,
                             windows,
@@ -70,7 +70,7 @@ fn plans_of_published_frames_are_accepted() {
             }
         }
     }
-    assert_eq!(plans, 3 * 2 * PRESETS.len() * 2 * Strategy::ALL.len());
+    assert_eq!(plans, 3 * 2 * PRESETS.len() * 2 * ResidencyStrategy::ALL.len());
 }
 
 /// Random frames counted as in published tables, at every heap size: the choice is proved optimal within the default budget, and no other strategy is
@@ -101,13 +101,17 @@ fn counted_frames_are_proved_at_every_heap_size() {
                 };
                 plan_with(&frame, &profile, &options)
             };
-            let best = with(Strategy::Optimal);
+            let best = with(ResidencyStrategy::Optimal);
             let found = best.optimality.unwrap();
             if !found.is_proved() {
                 open.push((seed, heap));
             }
             assert_eq!(found.value as u64, best.totals.on_chip_bytes.0);
-            for strategy in [Strategy::FirstCome, Strategy::Fast, Strategy::Greedy] {
+            for strategy in [
+                ResidencyStrategy::FirstCome,
+                ResidencyStrategy::Fast,
+                ResidencyStrategy::Greedy,
+            ] {
                 let other = with(strategy).totals.on_chip_bytes;
                 assert!(
                     other <= best.totals.on_chip_bytes,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ash::vk;
 use tileheap::Checked;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
-use tileheap::frame::tables::Contents;
+use tileheap::frame::tables::CommandSource;
 use tileheap::frame::{Frame, PassId, ResourceId, import};
 use tileheap::measure::{estimate, raw};
 use tileheap::names;
@@ -17,7 +17,7 @@ use crate::drawn;
 use crate::planned::plan_with;
 
 const SPLIT: PlanOptions = PlanOptions {
-    strategy: tileheap::plan::Strategy::Optimal,
+    strategy: tileheap::plan::ResidencyStrategy::Optimal,
     windows: WindowRule::Device,
     aliasing: true,
     ladder: Ladder::Auto,
@@ -72,7 +72,7 @@ fn what_is_used_densely_in_one_batch_stays_on_chip_there() {
         assert_eq!(plan.memory_of(store.from), Some(MemoryKind::Tile));
         assert_eq!(plan.memory_of(store.to), Some(MemoryKind::Arena));
         assert_eq!(plan.described_resource(store.from), store.to);
-        assert_eq!(plan.frame.pass(store.pass).contents, Contents::Store);
+        assert_eq!(plan.frame.pass(store.pass).contents, CommandSource::Store);
         assert_eq!(
             plan.described().pass(plan.described_pass(store.pass)).name,
             "count"

@@ -3,7 +3,7 @@
 use ash::vk;
 use serde_json::Value;
 use tileheap::Checked;
-use tileheap::plan::{Ladder, MemoryKind, Plan, PlanOptions, Strategy};
+use tileheap::plan::{Ladder, MemoryKind, Plan, PlanOptions, ResidencyStrategy};
 use tileheap::profile::{DeviceProfile, PRESETS};
 use tileheap::units::Bytes;
 
@@ -15,7 +15,7 @@ fn every_plan() -> Vec<Checked<Plan>> {
     let frame = everything();
     let mut plans = Vec::new();
     for preset in PRESETS {
-        for strategy in Strategy::ALL {
+        for strategy in ResidencyStrategy::ALL {
             let profile = DeviceProfile::preset(preset).unwrap();
             plans.push(plan_with(&frame, &profile, &by(strategy)));
         }
@@ -24,7 +24,7 @@ fn every_plan() -> Vec<Checked<Plan>> {
         .unwrap()
         .with_tile_heap_size(Bytes::mib(3))
         .unwrap();
-    plans.push(plan_with(&frame, &small, &by(Strategy::Greedy)));
+    plans.push(plan_with(&frame, &small, &by(ResidencyStrategy::Greedy)));
     plans
 }
 
@@ -64,7 +64,7 @@ fn residents_of_several_objects_are_said_once() {
     let profile = DeviceProfile::preset("adreno-830").unwrap();
     let options = PlanOptions {
         ladder: Ladder::Always,
-        ..by(Strategy::Optimal)
+        ..by(ResidencyStrategy::Optimal)
     };
     let plan = plan_with(&frame, &profile, &options);
     let text = plan.to_string();
@@ -117,7 +117,7 @@ fn every_reason_is_printed() {
     eager
         .memory_types
         .retain(|kind| !kind.flags.contains(vk::MemoryPropertyFlags::LAZILY_ALLOCATED));
-    plans.push(plan_with(&everything(), &eager, &by(Strategy::Greedy)));
+    plans.push(plan_with(&everything(), &eager, &by(ResidencyStrategy::Greedy)));
     plans.iter().for_each(&mut note);
     kinds.sort();
     kinds.dedup();
@@ -147,7 +147,7 @@ fn every_reason_is_printed() {
 fn what_is_wrong_with_a_plan_is_named() {
     let frame = everything();
     let profile = DeviceProfile::preset("adreno-830").unwrap();
-    let plan = plan_with(&frame, &profile, &by(Strategy::Greedy));
+    let plan = plan_with(&frame, &profile, &by(ResidencyStrategy::Greedy));
     let sound: Value = serde_json::from_str(&plan.to_json()).unwrap();
     tileheap_testkit::assert_cases("plan_json", |_, case| {
         let mut damaged = sound.clone();
@@ -173,7 +173,7 @@ fn what_is_wrong_with_a_plan_is_named() {
 fn no_damage_panics() {
     let frame = everything();
     let profile = DeviceProfile::preset("adreno-830").unwrap();
-    let plan = plan_with(&frame, &profile, &by(Strategy::Greedy));
+    let plan = plan_with(&frame, &profile, &by(ResidencyStrategy::Greedy));
     let value: Value = serde_json::from_str(&plan.to_json()).unwrap();
     let mut paths = Vec::new();
     leaves(&value, String::new(), &mut paths);

@@ -3,10 +3,10 @@
 use std::ops::ControlFlow;
 
 use ash::vk;
-use tileheap::arrange::{Allowed, search};
-use tileheap::frame::tables::{Access, Contents, PassKind, ResourceKind};
+use tileheap::arrange::{SearchOptions, search};
+use tileheap::frame::tables::{Access, CommandSource, PassKind, ResourceKind};
 use tileheap::frame::{AccessKind, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence};
-use tileheap::lower::{DeviceQueues, Situation, lower};
+use tileheap::lower::{DeviceQueues, LoweringDesc, lower};
 use tileheap::measure::Requirements;
 use tileheap::plan::{MemoryKind, Plan, Traffic, WindowRule};
 use tileheap::units::Bytes;
@@ -108,7 +108,7 @@ fn counted_in(plan: &Plan, frame: &Frame, needs: &Requirements) -> [f64; 2] {
                         && other.kind != AccessKind::ResolveAttachment
                 });
             let on_chip = *frame == plan.frame && plan.memory_of(id) == Some(MemoryKind::Tile);
-            let store = frame.pass(pass).contents == Contents::Store;
+            let store = frame.pass(pass).contents == CommandSource::Store;
             sums[0] += if alone || store { 0.0 } else { bytes };
             sums[1] += match store {
                 true if access.writes => size.0 as f64,
@@ -190,7 +190,9 @@ fn totals_are_those_of_an_independent_count() {
 fn arranged_frames_move_what_the_search_expects() {
     for seed in 0..60 {
         let plan = planned(seed);
-        let found = search(&plan, &Allowed::default(), &mut |_| ControlFlow::Continue(()));
+        let found = search(&plan, &SearchOptions::default(), &mut |_| {
+            ControlFlow::Continue(())
+        });
         let (described, arranged) = (found.described.share(), found.traffic.share());
         assert_eq!(found.described, Traffic::of(&plan), "seed {seed}");
         assert!(
@@ -237,14 +239,20 @@ fn drawn_on_three_times() -> Frame {
 fn merged_passes_save_loads_and_stores_of_what_lives_on() {
     for preset in ["adreno-830", "no-tile-memory", "adreno-740", "mali-g72"] {
         let plan = plan_on(&drawn_on_three_times(), preset);
-        let found = search(&plan, &Allowed::default(), &mut |_| ControlFlow::Continue(()));
+        let found = search(&plan, &SearchOptions::default(), &mut |_| {
+            ControlFlow::Continue(())
+        });
         let saved = found.described.moved.0 - found.traffic.moved.0;
         assert!(saved >= 66_000_000, "{preset}: {:?}", found.traffic);
         let frame = found.arrangement.apply(&plan.input).unwrap();
         let executed = plan_with(&frame, &plan.profile, &plan.options);
         assert_eq!(executed.dram_traffic(), found.traffic.moved, "{preset}");
         // The tables load nothing, and store the sampled image.
-        let tables = lower(&executed, &Situation::first(DeviceQueues::one(&executed.frame))).unwrap();
+        let tables = lower(
+            &executed,
+            &LoweringDesc::first(DeviceQueues::single_queue(&executed.frame)),
+        )
+        .unwrap();
         let merged = tables
             .instances
             .iter()
@@ -268,7 +276,9 @@ fn pass_of(frame: &Frame, number: usize) -> PassId {
 #[test]
 fn passes_with_different_areas_of_an_atlas_merge() {
     let plan = plan_on(&atlas(), "no-tile-memory");
-    let found = search(&plan, &Allowed::default(), &mut |_| ControlFlow::Continue(()));
+    let found = search(&plan, &SearchOptions::default(), &mut |_| {
+        ControlFlow::Continue(())
+    });
     let frame = found.arrangement.apply(&plan.input).unwrap();
     let pass = &frame.frame().passes()[0];
     assert_eq!((pass.subpasses, pass.area), (5, extent(64, 64).into()));

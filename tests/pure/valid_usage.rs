@@ -6,7 +6,7 @@ use ash::vk;
 use tileheap::Error;
 use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::tables::{ResourceKind, ViewDesc};
-use tileheap::frame::valid_usage::{InvalidUsage, Row, rules};
+use tileheap::frame::valid_usage::{InvalidUsage, RuleRow, rules};
 use tileheap::frame::{FrameBuilder, FrameError, Persistence};
 
 use super::described;
@@ -33,7 +33,7 @@ fn rules_refuse_what_breaks_them_and_nothing_else() {
 #[test]
 fn every_rule_has_a_case() {
     let broken = described::rules::all().filter_map(|case| broken(case.broken));
-    let tested: BTreeSet<Row> = broken.map(|found| found.row).collect();
+    let tested: BTreeSet<RuleRow> = broken.map(|found| found.row).collect();
     let rows = rules().into_iter();
     let untested: Vec<_> = rows.filter(|(row, _)| !tested.contains(row)).collect();
     assert!(untested.is_empty(), "{untested:?}");

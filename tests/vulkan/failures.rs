@@ -9,7 +9,7 @@ use runtime_rig::{IN_FLIGHT, Rig, on_fake};
 use tileheap::Result;
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::{
-    BoundFrame, Capabilities, Context, ContextDesc, Device, DeviceDesc, Missing, Support,
+    BoundFrame, Capabilities, Context, ContextDesc, Device, DeviceDesc, DeviceSupport, MissingRequirement,
 };
 
 /// Drivers and devices for which the runtime makes different calls.
@@ -169,9 +169,9 @@ fn every_failing_call_is_named_and_leaves_nothing() {
 
 #[test]
 fn detection_names_the_missing_link() {
-    use Missing as M;
+    use MissingRequirement as M;
     type Change = fn(&mut Tile);
-    let cases: [(Change, &[Missing]); 8] = [
+    let cases: [(Change, &[MissingRequirement]); 8] = [
         (|_| (), &[]),
         (|tile| *tile = Tile::absent(), &[M::Extension, M::Heap]),
         (|tile| *tile = Tile::name_only(), &[M::Feature, M::Heap]),
@@ -223,7 +223,7 @@ fn detection_survives_a_failing_driver() {
         0,
         vk::Result::ERROR_OUT_OF_HOST_MEMORY,
     );
-    let error = on_fake!(Support::query(&instance, physical, vk::API_VERSION_1_3))
+    let error = on_fake!(DeviceSupport::query(&instance, physical, vk::API_VERSION_1_3))
         .unwrap_err()
         .to_string();
     assert!(
@@ -253,7 +253,7 @@ fn an_emulated_heap_is_told_from_a_real_one() {
     for (config, expected) in cases {
         let version = config.api_version;
         let (_driver, instance, physical) = instance(config);
-        let support = on_fake!(Support::query(&instance, physical, version)).unwrap();
+        let support = on_fake!(DeviceSupport::query(&instance, physical, version)).unwrap();
         assert_eq!(support.missing(), []);
         assert_eq!(support.emulator(), expected);
         let said = support.profile().source.contains("emulated by fake emulator");
@@ -265,7 +265,7 @@ fn an_emulated_heap_is_told_from_a_real_one() {
 fn a_feature_left_off_is_said_and_done_without() {
     let rig = Rig::new(Config::modern(), Capabilities::TILE_MEMORY);
     let runtime = rig.runtime().unwrap();
-    assert_eq!(runtime.missing(), [Missing::NotEnabled]);
+    assert_eq!(runtime.missing(), [MissingRequirement::NotEnabled]);
     bind_and_run(&rig, &runtime).unwrap();
     on_fake!(runtime.destroy());
     assert_eq!(rig.amiss(), [""; 0]);
@@ -320,7 +320,7 @@ fn a_context_that_fails_leaves_nothing_behind() {
 #[test]
 fn enabling_doubles_nothing() {
     let (driver, instance, physical) = instance(Config::modern());
-    let support = on_fake!(Support::query(&instance, physical, vk::API_VERSION_1_3)).unwrap();
+    let support = on_fake!(DeviceSupport::query(&instance, physical, vk::API_VERSION_1_3)).unwrap();
     let names = [tileheap::ffi::tile_memory_heap::NAME.as_ptr()];
     let mut newer = vk::PhysicalDeviceVulkan13Features::default()
         .synchronization2(true)

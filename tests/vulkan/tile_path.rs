@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 use ash::vk;
 use fake_driver::{Call, Command, Config, Object, Tile};
 use runtime_rig::{Rig, on_fake};
-use tileheap::plan::{MemoryKind, Strategy};
+use tileheap::plan::{MemoryKind, ResidencyStrategy};
 use tileheap::runtime::{BoundFrame, Capabilities, Device};
 use tileheap_testkit::frames::by;
 
-fn bound(rig: &Rig, strategy: Strategy) -> (Device, BoundFrame) {
+fn bound(rig: &Rig, strategy: ResidencyStrategy) -> (Device, BoundFrame) {
     let runtime = rig.runtime().unwrap();
     let options = by(strategy);
     let plan = runtime.plan(&rig.described.frame, &options).unwrap();
@@ -39,10 +39,10 @@ fn allocations(journal: &[Call]) -> BTreeMap<vk::DeviceMemory, (u32, u64)> {
 #[test]
 fn ordinary_memory_never_comes_from_a_tile_type() {
     let strategies = [
-        Strategy::Greedy,
-        Strategy::Fast,
-        Strategy::FirstCome,
-        Strategy::Off,
+        ResidencyStrategy::Greedy,
+        ResidencyStrategy::Fast,
+        ResidencyStrategy::FirstCome,
+        ResidencyStrategy::Off,
     ];
     for (type_first, strategy) in [true, false]
         .into_iter()
@@ -92,7 +92,7 @@ fn ordinary_memory_never_comes_from_a_tile_type() {
 fn a_retired_plan_outlives_its_frames_and_no_longer() {
     for config in [Config::modern(), Config::vulkan_1_1()] {
         let rig = Rig::new(config.asynchronous(), Capabilities::empty());
-        let (runtime, mut bound) = bound(&rig, Strategy::Greedy);
+        let (runtime, mut bound) = bound(&rig, ResidencyStrategy::Greedy);
         let frame = rig.frame(&mut bound).unwrap();
         assert_eq!(bound.completed().unwrap(), None);
         assert!(!bound.wait(frame, 0).unwrap());
@@ -136,7 +136,7 @@ fn goes_in_order(journal: &[Call]) {
 fn older_and_newer_paths_use_their_own_commands() {
     for (config, newer) in [(Config::modern(), true), (Config::vulkan_1_1(), false)] {
         let rig = Rig::new(config, Capabilities::empty());
-        let (_, mut bound) = bound(&rig, Strategy::Greedy);
+        let (_, mut bound) = bound(&rig, ResidencyStrategy::Greedy);
         rig.frame(&mut bound).unwrap();
         // Input attachments are read in render pass objects everywhere.
         for command in rig.driver.recorded(rig.commands[0][0]) {

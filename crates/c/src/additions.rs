@@ -3,7 +3,7 @@
 use ash::vk;
 use tileheap::profile::OptionalFeatures;
 use tileheap::runtime::Capabilities;
-use tileheap::runtime::detect::Enable;
+use tileheap::runtime::detect::DeviceAdditions;
 
 use crate::boundary::run;
 use crate::handles::{Handle, object};
@@ -53,7 +53,7 @@ pub struct DeviceAdditionsDesc {
 /// The creation info with the additions, and the structures that it points to.
 struct CreateInfo {
     /// Owned; `info` points into it.
-    enable: *mut Enable,
+    enable: *mut DeviceAdditions,
     info: vk::DeviceCreateInfo<'static>,
 }
 
@@ -63,7 +63,7 @@ unsafe impl Send for CreateInfo {}
 unsafe impl Sync for CreateInfo {}
 
 impl CreateInfo {
-    fn new(enable: Enable, info: &vk::DeviceCreateInfo<'static>) -> CreateInfo {
+    fn new(enable: DeviceAdditions, info: &vk::DeviceCreateInfo<'static>) -> CreateInfo {
         let enable = Box::into_raw(Box::new(enable));
         // SAFETY: it was just allocated, and stays allocated until this is dropped.
         let info = unsafe { &mut *enable }.info(info);

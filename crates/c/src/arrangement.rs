@@ -4,8 +4,8 @@ use ash::vk;
 use std::ffi::c_void;
 use std::ops::ControlFlow;
 
-use tileheap::arrange::{self, Allowed, Arrangement, Costs, Found};
-use tileheap::execute::Executed;
+use tileheap::arrange::{self, Arrangement, ArrangementCosts, SearchOptions, SearchResult};
+use tileheap::execute::ExecutedFrame;
 use tileheap::plan::Plan;
 use tileheap::units::{Bytes, Run};
 
@@ -147,15 +147,15 @@ pub struct ArrangementArrays {
 
 /// An arrangement and its frame.
 pub struct ArrangementRows {
-    found: Found,
-    arranged: Executed,
+    found: SearchResult,
+    arranged: ExecutedFrame,
     passes: Vec<ArrangedPass>,
     described: Vec<DescribedPass>,
     resources: Vec<ArrangedResource>,
 }
 
 impl ArrangementRows {
-    fn of(found: Found, arranged: Executed) -> ArrangementRows {
+    fn of(found: SearchResult, arranged: ExecutedFrame) -> ArrangementRows {
         let (mut passes, mut described) = (Vec::new(), Vec::new());
         for pass in arranged.frame().pass_ids() {
             let first = described.len() as u32;
@@ -201,7 +201,7 @@ impl Traffic {
     }
 }
 
-unsafe fn create(to: *mut ArrangementHandle, plan: &Plan, found: Found) -> Result<(), Fault> {
+unsafe fn create(to: *mut ArrangementHandle, plan: &Plan, found: SearchResult) -> Result<(), Fault> {
     let described = plan.input.frame().clone();
     let arranged = found.apply(plan)?;
     let rows = ArrangementRows::of(found, arranged);
@@ -229,9 +229,9 @@ pub unsafe extern "C" fn search_arrangement(
         let plan = &plan.get()?.plan;
         // SAFETY: null, or the caller's structure.
         let desc = unsafe { read_optional(desc) }?;
-        let mut allowed = Allowed {
-            costs: Costs::of(&plan.profile),
-            ..Allowed::default()
+        let mut allowed = SearchOptions {
+            costs: ArrangementCosts::of(&plan.profile),
+            ..SearchOptions::default()
         };
         if let Some(desc) = &desc {
             allow(&mut allowed, desc)?;
@@ -253,7 +253,7 @@ pub unsafe extern "C" fn search_arrangement(
     })
 }
 
-fn allow(allowed: &mut Allowed, desc: &SearchDesc) -> Result<(), Fault> {
+fn allow(allowed: &mut SearchOptions, desc: &SearchDesc) -> Result<(), Fault> {
     use SearchFlag::*;
     let all = [Order, Merge, Fuse, Strips, Format, Extent, Usage]
         .iter()
@@ -299,7 +299,7 @@ pub unsafe extern "C" fn create_arrangement_from_json(
         // SAFETY: the caller's text.
         let text = unsafe { needed_text(json, &"json") }?;
         let read = Arrangement::from_json(text, plan.input.frame())?;
-        let found = Found::of(plan, read, Costs::of(&plan.profile))?;
+        let found = SearchResult::of(plan, read, ArrangementCosts::of(&plan.profile))?;
         // SAFETY: not null; the caller lets it be written.
         unsafe { create(arrangement, plan, found) }
     })

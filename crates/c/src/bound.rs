@@ -2,8 +2,8 @@
 
 use ash::vk;
 use tileheap::frame::AccessKind;
-use tileheap::frame::tables::{PassKind, Version};
-use tileheap::lower::Target;
+use tileheap::frame::tables::{HistoryVersion, PassKind};
+use tileheap::lower::PipelineTarget;
 use tileheap::runtime::access::BoundObject;
 use tileheap::runtime::{BoundAccess as Access, BoundFrame};
 
@@ -68,7 +68,7 @@ pub struct BoundAccess {
     /// The index of the resource.
     pub resource: u32,
     /// The current or the previous version of a history.
-    pub version: Version,
+    pub version: HistoryVersion,
     /// The subpass that uses it.
     pub subpass: u32,
     /// The layout of an image during the pass. For depth and stencil in separate layouts, the depth layout.
@@ -189,7 +189,7 @@ pub unsafe extern "C" fn get_pass_target(
 }
 
 /// The target of a subpass of a render pass.
-pub(crate) fn target_of(bound: &BoundFrame, pass: u32, subpass: u32) -> Result<&Target, Fault> {
+pub(crate) fn target_of(bound: &BoundFrame, pass: u32, subpass: u32) -> Result<&PipelineTarget, Fault> {
     let described = bound.plan().input.frame();
     let id = nth(described.pass_ids(), pass, "pass")?;
     bound.targets().get(id, subpass).ok_or_else(|| {

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use ash::vk;
-use tileheap::frame::tables::{Contents, PassKind};
+use tileheap::frame::tables::{CommandSource, PassKind};
 use tileheap::runtime::Commands;
 use tileheap::runtime::detached::SharedRecorder;
 
@@ -285,7 +285,7 @@ pub unsafe extern "C" fn execute_secondaries(
         with(commands, |commands, recorder| {
             let pass = commands.begun_pass().ok_or_else(not_begun)?;
             let declared = recorder.bound().plan().input.frame().pass(pass);
-            if declared.kind == PassKind::Render && declared.contents != Contents::Secondary {
+            if declared.kind == PassKind::Render && declared.contents != CommandSource::Secondary {
                 return Err(Fault::argument(format!(
                     "render pass `{}` cannot execute secondary command buffers: describe it with TH_PASS_FLAG_SECONDARY",
                     declared.name

@@ -2,7 +2,7 @@
 
 use ash::vk;
 use tileheap::frame::external::{self, ExternalDesc, ResourceState};
-use tileheap::frame::tables::{Contents, PassKind, SkippedOutputs as Skipped, ViewDesc};
+use tileheap::frame::tables::{CommandSource, PassKind, SkippedOutputs as Skipped, ViewDesc};
 use tileheap::frame::{
     self, AccessKind, BatchId, BufferDesc, ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc,
     LoadOp, PassBuilder, QueueId, ReadReach, ResourceId, SemaphoreId, SubresourceRange,
@@ -267,7 +267,7 @@ impl Description {
         let mut pass = self.builder.pass(commands, name, kind);
         pass = pass.views(desc.view_mask).hook(desc.hook);
         if has(PassFlag::Secondary) {
-            pass = pass.contents(Contents::Secondary);
+            pass = pass.contents(CommandSource::Secondary);
         }
         if has(PassFlag::TileShading) {
             pass = pass.tile_shading();

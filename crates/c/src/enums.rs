@@ -74,14 +74,14 @@ pub enum Strategy {
     Off,
 }
 
-impl From<Strategy> for plan::Strategy {
-    fn from(strategy: Strategy) -> plan::Strategy {
+impl From<Strategy> for plan::ResidencyStrategy {
+    fn from(strategy: Strategy) -> plan::ResidencyStrategy {
         match strategy {
-            Strategy::Optimal => plan::Strategy::Optimal,
-            Strategy::Greedy => plan::Strategy::Greedy,
-            Strategy::Fast => plan::Strategy::Fast,
-            Strategy::FirstCome => plan::Strategy::FirstCome,
-            Strategy::Off => plan::Strategy::Off,
+            Strategy::Optimal => plan::ResidencyStrategy::Optimal,
+            Strategy::Greedy => plan::ResidencyStrategy::Greedy,
+            Strategy::Fast => plan::ResidencyStrategy::Fast,
+            Strategy::FirstCome => plan::ResidencyStrategy::FirstCome,
+            Strategy::Off => plan::ResidencyStrategy::Off,
         }
     }
 }
@@ -259,12 +259,12 @@ pub enum Dedicated {
     Required,
 }
 
-impl From<Dedicated> for measure::Dedicated {
-    fn from(dedicated: Dedicated) -> measure::Dedicated {
+impl From<Dedicated> for measure::DedicatedRequirement {
+    fn from(dedicated: Dedicated) -> measure::DedicatedRequirement {
         match dedicated {
-            Dedicated::No => measure::Dedicated::No,
-            Dedicated::Preferred => measure::Dedicated::Preferred,
-            Dedicated::Required => measure::Dedicated::Required,
+            Dedicated::No => measure::DedicatedRequirement::No,
+            Dedicated::Preferred => measure::DedicatedRequirement::Preferred,
+            Dedicated::Required => measure::DedicatedRequirement::Required,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Frames: creation and queries.
 
 use ash::vk;
-use tileheap::execute::Executed;
+use tileheap::execute::ExecutedFrame;
 use tileheap::frame;
 use tileheap::frame::tables::{PassKind, ResourceKind};
 
@@ -26,13 +26,13 @@ object!(FrameT, FrameObject: Frame);
 pub struct FrameObject {
     pub(crate) frame: frame::Frame,
     /// The frame, and the described one.
-    pub(crate) executed: Executed,
+    pub(crate) executed: ExecutedFrame,
     /// The mapping back to the described frame.
     pub(crate) origins: LazyOrigins,
 }
 
 impl FrameObject {
-    pub(crate) fn new(frame: impl Into<Executed>) -> FrameObject {
+    pub(crate) fn new(frame: impl Into<ExecutedFrame>) -> FrameObject {
         let executed = frame.into();
         FrameObject {
             frame: executed.frame().clone(),

@@ -2,7 +2,7 @@
 
 use ash::vk;
 use tileheap::frame::{Frame, SubresourceRange};
-use tileheap::runtime::Buffer;
+use tileheap::runtime::BoundBuffer;
 use tileheap::runtime::import as own;
 use tileheap::units::Run;
 
@@ -148,7 +148,7 @@ impl ImportLists {
         for buffer in unsafe { plain_elements(imports.buffers, imports.buffer_count, "ThImportedBuffer") }? {
             buffers.push(own::ImportedBuffer {
                 resource: resource(buffer.resource)?,
-                buffer: Buffer {
+                buffer: BoundBuffer {
                     handle: buffer.buffer,
                     offset: buffer.offset,
                     size: buffer.size,

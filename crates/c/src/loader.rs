@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString};
 
 use ash::vk;
-use tileheap::runtime::{Capabilities, Support};
+use tileheap::runtime::{Capabilities, DeviceSupport};
 
 use crate::status::{Fault, Status};
 use crate::vulkan::OptionalGetInstanceProcAddr;
@@ -63,7 +63,7 @@ pub(crate) unsafe fn query(
     instance: vk::Instance,
     physical_device: vk::PhysicalDevice,
     api_version: u32,
-) -> Result<(ash::Instance, Support), Fault> {
+) -> Result<(ash::Instance, DeviceSupport), Fault> {
     let Some(get_instance_proc_addr) = get_instance_proc_addr else {
         return Err(Fault::null("getInstanceProcAddr"));
     };
@@ -86,7 +86,7 @@ pub(crate) unsafe fn query(
     // SAFETY: as above.
     let instance = unsafe { ash::Instance::load(&loader, instance) };
     // SAFETY: the physical device is one of the instance, which was created with the version (the caller's duty).
-    let support = unsafe { Support::query(&instance, physical_device, api_version) };
+    let support = unsafe { DeviceSupport::query(&instance, physical_device, api_version) };
     let support = support.map_err(Fault::with(Status::ErrorVulkan))?;
     Ok((instance, support))
 }

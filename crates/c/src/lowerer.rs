@@ -11,7 +11,7 @@ use tileheap::lower::tables::instances::*;
 use tileheap::lower::tables::objects::*;
 use tileheap::lower::tables::submission::*;
 use tileheap::lower::tables::{DeviceQueueIndex, Lowered as Tables};
-use tileheap::lower::{ByteUse, ContentState, FamilyQueue, Lowerer, Situation};
+use tileheap::lower::{ByteUse, ContentState, FamilyQueue, Lowerer, LoweringDesc};
 use tileheap::plan::Plan;
 
 use crate::boundary::run;
@@ -253,19 +253,19 @@ pub struct Lowering {
     lowerer: Lowerer,
     current: Option<Current>,
     /// The situation before the current one, whose memory is reused for the next one.
-    spare: Option<Situation>,
+    spare: Option<LoweringDesc>,
 }
 
 struct Current {
     plan: Arc<Checked<Plan>>,
-    situation: Situation,
+    situation: LoweringDesc,
     device_queues: Vec<FamilyQueue>,
     tables: Checked<Tables>,
 }
 
 impl Lowering {
     /// Lowers a plan, and replaces the tables.
-    fn lower(&mut self, plan: Arc<Checked<Plan>>, situation: Situation) -> Result<(), Fault> {
+    fn lower(&mut self, plan: Arc<Checked<Plan>>, situation: LoweringDesc) -> Result<(), Fault> {
         let mut device_queues = Vec::new();
         if let Some(before) = self.current.take() {
             self.spare = Some(before.situation);
@@ -296,8 +296,8 @@ impl Lowering {
         &self,
         plan: &Arc<Checked<Plan>>,
         queues: &Queues,
-        spare: Option<Situation>,
-    ) -> Result<Situation, Fault> {
+        spare: Option<LoweringDesc>,
+    ) -> Result<LoweringDesc, Fault> {
         let Current {
             plan: own,
             situation,
@@ -313,7 +313,7 @@ impl Lowering {
         if !queues.are(declared.map(|index| situation.queues.queue(*index))) {
             return Err(Fault::argument("the tables before are those of other queues"));
         }
-        let mut next = spare.unwrap_or_else(|| Situation::first(situation.queues.clone()));
+        let mut next = spare.unwrap_or_else(|| LoweringDesc::first(situation.queues.clone()));
         if next.queues != situation.queues {
             next.queues = situation.queues.clone();
         }
@@ -364,7 +364,7 @@ pub unsafe extern "C" fn lower(
         let mut lowering = own.lowering.lock()?;
         let spare = lowering.spare.take();
         let situation = if desc.previous.number() == 0 {
-            Situation::first(queues.on_device(plan.frame.queues().len()))
+            LoweringDesc::first(queues.on_device(plan.frame.queues().len()))
         } else if desc.previous == lowerer {
             lowering.next(&plan, &queues, spare)?
         } else {

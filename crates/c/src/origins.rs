@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use ash::vk;
-use tileheap::execute::Executed;
+use tileheap::execute::ExecutedFrame;
 use tileheap::units::Run;
 
 use crate::structs::sized;
@@ -72,7 +72,7 @@ pub struct OriginRows {
 }
 
 impl OriginRows {
-    pub(crate) fn of(executed: &Executed) -> OriginRows {
+    pub(crate) fn of(executed: &ExecutedFrame) -> OriginRows {
         let frame = executed.frame();
         let mut described = Vec::new();
         let passes = frame.pass_ids().map(|pass| {

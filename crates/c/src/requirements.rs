@@ -399,9 +399,9 @@ pub unsafe extern "C" fn get_resource_requirements(
             tile_alignment: needs.tile.map_or(0, |tile| tile.alignment.get()),
             lazy_type_bits: needs.lazy_type_bits,
             dedicated: match needs.dedicated {
-                measure::Dedicated::No => Dedicated::No,
-                measure::Dedicated::Preferred => Dedicated::Preferred,
-                measure::Dedicated::Required => Dedicated::Required,
+                measure::DedicatedRequirement::No => Dedicated::No,
+                measure::DedicatedRequirement::Preferred => Dedicated::Preferred,
+                measure::DedicatedRequirement::Required => Dedicated::Required,
             },
         };
         // SAFETY: null, or the caller's structure.

@@ -151,7 +151,9 @@ fn rust_has_the_layouts_that_c_has() {
     use tileheap::lower::tables::instances::*;
     use tileheap::lower::tables::objects::*;
     use tileheap::lower::tables::submission::*;
-    use tileheap::lower::{AliasingRow, ByteUse, ContentState, FamilyQueue, LastUse, PreviousUser, Space};
+    use tileheap::lower::{
+        AddressSpace, AliasingRow, ByteUse, ContentState, FamilyQueue, LastUse, PreviousUser,
+    };
     use tileheap::units::Run;
     use tileheap_c::additions::*;
     use tileheap_c::aliasing::*;
@@ -240,7 +242,7 @@ fn rust_has_the_layouts_that_c_has() {
         ThMemoryRow = MemoryRow { kind memory_type size alignment flags dedicated_image
             dedicated_buffer }
         ThSharing = Sharing { families reason }
-        ThMemoryBinding = Binding { memory offset size }
+        ThMemoryBinding = MemoryBinding { memory offset size }
         ThImageRow = ImageRow { resource flags image_type format extent mip_levels array_layers
             samples tiling usage hook view_formats sharing binding }
         ThBufferRow = BufferRow { resource hook size usage sharing binding }
@@ -274,11 +276,11 @@ fn rust_has_the_layouts_that_c_has() {
         ThBufferBarrierRow = BufferBarrierRow { buffer offset size scopes families cause }
         ThMemoryBarrierRow = MemoryBarrierRow { scopes cause }
         ThCommandBufferRow = CommandBufferRow { commands queue passes }
-        ThSemaphoreValue = Semaphore { kind index value }
+        ThSemaphoreValue = SemaphoreValue { kind index value }
         ThSemaphoreRow = SemaphoreRow { semaphore stages }
         ThBatchRow = BatchRow { batch is_first waits command_buffers signals }
         ThSubmitRow = SubmitRow { submit queue batches }
-        ThAddressSpace = Space { kind index }
+        ThAddressSpace = AddressSpace { kind index }
         ThLastUse = LastUse { queue value stages writes }
         ThByteUse = ByteUse { space first end last }
         ThContentState = ContentState { object range defined layout family }

@@ -14,7 +14,7 @@ use tileheap_json::{JsonSyntaxError, is_default};
 
 pub mod recording;
 
-pub use recording::{Layout, Placement, SemaphoreUse, UnresolvedKind};
+pub use recording::{Layout, MemoryBinding, SemaphoreUse, UnresolvedKind};
 
 /// The field of the frame document.
 pub const FIELD: &str = "capture";
@@ -36,7 +36,7 @@ pub struct Capture {
     /// The index of the frame in the program, from 0.
     pub frame: u64,
     /// The event that ended it.
-    pub border: Border,
+    pub border: FrameBoundary,
     /// The result of the search that chose this frame; `None` if it was requested by its number.
     #[serde(skip_serializing_if = "is_default")]
     pub choice: Option<FrameChoice>,
@@ -53,7 +53,7 @@ pub struct Capture {
     /// Bytes of the accesses that were followed: the sum over all accesses in the frame, with reads and writes counted separately.
     pub followed_bytes: u64,
     /// Accesses that could not be followed, by kind.
-    pub unresolved: Vec<Unresolved>,
+    pub unresolved: Vec<UnresolvedAccesses>,
     /// Everything that was submitted, command by command.
     pub recording: recording::Recording,
 }
@@ -61,7 +61,7 @@ pub struct Capture {
 /// The event that ended a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Border {
+pub enum FrameBoundary {
     /// `vkQueuePresentKHR`.
     #[default]
     Present,
@@ -123,7 +123,7 @@ pub struct PassFacts {
 /// The inferred lifetime of a resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Inferred {
+pub enum InferredLifetime {
     /// Written before it is read, and not read in the next frame, as far as this one shows.
     Transient,
     /// Read before it is written, and written later.
@@ -149,7 +149,7 @@ pub struct FrameChoice {
 /// The evidence for the lifetime of a resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Decision {
+pub enum LifetimeEvidence {
     /// The captured frame and the objects of the program.
     Frame,
     /// The next frame: one of its passes reads or replaces the contents that the captured frame leaves.
@@ -168,7 +168,7 @@ pub struct WastedOperation {
     /// The attachment.
     pub resource: u32,
     /// The operation.
-    pub operation: Operation,
+    pub operation: AttachmentOperation,
     /// The bytes that it moves, without padding.
     pub bytes: u64,
     /// The reason, in words.
@@ -181,7 +181,7 @@ pub struct WastedOperation {
 /// A load or store operation of an attachment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Operation {
+pub enum AttachmentOperation {
     /// `LOAD_OP_LOAD`.
     Load,
     /// `STORE_OP_STORE`.
@@ -194,11 +194,11 @@ pub enum Operation {
 #[serde(default)]
 pub struct ResourceFacts {
     /// Its lifetime.
-    pub inferred: Inferred,
+    pub inferred: InferredLifetime,
     /// The reason, in words.
     pub reason: String,
     /// The evidence for it.
-    pub decided: Decision,
+    pub decided: LifetimeEvidence,
     /// True if it could be lazily allocated: without wasted loads and stores, its contents stay inside a render pass in both frames.
     #[serde(skip_serializing_if = "is_default")]
     pub memoryless: bool,
@@ -209,7 +209,7 @@ pub struct ResourceFacts {
     pub bytes: u64,
     /// The memory that the program bound it to, if it was bound.
     #[serde(skip_serializing_if = "is_default")]
-    pub memory: Option<Placement>,
+    pub memory: Option<MemoryBinding>,
     /// True for linear tiling.
     #[serde(skip_serializing_if = "is_default")]
     pub linear: bool,
@@ -221,7 +221,7 @@ pub struct ResourceFacts {
 /// Accesses that could not be followed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Unresolved {
+pub struct UnresolvedAccesses {
     /// The reason why they could not be followed.
     pub kind: UnresolvedKind,
     /// The number of commands that make them.

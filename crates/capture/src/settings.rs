@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tileheap_layer::app_folder::resolve;
 use tileheap_layer::layer_desc::{LayerDesc, SettingDesc, SettingKind};
 
-use crate::document::Border;
+use crate::document::FrameBoundary;
 
 /// The layer's name.
 pub const LAYER_NAME: &CStr = c"VK_LAYER_TILEHEAP_capture";
@@ -98,21 +98,21 @@ impl FrameRule {
 
 /// The event that ends a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum BorderRule {
+pub(crate) enum FrameBoundaryRule {
     Present,
     Label(String),
     Submits(u64),
     Signal(PathBuf),
 }
 
-impl BorderRule {
+impl FrameBoundaryRule {
     /// Returns the border as stored in the document.
-    pub(crate) fn kind(&self) -> Border {
+    pub(crate) fn kind(&self) -> FrameBoundary {
         match self {
-            BorderRule::Present => Border::Present,
-            BorderRule::Label(_) => Border::Label,
-            BorderRule::Submits(_) => Border::Submits,
-            BorderRule::Signal(_) => Border::Signal,
+            FrameBoundaryRule::Present => FrameBoundary::Present,
+            FrameBoundaryRule::Label(_) => FrameBoundary::Label,
+            FrameBoundaryRule::Submits(_) => FrameBoundary::Submits,
+            FrameBoundaryRule::Signal(_) => FrameBoundary::Signal,
         }
     }
 }
@@ -122,7 +122,7 @@ impl BorderRule {
 pub(crate) struct Settings {
     pub(crate) folder: PathBuf,
     pub(crate) frames: FrameRule,
-    pub(crate) border: BorderRule,
+    pub(crate) border: FrameBoundaryRule,
 }
 
 impl Settings {
@@ -142,7 +142,7 @@ impl Settings {
             })?,
         };
         let border = match of(BORDER) {
-            None => BorderRule::Present,
+            None => FrameBoundaryRule::Present,
             Some(text) => border(&text).ok_or_else(|| {
                 format!(
                     "setting {BORDER} is `{text}`: it can be `present`, `label:NAME`, `submits:N` or `signal:FILE`"
@@ -180,16 +180,16 @@ fn frames(text: &str) -> Option<FrameRule> {
     (!frames.is_empty()).then_some(FrameRule::Range(frames))
 }
 
-fn border(text: &str) -> Option<BorderRule> {
+fn border(text: &str) -> Option<FrameBoundaryRule> {
     match text.split_once(':') {
-        None if text == "present" => Some(BorderRule::Present),
-        Some(("label", name)) if !name.is_empty() => Some(BorderRule::Label(name.to_owned())),
-        Some(("signal", file)) if !file.is_empty() => Some(BorderRule::Signal(file.into())),
+        None if text == "present" => Some(FrameBoundaryRule::Present),
+        Some(("label", name)) if !name.is_empty() => Some(FrameBoundaryRule::Label(name.to_owned())),
+        Some(("signal", file)) if !file.is_empty() => Some(FrameBoundaryRule::Signal(file.into())),
         Some(("submits", count)) => count
             .parse()
             .ok()
             .filter(|count| *count > 0)
-            .map(BorderRule::Submits),
+            .map(FrameBoundaryRule::Submits),
         _ => None,
     }
 }
@@ -212,7 +212,7 @@ mod tests {
         let settings = read(&given).unwrap().unwrap();
         assert_eq!(
             (settings.frames, settings.border),
-            (FrameRule::Range(3..5), BorderRule::Submits(4))
+            (FrameRule::Range(3..5), FrameBoundaryRule::Submits(4))
         );
         for (given, expected) in [
             (&[(FOLDER, "out")][..], FrameRule::Heaviest(120)),

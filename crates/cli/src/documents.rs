@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tileheap::units::Bytes;
-use tileheap_capture::check::finding::Report;
+use tileheap_capture::check::finding::CheckReport;
 use tileheap_json::{LARGEST, largest};
 use tileheap_tensor::Graph;
 use tileheap_tensor::plan::Placement;
@@ -245,7 +245,7 @@ pub(crate) struct Tensor {
     pub(crate) scope: Option<String>,
     /// Its location in each iteration of the enclosing loops.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<TensorLocation>,
     /// Empty for the caller's tensors, constants, and parts of other tensors.
     pub(crate) regions: Vec<Region>,
     /// Steps, half-open.
@@ -273,45 +273,53 @@ impl From<tileheap_tensor::plan::Region> for Region {
 /// The location of a tensor.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Place {
+pub(crate) enum TensorLocation {
     /// The same bytes in every iteration.
     At(Region),
     /// At a byte offset within another tensor.
     Within { tensor: String, offset: u64 },
     /// Changes per iteration: `first` in the first iterations, then `repeat` cyclically.
-    PerRound { first: Vec<Place>, repeat: Vec<Place> },
+    PerRound {
+        first: Vec<TensorLocation>,
+        repeat: Vec<TensorLocation>,
+    },
     /// The result of a loop: a location for each exit.
-    AtExit(Vec<Place>),
+    AtExit(Vec<TensorLocation>),
 }
 
-impl Place {
-    pub(crate) fn of(graph: &Graph, place: &Placement) -> Place {
-        let all = |places: &[Placement]| places.iter().map(|place| Place::of(graph, place)).collect();
+impl TensorLocation {
+    pub(crate) fn of(graph: &Graph, place: &Placement) -> TensorLocation {
+        let all = |places: &[Placement]| {
+            places
+                .iter()
+                .map(|place| TensorLocation::of(graph, place))
+                .collect()
+        };
         match place {
-            Placement::At(region) => Place::At((*region).into()),
-            Placement::Within { tensor, offset } => Place::Within {
+            Placement::At(region) => TensorLocation::At((*region).into()),
+            Placement::Within { tensor, offset } => TensorLocation::Within {
                 tensor: graph.tensor(*tensor).name.clone(),
                 offset: offset.0,
             },
-            Placement::PerRound(views) => Place::PerRound {
+            Placement::PerRound(views) => TensorLocation::PerRound {
                 first: all(&views.first),
                 repeat: all(&views.repeat),
             },
-            Placement::AtExit(exits) => Place::AtExit(all(exits)),
+            Placement::AtExit(exits) => TensorLocation::AtExit(all(exits)),
         }
     }
 
     /// The location in words, with memories named by `memory`: `first 0 B, then 4,096 B and 0 B in turn`.
     pub(crate) fn in_words(&self, memory: &dyn Fn(usize) -> String) -> String {
-        let list = |places: &[Place], between: &str| {
+        let list = |places: &[TensorLocation], between: &str| {
             let all: Vec<String> = places.iter().map(|place| place.in_words(memory)).collect();
             all.join(between)
         };
         match self {
-            Place::At(region) => format!("{} at {}", memory(region.memory), Bytes(region.offset)),
-            Place::Within { tensor, offset: 0 } => format!("in `{tensor}`"),
-            Place::Within { tensor, offset } => format!("in `{tensor}` from {}", Bytes(*offset)),
-            Place::PerRound { first, repeat } => {
+            TensorLocation::At(region) => format!("{} at {}", memory(region.memory), Bytes(region.offset)),
+            TensorLocation::Within { tensor, offset: 0 } => format!("in `{tensor}`"),
+            TensorLocation::Within { tensor, offset } => format!("in `{tensor}` from {}", Bytes(*offset)),
+            TensorLocation::PerRound { first, repeat } => {
                 let turns = match repeat.len() {
                     1 => list(repeat, ""),
                     _ => format!("in turn ({})", list(repeat, "; ")),
@@ -322,8 +330,8 @@ impl Place {
                     count => format!("rounds 0 to {} ({}), then {turns}", count - 1, list(first, "; ")),
                 }
             }
-            Place::AtExit(exits) if exits.len() == 1 => list(exits, ""),
-            Place::AtExit(exits) => {
+            TensorLocation::AtExit(exits) if exits.len() == 1 => list(exits, ""),
+            TensorLocation::AtExit(exits) => {
                 let each = exits.iter().enumerate();
                 let each: Vec<String> = each
                     .map(|(exit, place)| format!("exit {exit} {}", place.in_words(memory)))
@@ -379,7 +387,7 @@ pub(crate) struct FrameCheck {
     /// The frame's name.
     pub(crate) frame: String,
     #[serde(flatten)]
-    pub(crate) report: Report,
+    pub(crate) report: CheckReport,
 }
 
 impl Document for FrameCheck {

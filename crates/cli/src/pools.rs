@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tileheap::units::Bytes;
 use tileheap_pack::pools::{Pool, PoolItem, PoolsAnswer, PoolsDesc, PoolsProblem, check, solve};
-use tileheap_pack::{Steps, Verdict, Watch};
+use tileheap_pack::{ProgressCallback, Steps, Verdict};
 
 use crate::error::{Error, Result};
 use crate::input::shown;
@@ -58,7 +58,7 @@ pub(crate) fn read(file: &Path, text: &str) -> Result<PoolsProblem> {
 }
 
 /// Packs the items, and checks the packing.
-pub(crate) fn pack(problem: &PoolsProblem, budget: Steps, watch: Watch<'_>) -> PoolsAnswer {
+pub(crate) fn pack(problem: &PoolsProblem, budget: Steps, watch: ProgressCallback<'_>) -> PoolsAnswer {
     let answer = solve(problem, budget, watch);
     if let Some(packing) = &answer.packing {
         check(problem, packing).expect("an answer passes the checker");

@@ -180,7 +180,7 @@ pub const WRITES: A = A::from_raw(
 
 /// One scope of a dependency, expanded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scope {
+pub struct ExpandedScope {
     /// The stages of the execution scope, including the logically earlier (or later) ones.
     pub execution: S,
     /// The stages of the access scope: only those that the mask names.
@@ -189,24 +189,24 @@ pub struct Scope {
     pub access: A,
 }
 
-impl Scope {
+impl ExpandedScope {
     /// The first scope of a dependency.
-    pub fn source(stages: S, access: A) -> Scope {
-        Scope::new(stages, access, earlier(expand(stages)), S::BOTTOM_OF_PIPE)
+    pub fn source(stages: S, access: A) -> ExpandedScope {
+        ExpandedScope::new(stages, access, earlier(expand(stages)), S::BOTTOM_OF_PIPE)
     }
 
     /// The second scope of a dependency.
-    pub fn destination(stages: S, access: A) -> Scope {
-        Scope::new(stages, access, later(expand(stages)), S::TOP_OF_PIPE)
+    pub fn destination(stages: S, access: A) -> ExpandedScope {
+        ExpandedScope::new(stages, access, later(expand(stages)), S::TOP_OF_PIPE)
     }
 
     /// `end` is the end of the pipe that stands for all commands in this scope.
-    fn new(stages: S, access: A, mut execution: S, end: S) -> Scope {
+    fn new(stages: S, access: A, mut execution: S, end: S) -> ExpandedScope {
         if stages.contains(end) {
             execution |= EVERYTHING;
         }
         let (named, access) = (expand(stages), expand_access(access));
-        Scope {
+        ExpandedScope {
             execution,
             named,
             access,
@@ -386,7 +386,7 @@ mod tests {
 
     #[test]
     fn execution_scopes_reach_along_the_pipeline_and_access_scopes_do_not() {
-        let source = Scope::source(S::FRAGMENT_SHADER, A::SHADER_STORAGE_WRITE);
+        let source = ExpandedScope::source(S::FRAGMENT_SHADER, A::SHADER_STORAGE_WRITE);
         assert!(
             source
                 .execution
@@ -398,7 +398,7 @@ mod tests {
                 .intersects(S::LATE_FRAGMENT_TESTS | S::COMPUTE_SHADER | S::COPY)
         );
         assert_eq!(source.named, S::FRAGMENT_SHADER);
-        let destination = Scope::destination(S::FRAGMENT_SHADER, A::SHADER_READ);
+        let destination = ExpandedScope::destination(S::FRAGMENT_SHADER, A::SHADER_READ);
         assert!(destination.execution.contains(S::COLOR_ATTACHMENT_OUTPUT));
         assert!(!destination.execution.contains(S::VERTEX_SHADER));
         assert_eq!(destination.access, SHADER_READS);
@@ -406,9 +406,12 @@ mod tests {
 
     #[test]
     fn top_and_bottom_of_pipe_are_all_commands_or_none() {
-        assert_eq!(Scope::source(S::TOP_OF_PIPE, A::NONE).execution, S::NONE);
-        assert_eq!(Scope::destination(S::BOTTOM_OF_PIPE, A::NONE).execution, S::NONE);
-        let all = Scope::destination(S::TOP_OF_PIPE, A::NONE);
+        assert_eq!(ExpandedScope::source(S::TOP_OF_PIPE, A::NONE).execution, S::NONE);
+        assert_eq!(
+            ExpandedScope::destination(S::BOTTOM_OF_PIPE, A::NONE).execution,
+            S::NONE
+        );
+        let all = ExpandedScope::destination(S::TOP_OF_PIPE, A::NONE);
         assert!(
             all.execution
                 .contains(S::COPY | S::COMPUTE_SHADER | S::COLOR_ATTACHMENT_OUTPUT)

@@ -3,7 +3,7 @@
 use ash::vk;
 use vk::PipelineStageFlags2 as S;
 
-use crate::dependencies::wide;
+use crate::dependencies::stage_flags_2;
 use crate::{array, chained};
 
 /// A semaphore with its value (0 if binary) and stages: those that wait, or those that must complete before the signal.
@@ -22,12 +22,12 @@ pub struct Batch {
 
 impl Batch {
     /// A batch of `vkQueueSubmit`.
-    pub fn first_kind(info: &vk::SubmitInfo<'_>) -> Batch {
+    pub fn from_v1(info: &vk::SubmitInfo<'_>) -> Batch {
         let stages = array!(info.p_wait_dst_stage_mask, info.wait_semaphore_count);
         let commands = array!(info.p_command_buffers, info.command_buffer_count).to_vec();
         let waits = array!(info.p_wait_semaphores, info.wait_semaphore_count);
         let signals = array!(info.p_signal_semaphores, info.signal_semaphore_count);
-        let stages = stages.iter().map(|stages| wide(*stages));
+        let stages = stages.iter().map(|stages| stage_flags_2(*stages));
         Batch::with_values(info.p_next, (waits, stages), commands, signals)
     }
 
@@ -69,7 +69,7 @@ impl Batch {
     }
 
     /// A batch of `vkQueueSubmit2`.
-    pub fn second_kind(info: &vk::SubmitInfo2<'_>) -> Batch {
+    pub fn from_v2(info: &vk::SubmitInfo2<'_>) -> Batch {
         let uses = |first, count| {
             let one = |info: &vk::SemaphoreSubmitInfo<'_>| (info.semaphore, info.value, info.stage_mask);
             array!(first, count).iter().map(one).collect()

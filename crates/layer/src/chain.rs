@@ -17,7 +17,7 @@ use crate::structure_sizes::size_of_structure;
 
 /// Treatment of a structure of a chain when it is passed down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Treatment {
+pub enum StructTreatment {
     /// Pass it down as it is.
     Keep,
     /// Remove it: it is ours.
@@ -37,13 +37,13 @@ impl Chain {
     ///
     /// # Safety
     /// `p_next` is null or a valid chain, which outlives the result.
-    pub unsafe fn new(p_next: *const c_void, decide: impl Fn(vk::StructureType) -> Treatment) -> Chain {
+    pub unsafe fn new(p_next: *const c_void, decide: impl Fn(vk::StructureType) -> StructTreatment) -> Chain {
         // SAFETY: The caller's promise.
         let nodes = unsafe { walk(p_next) };
-        let treated = |node: &Node| decide(node.s_type) != Treatment::Keep;
+        let treated = |node: &Node| decide(node.s_type) != StructTreatment::Keep;
         let end = nodes.iter().rposition(treated).map_or(0, |last| last + 1);
         let known = nodes[..end].iter().position(|node| {
-            decide(node.s_type) != Treatment::Remove && size_of_structure(node.s_type).is_none()
+            decide(node.s_type) != StructTreatment::Remove && size_of_structure(node.s_type).is_none()
         });
         let end = known.unwrap_or(end);
         let mut chain = Chain {
@@ -52,7 +52,7 @@ impl Chain {
         };
         for node in nodes[..end].iter().rev() {
             let size = size_of_structure(node.s_type);
-            if let (Some(size), true) = (size, decide(node.s_type) != Treatment::Remove) {
+            if let (Some(size), true) = (size, decide(node.s_type) != StructTreatment::Remove) {
                 // SAFETY: A structure of this type is alive there and has that size.
                 unsafe { chain.push_copy(node.at, size) };
             }
@@ -167,11 +167,11 @@ mod tests {
         unsafe { walk(head) }.iter().map(|node| node.s_type).collect()
     }
 
-    fn treat(s_type: vk::StructureType) -> Treatment {
+    fn treat(s_type: vk::StructureType) -> StructTreatment {
         match s_type {
-            TileMemorySizeInfoQCOM::STRUCTURE_TYPE => Treatment::Remove,
-            vk::ImageStencilUsageCreateInfo::STRUCTURE_TYPE => Treatment::Edit,
-            _ => Treatment::Keep,
+            TileMemorySizeInfoQCOM::STRUCTURE_TYPE => StructTreatment::Remove,
+            vk::ImageStencilUsageCreateInfo::STRUCTURE_TYPE => StructTreatment::Edit,
+            _ => StructTreatment::Keep,
         }
     }
 

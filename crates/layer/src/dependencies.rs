@@ -7,7 +7,7 @@ use crate::{array, chained};
 
 /// The memory that a dependency applies to.
 #[derive(Clone, Copy, Debug)]
-pub enum Memory {
+pub enum DependencyMemory {
     /// None: an execution dependency.
     None,
     /// All memory: a global memory barrier.
@@ -35,18 +35,18 @@ pub struct Dependency {
     /// Accesses to which memory is made visible.
     pub dst_access: A,
     /// The memory that it applies to.
-    pub memory: Memory,
+    pub memory: DependencyMemory,
     /// The queue families between which it transfers ownership: source and destination; equal if it does not.
     pub families: (u32, u32),
 }
 
 /// Converts stage flags to `VkPipelineStageFlags2`, which have the same bits.
-pub fn wide(stages: vk::PipelineStageFlags) -> S {
+pub fn stage_flags_2(stages: vk::PipelineStageFlags) -> S {
     S::from_raw(stages.as_raw().into())
 }
 
 /// Converts access flags to `VkAccessFlags2`, which have the same bits.
-pub fn wide_access(access: vk::AccessFlags) -> A {
+pub fn access_flags_2(access: vk::AccessFlags) -> A {
     A::from_raw(access.as_raw().into())
 }
 
@@ -57,7 +57,7 @@ fn dependency((src, src_access): (S, A), (dst, dst_access): (S, A)) -> Dependenc
         src_access,
         dst,
         dst_access,
-        memory: Memory::All,
+        memory: DependencyMemory::All,
         families: (vk::QUEUE_FAMILY_IGNORED, vk::QUEUE_FAMILY_IGNORED),
     }
 }
@@ -66,8 +66,8 @@ fn dependency((src, src_access): (S, A), (dst, dst_access): (S, A)) -> Dependenc
 macro_rules! first_scopes {
     ($from:expr, $to:expr, $one:expr) => {
         dependency(
-            ($from, wide_access($one.src_access_mask)),
-            ($to, wide_access($one.dst_access_mask)),
+            ($from, access_flags_2($one.src_access_mask)),
+            ($to, access_flags_2($one.dst_access_mask)),
         )
     };
 }
@@ -86,7 +86,7 @@ macro_rules! second_scopes {
 macro_rules! of_buffer {
     ($one:expr, $scopes:expr) => {
         Dependency {
-            memory: Memory::Buffer($one.buffer, $one.offset, $one.size),
+            memory: DependencyMemory::Buffer($one.buffer, $one.offset, $one.size),
             families: ($one.src_queue_family_index, $one.dst_queue_family_index),
             ..$scopes
         }
@@ -97,7 +97,7 @@ macro_rules! of_buffer {
 macro_rules! of_image {
     ($one:expr, $scopes:expr) => {
         Dependency {
-            memory: Memory::Image(
+            memory: DependencyMemory::Image(
                 $one.image,
                 $one.subresource_range,
                 $one.old_layout,
@@ -115,20 +115,20 @@ pub fn of_memory<'a>(
     (from, to): (vk::PipelineStageFlags, vk::PipelineStageFlags),
     memory: &'a [vk::MemoryBarrier<'_>],
 ) -> impl Iterator<Item = Dependency> + 'a {
-    let (from, to) = (wide(from), wide(to));
+    let (from, to) = (stage_flags_2(from), stage_flags_2(to));
     memory.iter().map(move |it| first_scopes!(from, to, it))
 }
 
 /// The dependencies of `vkCmdPipelineBarrier` and `vkCmdWaitEvents`: the execution dependency, and one per barrier.
-pub fn first_kind<'a>(
+pub fn from_v1<'a>(
     stages: (vk::PipelineStageFlags, vk::PipelineStageFlags),
     memory: &'a [vk::MemoryBarrier<'_>],
     buffers: &'a [vk::BufferMemoryBarrier<'_>],
     images: &'a [vk::ImageMemoryBarrier<'_>],
 ) -> impl Iterator<Item = Dependency> + 'a {
-    let (from, to) = (wide(stages.0), wide(stages.1));
+    let (from, to) = (stage_flags_2(stages.0), stage_flags_2(stages.1));
     let execution = Dependency {
-        memory: Memory::None,
+        memory: DependencyMemory::None,
         ..dependency((from, A::NONE), (to, A::NONE))
     };
     let memory = of_memory(stages, memory);
@@ -145,7 +145,7 @@ pub fn first_kind<'a>(
 }
 
 /// The dependencies of `vkCmdPipelineBarrier2` and similar commands: one per barrier.
-pub fn second_kind<'a>(info: &'a vk::DependencyInfo<'_>) -> impl Iterator<Item = Dependency> + 'a {
+pub fn from_v2<'a>(info: &'a vk::DependencyInfo<'_>) -> impl Iterator<Item = Dependency> + 'a {
     let memory = array!(info.p_memory_barriers, info.memory_barrier_count).iter();
     let buffers = array!(info.p_buffer_memory_barriers, info.buffer_memory_barrier_count).iter();
     let images = array!(info.p_image_memory_barriers, info.image_memory_barrier_count).iter();
@@ -157,13 +157,21 @@ pub fn second_kind<'a>(info: &'a vk::DependencyInfo<'_>) -> impl Iterator<Item =
 
 /// The dependency of a `VkSubpassDependency`.
 pub(crate) fn of_subpass(one: &vk::SubpassDependency) -> Dependency {
-    first_scopes!(wide(one.src_stage_mask), wide(one.dst_stage_mask), one)
+    first_scopes!(
+        stage_flags_2(one.src_stage_mask),
+        stage_flags_2(one.dst_stage_mask),
+        one
+    )
 }
 
 /// The dependency of a `VkSubpassDependency2`, whose masks may be in its chain.
 pub(crate) fn of_subpass2(one: &vk::SubpassDependency2<'_>) -> Dependency {
     match chained!(one.p_next => vk::MemoryBarrier2<'_>) {
         Some(barrier) => second_scopes!(barrier),
-        None => first_scopes!(wide(one.src_stage_mask), wide(one.dst_stage_mask), one),
+        None => first_scopes!(
+            stage_flags_2(one.src_stage_mask),
+            stage_flags_2(one.dst_stage_mask),
+            one
+        ),
     }
 }

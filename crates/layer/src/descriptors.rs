@@ -19,7 +19,7 @@ pub enum Source<'a> {
 }
 
 /// A written descriptor: binding, element, type, and source; `None` for a null descriptor.
-pub type Written<'a> = (u32, u32, vk::DescriptorType, Option<Source<'a>>);
+pub type WrittenDescriptor<'a> = (u32, u32, vk::DescriptorType, Option<Source<'a>>);
 
 enum Kind {
     Image,
@@ -46,7 +46,7 @@ fn kind_of(kind: vk::DescriptorType) -> Option<Kind> {
 pub fn each_written(
     write: &vk::WriteDescriptorSet<'_>,
     layout: Option<&SetLayout>,
-    mut put: impl FnMut(Written<'_>),
+    mut put: impl FnMut(WrittenDescriptor<'_>),
 ) {
     let (first, stride): (*const c_void, usize) = match kind_of(write.descriptor_type) {
         Some(Kind::Image) => (write.p_image_info.cast(), size_of::<vk::DescriptorImageInfo>()),
@@ -69,7 +69,7 @@ fn each_of_entry(
     entry: &vk::DescriptorUpdateTemplateEntry,
     layout: Option<&SetLayout>,
     data: *const c_void,
-    put: &mut impl FnMut(Written<'_>),
+    put: &mut impl FnMut(WrittenDescriptor<'_>),
 ) {
     let Some(kind) = kind_of(entry.descriptor_type) else {
         return;
@@ -94,20 +94,20 @@ fn each_of_entry(
 
 /// An update template.
 #[derive(Debug)]
-pub struct Template {
+pub struct UpdateTemplate {
     entries: Vec<vk::DescriptorUpdateTemplateEntry>,
     /// The bind point of pushed descriptors; unused for sets.
     pub point: vk::PipelineBindPoint,
 }
 
-impl Template {
+impl UpdateTemplate {
     /// Copies the entries of a create info.
-    pub fn new(info: &vk::DescriptorUpdateTemplateCreateInfo<'_>) -> Template {
+    pub fn new(info: &vk::DescriptorUpdateTemplateCreateInfo<'_>) -> UpdateTemplate {
         let entries = array!(
             info.p_descriptor_update_entries,
             info.descriptor_update_entry_count
         );
-        Template {
+        UpdateTemplate {
             entries: entries.to_vec(),
             point: info.pipeline_bind_point,
         }
@@ -118,7 +118,7 @@ impl Template {
         &self,
         layout: Option<&SetLayout>,
         data: *const c_void,
-        mut put: impl FnMut(Written<'_>),
+        mut put: impl FnMut(WrittenDescriptor<'_>),
     ) {
         for entry in &self.entries {
             each_of_entry(entry, layout, data, &mut put);

@@ -18,30 +18,30 @@ pub struct Exclusive<T> {
 unsafe impl<T: Send> Sync for Exclusive<T> {}
 
 /// A lock guard: exclusive access to the value until it is dropped.
-pub struct Used<'a, T>(&'a Exclusive<T>);
+pub struct ExclusiveGuard<'a, T>(&'a Exclusive<T>);
 
 impl<T> Exclusive<T> {
     /// Waits until no other thread uses the value.
     #[inline]
-    pub fn lock(&self) -> Used<'_, T> {
+    pub fn lock(&self) -> ExclusiveGuard<'_, T> {
         while self.is_used.swap(true, Ordering::Acquire) {
             std::thread::yield_now();
         }
-        Used(self)
+        ExclusiveGuard(self)
     }
 }
 
-impl<T> Deref for Used<'_, T> {
+impl<T> Deref for ExclusiveGuard<'_, T> {
     type Target = T;
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: There is one `Used` at a time.
+        // SAFETY: There is one `ExclusiveGuard` at a time.
         unsafe { &*self.0.value.get() }
     }
 }
 
-impl<T> DerefMut for Used<'_, T> {
+impl<T> DerefMut for ExclusiveGuard<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: As above, and it is borrowed mutably.
@@ -49,7 +49,7 @@ impl<T> DerefMut for Used<'_, T> {
     }
 }
 
-impl<T> Drop for Used<'_, T> {
+impl<T> Drop for ExclusiveGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         self.0.is_used.store(false, Ordering::Release);

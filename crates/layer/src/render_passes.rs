@@ -19,31 +19,31 @@ pub struct RenderPassDesc {
     /// Attachments with separate stencil layouts: the initial and the final one.
     pub stencils: Vec<(u32, [vk::ImageLayout; 2])>,
     /// The attachment with its fragment densities.
-    pub density_map: Option<Reference>,
+    pub density_map: Option<AttachmentReference>,
 }
 
 /// An attachment and its layout in a subpass.
-pub type Reference = (u32, vk::ImageLayout);
+pub type AttachmentReference = (u32, vk::ImageLayout);
 
 /// The attachments of a subpass, without unused ones and without resolve pairs with an unused member.
 #[derive(Clone, Debug, Default)]
 pub struct Subpass {
     /// Color attachments.
-    pub colors: Vec<Reference>,
+    pub colors: Vec<AttachmentReference>,
     /// The depth/stencil attachment.
-    pub depth: Option<Reference>,
+    pub depth: Option<AttachmentReference>,
     /// Input attachments.
-    pub inputs: Vec<Reference>,
+    pub inputs: Vec<AttachmentReference>,
     /// Source attachments and resolve targets.
-    pub resolves: Vec<(u32, Reference)>,
+    pub resolves: Vec<(u32, AttachmentReference)>,
     /// The aspects of depth and stencil that have a resolve mode; empty without a resolve of them.
     pub resolved: vk::ImageAspectFlags,
     /// The layouts of stencil, if different from those of depth.
-    pub stencils: Vec<Reference>,
+    pub stencils: Vec<AttachmentReference>,
     /// The mask of the views that it renders, or 0.
     pub view_mask: u32,
     /// The attachment with its shading rates.
-    pub shading_rate: Option<Reference>,
+    pub shading_rate: Option<AttachmentReference>,
 }
 
 macro_rules! references {
@@ -62,7 +62,7 @@ macro_rules! subpass {
         let targets = array!(one.p_resolve_attachments, one.color_attachment_count).iter();
         let inputs = array!(one.p_input_attachments, one.input_attachment_count);
         let depth = references!(array!(one.p_depth_stencil_attachment, 1)).next();
-        let depth_target: Option<Reference> = $depth_target;
+        let depth_target: Option<AttachmentReference> = $depth_target;
         let pairs = colors.iter().zip(targets);
         let pairs = pairs.map(|(from, to)| (from.attachment, (to.attachment, to.layout)));
         let depths = depth.zip(depth_target).map(|(from, to)| (from.0, to));
@@ -84,14 +84,14 @@ macro_rules! subpass {
 }
 
 /// Returns the attachment with the fragment densities of a render pass.
-fn density_map(p_next: *const c_void) -> Option<Reference> {
+fn density_map(p_next: *const c_void) -> Option<AttachmentReference> {
     let info = chained!(p_next => vk::RenderPassFragmentDensityMapCreateInfoEXT<'_>)?;
     let one = &info.fragment_density_map_attachment;
     (one.attachment != vk::ATTACHMENT_UNUSED).then_some((one.attachment, one.layout))
 }
 
 /// Returns the attachment with the shading rates of a subpass.
-fn shading_rate(subpass: &vk::SubpassDescription2<'_>) -> Option<Reference> {
+fn shading_rate(subpass: &vk::SubpassDescription2<'_>) -> Option<AttachmentReference> {
     let info = chained!(subpass.p_next => vk::FragmentShadingRateAttachmentInfoKHR<'_>)?;
     references!(array!(info.p_fragment_shading_rate_attachment, 1)).next()
 }
@@ -117,7 +117,7 @@ impl Subpass {
 
 impl RenderPassDesc {
     /// Converts a `VkRenderPassCreateInfo`.
-    pub fn first_kind(info: &vk::RenderPassCreateInfo<'_>) -> RenderPassDesc {
+    pub fn from_v1(info: &vk::RenderPassCreateInfo<'_>) -> RenderPassDesc {
         let multiview = chained!(info.p_next => vk::RenderPassMultiviewCreateInfo<'_>);
         let masks = multiview.map_or(&[][..], |views| array!(views.p_view_masks, views.subpass_count));
         let mask = |index: usize| masks.get(index).copied().unwrap_or(0);
@@ -151,7 +151,7 @@ impl RenderPassDesc {
     }
 
     /// Converts a `VkRenderPassCreateInfo2`.
-    pub fn second_kind(info: &vk::RenderPassCreateInfo2<'_>) -> RenderPassDesc {
+    pub fn from_v2(info: &vk::RenderPassCreateInfo2<'_>) -> RenderPassDesc {
         let target = |one: &vk::SubpassDescription2<'_>| {
             let depth = chained!(one.p_next => vk::SubpassDescriptionDepthStencilResolve<'_>)?;
             references!(array!(depth.p_depth_stencil_resolve_attachment, 1)).next()

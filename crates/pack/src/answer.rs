@@ -61,7 +61,7 @@ pub struct Progress {
 }
 
 /// A caller's callback: `Break` ends the search, and the answer is [`Verdict::Interrupted`].
-pub type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
+pub type ProgressCallback<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
 /// The answer of [`minimise`](super::minimise()) and [`fit`](super::fit()). The default says that nothing is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,7 +10,7 @@
 
 use super::Problem;
 use super::by_step::ByStep;
-use super::gap::{self, Fit, UNPLACED};
+use super::gap::{self, FitPolicy, UNPLACED};
 use super::in_order::InOrder;
 use crate::lists::reset;
 use crate::units::{Alignment, CompactSort};
@@ -33,7 +33,7 @@ impl ByBirth {
     pub(super) fn place(
         &mut self,
         problem: &Problem,
-        fit: Fit,
+        fit: FitPolicy,
         in_order: &mut InOrder,
         offsets: &mut Vec<u64>,
     ) {
@@ -68,7 +68,7 @@ impl ByBirth {
             .extend(all.filter(|&index| !units[index as usize].takes_bytes()));
     }
 
-    fn sweep(&mut self, problem: &Problem, fit: Fit, offsets: &mut Vec<u64>) {
+    fn sweep(&mut self, problem: &Problem, fit: FitPolicy, offsets: &mut Vec<u64>) {
         let units = &problem.units;
         self.gaps.clear();
         reset(offsets, units.len(), UNPLACED);
@@ -118,7 +118,7 @@ impl Gaps {
     }
 
     /// Takes bytes by first fit or best fit; returns their offset.
-    fn take(&mut self, fit: Fit, size: u64, alignment: Alignment) -> u64 {
+    fn take(&mut self, fit: FitPolicy, size: u64, alignment: Alignment) -> u64 {
         let fits = |&(index, &(start, end)): &(usize, &(u64, u64))| {
             // Most gaps are too small, whatever the alignment.
             if end - start < size {
@@ -129,8 +129,8 @@ impl Gaps {
         };
         let mut found = self.gaps.iter().enumerate();
         let found = match fit {
-            Fit::First => found.find_map(|gap| fits(&gap)),
-            Fit::Best => {
+            FitPolicy::First => found.find_map(|gap| fits(&gap)),
+            FitPolicy::Best => {
                 let mut best = None;
                 let mut least = u64::MAX;
                 for gap in found {
@@ -234,7 +234,7 @@ mod tests {
                 }
             }
             let problem = desc.build().unwrap();
-            for fit in [Fit::First, Fit::Best] {
+            for fit in [FitPolicy::First, FitPolicy::Best] {
                 by_birth.place(&problem, fit, &mut in_order, &mut swept);
                 in_order.place(&problem, &by_birth.births, fit, &mut placed);
                 assert_eq!(swept, placed, "round {round}, {fit:?}");

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::answer::{Answer, Steps, Watch};
+use super::answer::{Answer, ProgressCallback, Steps};
 use super::rules::Rule;
 use super::search_state::SearchState;
 use super::strategy::{Goal, PackingStrategy};
@@ -146,7 +146,7 @@ impl PackingStrategy for Strategy {
         &self,
         problem: &Problem,
         (goal, budget): (Goal, Steps),
-        watch: Watch<'_>,
+        watch: ProgressCallback<'_>,
         packer: &mut Packer,
         answer: &mut Answer,
     ) {

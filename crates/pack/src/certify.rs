@@ -1,6 +1,6 @@
 //! The search for a certificate: first the items that cannot be packed together, then branches on their order.
 
-use super::answer::{Answer, Progress, Steps, Watch};
+use super::answer::{Answer, Progress, ProgressCallback, Steps};
 use super::certificate::{Certificate, OrderTask};
 use super::{Problem, Strategy, fit, lower_bound};
 use crate::units::Bytes;
@@ -28,7 +28,12 @@ const PAIRS_PER_STEP: usize = 256;
 /// assert_eq!((certificate.above, certificate.items), (Bytes(6), vec![2]));
 /// # Ok::<(), tileheap_pack::Error>(())
 /// ```
-pub fn certify(problem: &Problem, answer: &Answer, budget: Steps, watch: Watch<'_>) -> Option<Certificate> {
+pub fn certify(
+    problem: &Problem,
+    answer: &Answer,
+    budget: Steps,
+    watch: ProgressCallback<'_>,
+) -> Option<Certificate> {
     let below = |bound: Bytes| bound.0.checked_sub(1).map(Bytes);
     let above = match &answer.conflict {
         Some(_) => problem.capacity().or(Some(Bytes(u64::MAX))),
@@ -46,7 +51,7 @@ pub fn certify(problem: &Problem, answer: &Answer, budget: Steps, watch: Watch<'
 }
 
 /// Finds items that cannot be packed up to a limit.
-fn too_many(problem: &Problem, limit: Bytes, budget: Steps, watch: Watch<'_>) -> Option<Vec<u32>> {
+fn too_many(problem: &Problem, limit: Bytes, budget: Steps, watch: ProgressCallback<'_>) -> Option<Vec<u32>> {
     // A capacity of 2^64 - 1 means no capacity, and without one the search never proves that no packing exists.
     let capacity = limit.min(Bytes(u64::MAX - 1));
     let desc = problem.clone().into_desc().capacity(capacity);
@@ -61,7 +66,7 @@ fn order(
     above: Bytes,
     items: Vec<u32>,
     budget: Steps,
-    watch: Watch<'_>,
+    watch: ProgressCallback<'_>,
 ) -> Option<Certificate> {
     let (task, root) = OrderTask::new(problem, &items, above).ok()?;
     let price = 1 + (task.bodies.len().pow(2) / PAIRS_PER_STEP) as u64;

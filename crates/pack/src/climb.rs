@@ -4,7 +4,7 @@
 
 use super::Problem;
 use super::exact::mix;
-use super::gap::Fit;
+use super::gap::FitPolicy;
 use super::in_order::InOrder;
 use crate::lists::refill;
 
@@ -35,14 +35,14 @@ impl Climb {
         let mut last = (0, 0);
         let mut round = 0u64;
         while go_on() {
-            in_order.place(problem, &self.order, Fit::First, &mut self.offsets);
+            in_order.place(problem, &self.order, FitPolicy::First, &mut self.offsets);
             let height = problem.height(&self.offsets);
             if height < least {
                 found(&self.offsets);
             }
             if height > least {
                 self.order.swap(last.0, last.1);
-                in_order.place(problem, &self.order, Fit::First, &mut self.offsets);
+                in_order.place(problem, &self.order, FitPolicy::First, &mut self.offsets);
             } else {
                 least = height;
             }

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::answer::{Answer, Steps, Verdict, Watch};
-use super::exact::Outcome;
+use super::answer::{Answer, ProgressCallback, Steps, Verdict};
+use super::exact::RunResult;
 use super::rules::Rule;
 use super::search_state::SearchState;
 use super::strategy::Goal;
@@ -16,7 +16,7 @@ impl Packer {
         &mut self,
         problem: &Problem,
         (goal, budget): (Goal, Steps),
-        watch: Watch<'_>,
+        watch: ProgressCallback<'_>,
         answer: &mut Answer,
         mut seek: impl FnMut(&mut Packer, &mut SearchState<'_>) -> bool,
     ) {
@@ -95,9 +95,9 @@ impl Packer {
             self.exact.model.reduce(problem, None);
             let left = search.budget - search.steps;
             if !rules_first {
-                return self.try_capacity(problem, capacity, left, search) == Outcome::Impossible;
+                return self.try_capacity(problem, capacity, left, search) == RunResult::Impossible;
             }
-            if self.try_capacity(problem, capacity, left / 2, search) == Outcome::Impossible {
+            if self.try_capacity(problem, capacity, left / 2, search) == RunResult::Impossible {
                 return true;
             }
             // A lower capacity leaves fewer choices, and is sometimes easier to reach.

@@ -4,7 +4,7 @@ use crate::units::Alignment;
 
 /// The gap that an item takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Fit {
+pub enum FitPolicy {
     /// The lowest gap.
     First,
     /// The smallest gap.
@@ -22,14 +22,14 @@ pub(super) const ROOM: &str = "a problem whose sizes and alignments sum below 2^
 /// # Panics
 /// If the offset exceeds 64 bits, which the validation of problems excludes.
 pub(super) fn choose(
-    fit: Fit,
+    fit: FitPolicy,
     blocks: impl Iterator<Item = (u64, u64)>,
     size: u64,
     alignment: Alignment,
 ) -> u64 {
     let offset = match fit {
-        Fit::First => lowest(blocks, size, alignment),
-        Fit::Best => tightest(blocks, size, alignment),
+        FitPolicy::First => lowest(blocks, size, alignment),
+        FitPolicy::Best => tightest(blocks, size, alignment),
     };
     offset.expect(ROOM)
 }

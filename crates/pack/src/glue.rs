@@ -9,7 +9,7 @@
 //! ```
 //! Equal sums may be a coincidence, so this finds packings but proves nothing.
 
-use super::exact::{Exact, Outcome, gcd, mix};
+use super::exact::{Exact, RunResult, gcd, mix};
 use super::problem::Unit;
 use super::search_state::SearchState;
 use super::{Item, Problem};
@@ -283,7 +283,7 @@ impl Glue<'_> {
         self.spent += steps;
         let mut offsets = Vec::new();
         self.exact.write(&problem, &mut offsets);
-        (outcome == Outcome::Packed).then_some(offsets)
+        (outcome == RunResult::Packed).then_some(offsets)
     }
 
     /// Returns the stretches of a step, the smallest first; empty if the step is not full.

@@ -2,9 +2,9 @@
 
 use tileheap_units::CompactSort;
 
-use super::gap::{self, Fit, UNPLACED};
+use super::gap::{self, FitPolicy, UNPLACED};
 use super::timetable::{MANY, Timetable};
-use super::{Problem, Shelf};
+use super::{PartialPacking, Problem};
 use crate::lists::refill;
 use crate::units::Bytes;
 
@@ -12,7 +12,7 @@ use crate::units::Bytes;
 #[derive(Debug, Default)]
 pub(super) struct InOrder {
     /// The placed lifetimes.
-    shelf: Shelf,
+    shelf: PartialPacking,
     /// The same, if there are many lifetimes.
     timetable: Timetable,
     /// Blocks that constrain a group, or a unit with conflicts or a lowest offset.
@@ -21,7 +21,7 @@ pub(super) struct InOrder {
 
 impl InOrder {
     /// Writes the offsets of all units: fixed units first, then units with a highest offset, then the rest; each in the order of `order`.
-    pub(super) fn place(&mut self, problem: &Problem, order: &[u32], fit: Fit, offsets: &mut Vec<u64>) {
+    pub(super) fn place(&mut self, problem: &Problem, order: &[u32], fit: FitPolicy, offsets: &mut Vec<u64>) {
         refill(
             offsets,
             problem.units.iter().map(|unit| unit.fixed.unwrap_or(UNPLACED)),
@@ -30,7 +30,13 @@ impl InOrder {
     }
 
     /// As [`Self::place`], around the units that already have an offset.
-    pub(super) fn place_around(&mut self, problem: &Problem, order: &[u32], fit: Fit, offsets: &mut [u64]) {
+    pub(super) fn place_around(
+        &mut self,
+        problem: &Problem,
+        order: &[u32],
+        fit: FitPolicy,
+        offsets: &mut [u64],
+    ) {
         let units = &problem.units;
         self.shelf.clear();
         if is_many(problem) {
@@ -57,7 +63,7 @@ impl InOrder {
         }
     }
 
-    fn place_unit(&mut self, problem: &Problem, index: u32, fit: Fit, offsets: &mut [u64]) {
+    fn place_unit(&mut self, problem: &Problem, index: u32, fit: FitPolicy, offsets: &mut [u64]) {
         if offsets[index as usize] != UNPLACED {
             return;
         }

@@ -12,7 +12,7 @@ use tileheap_units::CompactSort;
 
 use super::Problem;
 use super::answer::Conflict;
-use super::exact::{Exact, Model, Outcome};
+use super::exact::{Exact, Model, RunResult};
 use super::gap::align_up;
 use super::problem::Unit;
 use super::search_state::SearchState;
@@ -163,14 +163,14 @@ impl InfeasibleSubset {
                 refill(rest, left[..from].iter().chain(&left[until..]).copied());
                 exact.model.reduce(problem, Some(rest));
                 match search.fit(exact, capacity, STEPS_PER_TEST) {
-                    Outcome::Impossible => {
+                    RunResult::Impossible => {
                         std::mem::swap(left, rest);
                         shrunk = true;
                         continue;
                     }
-                    Outcome::Packed => {}
-                    Outcome::OutOfSteps => sure = false,
-                    Outcome::Interrupted => return false,
+                    RunResult::Packed => {}
+                    RunResult::OutOfSteps => sure = false,
+                    RunResult::Interrupted => return false,
                 }
                 from = until;
             }

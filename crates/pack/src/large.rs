@@ -8,8 +8,8 @@ use std::cmp::Reverse;
 use tileheap_units::CompactSort;
 
 use super::Problem;
-use super::exact::{Exact, Outcome};
-use super::gap::{Fit, UNPLACED};
+use super::exact::{Exact, RunResult};
+use super::gap::{FitPolicy, UNPLACED};
 use super::rules::{Order, Rules};
 use super::search_state::SearchState;
 use crate::lists::refill;
@@ -23,11 +23,11 @@ pub(super) struct Large {
 }
 
 /// Rules for the other units, placed around the large ones.
-const AROUND: [(Order, Fit); 4] = [
-    (Order::Birth, Fit::First),
-    (Order::Breadth, Fit::Best),
-    (Order::Size, Fit::Best),
-    (Order::Conflicts, Fit::Best),
+const AROUND: [(Order, FitPolicy); 4] = [
+    (Order::Birth, FitPolicy::First),
+    (Order::Breadth, FitPolicy::Best),
+    (Order::Size, FitPolicy::Best),
+    (Order::Conflicts, FitPolicy::Best),
 ];
 
 /// Smallest ratio of sizes at which the larger units are placed first.
@@ -58,7 +58,7 @@ impl Large {
             first.extend(by_size[cut..].iter().filter(is_fixed));
             exact.model.reduce(problem, Some(first));
             let share = (search.budget / 8).min(search.budget.saturating_sub(search.steps));
-            if search.fit(exact, search.bound, share) != Outcome::Packed {
+            if search.fit(exact, search.bound, share) != RunResult::Packed {
                 continue;
             }
             exact.write(problem, large);

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::answer::{Progress, Steps};
-use super::exact::Outcome;
+use super::exact::RunResult;
 use super::gap::next_multiple;
 use super::glue::search_glued;
 use super::parts::Parts;
@@ -277,19 +277,19 @@ impl Packer {
         capacity: u64,
         share: u64,
         search: &mut SearchState<'_>,
-    ) -> Outcome {
+    ) -> RunResult {
         search.method = Some("exact");
         let budget = share.min(search.budget.saturating_sub(search.steps));
         let outcome = search.fit(&mut self.exact, capacity, budget);
         match outcome {
-            Outcome::Packed => {
+            RunResult::Packed => {
                 self.exact.write(problem, &mut self.rules.offsets);
                 search.keep(problem, &self.rules.offsets);
             }
-            Outcome::Impossible => {
+            RunResult::Impossible => {
                 search.bound = search.bound.max(next_multiple(capacity, self.exact.model.grain));
             }
-            Outcome::OutOfSteps | Outcome::Interrupted => {}
+            RunResult::OutOfSteps | RunResult::Interrupted => {}
         }
         search.report(0);
         outcome

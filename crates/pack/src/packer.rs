@@ -3,7 +3,7 @@
 use super::bound::Bounder;
 use super::climb::Climb;
 use super::exact::Exact;
-use super::gap::Fit;
+use super::gap::FitPolicy;
 use super::infeasible::InfeasibleSubset;
 use super::large::Large;
 use super::parts::Parts;
@@ -61,7 +61,13 @@ impl Packer {
     ///
     /// # Panics
     /// If `order` names an item that the problem does not have.
-    pub fn place_in_order(&mut self, problem: &Problem, order: &[u32], fit: Fit, packing: &mut Packing) {
+    pub fn place_in_order(
+        &mut self,
+        problem: &Problem,
+        order: &[u32],
+        fit: FitPolicy,
+        packing: &mut Packing,
+    ) {
         let unit_of = problem.unit_of_items();
         let mut units: Vec<u32> = order.iter().map(|&item| unit_of[item as usize]).collect();
         units.extend(0..problem.units.len() as u32);

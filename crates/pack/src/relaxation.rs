@@ -3,7 +3,7 @@
 //! For searches whose objective includes more than weights. A column is a step, or a set of steps at which the same candidates are live; its load is
 //! the sum of the sizes of the chosen candidates that span it. Prices and losses are scaled by [`SCALE`].
 
-use super::select::choice::{Chosen, LoadSearch, Offer};
+use super::select::choice::{CandidateItem, Chosen, LoadSearch};
 use super::select::prices::{Arc, Prices, SCALE_BITS};
 
 /// The fixed-point scale of prices and losses: this many per unit of weight.
@@ -41,7 +41,7 @@ pub fn prices(columns: usize, capacity: u64, candidates: impl Iterator<Item = Ca
 
 /// The problem of choosing candidates by loads, at given prices.
 #[derive(Clone, Copy, Debug)]
-pub struct Loads<'a> {
+pub struct LoadProblem<'a> {
     /// The highest load of a column.
     pub capacity: u64,
     /// The price of a byte in each column.
@@ -63,7 +63,7 @@ pub struct LoadChoice {
     pub steps: u64,
 }
 
-impl Loads<'_> {
+impl LoadProblem<'_> {
     /// Returns the choice with the least loss that is at most `most`; `None` if none was found.
     ///
     /// `column_loss` returns, for a column and its load, the scaled loss and the part of it that is a cost, which is subtracted from the weight and
@@ -77,12 +77,12 @@ impl Loads<'_> {
         let offer = |candidate: &Candidate| {
             let price: i128 = self.prices[candidate.first..candidate.end].iter().sum();
             let arc = candidate.arc();
-            Offer {
+            CandidateItem {
                 surplus: arc.weight - price * i128::from(arc.size),
                 arc,
             }
         };
-        let offers: Vec<Offer> = self.candidates.iter().map(offer).collect();
+        let offers: Vec<CandidateItem> = self.candidates.iter().map(offer).collect();
         let columns = self.prices.len();
         let width = LoadSearch::width(&offers, columns, budget);
         let mut choice = LoadSearch::default();

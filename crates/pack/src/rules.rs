@@ -2,7 +2,7 @@
 
 use super::Problem;
 use super::birth::ByBirth;
-use super::gap::{Fit, ROOM, align_up};
+use super::gap::{FitPolicy, ROOM, align_up};
 use super::greedy::Greedy;
 use super::in_order::InOrder;
 use super::orders::{Conflicts, by_area};
@@ -20,24 +20,24 @@ pub(super) enum Order {
 
 /// An order, and the kind of gap that each unit takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Rule(pub(super) Order, pub(super) Fit);
+pub(super) struct Rule(pub(super) Order, pub(super) FitPolicy);
 
 impl Rule {
-    pub(super) const FIRST_FIT_BY_BIRTH: Rule = Rule(Order::Birth, Fit::First);
-    pub(super) const BEST_FIT_BY_BIRTH: Rule = Rule(Order::Birth, Fit::Best);
-    pub(super) const GREEDY_BY_SIZE: Rule = Rule(Order::Size, Fit::Best);
-    pub(super) const FIRST_FIT_BY_SIZE: Rule = Rule(Order::Size, Fit::First);
-    pub(super) const GREEDY_BY_BREADTH: Rule = Rule(Order::Breadth, Fit::Best);
-    pub(super) const GREEDY_BY_AREA: Rule = Rule(Order::Area, Fit::First);
-    pub(super) const GREEDY_BY_CONFLICTS: Rule = Rule(Order::Conflicts, Fit::Best);
+    pub(super) const FIRST_FIT_BY_BIRTH: Rule = Rule(Order::Birth, FitPolicy::First);
+    pub(super) const BEST_FIT_BY_BIRTH: Rule = Rule(Order::Birth, FitPolicy::Best);
+    pub(super) const GREEDY_BY_SIZE: Rule = Rule(Order::Size, FitPolicy::Best);
+    pub(super) const FIRST_FIT_BY_SIZE: Rule = Rule(Order::Size, FitPolicy::First);
+    pub(super) const GREEDY_BY_BREADTH: Rule = Rule(Order::Breadth, FitPolicy::Best);
+    pub(super) const GREEDY_BY_AREA: Rule = Rule(Order::Area, FitPolicy::First);
+    pub(super) const GREEDY_BY_CONFLICTS: Rule = Rule(Order::Conflicts, FitPolicy::Best);
 
     /// Returns the name of the strategy that runs it.
     pub(super) fn name(self) -> &'static str {
         match (self.0, self.1) {
-            (Order::Birth, Fit::First) => "first-fit-by-birth",
-            (Order::Birth, Fit::Best) => "best-fit-by-birth",
-            (Order::Size, Fit::First) => "first-fit-by-size",
-            (Order::Size, Fit::Best) => "greedy-by-size",
+            (Order::Birth, FitPolicy::First) => "first-fit-by-birth",
+            (Order::Birth, FitPolicy::Best) => "best-fit-by-birth",
+            (Order::Size, FitPolicy::First) => "first-fit-by-size",
+            (Order::Size, FitPolicy::Best) => "greedy-by-size",
             (Order::Breadth, _) => "greedy-by-breadth",
             (Order::Area, _) => "greedy-by-area",
             (Order::Conflicts, _) => "greedy-by-conflicts",

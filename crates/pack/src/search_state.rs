@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use super::Problem;
-use super::answer::{Progress, Steps, Watch};
-use super::exact::{Exact, Outcome};
+use super::answer::{Progress, ProgressCallback, Steps};
+use super::exact::{Exact, RunResult};
 use crate::lists::refill;
 
 /// The best packing so far, and the budget left.
@@ -31,7 +31,7 @@ pub(super) struct SearchState<'a> {
     pub(super) steps: u64,
     pub(super) budget: u64,
     pub(super) interrupted: bool,
-    pub(super) watch: Watch<'a>,
+    pub(super) watch: ProgressCallback<'a>,
 }
 
 impl SearchState<'_> {
@@ -40,7 +40,7 @@ impl SearchState<'_> {
         bound: u64,
         target: u64,
         budget: Steps,
-        watch: Watch<'_>,
+        watch: ProgressCallback<'_>,
         best: Vec<u64>,
     ) -> SearchState<'_> {
         SearchState {
@@ -128,7 +128,7 @@ impl SearchState<'_> {
     }
 
     /// Runs the prepared exact search for at most `budget` steps, and counts its steps.
-    pub(super) fn fit(&mut self, exact: &mut Exact, capacity: u64, budget: u64) -> Outcome {
+    pub(super) fn fit(&mut self, exact: &mut Exact, capacity: u64, budget: u64) -> RunResult {
         let (outcome, steps) = exact.fit(capacity, budget, &mut |steps| self.report(steps));
         self.steps += steps;
         outcome

@@ -2,13 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use super::answer::{Progress, Steps, Verdict, Watch};
+use super::answer::{Progress, ProgressCallback, Steps, Verdict};
 use super::{Packer, Problem, Strategy};
 use crate::units::Bytes;
 
 /// The memory and the offset of every item.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spread {
+pub struct SpreadPacking {
     /// For each item, its memory and the offset in it; `None` for items that fit nowhere.
     pub places: Vec<Option<(usize, Bytes)>>,
     /// The end of the highest item of each memory.
@@ -45,11 +45,11 @@ pub fn spread(
     weights: &[u64],
     memories: &[Option<Bytes>],
     budget: Steps,
-    watch: Watch<'_>,
-) -> Spread {
+    watch: ProgressCallback<'_>,
+) -> SpreadPacking {
     let mut packer = Packer::default();
     let mut left: Vec<u32> = (0..problem.units.len() as u32).collect();
-    let mut spread = Spread {
+    let mut spread = SpreadPacking {
         places: vec![None; problem.items().len()],
         heights: vec![Bytes::ZERO; memories.len()],
         verdict: Verdict::Proved,

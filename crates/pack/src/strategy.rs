@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use super::answer::{Answer, Steps, Watch};
+use super::answer::{Answer, ProgressCallback, Steps};
 use super::{Packer, Packing, Problem};
 
 /// A rule that finds an offset for every item: a [built-in one](super::Strategy), or your own.
 ///
 /// ```
-/// use tileheap_pack::{Fit, Item, Packer, Packing, PackingStrategy, Problem, check, pack};
+/// use tileheap_pack::{FitPolicy, Item, Packer, Packing, PackingStrategy, Problem, check, pack};
 /// use tileheap_pack::units::{Alignment, Bytes, Span};
 /// # let item = |first, end, size| Item::new(Span::new(first, end), Bytes(size), Alignment::ONE);
 /// # let items = vec![item(0, 3, 4), item(0, 3, 3), item(3, 9, 7)]; // those drawn in the crate's documentation
@@ -25,7 +25,7 @@ use super::{Packer, Packing, Problem};
 ///     fn pack_into(&self, problem: &Problem, packer: &mut Packer, packing: &mut Packing) {
 ///         let mut order: Vec<u32> = (0..problem.items().len() as u32).collect();
 ///         order.sort_by_key(|&item| std::cmp::Reverse(problem.items()[item as usize].span.len()));
-///         packer.place_in_order(problem, &order, Fit::First, packing);
+///         packer.place_in_order(problem, &order, FitPolicy::First, packing);
 ///     }
 /// }
 ///
@@ -54,7 +54,7 @@ pub trait PackingStrategy: fmt::Debug + Send + Sync {
         &self,
         problem: &Problem,
         (goal, budget): (Goal, Steps),
-        watch: Watch<'_>,
+        watch: ProgressCallback<'_>,
         packer: &mut Packer,
         answer: &mut Answer,
     ) {
@@ -95,7 +95,7 @@ impl<S: PackingStrategy + ?Sized> PackingStrategy for &S {
         &self,
         problem: &Problem,
         search: (Goal, Steps),
-        watch: Watch<'_>,
+        watch: ProgressCallback<'_>,
         packer: &mut Packer,
         answer: &mut Answer,
     ) {
@@ -133,7 +133,7 @@ pub fn minimise(
     problem: &Problem,
     strategy: impl PackingStrategy,
     budget: Steps,
-    watch: Watch<'_>,
+    watch: ProgressCallback<'_>,
 ) -> Answer {
     Packer::default().minimise(problem, strategy, budget, watch)
 }
@@ -156,7 +156,12 @@ pub fn minimise(
 /// assert_eq!(answer.conflict.expect("a reason").items, [2]); // that one alone takes 7 bytes
 /// # Ok::<(), tileheap_pack::Error>(())
 /// ```
-pub fn fit(problem: &Problem, strategy: impl PackingStrategy, budget: Steps, watch: Watch<'_>) -> Answer {
+pub fn fit(
+    problem: &Problem,
+    strategy: impl PackingStrategy,
+    budget: Steps,
+    watch: ProgressCallback<'_>,
+) -> Answer {
     Packer::default().fit(problem, strategy, budget, watch)
 }
 
@@ -175,7 +180,7 @@ impl Packer {
         problem: &Problem,
         strategy: impl PackingStrategy,
         budget: Steps,
-        watch: Watch<'_>,
+        watch: ProgressCallback<'_>,
     ) -> Answer {
         let mut answer = Answer::default();
         strategy.search_into(problem, (Goal::Lowest, budget), watch, self, &mut answer);
@@ -188,7 +193,7 @@ impl Packer {
         problem: &Problem,
         strategy: impl PackingStrategy,
         budget: Steps,
-        watch: Watch<'_>,
+        watch: ProgressCallback<'_>,
     ) -> Answer {
         let mut answer = Answer::default();
         strategy.search_into(problem, (Goal::Within, budget), watch, self, &mut answer);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use tileheap_pack::{
-    Answer, Goal, Packer, Packing, PackingStrategy, Problem, Progress, Steps, Strategy, Watch,
+    Answer, Goal, Packer, Packing, PackingStrategy, Problem, Progress, ProgressCallback, Steps, Strategy,
 };
 
 /// The interval at which a search checks for signals, which requires the interpreter's lock.
@@ -76,7 +76,7 @@ impl PackingStrategy for Interruptible<'_> {
         &self,
         problem: &Problem,
         search: (Goal, Steps),
-        _: Watch<'_>,
+        _: ProgressCallback<'_>,
         packer: &mut Packer,
         answer: &mut Answer,
     ) {

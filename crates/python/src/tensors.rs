@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 use tileheap_pack::Item;
-use tileheap_tensor::graph::Bounding;
-use tileheap_tensor::import::Input;
+use tileheap_tensor::graph::ShapeBound;
+use tileheap_tensor::import::ImportedInput;
 use tileheap_tensor::import::onnx::{OnnxOptions, is_onnx, read_onnx};
 use tileheap_tensor::import::tvm::TvmGraph;
 use tileheap_tensor::layout::{ImageLimits, StorageReason};
-use tileheap_tensor::plan::placement::{Space, SpaceItem, place};
+use tileheap_tensor::plan::placement::{PlacedRegions, SpaceItem, place};
 use tileheap_tensor::plan::{Backing, CarryRule, MemoryPlan, Offsets, Region};
-use tileheap_tensor::storage::{Policies, default_policy};
+use tileheap_tensor::storage::{StoragePolicies, default_policy};
 use tileheap_tensor::units::{Alignment, Bytes, Span};
 use tileheap_tensor::{
     Graph, MemoryDesc, Result, StorageOptions, TensorId, TensorPlanOptions, TensorRequirements, check, choose,
@@ -39,7 +39,7 @@ struct Options {
     plan_outputs: bool,
     carry: CarryRule,
     unroll_limit: u32,
-    bound: Bounding,
+    bound: ShapeBound,
     ranges: BTreeMap<String, (u64, u64)>,
     image_limit: u64,
 }
@@ -88,7 +88,7 @@ impl Plan {
         if memories.is_empty() {
             memories.push(MemoryDesc::new("device"));
         }
-        let Space { regions, memories } = place(items, &memories, &Offsets(strategy))?;
+        let PlacedRegions { regions, memories } = place(items, &memories, &Offsets(strategy))?;
         let mut plan = Plan {
             memories,
             ..Plan::default()
@@ -103,7 +103,7 @@ impl Plan {
         if options.keep_inputs {
             graph = graph.with_kept_inputs();
         }
-        let named = |name: &String| Policies::default().named(name);
+        let named = |name: &String| StoragePolicies::default().named(name);
         let policy = options
             .policy
             .as_ref()
@@ -192,17 +192,17 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    fn read(self, options: &Options, py: Python<'_>) -> PyResult<Input> {
+    fn read(self, options: &Options, py: Python<'_>) -> PyResult<ImportedInput> {
         let bytes = match self {
-            Source::Records(fields) => return Ok(Input::Records(records(&fields, options))),
+            Source::Records(fields) => return Ok(ImportedInput::Records(records(&fields, options))),
             Source::File(bytes) => bytes,
         };
         let read = py.detach(|| match std::str::from_utf8(&bytes) {
-            Ok(text) if !is_onnx(&bytes) => Input::parse(text, &options.inputs),
+            Ok(text) if !is_onnx(&bytes) => ImportedInput::parse(text, &options.inputs),
             // For a file that is neither text nor a model, the reader reports the problem.
             _ => {
                 let ranges = options.ranges.clone();
-                read_onnx(&bytes, &OnnxOptions { ranges }).map(Input::Graph)
+                read_onnx(&bytes, &OnnxOptions { ranges }).map(ImportedInput::Graph)
             }
         });
         read.map_err(|error| of_plan(&error, py))
@@ -229,8 +229,8 @@ pub(crate) fn plan(py: Python<'_>, source: Source, options: &str) -> PyResult<St
     let planned = py.detach(|| {
         let strategy = Interruptible(strategy, &interrupts);
         let plan = match input {
-            Input::Records(items) => Plan::of_records(&items, &options, strategy),
-            Input::Graph(graph) | Input::Tvm(TvmGraph { graph, .. }) => {
+            ImportedInput::Records(items) => Plan::of_records(&items, &options, strategy),
+            ImportedInput::Graph(graph) | ImportedInput::Tvm(TvmGraph { graph, .. }) => {
                 Plan::of_graph(graph, &options, strategy)
             }
         };

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ash::vk;
 use rspirv::spirv::{BuiltIn, Dim, ExecutionMode, ImageOperands, Op, StorageClass};
 
-use crate::always::{CertainInstructions, Functions};
+use crate::certain_instructions::{CertainInstructions, Functions};
 use crate::code::Instruction;
 use crate::effect::{READ, WRITE, effects, is_atomic_update};
 use crate::extent::{AccessRegion, CertainAccess, ElementIndex, TexelIndex};
@@ -18,8 +18,8 @@ use crate::index::{IndexSource, Indices, Value};
 use crate::live::LiveResults;
 use crate::locals::{Locals, only_argument};
 use crate::module::Module;
+use crate::packed_types::PackedTypes;
 use crate::reach::PointerReach;
-use crate::solid::PackedTypes;
 use crate::variable::{MAX_STEPS, is_one_descriptor, variable_of};
 
 /// Maximum number of instructions followed for all indices of an entry point together.

@@ -8,7 +8,7 @@ use rspirv::spirv::{BuiltIn, Op, StorageClass};
 use crate::ShaderError;
 use crate::certain::{CertainUse, MAX_REGIONS, certain};
 use crate::effect::{Bits, CONTENTS, READ, UNKNOWN, WRITE};
-use crate::extent::{CertainAccess, Extent, is_performed, largest};
+use crate::extent::{AccessRange, CertainAccess, is_performed, largest};
 use crate::flow::Flow;
 use crate::guard::Dispatch;
 use crate::module::{Declared, Module};
@@ -31,7 +31,7 @@ pub struct EntryPoint {
     /// Memory that it accesses by address, by the source of the address.
     pub addresses: Vec<AddressUse>,
     /// For a fragment shader, the colour attachments that it writes, or reads in place, by location.
-    pub outputs: Vec<Output>,
+    pub outputs: Vec<ColorOutput>,
     /// True if a fragment shader writes depth or the stencil reference.
     pub writes_depth: bool,
 }
@@ -99,13 +99,13 @@ impl Binding {
     ///
     /// For a dispatch without guards the number of workgroups is enough; for graphics stages pass `[1; 3]`. `range` is the size of the buffer
     /// descriptor in bytes, and elements beyond it are not accessed; images ignore it. O(accesses²).
-    pub fn read_extent<'a>(&self, dispatch: impl Into<Dispatch<'a>>, range: u64) -> Option<Extent> {
+    pub fn read_extent<'a>(&self, dispatch: impl Into<Dispatch<'a>>, range: u64) -> Option<AccessRange> {
         largest(&self.certain, |access| access.reads, &dispatch.into(), range)
     }
 
     /// Returns the largest part that a dispatch, or a draw with at least one invocation, certainly writes completely, as
     /// [`read_extent`](Binding::read_extent).
-    pub fn written_extent<'a>(&self, dispatch: impl Into<Dispatch<'a>>, range: u64) -> Option<Extent> {
+    pub fn written_extent<'a>(&self, dispatch: impl Into<Dispatch<'a>>, range: u64) -> Option<AccessRange> {
         largest(&self.certain, |access| access.writes, &dispatch.into(), range)
     }
 }
@@ -148,7 +148,7 @@ pub struct AddressUse {
 
 /// A colour attachment that a fragment shader accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Output {
+pub struct ColorOutput {
     /// Its location: the index of the attachment.
     pub location: u32,
     /// True if it is read in place (tile images).
@@ -412,7 +412,7 @@ fn address_source(module: &Module, variable: u32, offset: Option<u32>) -> Addres
 }
 
 /// Finds the colour attachments that are written or read in place.
-fn outputs(module: &Module, flow: &Flow) -> Vec<Output> {
+fn outputs(module: &Module, flow: &Flow) -> Vec<ColorOutput> {
     let mut outputs: BTreeMap<u32, Bits> = BTreeMap::new();
     for &id in &module.globals {
         let Some(variable) = module.code.definition(id) else {
@@ -429,7 +429,7 @@ fn outputs(module: &Module, flow: &Flow) -> Vec<Output> {
     }
     let outputs = outputs.into_iter();
     outputs
-        .map(|(location, bits)| Output {
+        .map(|(location, bits)| ColorOutput {
             location,
             reads: bits & READ != 0,
             writes: bits & WRITE != 0,

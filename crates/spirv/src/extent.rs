@@ -90,7 +90,7 @@ impl AccessRegion {
 
 /// A part of a buffer or image; half-open.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Extent {
+pub enum AccessRange {
     /// Bytes, relative to the first byte of the descriptor.
     Bytes(Range<u64>),
     /// A box of texels of level 0 of the view. It may exceed the image: texels outside are not accessed.
@@ -102,12 +102,12 @@ pub enum Extent {
     },
 }
 
-impl Extent {
+impl AccessRange {
     /// Returns the number of bytes or texels.
     fn volume(&self) -> u128 {
         match self {
-            Extent::Bytes(bytes) => u128::from(bytes.end - bytes.start),
-            Extent::Texels { start, end } => {
+            AccessRange::Bytes(bytes) => u128::from(bytes.end - bytes.start),
+            AccessRange::Texels { start, end } => {
                 let axes = start.iter().zip(end);
                 axes.map(|(start, end)| u128::from(end - start)).product()
             }
@@ -131,7 +131,7 @@ pub(crate) fn largest(
     counts: impl Fn(&CertainAccess) -> bool,
     dispatch: &Dispatch<'_>,
     range: u64,
-) -> Option<Extent> {
+) -> Option<AccessRange> {
     // Performed by all invocations that meet the guards of an access.
     let counted = accesses.iter().filter(|access| counts(access));
     let performed = counted.filter_map(|access| {
@@ -145,12 +145,12 @@ pub(crate) fn largest(
         .filter_map(|(region, invocations)| texels(region, invocations));
     let extents = bytes
         .into_iter()
-        .map(Extent::Bytes)
+        .map(AccessRange::Bytes)
         .chain(merge_boxes(texels.collect()));
     // `max_by_key` returns the last maximum; reversed, the first one.
     extents
         .rev()
-        .max_by_key(Extent::volume)
+        .max_by_key(AccessRange::volume)
         .filter(|extent| extent.volume() != 0)
 }
 
@@ -236,7 +236,7 @@ fn merge(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
 }
 
 /// Returns the texels that invocations access together.
-fn texels(region: &AccessRegion, invocations: &Invocations) -> Option<Extent> {
+fn texels(region: &AccessRegion, invocations: &Invocations) -> Option<AccessRange> {
     let AccessRegion::Texel(indices) = *region else {
         return None;
     };
@@ -250,11 +250,11 @@ fn texels(region: &AccessRegion, invocations: &Invocations) -> Option<Extent> {
             }
         };
     }
-    Some(Extent::Texels { start, end })
+    Some(AccessRange::Texels { start, end })
 }
 
 /// Joins boxes whose union is a box.
-fn merge_boxes(mut boxes: Vec<Extent>) -> Vec<Extent> {
+fn merge_boxes(mut boxes: Vec<AccessRange>) -> Vec<AccessRange> {
     let mut at = 0;
     while at < boxes.len() {
         let joined = (0..at).find_map(|other| Some((other, join(&boxes[other], &boxes[at])?)));
@@ -273,8 +273,9 @@ fn merge_boxes(mut boxes: Vec<Extent>) -> Vec<Extent> {
 }
 
 /// Returns the union of two boxes, if it is a box: one contains the other, or they differ on one axis on which they touch.
-fn join(one: &Extent, two: &Extent) -> Option<Extent> {
-    let (Extent::Texels { start: a, end: b }, Extent::Texels { start: c, end: d }) = (one, two) else {
+fn join(one: &AccessRange, two: &AccessRange) -> Option<AccessRange> {
+    let (AccessRange::Texels { start: a, end: b }, AccessRange::Texels { start: c, end: d }) = (one, two)
+    else {
         return None;
     };
     let contains = |a: &[u32; 3], b: &[u32; 3], c: &[u32; 3], d: &[u32; 3]| {
@@ -292,6 +293,6 @@ fn join(one: &Extent, two: &Extent) -> Option<Extent> {
     (different.next().is_none() && touch).then(|| {
         let (mut start, mut end) = (*a, *b);
         (start[axis], end[axis]) = (a[axis].min(c[axis]), b[axis].max(d[axis]));
-        Extent::Texels { start, end }
+        AccessRange::Texels { start, end }
     })
 }

@@ -19,7 +19,7 @@ use rspirv::spirv::Op;
 use crate::code::Node;
 use crate::effect::{BY_ADDRESS, Bits, CONTENTS, Origin, effects, origin};
 use crate::module::Module;
-use crate::private::{Class, PrivateMemory, Stored};
+use crate::private::{Class, PrivateMemory, StoredValue};
 use crate::reach::PointerReach;
 use crate::types::Memory;
 
@@ -183,8 +183,8 @@ impl Tracer<'_> {
     fn trace_stores(&mut self, class: Class, bits: Bits) {
         for index in self.private.stores_in(class) {
             match self.private.stores[index].1 {
-                Stored::Value(id) => self.push(id, bits),
-                Stored::CopyOf(source) => self.open.push((Open::Contents(source), bits)),
+                StoredValue::Value(id) => self.push(id, bits),
+                StoredValue::CopyOf(source) => self.open.push((Open::Contents(source), bits)),
             }
         }
     }

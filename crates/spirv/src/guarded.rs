@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use rspirv::spirv::Op;
 
-use crate::always::{Branch, CertainInstructions, Functions, MAX_REGIONS};
+use crate::certain_instructions::{Branch, CertainInstructions, Functions, MAX_REGIONS};
 use crate::control_flow::branch_targets;
 use crate::guard::{Comparison, Guard, GuardValue, InvocationId, InvocationIndex};
 use crate::index::{IndexSource, Indices, Value};

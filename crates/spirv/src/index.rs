@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use rspirv::spirv::{BuiltIn, Dim, Op, StorageClass};
 
-use crate::always::CertainInstructions;
+use crate::certain_instructions::CertainInstructions;
 use crate::code::Instruction;
 use crate::guard::{GuardValue, InvocationId, InvocationIndex};
 use crate::locals::{Locals, only_argument};
@@ -129,7 +129,7 @@ impl Indices<'_> {
                 }
                 Op::FunctionParameter => id = only_argument(self.module, self.reach, number)?,
                 Op::Load => match self.loaded(number, component) {
-                    Some(Loaded::Stored(value, of)) => (id, component) = (value, of),
+                    Some(LoadedValue::Stored(value, of)) => (id, component) = (value, of),
                     _ => return Some((id, component)),
                 },
                 _ => return Some((id, component)),
@@ -151,8 +151,8 @@ impl Indices<'_> {
                     .then_some(Value::Uniform(GuardValue::Constant(word)))
             }),
             Op::Load => match self.loaded(number, component)? {
-                Loaded::Value(value) => Some(value),
-                Loaded::Stored(..) => None,
+                LoadedValue::Value(value) => Some(value),
+                LoadedValue::Stored(..) => None,
             },
             Op::ImageQuerySize => self.image_size(id, one, component),
             Op::ImageQuerySizeLod => {
@@ -247,7 +247,7 @@ impl Indices<'_> {
     }
 
     /// Returns the value of a load: a component of a built-in variable, a push constant, or a component of the value stored in a local variable.
-    fn loaded(&self, load: usize, component: u32) -> Option<Loaded> {
+    fn loaded(&self, load: usize, component: u32) -> Option<LoadedValue> {
         let (module, code) = (self.module, &self.module.code);
         let one = &code.instructions[load];
         let pointer = code.operand(one, 0);
@@ -256,7 +256,9 @@ impl Indices<'_> {
                 let (bits, length) = self.shape(code.result(one))?;
                 let is_word = bits == 32 && component < length;
                 let offset = offset.checked_add(4 * component).filter(|_| is_word)?;
-                return Some(Loaded::Value(Value::Uniform(GuardValue::PushConstant { offset })));
+                return Some(LoadedValue::Value(Value::Uniform(GuardValue::PushConstant {
+                    offset,
+                })));
             }
         }
         let chain = code.definition(pointer)?;
@@ -277,13 +279,13 @@ impl Indices<'_> {
                 BuiltIn::GlobalInvocationId => InvocationId::Global,
                 BuiltIn::WorkgroupId => InvocationId::Workgroup,
                 BuiltIn::LocalInvocationId => InvocationId::Local,
-                BuiltIn::LocalInvocationIndex => return Some(Loaded::Value(Value::LocalIndex)),
+                BuiltIn::LocalInvocationIndex => return Some(LoadedValue::Value(Value::LocalIndex)),
                 _ => return None,
             };
-            return (component < 3).then_some(Loaded::Value(Value::Invocation(id, component)));
+            return (component < 3).then_some(LoadedValue::Value(Value::Invocation(id, component)));
         }
         let value = self.locals.value(module, self.reach, self.always, load, base)?;
-        Some(Loaded::Stored(value, component))
+        Some(LoadedValue::Stored(value, component))
     }
 
     /// Returns the constituent of a vector that contains a component, and the component's position in it.
@@ -345,7 +347,7 @@ impl Indices<'_> {
 }
 
 /// The origin of a loaded value.
-enum Loaded {
+enum LoadedValue {
     /// A known value.
     Value(Value),
     /// A component of a stored value.

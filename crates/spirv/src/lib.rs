@@ -1,8 +1,8 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
-mod always;
 mod certain;
+mod certain_instructions;
 mod code;
 mod control_flow;
 mod effect;
@@ -16,18 +16,18 @@ mod index;
 mod live;
 mod locals;
 mod module;
+mod packed_types;
 mod pixel;
 mod private;
 mod reach;
-mod solid;
 mod types;
 mod variable;
 
 use ash::vk;
 
-pub use entry::{AddressSource, AddressUse, Binding, EntryPoint, Output};
+pub use entry::{AddressSource, AddressUse, Binding, ColorOutput, EntryPoint};
 pub use error::ShaderError;
-pub use extent::{AccessRegion, CertainAccess, ElementIndex, Extent, TexelIndex};
+pub use extent::{AccessRange, AccessRegion, CertainAccess, ElementIndex, TexelIndex};
 pub use guard::{Comparison, Dispatch, Guard, GuardValue, InvocationId, InvocationIndex};
 
 /// A SPIR-V module, read and indexed.

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use rspirv::spirv::{Op, StorageClass};
 
-use crate::always::CertainInstructions;
+use crate::certain_instructions::CertainInstructions;
 use crate::code::Instruction;
 use crate::control_flow::is_terminator;
 use crate::module::Module;

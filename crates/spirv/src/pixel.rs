@@ -7,7 +7,7 @@ use rspirv::spirv::{BuiltIn, ImageOperands, Op, StorageClass};
 use crate::code::Instruction;
 use crate::effect::reads_image;
 use crate::module::Module;
-use crate::private::{PrivateMemory, Stored};
+use crate::private::{PrivateMemory, StoredValue};
 use crate::reach::PointerReach;
 use tileheap_units::ReadReach;
 
@@ -199,7 +199,7 @@ impl Coordinates<'_> {
                         let (class, _) = self.private.add_demand(module.code.node(variable)?, 0);
                         let stores = self.private.stores_in(class);
                         // Values stored more than once, or in part, are not known.
-                        let &[(_, Stored::Value(value))] = &self.private.stores[stores] else {
+                        let &[(_, StoredValue::Value(value))] = &self.private.stores[stores] else {
                             return None;
                         };
                         let whole = module.code.result_type(module.code.definition(value)?)

@@ -14,7 +14,7 @@ pub(crate) struct Class(u32);
 
 /// A value stored in private memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Stored {
+pub(crate) enum StoredValue {
     /// The value with this id.
     Value(u32),
     /// The contents of the memory that this pointer points to.
@@ -29,7 +29,7 @@ pub(crate) struct PrivateMemory {
     parents: Vec<u32>,
     demands: Vec<Bits>,
     /// Classes and the values stored there, sorted.
-    pub(crate) stores: Vec<(Class, Stored)>,
+    pub(crate) stores: Vec<(Class, StoredValue)>,
 }
 
 impl PrivateMemory {
@@ -130,9 +130,11 @@ impl PrivateMemory {
         let instruction = &module.code.instructions[number];
         let operand = |n| module.code.operand(instruction, n);
         let (pointer, stored) = match instruction.op {
-            Op::Store => (operand(0), Stored::Value(operand(1))),
-            Op::CopyMemory | Op::CopyMemorySized => (operand(0), Stored::CopyOf(operand(1))),
-            Op::Variable if operand(1) != 0 => (module.code.result(instruction), Stored::Value(operand(1))),
+            Op::Store => (operand(0), StoredValue::Value(operand(1))),
+            Op::CopyMemory | Op::CopyMemorySized => (operand(0), StoredValue::CopyOf(operand(1))),
+            Op::Variable if operand(1) != 0 => {
+                (module.code.result(instruction), StoredValue::Value(operand(1)))
+            }
             _ => return,
         };
         if module.pointee_memory(pointer) == Some(Memory::Private) {

@@ -4,11 +4,11 @@ use ash::vk;
 use tileheap_device::scopes::WRITES;
 use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
-use crate::program::{Part, ResourceId, Scopes, Tag};
+use crate::program::{DependencyScopes, ResourceId, ResourcePart, Tag};
 
 /// The certainty of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Verdict {
+pub enum Certainty {
     /// Depends on something unknown, such as the elements that a shader accesses.
     Possible,
     /// The specification requires it, though no known implementation needs it.
@@ -19,7 +19,7 @@ pub enum Verdict {
 
 /// A command's use of memory, as findings report it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Use {
+pub struct MemoryUse {
     /// The batch, see [`Batch::number`](crate::program::Batch::number).
     pub batch: u64,
     /// The tag of the command.
@@ -27,7 +27,7 @@ pub struct Use {
     /// The resource through which it accesses memory.
     pub resource: ResourceId,
     /// The part of it.
-    pub part: Part,
+    pub part: ResourcePart,
     /// Its access or operation.
     pub action: Action,
 }
@@ -47,7 +47,7 @@ pub enum Action {
 
 /// The part of a dependency that is missing between two accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Missing {
+pub enum MissingDependency {
     /// An execution dependency: the second access may run before the first.
     Execution,
     /// Availability: the first access is a write that is not made available before the second.
@@ -60,13 +60,13 @@ pub enum Missing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hazard {
     /// The earlier access in submission order.
-    pub before: Use,
+    pub before: MemoryUse,
     /// The later access.
-    pub after: Use,
+    pub after: MemoryUse,
     /// The missing part of the dependency.
-    pub missing: Missing,
+    pub missing: MissingDependency,
     /// The certainty.
-    pub verdict: Verdict,
+    pub verdict: Certainty,
     /// Bytes `[first, end)` of the memory that both access and to which the verdict applies; the first range if there are several. For an image with
     /// optimal tiling, all bytes that it occupies; a linear and an optimal resource have whole pages in common.
     pub bytes: (u64, u64),
@@ -94,11 +94,11 @@ impl Action {
 impl Hazard {
     /// The scopes of a memory barrier between the two that orders them. Between two batches or queues, a semaphore or fence also works;
     /// a transition needs its first scope in its own barrier, or before it with `ALL_COMMANDS` as the second.
-    pub fn remedy(&self) -> Scopes {
+    pub fn remedy(&self) -> DependencyScopes {
         let (src, src_access) = self.before.action.scope();
         let (dst, dst_access) = self.after.action.scope();
         let is_read = !self.before.action.writes();
-        Scopes {
+        DependencyScopes {
             src,
             src_access: if is_read { A::NONE } else { src_access },
             dst,
@@ -127,15 +127,15 @@ impl Hazard {
 
 /// Reason why contents that a command reads are lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Loss {
+pub enum LossReason {
     /// They were never written.
     NeverWritten,
     /// A transition from `UNDEFINED`, or a load or store operation `DONT_CARE`.
-    Discarded(Use),
+    Discarded(MemoryUse),
     /// A write through a resource that interprets the bytes differently.
-    Overwritten(Use),
+    Overwritten(MemoryUse),
     /// Defined, but by a write through another resource that interprets the bytes consistently; this may be intended.
-    WrittenThrough(Use),
+    WrittenThrough(MemoryUse),
     /// A [`Command::Discard`](crate::program::Command::Discard) of the bytes.
     MemoryDiscarded {
         /// The batch.
@@ -149,18 +149,18 @@ pub enum Loss {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LostContents {
     /// The read.
-    pub reader: Use,
+    pub reader: MemoryUse,
     /// Reason of the loss: the first loss since the last write.
-    pub loss: Loss,
+    pub loss: LossReason,
     /// The last write through the resource before the loss, if it is known.
-    pub last: Option<Use>,
+    pub last: Option<MemoryUse>,
     /// The lost bytes `[first, end)` of the memory; if there are several ranges, the one that `loss` is about. Any texel of an image with optimal
     /// tiling may occupy any of its bytes.
     pub bytes: (u64, u64),
     /// True if some of the read contents may be defined: only some are undefined, or written through another resource.
     pub is_partial: bool,
-    /// The certainty; [`Loss::WrittenThrough`] is only [`Verdict::Possible`].
-    pub verdict: Verdict,
+    /// The certainty; [`LossReason::WrittenThrough`] is only [`Certainty::Possible`].
+    pub verdict: Certainty,
 }
 
 /// Defined contents of bytes that a command discards, although the program might still need them.
@@ -173,9 +173,9 @@ pub struct DiscardedContents {
     /// The first bytes `[first, end)` of the memory with contents; certain contents before others.
     pub bytes: (u64, u64),
     /// Their last write.
-    pub last: Use,
+    pub last: MemoryUse,
     /// The certainty.
-    pub verdict: Verdict,
+    pub verdict: Certainty,
 }
 
 /// All findings.
@@ -189,7 +189,7 @@ pub struct Findings {
     pub discarded: Vec<DiscardedContents>,
     /// Accesses, transitions and transfers that were not checked: their resource is unknown, their stage does not perform them, or they are not in
     /// the table.
-    pub unchecked: Vec<Use>,
+    pub unchecked: Vec<MemoryUse>,
 }
 
 impl Findings {

@@ -50,7 +50,7 @@ impl Intervals {
 
     /// The numbers of all ranges that share bytes with a range, in ascending order. Logarithmic in the number of ranges, and linear in the number of
     /// ranges of each length that begin shortly before it.
-    pub fn meeting(&self, (first, end): (u64, u64)) -> Vec<u64> {
+    pub fn overlapping(&self, (first, end): (u64, u64)) -> Vec<u64> {
         let end = end.max(first.saturating_add(1));
         let mut found = Vec::new();
         for exponent in self.counts.keys() {
@@ -90,7 +90,7 @@ mod tests {
             for query in queries {
                 let meets = |number: &usize| ranges[*number].0 < query.1 && query.0 < ranges[*number].1;
                 let expected: Vec<u64> = (10..40).filter(meets).map(|number| number as u64).collect();
-                assert_eq!(intervals.meeting(query), expected);
+                assert_eq!(intervals.overlapping(query), expected);
             }
         }
     }
@@ -100,9 +100,9 @@ mod tests {
         let mut intervals = Intervals::default();
         intervals.insert(1, (0, u64::MAX));
         intervals.insert(2, (7, 7));
-        assert_eq!(intervals.meeting((7, 8)), [1, 2]);
-        assert_eq!(intervals.meeting((8, 9)), [1]);
+        assert_eq!(intervals.overlapping((7, 8)), [1, 2]);
+        assert_eq!(intervals.overlapping((8, 9)), [1]);
         intervals.remove(1, (0, u64::MAX));
-        assert_eq!(intervals.meeting((0, u64::MAX)), [2]);
+        assert_eq!(intervals.overlapping((0, u64::MAX)), [2]);
     }
 }

@@ -16,9 +16,12 @@ pub mod render_pass;
 mod schedule;
 mod usage;
 
-pub use finding::{Action, DiscardedContents, Findings, Hazard, Loss, LostContents, Missing, Use, Verdict};
+pub use finding::{
+    Action, Certainty, DiscardedContents, Findings, Hazard, LossReason, LostContents, MemoryUse,
+    MissingDependency,
+};
 pub use intervals::Intervals;
 pub use model::outstanding::{OutstandingAccess, WaitPoint};
-pub use model::retention::Statistics;
+pub use model::retention::ModelStatistics;
 pub use model::{Model, RunningBatch};
 pub use tileheap_device::scopes;

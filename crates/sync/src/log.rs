@@ -19,32 +19,32 @@ const MAX_SUMMARIZED: usize = 4;
 pub(crate) struct Summary {
     pub(crate) queue: QueueId,
     pub(crate) union: Union,
-    pub(crate) memory: Touched,
+    pub(crate) memory: AffectedMemory,
     /// The last step in which one of them was submitted.
     pub(crate) submitted: u64,
 }
 
 /// The memory that the access scopes of the dependencies include.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Touched {
+pub(crate) enum AffectedMemory {
     Nothing,
     /// Resources within these bytes.
     Within(Bytes),
     Everything,
 }
 
-impl Touched {
-    fn or(self, other: Touched) -> Touched {
+impl AffectedMemory {
+    fn or(self, other: AffectedMemory) -> AffectedMemory {
         match (self, other) {
-            (Touched::Nothing, one) | (one, Touched::Nothing) => one,
-            (Touched::Within(one), Touched::Within(other)) if one.memory == other.memory => {
-                Touched::Within(Bytes {
+            (AffectedMemory::Nothing, one) | (one, AffectedMemory::Nothing) => one,
+            (AffectedMemory::Within(one), AffectedMemory::Within(other)) if one.memory == other.memory => {
+                AffectedMemory::Within(Bytes {
                     memory: one.memory,
                     first: one.first.min(other.first),
                     end: one.end.max(other.end),
                 })
             }
-            _ => Touched::Everything,
+            _ => AffectedMemory::Everything,
         }
     }
 }
@@ -136,9 +136,9 @@ fn summary(operation: &Operation, is_bounded: bool) -> Option<Summary> {
         return None;
     };
     let of_edge = |limit: &Limit| match limit {
-        Limit::Execution => Touched::Nothing,
-        Limit::Part(part) if is_bounded => Touched::Within(part.bytes),
-        Limit::Part(_) | Limit::All => Touched::Everything,
+        Limit::Execution => AffectedMemory::Nothing,
+        Limit::Part(part) if is_bounded => AffectedMemory::Within(part.bytes),
+        Limit::Part(_) | Limit::All => AffectedMemory::Everything,
     };
     let is_transfer = edges.iter().any(|edge| edge.kind != EdgeKind::Plain);
     let all = edges.iter().map(|edge| of_edge(&edge.limit));
@@ -146,8 +146,8 @@ fn summary(operation: &Operation, is_bounded: bool) -> Option<Summary> {
         queue: *queue,
         union: *union,
         memory: match is_transfer {
-            true => Touched::Everything,
-            false => all.fold(Touched::Nothing, Touched::or),
+            true => AffectedMemory::Everything,
+            false => all.fold(AffectedMemory::Nothing, AffectedMemory::or),
         },
         submitted: *submitted,
     })

@@ -1,10 +1,10 @@
 //! Synchronization operations: dependencies, events, semaphores, fences and host waits, in the order in which they take effect.
 
 use ash::vk;
-use tileheap_device::scopes::{NO_STAGE, Scope};
+use tileheap_device::scopes::{ExpandedScope, NO_STAGE};
 use vk::PipelineStageFlags2 as S;
 
-use crate::program::{EventId, FenceId, MemoryId, QueueId, ResourceId, Scopes, SemaphoreId};
+use crate::program::{DependencyScopes, EventId, FenceId, MemoryId, QueueId, ResourceId, SemaphoreId};
 use crate::region::Region;
 use crate::schedule::Signaled;
 use crate::usage::Usages;
@@ -29,7 +29,7 @@ impl Subpass {
 
 /// The place of commands that are ordered before a layout transition or queue family transfer; a later scope that includes the transition chains with
 /// them.
-pub(crate) fn through_transition(place: Place) -> Place {
+pub(crate) fn through_transition(place: EnclosingSubpass) -> EnclosingSubpass {
     Some(Subpass {
         instance: place.map_or(0, |subpass| subpass.instance),
         index: u32::MAX - 1,
@@ -37,7 +37,7 @@ pub(crate) fn through_transition(place: Place) -> Place {
 }
 
 /// The subpass that a command belongs to; `None` outside of render pass instances.
-pub(crate) type Place = Option<Subpass>;
+pub(crate) type EnclosingSubpass = Option<Subpass>;
 
 /// Addresses `[first, end)` of a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub(crate) fn padded((first, end): (u64, u64), page: u64) -> (u64, u64) {
 
 /// Accesses through a part of a resource, or of one that interprets its bytes consistently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Through {
+pub(crate) struct AliasedPart {
     pub(crate) class: ResourceId,
     pub(crate) region: Region,
     pub(crate) bytes: Bytes,
@@ -69,7 +69,7 @@ pub(crate) enum Limit {
     /// All memory.
     All,
     /// Accesses through a part of a resource.
-    Part(Through),
+    Part(AliasedPart),
 }
 
 /// The earlier commands of the queue that a first synchronization scope includes.
@@ -89,7 +89,7 @@ pub(crate) enum Earlier {
 
 impl Earlier {
     /// Returns `true` if it includes commands at a place.
-    pub(crate) fn includes(self, place: Place) -> bool {
+    pub(crate) fn includes(self, place: EnclosingSubpass) -> bool {
         match self {
             Earlier::All => true,
             Earlier::Within(subpass) => place == Some(subpass),
@@ -99,7 +99,7 @@ impl Earlier {
     }
 
     /// Returns `true` if it includes commands that are ordered at a place. Outside of render pass instances, these are all later commands.
-    pub(crate) fn meets(self, place: Place) -> bool {
+    pub(crate) fn meets(self, place: EnclosingSubpass) -> bool {
         place.is_none() || self.includes(place)
     }
 }
@@ -117,9 +117,9 @@ pub(crate) enum EdgeKind {
 /// A dependency between two scopes of a queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Edge {
-    pub(crate) src: Scope,
+    pub(crate) src: ExpandedScope,
     pub(crate) src_usages: Usages,
-    pub(crate) dst: Scope,
+    pub(crate) dst: ExpandedScope,
     pub(crate) dst_usages: Usages,
     pub(crate) limit: Limit,
     pub(crate) kind: EdgeKind,
@@ -130,14 +130,14 @@ pub(crate) struct Edge {
 
 impl Edge {
     pub(crate) fn new(
-        scopes: &Scopes,
+        scopes: &DependencyScopes,
         limit: Limit,
         kind: EdgeKind,
         earlier: Earlier,
         has_transition: bool,
     ) -> Edge {
-        let src = Scope::source(scopes.src, scopes.src_access);
-        let dst = Scope::destination(scopes.dst, scopes.dst_access);
+        let src = ExpandedScope::source(scopes.src, scopes.src_access);
+        let dst = ExpandedScope::destination(scopes.dst, scopes.dst_access);
         Edge {
             src_usages: Usages::of(&src),
             dst_usages: Usages::of(&dst),
@@ -205,7 +205,7 @@ pub(crate) enum Operation {
         edges: Vec<Edge>,
         union: Union,
         are_joined: bool,
-        place: Place,
+        place: EnclosingSubpass,
         events: Option<Vec<EventId>>,
     },
     /// Sets an event with the stages of the first synchronization scope.

@@ -62,7 +62,7 @@ pub enum Tiling {
 
 /// A part of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum ResourcePart {
     /// Bytes `[first, end)` of a linear resource, counted from its first byte.
     Bytes(u64, u64),
     /// Subresources of an image with optimal tiling, or an area of them.
@@ -84,11 +84,11 @@ pub struct Texels {
 
 /// One access of a command to one part of one resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Access {
+pub struct MemoryAccess {
     /// The resource through which memory is accessed.
     pub resource: ResourceId,
     /// The part that it accesses.
-    pub part: Part,
+    pub part: ResourcePart,
     /// The pipeline stage, a single one.
     pub stage: S,
     /// The access type, a single one that the stage performs. `NONE` if only the stage is known, as for earlier uses of an
@@ -122,7 +122,7 @@ pub enum AccessKind {
 
 /// The two scopes of a dependency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scopes {
+pub struct DependencyScopes {
     /// The stages of the first synchronization scope.
     pub src: S,
     /// The accesses of the first access scope.
@@ -135,18 +135,18 @@ pub struct Scopes {
 
 /// The memory that the access scopes of a dependency are limited to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
+pub enum DependencyMemory {
     /// None: an execution dependency.
     Execution,
     /// All: a memory barrier.
     All,
     /// Accesses through a part of a resource: a buffer or image memory barrier.
-    Part(ResourceId, Part),
+    Part(ResourceId, ResourcePart),
 }
 
 /// A layout transition or queue family transfer between the two scopes of a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum BarrierChange {
     /// Nothing.
     None,
     /// Changes the layout; contents do not survive if the old one is `UNDEFINED`.
@@ -168,11 +168,11 @@ pub enum Change {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dependency {
     /// Its scopes.
-    pub scopes: Scopes,
+    pub scopes: DependencyScopes,
     /// The memory that it applies to.
-    pub extent: Extent,
-    /// A transition or transfer between the scopes; only with [`Extent::Part`].
-    pub change: Change,
+    pub extent: DependencyMemory,
+    /// A transition or transfer between the scopes; only with [`DependencyMemory::Part`].
+    pub change: BarrierChange,
 }
 
 /// A dependency between subpasses, for all memory.
@@ -181,7 +181,7 @@ pub struct SubpassDependency {
     /// The source subpass; `None` for `VK_SUBPASS_EXTERNAL`, commands before the render pass instance.
     pub from: Option<u32>,
     /// Its scopes.
-    pub scopes: Scopes,
+    pub scopes: DependencyScopes,
 }
 
 /// A layout transition that a render pass performs.
@@ -190,14 +190,14 @@ pub struct Transition {
     /// The attachment's image.
     pub resource: ResourceId,
     /// Its subresources.
-    pub part: Part,
+    pub part: ResourcePart,
     /// The old layout is `UNDEFINED`.
     pub discards: bool,
 }
 
 /// The beginning of a subpass, or the end of the render pass instance.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Boundary {
+pub struct SubpassBoundary {
     /// The dependencies with this subpass (or `VK_SUBPASS_EXTERNAL`) as their destination, implicit ones included.
     pub dependencies: Vec<SubpassDependency>,
     /// Layout transitions into this subpass, or into the final layouts: after the first scopes of the dependencies and before their second
@@ -223,7 +223,7 @@ pub struct Discard {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// An action command, or the load, store or resolve operations of a subpass. Its accesses are not ordered among each other.
-    Action(Vec<Access>),
+    Action(Vec<MemoryAccess>),
     /// `vkCmdPipelineBarrier2`. Within a render pass instance its scopes are limited to the current subpass.
     Barrier(Vec<Dependency>),
     /// `vkCmdSetEvent2`, with the stages of the first synchronization scope.
@@ -238,12 +238,12 @@ pub enum Command {
         /// `VK_RENDERING_RESUMING_BIT`.
         resumes: bool,
         /// The boundary into subpass 0.
-        boundary: Boundary,
+        boundary: SubpassBoundary,
     },
     /// Begins the next subpass.
-    NextSubpass(Boundary),
+    NextSubpass(SubpassBoundary),
     /// Ends or suspends the render pass instance.
-    EndRendering(Boundary),
+    EndRendering(SubpassBoundary),
     /// Makes bytes of a memory undefined.
     Discard(Discard),
     /// Executes a secondary command buffer.
@@ -289,7 +289,7 @@ pub struct Batch {
 
 /// A step of the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum HostStep {
     /// `vkQueueSubmit2` with one batch.
     Submit(Batch),
     /// `vkWaitForFences` has returned, or the fence was observed to be signaled.
@@ -303,7 +303,7 @@ pub enum Step {
     /// `vkQueueWaitIdle`, or `vkDeviceWaitIdle` with `None`.
     WaitIdle(Option<QueueId>),
     /// The host accesses mapped memory, at [`S::HOST`]; identified by a batch number, which comes first, and a tag.
-    Host(u64, Tag, Access),
+    Host(u64, Tag, MemoryAccess),
 }
 
 /// A whole program.
@@ -316,5 +316,5 @@ pub struct Program {
     /// Timeline semaphores with their initial values; all others are binary.
     pub timelines: Vec<(SemaphoreId, u64)>,
     /// The steps of the host, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<HostStep>,
 }

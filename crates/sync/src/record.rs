@@ -6,11 +6,11 @@ use ash::vk::AccessFlags2;
 use tileheap_device::ffi;
 use tileheap_units::CompactSort;
 
-use crate::finding::{Missing, Use, Verdict};
+use crate::finding::{Certainty, MemoryUse, MissingDependency};
 use crate::log::{Log, Summary};
 use crate::operation::{Bytes, Limit, Operation, padded};
 use crate::program::{AccessKind, QueueId, ResourceId};
-use crate::reach::missing::Lacking;
+use crate::reach::missing::MissingScope;
 use crate::reach::signals::CheckedWait;
 use crate::reach::{Origin, Reach};
 use crate::region::Region;
@@ -28,7 +28,7 @@ pub(crate) enum Kind {
 
 /// Numbers of operations that records followed, and that could not change their state; counted once per record.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Work {
+pub(crate) struct RecordWork {
     pub(crate) followed: u64,
     pub(crate) skipped: u64,
     /// Number of decisions; skipping several operations counts once.
@@ -56,7 +56,7 @@ struct Overlap {
 /// An access, a transition or a queue family transfer.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
-    pub(crate) used: Use,
+    pub(crate) used: MemoryUse,
     pub(crate) origin: Origin,
     pub(crate) kind: Kind,
     /// The command's number on the device.
@@ -77,17 +77,17 @@ pub(crate) struct Record {
 
 /// The region that an access touches, and the region that it touches by the letter of the specification.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Touched {
+pub(crate) struct TouchedRegion {
     pub(crate) certain: Region,
     pub(crate) by_letter: Option<Region>,
 }
 
 /// A later access, in the form that is compared with records.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Later {
+pub(crate) struct LaterAccess {
     pub(crate) origin: Origin,
     pub(crate) kind: Kind,
-    pub(crate) touched: Touched,
+    pub(crate) touched: TouchedRegion,
     pub(crate) command: u64,
     pub(crate) whole: Option<Region>,
     pub(crate) has_pages: bool,
@@ -96,8 +96,8 @@ pub(crate) struct Later {
 /// The dependency that is missing between two accesses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Conflict {
-    pub(crate) verdict: Verdict,
-    pub(crate) missing: Missing,
+    pub(crate) verdict: Certainty,
+    pub(crate) missing: MissingDependency,
     /// The bytes that both access.
     pub(crate) bytes: (u64, u64),
 }
@@ -120,7 +120,7 @@ impl Conflict {
 
 impl Record {
     /// The record of an access; operations from a position on are still to be followed.
-    pub(crate) fn new(later: &Later, used: Use, reach: &Reach, position: u64) -> Record {
+    pub(crate) fn new(later: &LaterAccess, used: MemoryUse, reach: &Reach, position: u64) -> Record {
         let piece = |region, is_by_letter| Piece {
             region,
             is_by_letter,
@@ -176,7 +176,7 @@ impl Record {
     }
 
     /// Advances to the end of a log whose first operation is at a position.
-    pub(crate) fn advance(&mut self, log: &Log, first: u64, work: &mut Work) {
+    pub(crate) fn advance(&mut self, log: &Log, first: u64, work: &mut RecordWork) {
         let mut index =
             usize::try_from(self.position - first).expect("the log has what a record has not followed");
         while let Some(operation) = log.operations().get(index) {
@@ -257,13 +257,13 @@ impl Record {
     }
 
     /// Returns true if a later access must be ordered after it, and only synchronization can do that.
-    pub(crate) fn needs_order(&self, later: &Later, granularity: u64) -> bool {
+    pub(crate) fn needs_order(&self, later: &LaterAccess, granularity: u64) -> bool {
         let is_read = !self.writes() && !later.origin.usage.writes();
         !is_read && self.may_overlap(later, granularity) && !self.is_implicitly_before(later)
     }
 
     /// Returns true if the two resources have bytes or pages in common, or are the same.
-    fn may_overlap(&self, later: &Later, granularity: u64) -> bool {
+    fn may_overlap(&self, later: &LaterAccess, granularity: u64) -> bool {
         let (own, other) = (self.origin.bytes, later.origin.bytes);
         let pages = [(own.first, own.end), (other.first, other.end)].map(|bytes| padded(bytes, granularity));
         self.origin.class == later.origin.class || pages[0].0 < pages[1].1 && pages[1].0 < pages[0].1
@@ -273,9 +273,9 @@ impl Record {
     /// region of a piece.
     pub(crate) fn conflict(
         &self,
-        later: &Later,
+        later: &LaterAccess,
         granularity: u64,
-        judge: impl Fn(&Reach, Region) -> Option<Lacking>,
+        judge: impl Fn(&Reach, Region) -> Option<MissingScope>,
     ) -> Option<Conflict> {
         let some = Kind::Access(AccessKind::Partial);
         let are_some = [self.kind, later.kind].map(|kind| kind == some);
@@ -290,13 +290,13 @@ impl Record {
         };
         for piece in &self.pieces {
             for overlap in self.overlaps(piece, later, granularity) {
-                let Some(Lacking { missing, regions }) = judge(&piece.reach, overlap.later) else {
+                let Some(MissingScope { missing, regions }) = judge(&piece.reach, overlap.later) else {
                     continue;
                 };
                 let verdict = if overlap.is_by_letter || is_transitions {
-                    Verdict::ByTheLetter
+                    Certainty::ByTheLetter
                 } else {
-                    Verdict::Certain
+                    Certainty::Certain
                 };
                 found.extend(regions.iter().map(|region| Conflict {
                     verdict,
@@ -316,13 +316,13 @@ impl Record {
         }
         // Unknown elements certainly race if all of them do.
         if are_some == [true, true] || !rest.is_empty() {
-            found.iter_mut().for_each(|one| one.verdict = Verdict::Possible);
+            found.iter_mut().for_each(|one| one.verdict = Certainty::Possible);
         }
         Conflict::worst(found)
     }
 
     /// The bytes, or the pages, that regions of two accesses have in common.
-    fn common_bytes(&self, own: Region, racing: Region, later: &Later, granularity: u64) -> (u64, u64) {
+    fn common_bytes(&self, own: Region, racing: Region, later: &LaterAccess, granularity: u64) -> (u64, u64) {
         let all = |bytes: Bytes| (bytes.first, bytes.end);
         let own = match self.whole {
             Some(_) => all(self.origin.bytes),
@@ -338,14 +338,14 @@ impl Record {
     }
 
     /// The granularity at which two resources alias.
-    fn page(&self, later: &Later, granularity: u64) -> u64 {
+    fn page(&self, later: &LaterAccess, granularity: u64) -> u64 {
         let has_pages = self.has_pages && later.has_pages;
         let is_mixed = has_pages && self.whole.is_some() != later.whole.is_some();
         if is_mixed { granularity } else { 1 }
     }
 
     /// The regions in which a later access overlaps a piece.
-    fn overlaps(&self, piece: &Piece, later: &Later, granularity: u64) -> Vec<Overlap> {
+    fn overlaps(&self, piece: &Piece, later: &LaterAccess, granularity: u64) -> Vec<Overlap> {
         let touched = later.touched;
         if self.origin.class == later.origin.class {
             let certain = piece.region.intersection(touched.certain);
@@ -393,7 +393,7 @@ impl Record {
     }
 
     /// Returns true if implicit ordering guarantees order the record before a later access.
-    fn is_implicitly_before(&self, later: &Later) -> bool {
+    fn is_implicitly_before(&self, later: &LaterAccess) -> bool {
         use AccessKind::{Attachment, Load, Resolve, Store};
         let (before, after) = (&self.origin, &later.origin);
         let is_one_class = before.class == after.class;
@@ -426,7 +426,7 @@ impl Record {
     }
 
     /// Removes the pieces that a later access supersedes.
-    pub(crate) fn hide(&mut self, later: &Later, resource: ResourceId) {
+    pub(crate) fn hide(&mut self, later: &LaterAccess, resource: ResourceId) {
         if later.origin.usage.is_unknown() || later.command == self.command {
             return;
         }
@@ -465,7 +465,7 @@ impl Record {
     }
 
     /// The region of the record that a later access certainly covers.
-    fn hidden_by(&self, later: &Later) -> Option<Region> {
+    fn hidden_by(&self, later: &LaterAccess) -> Option<Region> {
         let certain = later.touched.certain;
         if self.origin.class == later.origin.class {
             return Some(certain);

@@ -43,8 +43,8 @@ impl Records {
     }
 
     /// The numbers of the records whose resources share bytes with a range, in the order of their accesses.
-    pub(crate) fn meeting(&self, range: (u64, u64)) -> Vec<u64> {
-        self.by_bytes.meeting(range)
+    pub(crate) fn overlapping(&self, range: (u64, u64)) -> Vec<u64> {
+        self.by_bytes.overlapping(range)
     }
 
     /// A record by its number.

@@ -1,6 +1,6 @@
 //! Regions: the bytes or texels of a resource that an access touches or a barrier applies to.
 
-use crate::program::{Part, Resource, Texels, Tiling};
+use crate::program::{Resource, ResourcePart, Texels, Tiling};
 
 /// The end of an axis of unspecified length.
 const UNBOUNDED: u64 = u64::MAX;
@@ -17,15 +17,15 @@ pub(crate) struct Region {
 
 impl Region {
     /// The region of a part of a resource.
-    pub(crate) fn of(resource: &Resource, part: &Part) -> Region {
+    pub(crate) fn of(resource: &Resource, part: &ResourcePart) -> Region {
         match (part, &resource.tiling) {
-            (Part::Bytes(first, end), _) => {
+            (ResourcePart::Bytes(first, end), _) => {
                 let at = |offset: u64| resource.first.saturating_add(offset).min(resource.end);
                 Region::of_bytes(at(*first), at(*end))
             }
-            (Part::Texels(texels), Tiling::Optimal(_)) => Region::of_texels(texels),
+            (ResourcePart::Texels(texels), Tiling::Optimal(_)) => Region::of_texels(texels),
             // The positions of its texels are unknown.
-            (Part::Texels(_), _) => Region::whole(resource),
+            (ResourcePart::Texels(_), _) => Region::whole(resource),
         }
     }
 

@@ -22,7 +22,8 @@ use vk::{
 };
 
 use crate::program::{
-    Access, AccessKind, Boundary, Command, Part, ResourceId, Scopes, SubpassDependency, Texels, Transition,
+    AccessKind, Command, DependencyScopes, MemoryAccess, ResourceId, ResourcePart, SubpassBoundary,
+    SubpassDependency, Texels, Transition,
 };
 
 /// An attachment of a render pass instance.
@@ -89,7 +90,7 @@ pub struct PassDependency {
     /// The destination subpass; `None` for `VK_SUBPASS_EXTERNAL`.
     pub to: Option<u32>,
     /// Its scopes.
-    pub scopes: Scopes,
+    pub scopes: DependencyScopes,
 }
 
 /// A render pass instance: a render pass object with a framebuffer, or dynamic rendering as one subpass without dependencies, with the same layouts
@@ -177,7 +178,7 @@ impl RenderPass {
     }
 
     /// The accesses of draws to an attachment; blending and depth or stencil tests may read as well.
-    pub fn draw(&self, one: &AttachmentUse) -> Vec<Access> {
+    pub fn draw(&self, one: &AttachmentUse) -> Vec<MemoryAccess> {
         let attachment = &self.attachments[one.attachment];
         let access = |aspects: Aspects, stage, access| {
             let part = self.part(attachment, aspects);
@@ -203,7 +204,7 @@ impl RenderPass {
         }
     }
 
-    fn boundary(&self, to: Option<u32>) -> Boundary {
+    fn boundary(&self, to: Option<u32>) -> SubpassBoundary {
         let explicit = self.dependencies.iter().filter(|one| one.to == to);
         let explicit = explicit.map(|one| SubpassDependency {
             from: one.from,
@@ -226,11 +227,11 @@ impl RenderPass {
             }
             transitions.push(Transition {
                 resource: attachment.resource,
-                part: Part::Texels(attachment.texels),
+                part: ResourcePart::Texels(attachment.texels),
                 discards: old == ImageLayout::UNDEFINED && new != old,
             });
         }
-        Boundary {
+        SubpassBoundary {
             dependencies,
             transitions,
         }
@@ -270,7 +271,7 @@ impl RenderPass {
             .find(|&subpass| self.use_in(index, subpass).is_some())
     }
 
-    fn loads(&self, index: usize) -> Vec<Access> {
+    fn loads(&self, index: usize) -> Vec<MemoryAccess> {
         let attachment = &self.attachments[index];
         let of = |(aspects, load): (Aspects, Load)| {
             let is_color = aspects.contains(Aspects::COLOR);
@@ -294,7 +295,7 @@ impl RenderPass {
     }
 
     /// The store operations of an attachment; none for aspects that no subpass writes.
-    fn stores(&self, index: usize, drawn: Aspects) -> Vec<Access> {
+    fn stores(&self, index: usize, drawn: Aspects) -> Vec<MemoryAccess> {
         let attachment = &self.attachments[index];
         let written = (0..self.subpasses.len() as u32)
             .flat_map(|subpass| {
@@ -331,8 +332,8 @@ impl RenderPass {
     }
 
     /// The render area of some aspects of an attachment.
-    fn part(&self, attachment: &Attachment, aspects: Aspects) -> Part {
-        Part::Texels(Texels {
+    fn part(&self, attachment: &Attachment, aspects: Aspects) -> ResourcePart {
+        ResourcePart::Texels(Texels {
             aspects,
             area: Some(self.area),
             ..attachment.texels
@@ -343,13 +344,13 @@ impl RenderPass {
 /// The implicit dependency before a render pass (`from` outside), or after it.
 fn implicit(from: Option<u32>) -> SubpassDependency {
     let scopes = match from {
-        None => Scopes {
+        None => DependencyScopes {
             src: S::NONE,
             src_access: A::NONE,
             dst: S::ALL_COMMANDS,
             dst_access: ATTACHMENT_ACCESSES,
         },
-        Some(_) => Scopes {
+        Some(_) => DependencyScopes {
             src: S::ALL_COMMANDS,
             src_access: ATTACHMENT_WRITES,
             dst: S::NONE,
@@ -392,7 +393,7 @@ fn between_reads(from: u32) -> SubpassDependency {
     let stages = S::FRAGMENT_SHADER | S::EARLY_FRAGMENT_TESTS | S::LATE_FRAGMENT_TESTS;
     SubpassDependency {
         from: Some(from),
-        scopes: Scopes {
+        scopes: DependencyScopes {
             // Load operations happen before reads of the attachment in that subpass.
             src: stages | S::COLOR_ATTACHMENT_OUTPUT,
             src_access: A::NONE,
@@ -430,8 +431,13 @@ fn split(aspects: Aspects) -> [Aspects; 2] {
     [aspects & !Aspects::STENCIL, aspects & Aspects::STENCIL]
 }
 
-fn whole(resource: ResourceId, part: Part, (stage, access): (S, A), kind: AccessKind) -> Access {
-    Access {
+fn whole(
+    resource: ResourceId,
+    part: ResourcePart,
+    (stage, access): (S, A),
+    kind: AccessKind,
+) -> MemoryAccess {
+    MemoryAccess {
         resource,
         part,
         stage,
@@ -441,7 +447,7 @@ fn whole(resource: ResourceId, part: Part, (stage, access): (S, A), kind: Access
     }
 }
 
-fn act(accesses: Vec<Access>) -> Vec<Command> {
+fn act(accesses: Vec<MemoryAccess>) -> Vec<Command> {
     if accesses.is_empty() {
         Vec::new()
     } else {

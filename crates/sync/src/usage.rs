@@ -1,7 +1,7 @@
 //! Usages: a pipeline stage with an access type that it performs, and sets of them.
 
 use ash::vk;
-use tileheap_device::scopes::{NO_STAGE, PERFORMERS, Scope, WRITES};
+use tileheap_device::scopes::{ExpandedScope, NO_STAGE, PERFORMERS, WRITES};
 use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
 /// The stages that build acceleration structures and micromaps.
@@ -128,7 +128,7 @@ impl Usages {
     }
 
     /// The access scope of a dependency: its accesses, performed by the stages that it names.
-    pub(crate) fn of(scope: &Scope) -> Usages {
+    pub(crate) fn of(scope: &ExpandedScope) -> Usages {
         Usages::performed(scope.named, scope.access)
     }
 
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn access_scopes_hold_only_accesses_of_the_stages_they_name() {
-        let scope = Scope::source(S::COPY, A::MEMORY_WRITE);
+        let scope = ExpandedScope::source(S::COPY, A::MEMORY_WRITE);
         let writes = Usages::of(&scope);
         let usage = |stage, access| Usage::of(stage, access).expect("a usage");
         assert!(writes.contains(usage(S::COPY, A::TRANSFER_WRITE)));
@@ -203,7 +203,7 @@ mod tests {
     fn builds_read_as_shaders_do() {
         for build in [S::ACCELERATION_STRUCTURE_BUILD_KHR, S::MICROMAP_BUILD_EXT] {
             let read = Usage::of(build, A::SHADER_READ).expect("a usage");
-            let scope = Scope::destination(build, A::SHADER_READ);
+            let scope = ExpandedScope::destination(build, A::SHADER_READ);
             assert!(Usages::of(&scope).contains(read), "{build:?}");
             assert!(Usage::of(build, A::SHADER_STORAGE_WRITE).is_none());
         }

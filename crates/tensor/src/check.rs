@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
-use crate::graph::control_flow::{Carry, Loop};
-use crate::graph::{BlockId, Graph, NodeId, NodeKind, Source, TensorId};
+use crate::graph::control_flow::{Loop, LoopCarry};
+use crate::graph::{BlockId, Graph, NodeId, NodeKind, TensorId, TensorSource};
 use crate::plan::{Backing, CopyTime, Placement, Region, TensorPlan, TensorRequirements};
 
 /// Checks a plan by simulating `runs` consecutive runs, each with different inputs, round counts, arms and exits; constants and kept inputs
@@ -178,9 +178,9 @@ impl Machine<'_> {
         for id in self.graph.tensor_ids() {
             let tensor = self.graph.tensor(id);
             let is_written = match tensor.source {
-                Source::Constant => is_first,
-                Source::Input(block) => block == BlockId::ROOT && (is_first || !tensor.kept),
-                Source::Node(_) => false,
+                TensorSource::Constant => is_first,
+                TensorSource::Input(block) => block == BlockId::ROOT && (is_first || !tensor.kept),
+                TensorSource::Node(_) => false,
             };
             if is_written {
                 let value = self.fresh(id);
@@ -254,9 +254,9 @@ impl Machine<'_> {
     /// The rounds of the loops around a tensor.
     fn around<'r>(&self, tensor: TensorId, rounds: &'r [u64]) -> &'r [u64] {
         let mut block = match self.graph.tensor(tensor).source {
-            Source::Node(node) => self.graph.node(node).block,
-            Source::Input(block) => block,
-            Source::Constant => BlockId::ROOT,
+            TensorSource::Node(node) => self.graph.node(node).block,
+            TensorSource::Input(block) => block,
+            TensorSource::Constant => BlockId::ROOT,
         };
         let mut depth = 0;
         while block != BlockId::ROOT {
@@ -302,7 +302,7 @@ impl Machine<'_> {
                 .iter()
                 .filter(|piece| piece.first < end && start < piece.end);
             for piece in lost.filter(|piece| piece.writer != tensor) {
-                let made_here = |id: TensorId| matches!(graph.tensor(id).source, Source::Node(_));
+                let made_here = |id: TensorId| matches!(graph.tensor(id).source, TensorSource::Node(_));
                 let said = plan.aliasing.iter().any(|aliasing| {
                     // After a node that did not run, the entry names another previous owner.
                     let named = self.forks || aliasing.previous.contains(&piece.writer);
@@ -461,7 +461,7 @@ impl Machine<'_> {
                     self.node(node, &here)?;
                 }
             }
-            let value = |carry: &Carry| self.truth.get(&carry.value).cloned().unwrap_or_default();
+            let value = |carry: &LoopCarry| self.truth.get(&carry.value).cloned().unwrap_or_default();
             let next = of.carried.iter().map(|carry| (carry.into, value(carry)));
             let next: Vec<(TensorId, Pieces)> = next.collect();
             here[rounds.len()] += 1;

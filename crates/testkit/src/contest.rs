@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use tileheap_baselines::textures::{HeapCache, Order, next_uses};
-use tileheap_textures::replay::{Distribution, Replay, Summary, lower_bound};
+use tileheap_textures::replay::{Distribution, Replay, TraceSummary, lower_bound};
 use tileheap_textures::scenario::{Scenario, working_set};
-use tileheap_textures::trace::Entry;
+use tileheap_textures::trace::TraceEntry;
 use tileheap_textures::units::Bytes;
 use tileheap_textures::{CreatePolicy, PolicyDesc};
 
@@ -45,7 +45,7 @@ impl Field<'_> {
     /// # Panics
     /// If a policy breaks a rule.
     pub fn contest(&self, scenario: Scenario, budget: u64) -> BTreeMap<&'static str, Cell> {
-        let mut all: BTreeMap<&'static str, Vec<Summary>> = BTreeMap::new();
+        let mut all: BTreeMap<&'static str, Vec<TraceSummary>> = BTreeMap::new();
         for seed in self.seeds.clone() {
             // This scenario has thousands of textures in each frame.
             let frames = match scenario {
@@ -56,9 +56,9 @@ impl Field<'_> {
             let geometry = scenario.geometry();
             let bytes = working_set(&entries, geometry.unit()).0 * budget / 100;
             let bytes = Bytes(bytes.max(geometry.largest().0));
-            let bound = Summary {
+            let bound = TraceSummary {
                 traffic: Distribution::of(&lower_bound(&entries, bytes)),
-                ..Summary::default()
+                ..TraceSummary::default()
             };
             all.entry(LOWER_BOUND).or_default().push(bound);
             if self.belady {
@@ -86,8 +86,8 @@ fn play(
     policy: &PolicyDesc<'_>,
     scenario: Scenario,
     (budget, seed): (Bytes, u64),
-    entries: &[Entry],
-) -> Summary {
+    entries: &[TraceEntry],
+) -> TraceSummary {
     let replay = Replay::new(policy, &scenario.geometry(), budget, seed);
     let mut replay = replay.expect("the budget holds a texture");
     for &entry in entries {
@@ -98,8 +98,8 @@ fn play(
     replay.finish()
 }
 
-fn cell(summaries: &[Summary]) -> Cell {
-    let of = |figure: &dyn Fn(&Summary) -> u64| median(summaries.iter().map(figure).collect());
+fn cell(summaries: &[TraceSummary]) -> Cell {
+    let of = |figure: &dyn Fn(&TraceSummary) -> u64| median(summaries.iter().map(figure).collect());
     Cell {
         mean: of(&|summary| summary.traffic.mean.0),
         means: summaries.iter().map(|summary| summary.traffic.mean.0).collect(),

@@ -2,7 +2,7 @@
 
 use ash::vk;
 use tileheap::frame::{CommandBufferId, FrameBuilder};
-use tileheap::plan::{PlanOptions, Strategy};
+use tileheap::plan::{PlanOptions, ResidencyStrategy};
 
 /// Declares one queue with one command buffer, `scene`.
 pub fn one_queue(frame: &mut FrameBuilder, capabilities: vk::QueueFlags) -> CommandBufferId {
@@ -23,7 +23,7 @@ pub const fn rect(x: i32, y: i32, width: u32, height: u32) -> vk::Rect2D {
     vk::Rect2D { offset, extent }
 }
 
-pub fn by(strategy: Strategy) -> PlanOptions {
+pub fn by(strategy: ResidencyStrategy) -> PlanOptions {
     PlanOptions {
         strategy,
         ..PlanOptions::default()

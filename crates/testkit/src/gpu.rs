@@ -7,7 +7,7 @@ use crate::objects::{
 };
 use ash::vk;
 use std::mem::ManuallyDrop;
-use tileheap::runtime::{Buffer, Capabilities, Context, Device, Target};
+use tileheap::runtime::{BoundBuffer, Capabilities, Context, Device, PipelineTarget};
 
 /// Capabilities to disable, to force each recording path: the newest, those without one capability, and the oldest.
 pub fn ways() -> Vec<(&'static str, Capabilities)> {
@@ -39,7 +39,7 @@ pub struct Gpu {
 /// A host-visible buffer.
 #[derive(Clone, Copy)]
 pub struct HostBuffer {
-    pub buffer: Buffer,
+    pub buffer: BoundBuffer,
     bytes: *mut u8,
 }
 
@@ -55,7 +55,7 @@ pub struct Pipeline {
 
 /// The resource of a descriptor, whose binding is its index in the list.
 pub enum Binding {
-    Storage(Buffer),
+    Storage(BoundBuffer),
     Image(vk::DescriptorType, vk::ImageView, vk::ImageLayout),
 }
 
@@ -118,7 +118,7 @@ impl Gpu {
         let bytes: *mut u8 = bytes.cast();
         // SAFETY: the mapping is at least that long.
         unsafe { bytes.write_bytes(0xEE, size as usize) };
-        let buffer = Buffer {
+        let buffer = BoundBuffer {
             handle,
             offset: 0,
             size,
@@ -171,14 +171,19 @@ impl Gpu {
     }
 
     /// A pipeline that covers the target with a triangle, with `types` at bindings 0, 1, … of the fragment shader.
-    pub fn fullscreen(&mut self, target: &Target, types: &[vk::DescriptorType], fragment: &str) -> Pipeline {
+    pub fn fullscreen(
+        &mut self,
+        target: &PipelineTarget,
+        types: &[vk::DescriptorType],
+        fragment: &str,
+    ) -> Pipeline {
         self.draw(target, types, None, fragment, true)
     }
 
     /// A pipeline that draws triangles, nearest first, with viewport and scissor as dynamic state.
     pub fn triangles(
         &mut self,
-        target: &Target,
+        target: &PipelineTarget,
         types: &[vk::DescriptorType],
         vertex: Option<&str>,
         fragment: &str,
@@ -189,7 +194,7 @@ impl Gpu {
     /// [`Gpu::fullscreen`] without depth writes.
     pub fn fullscreen_reading_depth(
         &mut self,
-        target: &Target,
+        target: &PipelineTarget,
         types: &[vk::DescriptorType],
         fragment: &str,
     ) -> Pipeline {
@@ -198,7 +203,7 @@ impl Gpu {
 
     fn draw(
         &mut self,
-        target: &Target,
+        target: &PipelineTarget,
         types: &[vk::DescriptorType],
         dynamic: Option<&str>,
         fragment: &str,
@@ -350,7 +355,7 @@ pub fn copy_to_buffer(
     image: vk::Image,
     aspects: vk::ImageAspectFlags,
     extent: vk::Extent2D,
-    buffer: &Buffer,
+    buffer: &BoundBuffer,
 ) {
     let region = vk::BufferImageCopy {
         buffer_offset: buffer.offset,

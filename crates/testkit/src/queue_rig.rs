@@ -66,7 +66,7 @@ impl QueueRig {
         let mut batches = 0;
         let hold = |call: &SubmitCall<'_>| {
             for batch in call.batches {
-                let mut held = Batch::second_kind(batch);
+                let mut held = Batch::from_v2(batch);
                 if let Some((_, wait)) = self.ignored.filter(|(ignored, _)| *ignored == batches) {
                     if wait < held.waits.len() {
                         held.waits.remove(wait);

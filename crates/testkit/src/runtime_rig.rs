@@ -25,7 +25,8 @@ use tileheap::frame::{
 use tileheap::profile::OptionalFeatures;
 use tileheap::runtime::import::ImportedImage;
 use tileheap::runtime::{
-    BoundFrame, Capabilities, Device, DeviceDesc, DeviceQueue, FrameNumber, FrameRecorder, Imports, Support,
+    BoundFrame, Capabilities, Device, DeviceDesc, DeviceQueue, DeviceSupport, FrameNumber, FrameRecorder,
+    Imports,
 };
 use tileheap::units::Bytes;
 
@@ -149,7 +150,7 @@ pub struct Rig {
     pub instance: ash::Instance,
     pub physical: vk::PhysicalDevice,
     pub device: ash::Device,
-    pub support: Support,
+    pub support: DeviceSupport,
     pub desc: DeviceDesc,
     pub described: Described,
     /// A pool for each queue family.
@@ -177,7 +178,7 @@ impl Rig {
             .enabled_extension_names(&names);
         let instance = on_fake!(entry.create_instance(&info, None)).unwrap();
         let physical = on_fake!(instance.enumerate_physical_devices()).unwrap()[0];
-        let support = on_fake!(Support::query(&instance, physical, version)).unwrap();
+        let support = on_fake!(DeviceSupport::query(&instance, physical, version)).unwrap();
         let queues = [0, 1].map(|family| {
             vk::DeviceQueueCreateInfo::default()
                 .queue_family_index(family)
@@ -358,7 +359,7 @@ pub fn image_info(usage: vk::ImageUsageFlags) -> vk::ImageCreateInfo<'static> {
         .usage(usage)
 }
 
-fn output(device: &ash::Device, support: &Support) -> (vk::Image, vk::ImageView) {
+fn output(device: &ash::Device, support: &DeviceSupport) -> (vk::Image, vk::ImageView) {
     let info = image_info(vk::ImageUsageFlags::COLOR_ATTACHMENT);
     let image = on_fake!(device.create_image(&info, None)).unwrap();
     let needs = on_fake!(device.get_image_memory_requirements(image));

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 
 use ash::vk;
 use tileheap::ffi::{self, tile_memory_heap};
-use tileheap::runtime::{Buffer, Context};
+use tileheap::runtime::{BoundBuffer, Context};
 
 use crate::gpu::{Binding, Gpu};
 use crate::objects::record;
@@ -43,10 +43,10 @@ pub(crate) fn make(context: Context) -> Context {
     let shader = "layout(local_size_x = 1) in; layout(set = 0, binding = 0) writeonly buffer B { uint b[]; };
         void main() { b[0] = 1u; }";
     let pipeline = gpu.compute(&[vk::DescriptorType::STORAGE_BUFFER], shader);
-    let whole = Buffer {
+    let whole = BoundBuffer {
         handle: buffer,
         size: 256,
-        ..Buffer::default()
+        ..BoundBuffer::default()
     };
     let set = gpu.set(&pipeline, &[Binding::Storage(whole)]);
     let commands = gpu.primaries(1)[0];

@@ -1,6 +1,6 @@
 //! The [`Gpu`] of a test, whose context is validated if the run is.
 
-use tileheap::runtime::context::Message;
+use tileheap::runtime::context::ValidationMessage;
 use tileheap::runtime::{Capabilities, ContextDesc};
 
 use crate::gpu::Gpu;
@@ -20,12 +20,12 @@ impl Gpu {
     }
 
     /// The messages since the deliberate mistakes, without known false positives.
-    pub fn unexpected_messages(&self) -> Vec<Message> {
+    pub fn unexpected_messages(&self) -> Vec<ValidationMessage> {
         validation::unexpected(&self.context, self.context.messages())
     }
 
     /// Destroys everything, and returns the messages that would fail a test.
-    pub fn into_unexpected_messages(self) -> Vec<Message> {
+    pub fn into_unexpected_messages(self) -> Vec<ValidationMessage> {
         validation::destroy(self.clear())
     }
 }

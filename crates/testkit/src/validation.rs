@@ -4,7 +4,7 @@
 
 use ash::vk;
 use tileheap::profile::TILE_HEAP_FLAG;
-use tileheap::runtime::context::Message;
+use tileheap::runtime::context::ValidationMessage;
 use tileheap::runtime::{Capabilities, Context, ContextDesc};
 
 use crate::objects::{Objects, command_buffers, record};
@@ -61,17 +61,17 @@ pub fn finish(context: Context) {
 }
 
 /// Destroys a context without panicking; returns the other messages.
-pub(crate) fn destroy(context: Context) -> Vec<Message> {
+pub(crate) fn destroy(context: Context) -> Vec<ValidationMessage> {
     let deliberate = deliberate(&context);
     without(&deliberate, context.destroy())
 }
 
 /// The messages of a context, without those of deliberate mistakes and those in `false_positives.txt`.
-pub(crate) fn unexpected(context: &Context, messages: Vec<Message>) -> Vec<Message> {
+pub(crate) fn unexpected(context: &Context, messages: Vec<ValidationMessage>) -> Vec<ValidationMessage> {
     without(&deliberate(context), messages)
 }
 
-fn without(deliberate: &[&str], mut messages: Vec<Message>) -> Vec<Message> {
+fn without(deliberate: &[&str], mut messages: Vec<ValidationMessage>) -> Vec<ValidationMessage> {
     let first = messages.get(..deliberate.len());
     if first.is_some_and(|first| ids(first) == deliberate) {
         messages.drain(..deliberate.len());
@@ -94,12 +94,12 @@ fn has_tile_memory(context: &Context) -> bool {
     context.tile().profile().tile.is_some()
 }
 
-fn ids(messages: &[Message]) -> Vec<&str> {
+fn ids(messages: &[ValidationMessage]) -> Vec<&str> {
     messages.iter().map(|message| message.id.as_str()).collect()
 }
 
 /// Returns true if `false_positives.txt` lists the message.
-fn is_excused(message: &Message) -> bool {
+fn is_excused(message: &ValidationMessage) -> bool {
     let lines = include_str!("false_positives.txt")
         .lines()
         .filter(|line| !line.starts_with('#'));

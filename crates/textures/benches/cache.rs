@@ -16,7 +16,7 @@ use std::time::Instant;
 use tileheap_baselines::textures::ALL;
 use tileheap_textures::units::{Bytes, SplitMix64};
 use tileheap_textures::{
-    Geometry, Journal, Level, Outcome, Policy, PolicyDesc, Request, TextureId, Textures,
+    Geometry, Journal, Level, Policy, PolicyDesc, Request, RequestOutcome, TextureId, TextureTable,
 };
 
 const RESIDENT: u32 = 10_000;
@@ -25,7 +25,7 @@ const FRAME: usize = 1000;
 
 /// This many requests, of different textures.
 fn requests(count: u32, mut level: impl FnMut() -> u8) -> Vec<Request> {
-    let mut textures = Textures::new(Geometry::wulfram());
+    let mut textures = TextureTable::new(Geometry::wulfram());
     let request = |id| {
         let texture = TextureId(id);
         textures.create(texture, Default::default()).expect("in order");
@@ -65,7 +65,7 @@ fn measure(policy: &mut dyn Policy, rounds: &[Vec<Request>], hits: bool, clock: 
                 let start = Instant::now();
                 let outcome = black_box(policy.request(request, &mut journal));
                 let time = start.elapsed().as_nanos().saturating_sub(clock);
-                if matches!(outcome, Outcome::Hit { .. }) == hits {
+                if matches!(outcome, RequestOutcome::Hit { .. }) == hits {
                     spent.push(time);
                 }
             }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use tileheap_baselines::textures::ALL;
 use tileheap_testkit::contest::{BELADY, BUDGETS, Cell, Field, LOWER_BOUND};
 use tileheap_textures::scenario::Scenario;
-use tileheap_textures::{Coherent, PolicyDesc, Uploads};
+use tileheap_textures::{Coherent, PolicyDesc, UploadMode};
 
 /// Our policies: the one that moves textures, the one that also keeps levels, and the one that cannot move textures.
 const OURS: PolicyDesc<'static> = Coherent::DESC;
@@ -61,7 +61,7 @@ fn best(
 ) -> Option<(&'static str, u64)> {
     let peers = ALL.into_iter().filter(|kind| {
         ![OURS, LEVELS, STILL].iter().any(|ours| ours.name == kind.name)
-            && (kind.uploads == Uploads::Whole || ours.uploads != Uploads::Whole)
+            && (kind.uploads == UploadMode::Whole || ours.uploads != UploadMode::Whole)
             && (!kind.relocates || ours.relocates)
     });
     let found = peers.filter_map(|kind| Some((kind.name, figure(cells.get(kind.name)?))));

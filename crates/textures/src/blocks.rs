@@ -1,7 +1,7 @@
 //! Size classes of blocks, for policies that divide memory by size.
 
 use crate::units::{Alignment, Bytes};
-use crate::{Chain, Geometry};
+use crate::{Geometry, MipChain};
 
 /// A class of blocks of the same size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ impl BlockTable {
     /// A class for each size of a texture. For the paper's geometry, these are the classes of its figure 6, including
     /// two of 8 bytes.
     pub fn per_size(geometry: &Geometry) -> BlockTable {
-        let sizes = geometry.chains().iter().flat_map(Chain::sizes).copied();
+        let sizes = geometry.chains().iter().flat_map(MipChain::sizes).copied();
         BlockTable::of(sizes.collect(), geometry.unit())
     }
 

@@ -1,6 +1,6 @@
 //! The crate's error type.
 
-use crate::ids::{ChainId, Level, TextureId};
+use crate::ids::{Level, MipChainId, TextureId};
 use crate::replay::Violation;
 use crate::units::Bytes;
 
@@ -25,16 +25,16 @@ pub enum Error {
     UnknownTexture(TextureId),
     /// A texture with the first chain is created again with the second without being released.
     #[error("texture {0} has chain {1} and cannot be created again with chain {2}")]
-    ChainMismatch(TextureId, ChainId, ChainId),
+    ChainMismatch(TextureId, MipChainId, MipChainId),
     /// A texture is created out of order; the second id is the next new one.
     #[error("texture {0} is created before texture {1}: new ids are consecutive")]
     IdOutOfOrder(TextureId, TextureId),
     /// A texture is created with a chain that the geometry does not have; the number is that of its chains.
     #[error("texture {0} has chain {1}; the geometry has {2} chains")]
-    UnknownChain(TextureId, ChainId, usize),
+    UnknownChain(TextureId, MipChainId, usize),
     /// A texture is requested at a level that its chain, with this finest level, lacks.
     #[error("texture {0} is requested at level {1}; its chain {2} has levels 0 to {3}")]
-    UnknownLevel(TextureId, Level, ChainId, Level),
+    UnknownLevel(TextureId, Level, MipChainId, Level),
     /// There is no policy or scenario with this name; the last string lists the known names.
     #[error("unknown {0} `{1}`; known ones: {2}")]
     UnknownName(&'static str, String, String),

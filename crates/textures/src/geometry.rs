@@ -1,24 +1,24 @@
 //! Sizes of textures: mip chains, and the unit to which blocks are rounded up.
 
 use crate::error::{Error, Result};
-use crate::ids::{ChainId, Level};
+use crate::ids::{Level, MipChainId};
 use crate::units::{Alignment, Bytes};
 
 /// The size of a texture at each of its levels.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chain(Box<[Bytes]>);
+pub struct MipChain(Box<[Bytes]>);
 
-impl Chain {
+impl MipChain {
     /// `sizes[n]` is the total size of levels 0 to n, such as the memory requirement of an image with n + 1 levels.
-    pub fn new(sizes: Vec<Bytes>) -> Chain {
-        Chain(sizes.into_boxed_slice())
+    pub fn new(sizes: Vec<Bytes>) -> MipChain {
+        MipChain(sizes.into_boxed_slice())
     }
 
     /// A full mip chain of `width` x `height` texels, without padding.
     ///
     /// # Panics
     /// If a side is 0.
-    pub fn mips(width: u32, height: u32, bytes_per_texel: u32) -> Chain {
+    pub fn mips(width: u32, height: u32, bytes_per_texel: u32) -> MipChain {
         let finest = width.max(height).ilog2();
         let texels = |level: u32| {
             let side = |side: u32| u64::from((side >> (finest - level)).max(1));
@@ -28,7 +28,7 @@ impl Chain {
             *total += texels(level);
             Some(Bytes(*total))
         };
-        Chain((0..=finest).scan(0, sum).collect())
+        MipChain((0..=finest).scan(0, sum).collect())
     }
 
     /// The total sizes of levels 0 to n, by n.
@@ -45,16 +45,16 @@ impl Chain {
 /// The sizes of the textures of a cache, and the unit to which blocks are rounded up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    chains: Vec<Chain>,
+    chains: Vec<MipChain>,
     unit: Alignment,
 }
 
 impl Geometry {
-    /// Creates a geometry from chains by [`ChainId`]; every block starts at a multiple of `unit`.
+    /// Creates a geometry from chains by [`MipChainId`]; every block starts at a multiple of `unit`.
     ///
     /// # Errors
     /// If there are no chains or too many, or the sizes of a chain decrease or are 0.
-    pub fn new(chains: Vec<Chain>, unit: Alignment) -> Result<Geometry> {
+    pub fn new(chains: Vec<MipChain>, unit: Alignment) -> Result<Geometry> {
         if chains.is_empty() || chains.len() > 1 << 16 {
             let count = chains.len();
             return Err(Error::Geometry(format!(
@@ -71,12 +71,12 @@ impl Geometry {
     ///
     /// Source: Blow 1998, figure 6.
     pub fn wulfram() -> Geometry {
-        let chains = vec![Chain::mips(256, 256, 1)];
+        let chains = vec![MipChain::mips(256, 256, 1)];
         Geometry::new(chains, EIGHT).expect("the paper's sizes rise")
     }
 
-    /// The chains by [`ChainId`].
-    pub fn chains(&self) -> &[Chain] {
+    /// The chains by [`MipChainId`].
+    pub fn chains(&self) -> &[MipChain] {
         &self.chains
     }
 
@@ -86,14 +86,14 @@ impl Geometry {
     }
 
     /// Size of a texture of `chain` at `level`; `None` if there is no such level.
-    pub fn size(&self, chain: ChainId, level: Level) -> Option<Bytes> {
+    pub fn size(&self, chain: MipChainId, level: Level) -> Option<Bytes> {
         let sizes = self.chains.get(usize::from(chain.0))?.sizes();
         sizes.get(usize::from(level.0)).copied()
     }
 
     /// The block size of the largest texture.
     pub fn largest(&self) -> Bytes {
-        let finest = |chain: &Chain| *chain.sizes().last().expect("chains have levels");
+        let finest = |chain: &MipChain| *chain.sizes().last().expect("chains have levels");
         let largest = self.chains.iter().map(finest).max();
         largest.expect("there are chains").align_up(self.unit)
     }

@@ -6,7 +6,7 @@ use crate::units::Bytes;
 
 /// A range of memory: free, or owned by one texture.
 #[derive(Clone, Copy, Debug)]
-pub struct Node {
+pub struct HeapNode {
     /// The first byte.
     pub offset: u64,
     /// Number of bytes.
@@ -21,7 +21,7 @@ pub struct Node {
 /// from the next bin that is not empty. Bins are 1/16 wide, so this is best fit except among nodes of nearly equal size.
 #[derive(Clone, Debug)]
 pub struct Heap {
-    nodes: Vec<Node>,
+    nodes: Vec<HeapNode>,
     /// Neighbours by address.
     by_address: Links,
     address: List,
@@ -77,7 +77,7 @@ impl Heap {
     }
 
     /// A node by its number.
-    pub fn at(&self, node: u32) -> &Node {
+    pub fn at(&self, node: u32) -> &HeapNode {
         &self.nodes[node as usize]
     }
 
@@ -121,7 +121,7 @@ impl Heap {
     /// Gives the first `size` bytes of a free node to `owner`; the rest stays free.
     pub fn take(&mut self, node: u32, size: u64, owner: u32) {
         self.unfile(node);
-        let Node {
+        let HeapNode {
             offset, size: all, ..
         } = self.nodes[node as usize];
         debug_assert!(all >= size, "the node was chosen to fit");
@@ -168,7 +168,7 @@ impl Heap {
     /// Changes the size of the heap; no owned node may extend past the new end.
     pub fn set_end(&mut self, end: u64) {
         let last = self.address.last;
-        let Node { offset, size, owner } = *self.at(last);
+        let HeapNode { offset, size, owner } = *self.at(last);
         if owner != NONE {
             if end > offset + size {
                 let rest = self.node(offset + size, end - offset - size);
@@ -194,7 +194,7 @@ impl Heap {
 
     /// Frees all but the first `size` bytes of an owned node.
     pub fn shrink(&mut self, node: u32, size: u64) {
-        let Node {
+        let HeapNode {
             offset, size: all, ..
         } = *self.at(node);
         let rest = self.node(offset + size, all - size);
@@ -259,7 +259,7 @@ impl Heap {
         let mut node = first;
         loop {
             let next = self.right(node);
-            let Node { offset, size, owner } = self.nodes[node as usize];
+            let HeapNode { offset, size, owner } = self.nodes[node as usize];
             if owner == NONE {
                 self.unfile(node);
                 self.by_address.remove(&mut self.address, node);
@@ -302,7 +302,7 @@ impl Heap {
     }
 
     fn node(&mut self, offset: u64, size: u64) -> u32 {
-        let node = Node {
+        let node = HeapNode {
             offset,
             size,
             owner: NONE,

@@ -21,7 +21,7 @@ pub struct Level(pub u8);
 
 /// Index of a chain in a [`Geometry`](crate::Geometry).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ChainId(pub u16);
+pub struct MipChainId(pub u16);
 
 macro_rules! display {
     ($($id:ident)*) => {$(
@@ -32,4 +32,4 @@ macro_rules! display {
         }
     )*};
 }
-display!(TextureId Level ChainId);
+display!(TextureId Level MipChainId);

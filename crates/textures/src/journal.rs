@@ -1,7 +1,7 @@
 //! Changes in memory, as a sequence of events.
 
 use crate::ids::{Level, TextureId};
-use crate::request::{Outcome, Request};
+use crate::request::{Request, RequestOutcome};
 use crate::units::Bytes;
 
 /// The reason for an eviction.
@@ -21,7 +21,7 @@ pub enum EvictionReason {
 
 /// A change in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum CacheEvent {
     /// A block is freed.
     Evict {
         /// The texture.
@@ -87,11 +87,11 @@ pub enum Event {
     },
 }
 
-impl Event {
+impl CacheEvent {
     /// The part that it affects: 0, except for policies that store every level in a separate block.
     pub fn part(&self) -> Level {
         match *self {
-            Event::Evict { part, .. } | Event::Place { part, .. } => part,
+            CacheEvent::Evict { part, .. } | CacheEvent::Place { part, .. } => part,
             _ => Level(0),
         }
     }
@@ -99,11 +99,11 @@ impl Event {
     /// The texture that it affects; `None` for walls.
     pub fn texture(&self) -> Option<TextureId> {
         match *self {
-            Event::Evict { texture, .. }
-            | Event::Place { texture, .. }
-            | Event::Move { texture, .. }
-            | Event::Shrink { texture, .. } => Some(texture),
-            Event::Walls { .. } => None,
+            CacheEvent::Evict { texture, .. }
+            | CacheEvent::Place { texture, .. }
+            | CacheEvent::Move { texture, .. }
+            | CacheEvent::Shrink { texture, .. } => Some(texture),
+            CacheEvent::Walls { .. } => None,
         }
     }
 }
@@ -111,7 +111,7 @@ impl Event {
 /// A sequence of events. Keep one and clear it every frame, so that the steady state does not allocate.
 #[derive(Clone, Debug, Default)]
 pub struct Journal {
-    events: Vec<Event>,
+    events: Vec<CacheEvent>,
 }
 
 impl Journal {
@@ -123,7 +123,7 @@ impl Journal {
     }
 
     /// The events since the journal was last cleared.
-    pub fn events(&self) -> &[Event] {
+    pub fn events(&self) -> &[CacheEvent] {
         &self.events
     }
 
@@ -138,13 +138,13 @@ impl Journal {
     }
 
     /// Appends an event: for policies.
-    pub fn push(&mut self, event: Event) {
+    pub fn push(&mut self, event: CacheEvent) {
         self.events.push(event);
     }
 
     /// Appends the placement of a requested texture as a whole in a block of this size, of which `upload` bytes are uploaded.
-    pub fn place(&mut self, request: Request, offset: Bytes, block: Bytes, upload: Bytes) -> Outcome {
-        self.push(Event::Place {
+    pub fn place(&mut self, request: Request, offset: Bytes, block: Bytes, upload: Bytes) -> RequestOutcome {
+        self.push(CacheEvent::Place {
             texture: request.texture,
             part: Level(0),
             level: request.level,
@@ -152,12 +152,12 @@ impl Journal {
             block,
             upload,
         });
-        Outcome::Upload { offset }
+        RequestOutcome::Upload { offset }
     }
 
     /// Appends the eviction of a texture that is placed as a whole.
     pub fn evict(&mut self, texture: u32, offset: u64, block: u64, reason: EvictionReason) {
-        self.push(Event::Evict {
+        self.push(CacheEvent::Evict {
             texture: TextureId(texture),
             part: Level(0),
             offset: Bytes(offset),
@@ -168,7 +168,7 @@ impl Journal {
 
     /// Appends the move of a texture that is placed as a whole.
     pub fn moved(&mut self, texture: u32, block: u64, from: u64, to: u64) {
-        self.push(Event::Move {
+        self.push(CacheEvent::Move {
             texture: TextureId(texture),
             from: Bytes(from),
             to: Bytes(to),

@@ -23,12 +23,12 @@ pub mod vulkan;
 
 pub use coherent::{Coherent, CoherentDesc};
 pub use error::{Error, Result};
-pub use geometry::{Chain, Geometry};
-pub use ids::{ChainId, Level, TextureId};
-pub use journal::{Event, EvictionReason, Journal};
-pub use policy::{CreatePolicy, Parameter, Policy, PolicyDesc, Uploads, Values};
-pub use request::{Outcome, Request};
-pub use textures::Textures;
+pub use geometry::{Geometry, MipChain};
+pub use ids::{Level, MipChainId, TextureId};
+pub use journal::{CacheEvent, EvictionReason, Journal};
+pub use policy::{CreatePolicy, Parameter, ParameterValues, Policy, PolicyDesc, UploadMode};
+pub use request::{Request, RequestOutcome};
+pub use textures::TextureTable;
 pub use tileheap_units as units;
 
 /// The built-in policies: names, capabilities and constructors.

@@ -4,15 +4,15 @@ use crate::Geometry;
 use crate::arenas::ArenaView;
 use crate::error::{Error, Result};
 use crate::ids::{Level, TextureId};
-use crate::journal::Event;
+use crate::journal::CacheEvent;
 use crate::policy::PolicyDesc;
 use crate::replay::JudgedPolicy;
-use crate::request::{Outcome, Request};
+use crate::request::{Request, RequestOutcome};
 use crate::units::Bytes;
 
 /// The level with which a request is served in this frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Served {
+pub enum ServedLevel {
     /// The requested level.
     Whole,
     /// A coarser level.
@@ -112,7 +112,7 @@ impl UploadLimiter {
     }
 
     /// The events since [`clear_events`](UploadLimiter::clear_events), in order.
-    pub fn events(&self) -> &[Event] {
+    pub fn events(&self) -> &[CacheEvent] {
         self.policy.journal.events()
     }
 
@@ -198,7 +198,7 @@ impl UploadLimiter {
     ///
     /// # Errors
     /// If the policy breaks a rule.
-    pub fn request(&mut self, request: Request) -> Result<Served> {
+    pub fn request(&mut self, request: Request) -> Result<ServedLevel> {
         let index = request.texture.index();
         if self.again.len() <= index {
             self.again.resize(index + 1, 0);
@@ -206,7 +206,7 @@ impl UploadLimiter {
         if self.level(request.texture) >= Some(request.level) {
             self.offer(request)?;
             self.figures.whole += 1;
-            return Ok(Served::Whole);
+            return Ok(ServedLevel::Whole);
         }
         let had = self.level(request.texture).is_some();
         let alone = self.left == self.uploads;
@@ -223,7 +223,7 @@ impl UploadLimiter {
                     false => self.reserve + self.left.min(0),
                 };
                 self.figures.whole += 1;
-                return Ok(Served::Whole);
+                return Ok(ServedLevel::Whole);
             }
             // Some of several levels may have been placed.
             self.left -= (self.figures.uploaded - before).0 as i64;
@@ -235,7 +235,7 @@ impl UploadLimiter {
         self.figures.waiting += request.size;
         let served = self.stand_in(request, refused)?;
         match served {
-            Served::Missing => self.figures.missing += 1,
+            ServedLevel::Missing => self.figures.missing += 1,
             _ => self.figures.coarser += 1,
         }
         Ok(served)
@@ -279,12 +279,12 @@ impl UploadLimiter {
     fn offer(&mut self, request: Request) -> Result<bool> {
         let outcome = self.policy.request(request)?;
         self.count();
-        Ok(outcome != Outcome::Bypass)
+        Ok(outcome != RequestOutcome::Bypass)
     }
 
     /// Serves a coarser level: the resident one, or one that can still be uploaded. If the policy bypassed the requested level,
     /// successively coarser ones are requested.
-    fn stand_in(&mut self, request: Request, refused: bool) -> Result<Served> {
+    fn stand_in(&mut self, request: Request, refused: bool) -> Result<ServedLevel> {
         let coarser = |level: Level, size: Bytes| Request {
             level,
             size,
@@ -293,7 +293,7 @@ impl UploadLimiter {
         if let Some(level) = self.level(request.texture) {
             let size = self.geometry.size(request.chain, level);
             self.offer(coarser(level, size.expect("it is there at that level")))?;
-            return Ok(Served::Coarser(level));
+            return Ok(ServedLevel::Coarser(level));
         }
         for level in (0..request.level.0).rev().map(Level) {
             let size = self.geometry.size(request.chain, level).expect("a coarser level");
@@ -316,20 +316,20 @@ impl UploadLimiter {
                 self.left -= bytes;
             }
             if self.offer(coarser(level, size))? {
-                return Ok(Served::Coarser(level));
+                return Ok(ServedLevel::Coarser(level));
             }
         }
-        Ok(Served::Missing)
+        Ok(ServedLevel::Missing)
     }
 
     /// Counts new events.
     fn count(&mut self) {
         for event in &self.policy.journal.events()[self.seen..] {
             match *event {
-                Event::Place { upload, .. } => self.figures.uploaded += upload,
-                Event::Evict { block, .. } => self.figures.evicted += block,
-                Event::Move { block, .. } => self.figures.moved += block,
-                Event::Shrink { .. } | Event::Walls { .. } => {}
+                CacheEvent::Place { upload, .. } => self.figures.uploaded += upload,
+                CacheEvent::Evict { block, .. } => self.figures.evicted += block,
+                CacheEvent::Move { block, .. } => self.figures.moved += block,
+                CacheEvent::Shrink { .. } | CacheEvent::Walls { .. } => {}
             }
         }
         self.seen = self.policy.journal.events().len();

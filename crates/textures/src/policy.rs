@@ -7,7 +7,7 @@ use crate::arenas::{ArenaView, WallStats};
 use crate::error::{Error, Result};
 use crate::ids::TextureId;
 use crate::journal::Journal;
-use crate::request::{Outcome, Request};
+use crate::request::{Request, RequestOutcome};
 use crate::units::Bytes;
 
 /// Decides which textures are resident in a fixed budget of linear memory, and at which offsets.
@@ -18,7 +18,7 @@ pub trait Policy {
     /// Requests a texture for this frame.
     ///
     /// A hit if the texture is resident at the requested level or a finer one. An upgrade uploads the whole chain again.
-    fn request(&mut self, request: Request, journal: &mut Journal) -> Outcome;
+    fn request(&mut self, request: Request, journal: &mut Journal) -> RequestOutcome;
 
     /// Releases a texture, or its former contents. Ignores unknown ids.
     fn release(&mut self, texture: TextureId, journal: &mut Journal);
@@ -50,7 +50,7 @@ pub trait Policy {
 const MAX_PARAMETERS: usize = 12;
 
 /// The values of a policy's [parameters](PolicyDesc::parameters), in their order; 0 past the last one.
-pub type Values = [u64; MAX_PARAMETERS];
+pub type ParameterValues = [u64; MAX_PARAMETERS];
 
 /// A parameter of a policy: a number, or one of several names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +93,7 @@ impl Parameter {
     }
 
     /// The default values of parameters.
-    pub const fn defaults(parameters: &[Parameter]) -> Values {
+    pub const fn defaults(parameters: &[Parameter]) -> ParameterValues {
         let (mut values, mut index) = ([0; MAX_PARAMETERS], 0);
         while index < parameters.len() {
             values[index] = parameters[index].default;
@@ -128,7 +128,7 @@ impl fmt::Display for Parameter {
 
 /// The levels that a request uploads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Uploads {
+pub enum UploadMode {
     /// All levels up to the requested one, into one block.
     Whole,
     /// The levels that are not resident, into one block with the others, which are copied within the cache.
@@ -147,24 +147,24 @@ pub struct PolicyDesc<'a> {
     pub name: &'a str,
     /// One sentence on what it does.
     pub description: &'a str,
-    /// The levels that a request uploads. [`lower_bound`](crate::replay::lower_bound) holds only for [`Uploads::Whole`].
-    pub uploads: Uploads,
+    /// The levels that a request uploads. [`lower_bound`](crate::replay::lower_bound) holds only for [`UploadMode::Whole`].
+    pub uploads: UploadMode,
     /// True if textures, including pinned ones, may be evicted in the frame that requested them; for other policies
-    /// that is a [violation](crate::replay::Rule::InUse).
+    /// that is a [violation](crate::replay::PolicyRule::InUse).
     pub evicts_in_use: bool,
-    /// True if textures move within the cache ([`Event::Move`](crate::Event::Move) and
-    /// [`Event::Shrink`](crate::Event::Shrink)).
+    /// True if textures move within the cache ([`CacheEvent::Move`](crate::CacheEvent::Move) and
+    /// [`CacheEvent::Shrink`](crate::CacheEvent::Shrink)).
     pub relocates: bool,
     /// Its parameters.
     pub parameters: &'a [Parameter],
     /// Their values.
-    pub values: Values,
+    pub values: ParameterValues,
     /// Creates the policy; called by [`create`](PolicyDesc::create).
     pub create: &'a CreatePolicy,
 }
 
 /// Creates a policy for a geometry, a budget, a seed for random choices, and values of its parameters.
-pub type CreatePolicy = dyn Fn(&Geometry, Bytes, u64, &Values) -> Result<Box<dyn Policy>> + Sync;
+pub type CreatePolicy = dyn Fn(&Geometry, Bytes, u64, &ParameterValues) -> Result<Box<dyn Policy>> + Sync;
 
 impl<'a> PolicyDesc<'a> {
     /// A policy that uploads textures whole, evicts none that the frame requested, never moves them, and has no parameters.
@@ -172,7 +172,7 @@ impl<'a> PolicyDesc<'a> {
         PolicyDesc {
             name,
             description,
-            uploads: Uploads::Whole,
+            uploads: UploadMode::Whole,
             evicts_in_use: false,
             relocates: false,
             parameters: &[],

@@ -1,6 +1,6 @@
 //! A request of a texture, and its outcome.
 
-use crate::ids::{ChainId, Level, TextureId};
+use crate::ids::{Level, MipChainId, TextureId};
 use crate::units::Bytes;
 
 /// One use of a texture in a frame.
@@ -11,14 +11,14 @@ pub struct Request {
     /// The finest level needed. A texture resident at a finer level is a hit.
     pub level: Level,
     /// The texture's chain.
-    pub chain: ChainId,
+    pub chain: MipChainId,
     /// Size of the texture at that level, which an upload transfers.
     pub size: Bytes,
 }
 
 /// Outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RequestOutcome {
     /// The texture is resident.
     Hit {
         /// The first byte of its block.

@@ -2,22 +2,22 @@
 
 use crate::Geometry;
 use crate::error::{Error, Result};
-use crate::ids::{ChainId, Level, TextureId};
+use crate::ids::{Level, MipChainId, TextureId};
 use crate::request::Request;
 
 /// The existing textures, each with its chain.
 ///
 /// Ids are dense: a new id is the number of earlier ones; a released id may be created again.
 #[derive(Clone, Debug)]
-pub struct Textures {
+pub struct TextureTable {
     geometry: Geometry,
-    chains: Vec<Option<ChainId>>,
+    chains: Vec<Option<MipChainId>>,
 }
 
-impl Textures {
+impl TextureTable {
     /// No textures.
-    pub fn new(geometry: Geometry) -> Textures {
-        Textures {
+    pub fn new(geometry: Geometry) -> TextureTable {
+        TextureTable {
             geometry,
             chains: Vec::new(),
         }
@@ -37,7 +37,7 @@ impl Textures {
     ///
     /// # Errors
     /// If the id exists with another chain, is not the next new one, or the chain is unknown.
-    pub fn create(&mut self, texture: TextureId, chain: ChainId) -> Result<()> {
+    pub fn create(&mut self, texture: TextureId, chain: MipChainId) -> Result<()> {
         let chains = self.geometry.chains().len();
         if usize::from(chain.0) >= chains {
             return Err(Error::UnknownChain(texture, chain, chains));
@@ -61,7 +61,7 @@ impl Textures {
     ///
     /// # Errors
     /// If the id does not exist or the chain is unknown.
-    pub fn replace(&mut self, texture: TextureId, chain: ChainId) -> Result<()> {
+    pub fn replace(&mut self, texture: TextureId, chain: MipChainId) -> Result<()> {
         self.release(texture)?;
         self.create(texture, chain)
     }

@@ -1,7 +1,7 @@
 //! The constraints that the overlay sets for the planner.
 
 use tileheap::frame::{Frame, ResourceId, TileConstraint};
-use tileheap::plan::{NotTile, PlacementReason, Plan, PlanOptions};
+use tileheap::plan::{OffChipReason, PlacementReason, Plan, PlanOptions};
 use tileheap::units::Bytes;
 
 /// The resources that are pinned to tile memory or excluded from it, and the limit on the heap.
@@ -68,7 +68,7 @@ pub(crate) fn has_choice(plan: &Plan, resource: ResourceId) -> bool {
         PlacementReason::Tile { .. } => true,
         PlacementReason::Arena(why) | PlacementReason::Dedicated(why) => matches!(
             why,
-            NotTile::NoRoom { .. } | NotTile::Excluded { .. } | NotTile::TooLarge { .. }
+            OffChipReason::NoRoom { .. } | OffChipReason::Excluded { .. } | OffChipReason::TooLarge { .. }
         ),
         PlacementReason::Unused | PlacementReason::External | PlacementReason::Lazy { .. } => false,
     }

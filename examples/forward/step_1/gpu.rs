@@ -1,7 +1,7 @@
 //! The device, its queue and its memory. Tile memory is enabled if the device has some.
 
 use ash::vk;
-use tileheap::runtime::{Capabilities, Device, DeviceDesc, DeviceQueue, Support};
+use tileheap::runtime::{Capabilities, Device, DeviceDesc, DeviceQueue, DeviceSupport};
 
 use crate::machine::Machine;
 use crate::support::error::{Called, Result};
@@ -29,7 +29,8 @@ impl Gpu {
             .push_next(&mut features);
         let physical_device = machine.physical_device;
         // SAFETY: the physical device is one of the instance, which was created with this version.
-        let support = unsafe { Support::query(&machine.instance, physical_device, vk::API_VERSION_1_3) }?;
+        let support =
+            unsafe { DeviceSupport::query(&machine.instance, physical_device, vk::API_VERSION_1_3) }?;
         for reason in support.missing() {
             println!("no tile memory: {reason}");
         }

@@ -1,7 +1,7 @@
 //! The contents of the passes of a bound frame, in any arrangement.
 
 use ash::vk;
-use tileheap::execute::{Executed, Strip};
+use tileheap::execute::{ExecutedFrame, Strip};
 use tileheap::frame::PassId;
 use tileheap::runtime::import::{ImportedBuffer, ImportedImage};
 use tileheap::runtime::{BoundFrame, FrameRecorder, Parity, PassCommands};
@@ -17,7 +17,7 @@ pub(crate) struct Passes {
     device: ash::Device,
     pub(crate) resources: Resources,
     forward: Forward,
-    arranged: Executed,
+    arranged: ExecutedFrame,
     /// In order of execution.
     runs: Vec<Run>,
     drawing: Drawing,
@@ -28,7 +28,7 @@ impl Passes {
         device: &ash::Device,
         resources: Resources,
         forward: Forward,
-        arranged: Executed,
+        arranged: ExecutedFrame,
         bound: &BoundFrame,
     ) -> Result<Passes> {
         let runs = runs(&arranged, |pass| Strip::whole(forward.frame.pass(pass).area)).collect();

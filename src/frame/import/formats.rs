@@ -5,14 +5,14 @@ use ash::vk;
 use crate::names;
 
 /// Result of reading a loose format name.
-pub(super) enum Reading {
+pub(super) enum FormatReading {
     Named(vk::Format),
     /// The name does not determine it; the size per texel does.
     Guessed(vk::Format),
 }
 
 /// The format of a loose name, else one with `bytes_per_texel`; `None` if neither determines a format.
-pub(super) fn parse_format(name: &str, bytes_per_texel: u32, depth: bool) -> Option<Reading> {
+pub(super) fn parse_format(name: &str, bytes_per_texel: u32, depth: bool) -> Option<FormatReading> {
     let name = name.trim().to_ascii_uppercase();
     let bare = name.strip_prefix("VK_FORMAT_").unwrap_or(&name);
     let named = listed(bare)
@@ -21,8 +21,8 @@ pub(super) fn parse_format(name: &str, bytes_per_texel: u32, depth: bool) -> Opt
         .or_else(|| completed(&bare.replace("_FLOAT", "_UFLOAT")))
         .or_else(|| shorthand(bare));
     match named {
-        Some(format) => Some(Reading::Named(format)),
-        None => by_size(bytes_per_texel, depth).map(Reading::Guessed),
+        Some(format) => Some(FormatReading::Named(format)),
+        None => by_size(bytes_per_texel, depth).map(FormatReading::Guessed),
     }
 }
 

@@ -74,7 +74,7 @@ use crate::format::texel_block;
 
 /// A frame read from a file, with the file's further statements.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Imported {
+pub struct ImportedFrame {
     /// The frame.
     pub frame: Frame,
     /// Per resource, the file's claim whether it may be placed in tile memory.
@@ -111,7 +111,7 @@ pub struct Imported {
 ///
 /// # Errors
 /// [`Error::Frame`](crate::Error::Frame), one line that names the pass or resource, or the place in the text.
-pub fn import(text: &str) -> crate::Result<Imported> {
+pub fn import(text: &str) -> crate::Result<ImportedFrame> {
     import_at(text, None)
 }
 
@@ -119,7 +119,7 @@ pub fn import(text: &str) -> crate::Result<Imported> {
 ///
 /// # Errors
 /// As [`import`].
-pub fn import_sized(text: &str, base_extent: vk::Extent2D) -> crate::Result<Imported> {
+pub fn import_sized(text: &str, base_extent: vk::Extent2D) -> crate::Result<ImportedFrame> {
     import_at(text, Some(base_extent))
 }
 
@@ -129,7 +129,7 @@ pub fn import_sized(text: &str, base_extent: vk::Extent2D) -> crate::Result<Impo
 ///
 /// # Errors
 /// As [`Frame::from_json`] and [`import`].
-pub fn read(text: &str, base_extent: Option<vk::Extent2D>) -> crate::Result<Imported> {
+pub fn read(text: &str, base_extent: Option<vk::Extent2D>) -> crate::Result<ImportedFrame> {
     if dialect(text).map_err(FrameError::from)? == Dialect::Loose {
         return import_at(text, base_extent);
     }
@@ -141,7 +141,7 @@ pub fn read(text: &str, base_extent: Option<vk::Extent2D>) -> crate::Result<Impo
     }
     let texel_bytes =
         |resource: &super::tables::Resource| texel_block(resource.format()).map_or(0, |block| block.bytes);
-    Ok(Imported {
+    Ok(ImportedFrame {
         claims: vec![None; frame.resources().len()],
         raw_texel_bytes: frame.resources().iter().map(texel_bytes).collect(),
         notes: Vec::new(),
@@ -159,7 +159,7 @@ impl Frame {
     }
 }
 
-fn import_at(text: &str, base_extent: Option<vk::Extent2D>) -> crate::Result<Imported> {
+fn import_at(text: &str, base_extent: Option<vk::Extent2D>) -> crate::Result<ImportedFrame> {
     let document: document::Document = json::document(text)?;
     let mut notes = unknown_fields(&document);
     let ids = resource_indices(&document)?;
@@ -174,7 +174,7 @@ fn import_at(text: &str, base_extent: Option<vk::Extent2D>) -> crate::Result<Imp
         resources::declare(&mut frame, resource, index, &passes, &mut notes).map_err(FrameError::from)?;
     }
     submits::declare(&mut frame, &document, passes)?;
-    Ok(Imported {
+    Ok(ImportedFrame {
         frame: frame.build()?,
         claims: document.resources.iter().map(|it| it.tile_eligible).collect(),
         raw_texel_bytes: document

@@ -6,9 +6,9 @@ use ash::vk;
 
 use super::ImportError;
 use super::document::{Document, Entry, Pass};
-use super::formats::{Reading, parse_format};
+use super::formats::{FormatReading, parse_format};
 use super::uses::{Use, parse_use};
-use crate::frame::tables::{Access, PassKind, Version, ViewDesc};
+use crate::frame::tables::{Access, HistoryVersion, PassKind, ViewDesc};
 use crate::frame::{
     AccessKind, ClearValue, FrameError, FrameRule, LoadOp, PassId, ResourceId, SubresourceRange,
 };
@@ -88,7 +88,7 @@ pub(super) fn interpret(
         .zip(&as_depth)
         .map(|(resource, &as_depth)| {
             match parse_format(&resource.format, resource.bytes_per_texel.unwrap_or(0), as_depth) {
-                Some(Reading::Named(format) | Reading::Guessed(format)) => format,
+                Some(FormatReading::Named(format) | FormatReading::Guessed(format)) => format,
                 None => vk::Format::UNDEFINED,
             }
         })
@@ -130,7 +130,7 @@ pub(super) fn interpret(
         resolve_sources(document, &formats, &mut accesses);
         for access in accesses
             .iter()
-            .filter(|access| access.version == Version::Current)
+            .filter(|access| access.version == HistoryVersion::Current)
         {
             used[access.resource.index()] = true;
         }
@@ -269,7 +269,7 @@ struct Context {
 impl Context {
     /// The entry as one access, or as two if it reads one version and writes the other.
     fn accesses(&self, entry: &Merged) -> impl Iterator<Item = Access> {
-        let access = |reads: bool, writes: bool, version: Version, load_op: LoadOp| Access {
+        let access = |reads: bool, writes: bool, version: HistoryVersion, load_op: LoadOp| Access {
             // Known once the pass is declared.
             pass: PassId(0),
             subpass: 0,
@@ -288,19 +288,19 @@ impl Context {
             reach: None,
             goes_on: false,
         };
-        let previous =
-            (self.previous && entry.reads).then(|| access(true, false, Version::Previous, LoadOp::Load));
+        let previous = (self.previous && entry.reads)
+            .then(|| access(true, false, HistoryVersion::Previous, LoadOp::Load));
         let current = if !entry.writes {
-            (!self.previous).then(|| access(true, false, Version::Current, LoadOp::Load))
+            (!self.previous).then(|| access(true, false, HistoryVersion::Current, LoadOp::Load))
         } else if entry.reads && !self.previous {
-            Some(access(true, true, Version::Current, LoadOp::Load))
+            Some(access(true, true, HistoryVersion::Current, LoadOp::Load))
         } else {
             let before = match entry.kind {
                 AccessKind::ColorAttachment | AccessKind::DepthStencilAttachment if self.used => LoadOp::Load,
                 AccessKind::ColorAttachment | AccessKind::DepthStencilAttachment => LoadOp::Clear(self.clear),
                 _ => LoadOp::DontCare,
             };
-            Some(access(false, true, Version::Current, before))
+            Some(access(false, true, HistoryVersion::Current, before))
         };
         previous.into_iter().chain(current)
     }

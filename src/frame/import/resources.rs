@@ -4,7 +4,7 @@ use ash::vk;
 
 use super::ImportError;
 use super::document::{Resource, Scale};
-use super::formats::{Reading, parse_format};
+use super::formats::{FormatReading, parse_format};
 use super::passes::Interpreted;
 use super::uses::{Use, parse_use};
 use crate::format::{aspects, texel_block};
@@ -79,8 +79,8 @@ fn image_desc(resource: &Resource, as_depth: bool, notes: &mut Vec<String>) -> R
     let bytes = resource.bytes_per_texel.unwrap_or(0);
     let format_name = names::shortened(&resource.format);
     let format = match parse_format(&resource.format, bytes, as_depth) {
-        Some(Reading::Named(format)) => format,
-        Some(Reading::Guessed(format)) => {
+        Some(FormatReading::Named(format)) => format,
+        Some(FormatReading::Guessed(format)) => {
             notes.push(format!(
                 "resource `{name}`: format `{format_name}` is not known, taken as {} for its {bytes} bytes per texel",
                 names::name_of(format)

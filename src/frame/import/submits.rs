@@ -7,7 +7,7 @@ use ash::vk;
 use super::ImportError;
 use super::document::Document;
 use super::passes::{Interpreted, parse_kind};
-use crate::frame::tables::{PassKind, Version};
+use crate::frame::tables::{HistoryVersion, PassKind};
 use crate::frame::{FrameBuilder, FrameError};
 
 /// The queue of passes that name none.
@@ -68,7 +68,7 @@ pub(super) fn declare(
                 access.writes,
                 access.load_op,
             );
-            if access.version == Version::Previous {
+            if access.version == HistoryVersion::Previous {
                 builder = builder.previous();
             }
             if let Some(source) = access.resolves {

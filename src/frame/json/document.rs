@@ -5,7 +5,9 @@ use serde::de::{Error, IgnoredAny};
 use serde::{Deserialize, Deserializer, Serialize};
 use tileheap_json::is_default;
 
-use super::super::tables::{Contents, PassKind, Queue, Semaphore, Share, SkippedOutputs, Version, ViewDesc};
+use super::super::tables::{
+    AccessFraction, CommandSource, HistoryVersion, PassKind, Queue, Semaphore, SkippedOutputs, ViewDesc,
+};
 use super::super::{
     AccessKind, BufferDesc, ImageDesc, LoadOp, Persistence, ReadReach, SubresourceRange, TileConstraint,
 };
@@ -151,7 +153,7 @@ pub(super) struct Pass {
     pub(super) kind: PassKind,
     /// Origin of its commands. Default: `"inline"`.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub(super) contents: Contents,
+    pub(super) contents: CommandSource,
     /// True for a render pass with `VK_QCOM_tile_shading`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) tile_shading: bool,
@@ -206,7 +208,7 @@ pub(super) struct Access {
     pub(super) writes: bool,
     /// For a history: the contents of this frame or of the previous one. Default: `"current"`.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub(super) version: Version,
+    pub(super) version: HistoryVersion,
     /// For a write: treatment of earlier contents. Default: `"load"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) load_op: LoadOp,
@@ -222,7 +224,7 @@ pub(super) struct Access {
     pub(super) measured: Option<Bytes>,
     /// Fraction of its part, if not all.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub(super) share: Option<Share>,
+    pub(super) share: Option<AccessFraction>,
     /// Distance from the pixel at which it reads: a number of texels, or `"anywhere"`. Default: 0 for attachments, else anywhere.
     #[serde(default, skip_serializing_if = "is_default")]
     #[cfg_attr(test, schemars(with = "Option<super::schema::Reach>"))]

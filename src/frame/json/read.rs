@@ -10,7 +10,7 @@ use super::document as doc;
 use super::document::{FORMAT, VERSION};
 use super::error::JsonError;
 use super::forms;
-use crate::frame::tables::{LevelOf, Resource, ResourceKind, Tables};
+use crate::frame::tables::{Resource, ResourceKind, SeparateLevel, Tables};
 use crate::frame::{
     CommandBufferId, Frame, FrameBuilder, FrameError, FrameRule, QueueId, ResourceId, SemaphoreId, SubmitId,
 };
@@ -86,7 +86,7 @@ pub(super) fn frame(text: &str) -> crate::Result<Frame> {
         if let Some(doc::LevelOf { image, level }) = level_of {
             let by = || format!("resource {index}");
             let image = find(&names.resources, "resource", &image, by)?;
-            frame.set_level_of(ResourceId(index as u32), Some(LevelOf { image, level }));
+            frame.set_level_of(ResourceId(index as u32), Some(SeparateLevel { image, level }));
         }
     }
     for (index, submit) in document.submits.into_iter().enumerate() {

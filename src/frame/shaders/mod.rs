@@ -36,7 +36,7 @@ pub use mismatch::{Mismatch, MismatchKind};
 pub use pipeline::{BindingTarget, PipelineShaders, ShaderBinding};
 #[doc(inline)]
 pub use tileheap_spirv::{
-    AccessRegion, AddressSource, AddressUse, Binding, CertainAccess, Comparison, Dispatch, ElementIndex,
-    EntryPoint, Extent, Guard, GuardValue, InvocationId, InvocationIndex, Output, ShaderError, ShaderModule,
-    TexelIndex,
+    AccessRange, AccessRegion, AddressSource, AddressUse, Binding, CertainAccess, ColorOutput, Comparison,
+    Dispatch, ElementIndex, EntryPoint, Guard, GuardValue, InvocationId, InvocationIndex, ShaderError,
+    ShaderModule, TexelIndex,
 };

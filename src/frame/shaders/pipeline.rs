@@ -6,7 +6,7 @@ use std::fmt;
 use ash::vk;
 use tileheap_spirv::{AddressSource, EntryPoint};
 
-use crate::frame::tables::Version;
+use crate::frame::tables::HistoryVersion;
 use crate::frame::{AccessKind, LoadOp, PassBuilder, ResourceId};
 
 /// Reference of a shader to a resource.
@@ -48,12 +48,12 @@ pub struct BindingTarget {
     /// The resource.
     pub resource: ResourceId,
     /// Version of a history resource.
-    pub version: Version,
+    pub version: HistoryVersion,
 }
 
 impl From<ResourceId> for BindingTarget {
     fn from(resource: ResourceId) -> BindingTarget {
-        let version = Version::Current;
+        let version = HistoryVersion::Current;
         BindingTarget { resource, version }
     }
 }
@@ -88,7 +88,7 @@ impl<'a> PipelineShaders<'a> {
 
     /// Binds a descriptor to the previous frame's contents of a history resource.
     pub fn bind_previous(self, set: u32, binding: u32, resource: ResourceId) -> Self {
-        let version = Version::Previous;
+        let version = HistoryVersion::Previous;
         self.bind(set, binding, BindingTarget { resource, version })
     }
 
@@ -169,7 +169,7 @@ impl PassBuilder<'_> {
             self = self
                 .access(target.resource, kind, reads, writes, before)
                 .at(stages);
-            if target.version == Version::Previous {
+            if target.version == HistoryVersion::Previous {
                 self = self.previous();
             }
         }

@@ -5,7 +5,7 @@ use ash::vk::{self, ImageAspectFlags as Aspects, ImageUsageFlags as U, ImageView
 use super::accesses::Use;
 use super::buffers::Buffer;
 use super::images::Image;
-use super::rule::{InvalidUsage, Problem, Row, Rule, Rules, Subject, Table};
+use super::rule::{InvalidUsage, Problem, Rule, RuleRow, Rules, Subject, Table};
 use super::views::View;
 use crate::format::FormatInfo;
 use crate::frame::ClearValue;
@@ -21,7 +21,7 @@ pub(super) fn check<S: Subject>(
     for (index, row) in rules.iter().enumerate() {
         if let Some(problem) = (row.broken)(subject, device) {
             broken(InvalidUsage::new(
-                (Row { table, index }, row.rule),
+                (RuleRow { table, index }, row.rule),
                 subject,
                 problem,
             ))?;

@@ -29,7 +29,7 @@ mod views;
 
 use ash::vk;
 
-use super::tables::{Access, Frame, Pass, PassKind, Resource, Tables, Version};
+use super::tables::{Access, Frame, HistoryVersion, Pass, PassKind, Resource, Tables};
 use super::{LoadOp, Persistence};
 use crate::profile::DeviceProfile;
 use accesses::{AcceptedUses, Use};
@@ -40,12 +40,12 @@ pub(super) use images::AcceptedImages;
 pub use images::IMAGE_USAGES;
 use images::Image;
 use passes::RenderPass;
-pub use rule::{InvalidUsage, NOT_SUPPORTED, Row};
+pub use rule::{InvalidUsage, NOT_SUPPORTED, RuleRow};
 use rule::{Problem, Table, check, rows_of, table};
 use views::View;
 
 /// The rows of all device-dependent tables with their rules, in the order in which they are checked.
-pub fn device_rules() -> Vec<(Row, &'static str)> {
+pub fn device_rules() -> Vec<(RuleRow, &'static str)> {
     [
         rows_of(table!(device::IMAGES)),
         rows_of(table!(device::BUFFERS)),
@@ -62,7 +62,7 @@ pub fn device_rules() -> Vec<(Row, &'static str)> {
 }
 
 /// The rows of all device-independent tables with their rules, in the order in which they are checked.
-pub fn rules() -> Vec<(Row, &'static str)> {
+pub fn rules() -> Vec<(RuleRow, &'static str)> {
     [
         rows_of(table!(images::DECLARED)),
         rows_of(table!(images::USED)),
@@ -109,13 +109,13 @@ pub(super) fn check_used(tables: &Tables) -> Result<(), InvalidUsage> {
     let mut performed = stages::Accepted::default();
     let (mut accepted_uses, mut accepted_images) = (AcceptedUses::default(), AcceptedImages::default());
     visit(tables, |_, _| true, &mut |subject| match subject {
-        Checked::Image(image) => check_image(table!(images::USED), &image, &mut accepted_images),
-        Checked::Buffer(buffer) => check(table!(buffers::USED), &buffer),
-        Checked::External(external) => {
+        CheckedSubject::Image(image) => check_image(table!(images::USED), &image, &mut accepted_images),
+        CheckedSubject::Buffer(buffer) => check(table!(buffers::USED), &buffer),
+        CheckedSubject::External(external) => {
             check(table!(externals::EXTERNALS), &external)?;
             performed.check(&external, external.state.stages, external.state.access)
         }
-        Checked::Use(used) => {
+        CheckedSubject::Use(used) => {
             let known = accepted_uses.contains(&used);
             if !known || cfg!(debug_assertions) {
                 let mut checked = check(table!(accesses::USES), &used);
@@ -128,9 +128,9 @@ pub(super) fn check_used(tables: &Tables) -> Result<(), InvalidUsage> {
             }
             check_previous(&used)
         }
-        Checked::View(view) => check(table!(views::VIEWS), &view),
-        Checked::RenderPass(pass) => check(table!(passes::RENDER_PASSES), &pass),
-        Checked::Semaphore(semaphore) => check(table!(externals::SEMAPHORES), &semaphore),
+        CheckedSubject::View(view) => check(table!(views::VIEWS), &view),
+        CheckedSubject::RenderPass(pass) => check(table!(passes::RENDER_PASSES), &pass),
+        CheckedSubject::Semaphore(semaphore) => check(table!(externals::SEMAPHORES), &semaphore),
     })
 }
 
@@ -143,7 +143,7 @@ pub(super) fn check_queues(tables: &Tables) -> Result<(), InvalidUsage> {
 
 /// Checks that the runtime can clear a previous version that no frame has written.
 fn check_previous(used: &Use<'_>) -> Result<(), InvalidUsage> {
-    if used.access.version != Version::Previous {
+    if used.access.version != HistoryVersion::Previous {
         return Ok(());
     }
     match (Image::of(used.resource), Buffer::of(used.resource)) {
@@ -187,7 +187,7 @@ fn check_on(
             || matches!(access.load_op, LoadOp::Clear(_))
     };
     visit(tables, has_rules, &mut |subject| match subject {
-        Checked::Image(image) => {
+        CheckedSubject::Image(image) => {
             if accepted.contains(&image) {
                 return Ok(());
             }
@@ -201,11 +201,11 @@ fn check_on(
             }
             Ok(())
         }
-        Checked::Buffer(buffer) => device::check(table!(device::BUFFERS), &buffer, device, broken),
-        Checked::External(external) => {
+        CheckedSubject::Buffer(buffer) => device::check(table!(device::BUFFERS), &buffer, device, broken),
+        CheckedSubject::External(external) => {
             device::check(table!(device_stages::EXTERNALS), &external, device, broken)
         }
-        Checked::Use(used) => {
+        CheckedSubject::Use(used) => {
             if used.access.stages.intersects(device_stages::STAGES_OF_USES) {
                 device::check(table!(device_stages::USES), &used, device, broken)?;
             }
@@ -217,8 +217,8 @@ fn check_on(
                 LoadOp::Load | LoadOp::DontCare => Ok(()),
             }
         }
-        Checked::View(view) => device::check(table!(device::VIEWS), &view, device, broken),
-        Checked::RenderPass(pass) => {
+        CheckedSubject::View(view) => device::check(table!(device::VIEWS), &view, device, broken),
+        CheckedSubject::RenderPass(pass) => {
             device::check(table!(device_passes::RENDER_PASSES), &pass, device, broken)?;
             let mut accesses = pass.accesses.iter();
             match accesses.any(|access| device_tiles::accesses_tile(pass.pass, access)) {
@@ -226,14 +226,14 @@ fn check_on(
                 false => Ok(()),
             }
         }
-        Checked::Semaphore(semaphore) => {
+        CheckedSubject::Semaphore(semaphore) => {
             device::check(table!(device_stages::SEMAPHORES), &semaphore, device, broken)
         }
     })
 }
 
 /// A subject of rules.
-enum Checked<'a> {
+enum CheckedSubject<'a> {
     Image(Image<'a>),
     Buffer(Buffer<'a>),
     External(External<'a>),
@@ -247,19 +247,19 @@ enum Checked<'a> {
 fn visit(
     tables: &Tables,
     has_rules: impl Fn(&Pass, &Access) -> bool,
-    check: &mut impl FnMut(Checked<'_>) -> Result<(), InvalidUsage>,
+    check: &mut impl FnMut(CheckedSubject<'_>) -> Result<(), InvalidUsage>,
 ) -> Result<(), InvalidUsage> {
     let used = aspects_of_externals(tables);
     for (index, resource) in tables.resources.iter().enumerate() {
         if let Some(image) = Image::of(resource) {
-            check(Checked::Image(image))?;
+            check(CheckedSubject::Image(image))?;
         }
         if let Some(buffer) = Buffer::of(resource) {
-            check(Checked::Buffer(buffer))?;
+            check(CheckedSubject::Buffer(buffer))?;
         }
         if let Persistence::External(desc) = &resource.persistence {
             for (state, leaves) in [(&desc.entry, false), (&desc.exit, true)] {
-                check(Checked::External(External {
+                check(CheckedSubject::External(External {
                     resource,
                     state,
                     leaves,
@@ -275,7 +275,7 @@ fn visit(
         let queue = &tables.queues[tables.submits[batch.submit.index()].queue.index()];
         let waits = batch.waits.iter().map(|op| (op, true));
         for (op, waits) in waits.chain(batch.signals.iter().map(|op| (op, false))) {
-            check(Checked::Semaphore(Semaphore {
+            check(CheckedSubject::Semaphore(Semaphore {
                 name: &tables.semaphores[op.semaphore.index()].name,
                 op,
                 queue,
@@ -304,20 +304,20 @@ fn visit_pass(
     tables: &Tables,
     pass: &Pass,
     has_rules: &impl Fn(&Pass, &Access) -> bool,
-    check: &mut impl FnMut(Checked<'_>) -> Result<(), InvalidUsage>,
+    check: &mut impl FnMut(CheckedSubject<'_>) -> Result<(), InvalidUsage>,
 ) -> Result<(), InvalidUsage> {
     let accesses = pass.accesses.of(&tables.accesses);
     for access in accesses {
         let resource = &tables.resources[access.resource.index()];
         if has_rules(pass, access) {
-            check(Checked::Use(Use {
+            check(CheckedSubject::Use(Use {
                 pass,
                 resource,
                 access,
             }))?;
         }
         let mut view = || match View::of(pass, access, resource) {
-            Some(view) => check(Checked::View(view)),
+            Some(view) => check(CheckedSubject::View(view)),
             None => Ok(()),
         };
         match views::is_plain(access, resource) {
@@ -328,7 +328,7 @@ fn visit_pass(
     if pass.kind != PassKind::Render {
         return Ok(());
     }
-    check(Checked::RenderPass(RenderPass {
+    check(CheckedSubject::RenderPass(RenderPass {
         pass,
         accesses,
         resources: &tables.resources,

@@ -6,7 +6,7 @@ use super::rule::{Problem, Rule, Rules, Subject};
 use super::stages::listed;
 use crate::frame::Persistence;
 use crate::frame::external::{ExternalDesc, ResourceState};
-use crate::frame::tables::{Access, Pass, Queue, Resource, Tables, Version};
+use crate::frame::tables::{Access, HistoryVersion, Pass, Queue, Resource, Tables};
 use tileheap_device::scopes;
 
 /// A use before or after which the runtime records one of its own commands.
@@ -58,7 +58,7 @@ pub(super) fn visit_edges<E>(
         let (access, command) = match &resource.persistence {
             Persistence::Transient => return Ok(()),
             Persistence::History => {
-                let previous = uses.find(|access| access.version == Version::Previous);
+                let previous = uses.find(|access| access.version == HistoryVersion::Previous);
                 (previous, Command::Clear)
             }
             // A release has no second scope.

@@ -15,12 +15,12 @@ pub struct InvalidUsage {
     /// The demand, and how the description misses it.
     pub problem: String,
     /// The row of the tables that was broken: several rows can share one rule.
-    pub row: Row,
+    pub row: RuleRow,
 }
 
 /// A row of the tables of rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Row {
+pub struct RuleRow {
     /// The name of its table.
     pub table: &'static str,
     /// Its index in the table.
@@ -48,9 +48,9 @@ macro_rules! table {
 pub(super) use table;
 
 /// The rows of a table, each with its rule.
-pub(super) fn rows_of<F>((table, rules): Table<'_, F>) -> Vec<(Row, &'static str)> {
+pub(super) fn rows_of<F>((table, rules): Table<'_, F>) -> Vec<(RuleRow, &'static str)> {
     let rows = rules.iter().enumerate();
-    rows.map(|(index, row)| (Row { table, index }, row.rule))
+    rows.map(|(index, row)| (RuleRow { table, index }, row.rule))
         .collect()
 }
 
@@ -65,7 +65,7 @@ pub(super) trait Subject {
 
 impl InvalidUsage {
     pub(super) fn new(
-        (row, rule): (Row, &'static str),
+        (row, rule): (RuleRow, &'static str),
         subject: &impl Subject,
         problem: String,
     ) -> InvalidUsage {
@@ -86,7 +86,7 @@ pub(super) fn check<S: Subject>(
     for (index, row) in rules.iter().enumerate() {
         if let Some(problem) = (row.broken)(subject) {
             return Err(InvalidUsage::new(
-                (Row { table, index }, row.rule),
+                (RuleRow { table, index }, row.rule),
                 subject,
                 problem,
             ));

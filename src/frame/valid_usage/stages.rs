@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
-use super::rule::{InvalidUsage, Row, Subject};
+use super::rule::{InvalidUsage, RuleRow, Subject};
 use crate::ffi;
 use crate::names::{self, Vocabulary};
 use tileheap_device::scopes;
@@ -128,13 +128,13 @@ static PERFORMED: [Performed; 32] = [
 ];
 
 /// A row of the table above.
-fn row_at(index: usize) -> (Row, &'static str) {
+fn row_at(index: usize) -> (RuleRow, &'static str) {
     let table = "stages::PERFORMED";
-    (Row { table, index }, PERFORMED[index].rule)
+    (RuleRow { table, index }, PERFORMED[index].rule)
 }
 
 /// The rows of the table above.
-pub(super) fn rows() -> Vec<(Row, &'static str)> {
+pub(super) fn rows() -> Vec<(RuleRow, &'static str)> {
     (0..PERFORMED.len()).map(row_at).collect()
 }
 

@@ -6,7 +6,7 @@ use tileheap_units::CompactSort;
 use super::super::tables::Tables;
 use super::super::*;
 use crate::frame::area::covered;
-use crate::frame::tables::{Access, Contents, Pass, PassKind, ResourceKind, Version, ViewDesc};
+use crate::frame::tables::{Access, CommandSource, HistoryVersion, Pass, PassKind, ResourceKind, ViewDesc};
 use crate::units::Run;
 
 /// O(accesses): per resource, the scratch remembers the last pass that wrote it.
@@ -14,7 +14,7 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
     let mut written_by: Vec<Option<PassId>> = vec![None; tables.resources.len()];
     for (index, pass) in tables.passes.iter().enumerate() {
         let id = Some(PassId(index as u32));
-        if pass.contents == Contents::Secondary && pass.kind != PassKind::Render {
+        if pass.contents == CommandSource::Secondary && pass.kind != PassKind::Render {
             return Err(FrameRule::SecondaryContents.broken(format!(
                 "pass `{pass}` is not a render pass, so its contents are inline: record secondary \
                  command buffers inside it as you like",
@@ -268,7 +268,7 @@ fn check_access(tables: &Tables, pass: &Pass, access: &Access) -> Result<(), Fra
             )));
         }
     }
-    if access.version == Version::Previous {
+    if access.version == HistoryVersion::Previous {
         if resource.persistence != Persistence::History {
             return previous("only History resources have one");
         }

@@ -4,7 +4,7 @@ use ash::vk;
 
 use super::super::tables::Tables;
 use super::super::*;
-use crate::frame::tables::{Access, Pass, Resource, SkippedOutputs, Version};
+use crate::frame::tables::{Access, HistoryVersion, Pass, Resource, SkippedOutputs};
 use crate::units::{Run, Span, Step};
 
 pub(super) fn derive_uses(tables: &mut Tables) {
@@ -114,8 +114,9 @@ fn check_part(
     let pass_name = |access: &Access| tables.passes[access.pass.index()].name.clone();
     for in_pass in uses.chunk_by(|a, b| access_of(a).pass == access_of(b).pass) {
         let in_pass = || in_pass.iter().map(access_of).filter(of_part);
-        let finds_contents =
-            |access: &Access| access.version == Version::Current && (contents || !access.needs_contents());
+        let finds_contents = |access: &Access| {
+            access.version == HistoryVersion::Current && (contents || !access.needs_contents())
+        };
         if in_pass().all(finds_contents) {
             contents = contents || in_pass().any(|access| access.writes);
             continue;
@@ -124,7 +125,7 @@ fn check_part(
         // or tile attachment in the same pass.
         let anew = in_pass().any(|access| access.writes && access.load_op != LoadOp::Load);
         for access in in_pass() {
-            if access.version == Version::Previous {
+            if access.version == HistoryVersion::Previous {
                 if !written() {
                     return Err(FrameRule::Previous.broken(format!(
                         "pass `{pass}` uses the previous version of `{resource}`: no pass writes its \

@@ -4,7 +4,7 @@ use ash::vk;
 
 use super::super::tables::Tables;
 use super::super::*;
-use crate::frame::tables::{PassKind, Version};
+use crate::frame::tables::{HistoryVersion, PassKind};
 
 pub(super) fn check_queues(tables: &Tables) -> Result<(), FrameError> {
     for pass in &tables.passes {
@@ -125,7 +125,7 @@ pub(super) fn check_order(tables: &Tables) -> Result<(), FrameError> {
             .index()
     };
     for (index, resource) in tables.resources.iter().enumerate() {
-        let mut last: Vec<(QueueId, Version, bool, PassId)> = Vec::new();
+        let mut last: Vec<(QueueId, HistoryVersion, bool, PassId)> = Vec::new();
         for &use_index in tables.uses_of[index].of(&tables.uses) {
             let access = &tables.accesses[use_index as usize];
             let queue = tables.queue_of(&tables.passes[access.pass.index()]);

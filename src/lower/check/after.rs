@@ -5,12 +5,12 @@ use tileheap_units::CompactSort;
 use super::checker::Checker;
 use super::contents::Contents;
 use super::creation::check_range;
-use super::error::Rule;
+use super::error::LoweringRule;
 use super::hazards::Hazards;
 use super::layouts::Layouts;
-use super::sites::{Place, Site};
+use super::sites::{Site, SiteSpace};
 use crate::lower::state::{ByteUse, ContentState};
-use crate::lower::tables::{DeviceQueueIndex, Object};
+use crate::lower::tables::{DeviceQueueIndex, ImageOrBuffer};
 use crate::units::Bytes;
 
 /// Checks the bytes that `after` lists; `batches` is the number of the frame's batches on each queue.
@@ -22,20 +22,20 @@ pub(super) fn check_bytes(checker: &mut Checker<'_>, hazards: &mut Hazards, batc
             let message = format!(
                 "`after` lists a use of queue {queue} at value {value}, which the frame does not reach"
             );
-            checker.report(Rule::AfterPoint, message);
+            checker.report(LoweringRule::AfterPoint, message);
         }
     }
-    let mut places: Vec<Place> = checker
+    let mut places: Vec<SiteSpace> = checker
         .objects()
         .flat_map(|object| places_of(checker, object))
         .collect();
-    places.extend(after.iter().map(|one| Place::from(one.space)));
+    places.extend(after.iter().map(|one| SiteSpace::from(one.space)));
     places.compact_sort();
     places.dedup();
     for place in places {
         let listed: Vec<ByteUse> = after
             .iter()
-            .filter(|one| Place::from(one.space) == place)
+            .filter(|one| SiteSpace::from(one.space) == place)
             .copied()
             .collect();
         for access in hazards.outstanding(place, &listed, batches) {
@@ -50,18 +50,18 @@ pub(super) fn check_bytes(checker: &mut Checker<'_>, hazards: &mut Hazards, batc
                      does not wait for it",
                     hazards.text(checker, &access.used)
                 );
-                checker.report(Rule::AfterUncovered, message);
+                checker.report(LoweringRule::AfterUncovered, message);
             }
         }
     }
 }
 
 /// The places of an object, except for the caller's memory.
-fn places_of(checker: &Checker<'_>, object: Object) -> Vec<Place> {
+fn places_of(checker: &Checker<'_>, object: ImageOrBuffer) -> Vec<SiteSpace> {
     let queues = (0..checker.situation.queues.len() as u32).map(DeviceQueueIndex);
     let places = queues.map(|queue| Site::of(checker, object, queue).place);
     places
-        .filter(|place| !matches!(place, Place::Caller(_)))
+        .filter(|place| !matches!(place, SiteSpace::Caller(_)))
         .collect()
 }
 
@@ -77,7 +77,7 @@ fn uncovered(ranges: &[(u64, u64)], first: u64, end: u64) -> Option<(Bytes, Byte
 /// Checks that contents refer to existing parts of images.
 pub(super) fn check_ranges(checker: &mut Checker<'_>, table: &str, contents: &[ContentState]) {
     for one in contents {
-        if let Object::Image(row) = one.object.get() {
+        if let ImageOrBuffer::Image(row) = one.object.get() {
             let name = checker.name_of(one.object.get());
             let mut at = checker.at(format!("`{name}` in {table}"));
             let image = &at.checker.tables.images[row as usize];
@@ -115,7 +115,7 @@ pub(super) fn check_contents(checker: &mut Checker<'_>, contents: &mut Contents,
                 let resource = checker.resource(resource);
                 let message =
                     format!("after the frame `{resource}` is {found:?}, and `after` says {listed:?}");
-                checker.report(Rule::AfterContents, message);
+                checker.report(LoweringRule::AfterContents, message);
             }
         }
     }

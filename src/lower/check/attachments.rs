@@ -2,11 +2,11 @@
 
 use ash::vk;
 
-use super::checker::{At, Checker};
+use super::checker::{CheckedRow, Checker};
 use crate::frame::tables::Access;
 use crate::frame::{AccessKind, ClearValue, LoadOp, PassId};
 use crate::lower::tables::instances::{AttachmentRow, Operations, ReferenceRow, SubpassRow};
-use crate::lower::tables::{Object, OptionalIndex};
+use crate::lower::tables::{ImageOrBuffer, OptionalIndex};
 use crate::profile::Features;
 
 /// The attachments of one kind that a subpass declares, each with its position among the frame's accesses.
@@ -100,7 +100,7 @@ pub(super) fn check_attachment(checker: &mut Checker<'_>, index: usize, attachme
     let image = checker.tables.images[view.image as usize];
     let (name, pass_name) = (checker.resource(access.resource), checker.pass(access.pass));
     let mut at = checker.at(format!("attachment `{name}` of pass `{pass_name}`"));
-    at.equal("view", Object::Image(view.image), row.object.get());
+    at.equal("view", ImageOrBuffer::Image(view.image), row.object.get());
     at.equal("format", attachment.format, view.format);
     at.equal("samples", attachment.samples, image.samples);
     if access.range.aspects != vk::ImageAspectFlags::STENCIL {
@@ -172,7 +172,7 @@ pub(super) fn operations_of(attachment: &AttachmentRow, aspects: vk::ImageAspect
 }
 
 /// Checks that load operations match the declaration. The replay checks that enough is stored.
-fn check_operations(at: &mut At<'_, '_>, access: &Access, operations: Operations) {
+fn check_operations(at: &mut CheckedRow<'_, '_>, access: &Access, operations: Operations) {
     use vk::AttachmentLoadOp as Load;
     use vk::AttachmentStoreOp as Store;
     let Operations { load, store } = operations;

@@ -2,13 +2,13 @@
 
 use ash::vk::{self, ImageLayout as L, ImageUsageFlags as I, PipelineStageFlags2 as S};
 
-use super::checker::{At, Checker};
+use super::checker::{CheckedRow, Checker};
 use super::creation::demand_inside;
 use crate::frame::PassId;
 use crate::lower::tables::commands::{DependencyRow, Families, ImageBarrierRow, Scopes};
 use crate::lower::tables::objects::ImageRow;
-use crate::lower::tables::submission::{Semaphore, SemaphoreRow};
-use crate::lower::tables::{DeviceQueueIndex, Object};
+use crate::lower::tables::submission::{SemaphoreRow, SemaphoreValue};
+use crate::lower::tables::{DeviceQueueIndex, ImageOrBuffer};
 use crate::profile::Features;
 use crate::units::{Bytes, Run};
 use tileheap_device::scopes::{unperformed, unsupported};
@@ -55,7 +55,7 @@ pub(super) fn check(checker: &mut Checker<'_>, queue: DeviceQueueIndex, pass: Pa
     for (index, barrier) in images.iter().enumerate() {
         let changes = barrier.old_layout != barrier.new_layout;
         let kind = kind_of(checker, queue, barrier.families, changes);
-        let object = Object::Image(barrier.image);
+        let object = ImageOrBuffer::Image(barrier.image);
         let mut at = barrier_of(checker, object, pass);
         check_scopes(&mut at, queue, barrier.scopes, kind);
         check_families(&mut at, queue, object, barrier.families);
@@ -73,7 +73,7 @@ pub(super) fn check(checker: &mut Checker<'_>, queue: DeviceQueueIndex, pass: Pa
         at.demand(!again, "image", barrier.image, needs);
     }
     for barrier in row.buffers.of(&tables.buffer_barriers) {
-        let object = Object::Buffer(barrier.buffer);
+        let object = ImageOrBuffer::Buffer(barrier.buffer);
         let kind = kind_of(checker, queue, barrier.families, false);
         let mut at = barrier_of(checker, object, pass);
         check_scopes(&mut at, queue, barrier.scopes, kind);
@@ -90,13 +90,17 @@ pub(super) fn check(checker: &mut Checker<'_>, queue: DeviceQueueIndex, pass: Pa
     }
 }
 
-fn barrier_of<'c, 'a>(checker: &'c mut Checker<'a>, object: Object, pass: PassId) -> At<'c, 'a> {
+fn barrier_of<'c, 'a>(
+    checker: &'c mut Checker<'a>,
+    object: ImageOrBuffer,
+    pass: PassId,
+) -> CheckedRow<'c, 'a> {
     let (name, pass) = (checker.name_of(object), checker.pass(pass));
     checker.at(format!("a barrier of `{name}` at pass `{pass}`"))
 }
 
 /// Checks the scopes that have an effect: Vulkan ignores the second scope of a release and the first scope of an acquire.
-fn check_scopes(at: &mut At<'_, '_>, queue: DeviceQueueIndex, scopes: Scopes, kind: BarrierKind) {
+fn check_scopes(at: &mut CheckedRow<'_, '_>, queue: DeviceQueueIndex, scopes: Scopes, kind: BarrierKind) {
     let source = (
         scopes.src_stages,
         scopes.src_access,
@@ -122,7 +126,7 @@ fn check_scopes(at: &mut At<'_, '_>, queue: DeviceQueueIndex, scopes: Scopes, ki
     }
 }
 
-fn stages_of_queue(at: &mut At<'_, '_>, parameter: &'static str, queue: DeviceQueueIndex, stages: S) {
+fn stages_of_queue(at: &mut CheckedRow<'_, '_>, parameter: &'static str, queue: DeviceQueueIndex, stages: S) {
     if let Some(stage) = unsupported(stages, at.checker.flags(queue)) {
         let family = at.checker.family(queue);
         let needs = format!(
@@ -133,7 +137,12 @@ fn stages_of_queue(at: &mut At<'_, '_>, parameter: &'static str, queue: DeviceQu
 }
 
 /// Checks that a transfer is between two families, one of them the queue's, and only of resources that are not shared.
-fn check_families(at: &mut At<'_, '_>, queue: DeviceQueueIndex, object: Object, families: Families) {
+fn check_families(
+    at: &mut CheckedRow<'_, '_>,
+    queue: DeviceQueueIndex,
+    object: ImageOrBuffer,
+    families: Families,
+) {
     let ignored = vk::QUEUE_FAMILY_IGNORED;
     let Families { src, dst } = families;
     if src == dst {
@@ -162,7 +171,7 @@ fn check_families(at: &mut At<'_, '_>, queue: DeviceQueueIndex, object: Object, 
     }
 }
 
-fn check_range(at: &mut At<'_, '_>, barrier: &ImageBarrierRow) {
+fn check_range(at: &mut CheckedRow<'_, '_>, barrier: &ImageBarrierRow) {
     let image = at.checker.tables.images[barrier.image as usize];
     let aspects = crate::format::aspects(image.format);
     let apart = Features::SEPARATE_DEPTH_STENCIL_LAYOUTS;
@@ -194,7 +203,7 @@ fn check_range(at: &mut At<'_, '_>, barrier: &ImageBarrierRow) {
 /// Checks that the image's usage allows the layouts; an imported image may have more usage than the frame knows.
 ///
 /// Source: VUID-VkImageMemoryBarrier2-oldLayout-01208 to -01213, -newLayout-01198.
-fn check_layouts(at: &mut At<'_, '_>, barrier: &ImageBarrierRow) {
+fn check_layouts(at: &mut CheckedRow<'_, '_>, barrier: &ImageBarrierRow) {
     let ImageRow { usage, binding, .. } = at.checker.tables.images[barrier.image as usize];
     let imported = binding.is_imported();
     let (old, new) = (barrier.old_layout, barrier.new_layout);
@@ -273,7 +282,7 @@ pub(super) fn check_semaphores(
     }
     let value = signalled[queue.0 as usize] + 1;
     let needs = SemaphoreRow {
-        semaphore: Semaphore::of_queue(queue, value),
+        semaphore: SemaphoreValue::of_queue(queue, value),
         stages: S::ALL_COMMANDS,
     };
     let of_queues = |row: &&SemaphoreRow| row.semaphore.queue().is_some();

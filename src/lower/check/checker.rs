@@ -4,39 +4,39 @@ use std::fmt::{Debug, Display};
 
 use ash::vk;
 
-use super::error::{CheckError, Rule};
+use super::error::{LoweredCheckError, LoweringRule};
 use super::facts::DeviceFacts;
 use super::parts::{Part, Parts};
-use crate::frame::tables::{Access, Version};
+use crate::frame::tables::{Access, HistoryVersion};
 use crate::frame::{Frame, PassId, ResourceId};
-use crate::lower::situation::Situation;
-use crate::lower::tables::objects::Binding;
-use crate::lower::tables::{DeviceQueueIndex, Lowered, Object};
+use crate::lower::situation::LoweringDesc;
+use crate::lower::tables::objects::MemoryBinding;
+use crate::lower::tables::{DeviceQueueIndex, ImageOrBuffer, Lowered};
 use crate::plan::MemoryKind;
 
 /// The tables being checked, the inputs that they are checked against, and the errors found so far.
 pub(super) struct Checker<'a> {
     pub(super) tables: &'a Lowered,
     pub(super) frame: &'a Frame,
-    pub(super) situation: &'a Situation,
+    pub(super) situation: &'a LoweringDesc,
     pub(super) device: &'a DeviceFacts,
     /// The parts of images that are distinguished; known once the references between tables are valid.
     pub(super) parts: Parts,
-    pub(super) errors: Vec<CheckError>,
+    pub(super) errors: Vec<LoweredCheckError>,
 }
 
 /// A row whose parameters are being checked.
-pub(super) struct At<'c, 'a> {
+pub(super) struct CheckedRow<'c, 'a> {
     pub(super) checker: &'c mut Checker<'a>,
     pub(super) what: String,
 }
 
-impl At<'_, '_> {
+impl CheckedRow<'_, '_> {
     /// Reports a parameter with a wrong value.
     pub(super) fn wrong(&mut self, parameter: &'static str, found: impl Debug, needs: impl Display) {
         let what = &self.what;
         let message = format!("{what}: {parameter} is {found:?}, and has to be {needs}");
-        self.checker.report(Rule::Parameter(parameter), message);
+        self.checker.report(LoweringRule::Parameter(parameter), message);
     }
 
     /// Reports a parameter unless it fits.
@@ -60,16 +60,16 @@ impl At<'_, '_> {
 
 impl<'a> Checker<'a> {
     /// Adds an error, once.
-    pub(super) fn report(&mut self, rule: Rule, message: String) {
-        let error = CheckError { rule, message };
+    pub(super) fn report(&mut self, rule: LoweringRule, message: String) {
+        let error = LoweredCheckError { rule, message };
         if !self.errors.contains(&error) {
             self.errors.push(error);
         }
     }
 
     /// Starts checking the parameters of a row, with the names of the frame.
-    pub(super) fn at(&mut self, what: String) -> At<'_, 'a> {
-        At { checker: self, what }
+    pub(super) fn at(&mut self, what: String) -> CheckedRow<'_, 'a> {
+        CheckedRow { checker: self, what }
     }
 
     pub(super) fn resource(&self, id: ResourceId) -> String {
@@ -86,35 +86,35 @@ impl<'a> Checker<'a> {
     }
 
     /// The resource that an image or a buffer holds.
-    pub(super) fn resource_of(&self, object: Object) -> ResourceId {
+    pub(super) fn resource_of(&self, object: ImageOrBuffer) -> ResourceId {
         match object {
-            Object::Image(row) => self.tables.images[row as usize].resource,
-            Object::Buffer(row) => self.tables.buffers[row as usize].resource,
+            ImageOrBuffer::Image(row) => self.tables.images[row as usize].resource,
+            ImageOrBuffer::Buffer(row) => self.tables.buffers[row as usize].resource,
         }
     }
 
-    pub(super) fn name_of(&self, object: Object) -> String {
+    pub(super) fn name_of(&self, object: ImageOrBuffer) -> String {
         self.resource(self.resource_of(object))
     }
 
-    pub(super) fn binding_of(&self, object: Object) -> Binding {
+    pub(super) fn binding_of(&self, object: ImageOrBuffer) -> MemoryBinding {
         match object {
-            Object::Image(row) => self.tables.images[row as usize].binding,
-            Object::Buffer(row) => self.tables.buffers[row as usize].binding,
+            ImageOrBuffer::Image(row) => self.tables.images[row as usize].binding,
+            ImageOrBuffer::Buffer(row) => self.tables.buffers[row as usize].binding,
         }
     }
 
     /// The kind of an object's memory; `None` for the caller's.
-    pub(super) fn memory_of(&self, object: Object) -> Option<MemoryKind> {
+    pub(super) fn memory_of(&self, object: ImageOrBuffer) -> Option<MemoryKind> {
         let memory = self.binding_of(object).memory.get()?;
         Some(self.tables.memory[memory as usize].kind)
     }
 
     /// Returns true if queue families share an object (`VK_SHARING_MODE_CONCURRENT`).
-    pub(super) fn is_concurrent(&self, object: Object) -> bool {
+    pub(super) fn is_concurrent(&self, object: ImageOrBuffer) -> bool {
         let sharing = match object {
-            Object::Image(row) => self.tables.images[row as usize].sharing,
-            Object::Buffer(row) => self.tables.buffers[row as usize].sharing,
+            ImageOrBuffer::Image(row) => self.tables.images[row as usize].sharing,
+            ImageOrBuffer::Buffer(row) => self.tables.buffers[row as usize].sharing,
         };
         !sharing.families.is_empty()
     }
@@ -141,7 +141,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The parts of an object that some pass uses.
-    pub(super) fn used_parts(&self, object: Object) -> Vec<Part> {
+    pub(super) fn used_parts(&self, object: ImageOrBuffer) -> Vec<Part> {
         let used = |part: &Part| {
             let accesses = 0..self.tables.accesses.len();
             let mut accesses = accesses.filter(|&index| self.tables.accesses[index].object == object);
@@ -151,26 +151,26 @@ impl<'a> Checker<'a> {
     }
 
     /// Every image, then every buffer.
-    pub(super) fn objects(&self) -> impl Iterator<Item = Object> + use<> {
-        let images = (0..self.tables.images.len() as u32).map(Object::Image);
-        images.chain((0..self.tables.buffers.len() as u32).map(Object::Buffer))
+    pub(super) fn objects(&self) -> impl Iterator<Item = ImageOrBuffer> + use<> {
+        let images = (0..self.tables.images.len() as u32).map(ImageOrBuffer::Image);
+        images.chain((0..self.tables.buffers.len() as u32).map(ImageOrBuffer::Buffer))
     }
 
     /// The images or buffers of a resource, in table order.
-    pub(super) fn objects_of(&self, resource: ResourceId) -> Vec<Object> {
-        let of_resource = |object: &Object| self.resource_of(*object) == resource;
+    pub(super) fn objects_of(&self, resource: ResourceId) -> Vec<ImageOrBuffer> {
+        let of_resource = |object: &ImageOrBuffer| self.resource_of(*object) == resource;
         self.objects().filter(of_resource).collect()
     }
 
     /// Returns true if an access to this version can use an object: of a history's two objects, the first is current in even frames.
-    pub(super) fn holds(&self, object: Object, resource: ResourceId, version: Version) -> bool {
+    pub(super) fn holds(&self, object: ImageOrBuffer, resource: ResourceId, version: HistoryVersion) -> bool {
         let all = self.objects_of(resource);
         let history = self.is_history(resource);
         match (history && all.len() == 2, version) {
-            (true, Version::Current) => all[self.situation.parity.index()] == object,
-            (true, Version::Previous) => all[1 - self.situation.parity.index()] == object,
-            (false, Version::Current) => all.contains(&object),
-            (false, Version::Previous) => false,
+            (true, HistoryVersion::Current) => all[self.situation.parity.index()] == object,
+            (true, HistoryVersion::Previous) => all[1 - self.situation.parity.index()] == object,
+            (false, HistoryVersion::Current) => all.contains(&object),
+            (false, HistoryVersion::Previous) => false,
         }
     }
 

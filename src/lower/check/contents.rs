@@ -1,11 +1,11 @@
 //! Contents of every image and buffer, step by step.
 
 use super::checker::Checker;
-use super::error::Rule;
+use super::error::LoweringRule;
 use super::parts::Part;
-use super::sites::{Place, Site};
+use super::sites::{Site, SiteSpace};
 use crate::frame::PassId;
-use crate::lower::tables::{DeviceQueueIndex, Object};
+use crate::lower::tables::{DeviceQueueIndex, ImageOrBuffer};
 use crate::units::Bytes;
 
 /// The contents of an image or buffer.
@@ -22,7 +22,7 @@ const NEVER_WRITTEN: &str = "nothing wrote them";
 
 /// The contents of every part of every image and of every buffer; for tile memory, per queue.
 pub(super) struct Contents {
-    objects: Vec<Object>,
+    objects: Vec<ImageOrBuffer>,
     /// Per queue and part; for parts with the same texels, the first holds the state.
     states: Vec<Vec<State>>,
     /// Per part, true if anything has written it, even if that is lost by now; parts with the same texels use the flag of the first.
@@ -42,7 +42,7 @@ impl Contents {
 
     /// The state of a part; outside tile memory, it is the same on every queue.
     fn state(&mut self, checker: &Checker<'_>, queue: DeviceQueueIndex, part: Part) -> &mut State {
-        let tile = matches!(Site::of(checker, part.object, queue).place, Place::Tile(_));
+        let tile = matches!(Site::of(checker, part.object, queue).place, SiteSpace::Tile(_));
         let queue = if tile { queue.0 as usize } else { 0 };
         &mut self.states[queue][checker.parts.texels(part).index]
     }
@@ -103,7 +103,7 @@ impl Contents {
         *self.state(checker, queue, part) = State::Holds(writer);
         let (pass, resource) = (checker.pass(pass), checker.name_of(part.object));
         let message = format!("pass `{pass}` needs the contents of `{resource}`: {loss}");
-        checker.report(Rule::Contents, message);
+        checker.report(LoweringRule::Contents, message);
     }
 
     /// An action command on `queue`: the contents of tile memory outside the bound object become undefined.
@@ -116,7 +116,7 @@ impl Contents {
     ) {
         for object in self.objects.clone() {
             let site = Site::of(checker, object, queue);
-            if site.place != Place::Tile(queue) {
+            if site.place != SiteSpace::Tile(queue) {
                 continue;
             }
             let pass = checker.pass(pass);
@@ -136,7 +136,7 @@ impl Contents {
     pub(super) fn end_window(&mut self, checker: &Checker<'_>, queue: DeviceQueueIndex, last: PassId) {
         for object in self.objects.clone() {
             let site = Site::of(checker, object, queue);
-            if site.place == Place::Tile(queue) {
+            if site.place == SiteSpace::Tile(queue) {
                 let last = checker.pass(last);
                 let loss =
                     format!("they were in tile memory when the discard window ended after pass `{last}`");
@@ -146,7 +146,13 @@ impl Contents {
     }
 
     /// Marks all contents of an object's parts as lost.
-    fn lose_held(&mut self, checker: &Checker<'_>, queue: DeviceQueueIndex, object: Object, loss: &str) {
+    fn lose_held(
+        &mut self,
+        checker: &Checker<'_>,
+        queue: DeviceQueueIndex,
+        object: ImageOrBuffer,
+        loss: &str,
+    ) {
         for part in checker.parts.of(object) {
             let state = self.state(checker, queue, part);
             if let State::Holds(_) = state {
@@ -163,7 +169,7 @@ impl Contents {
         queue: DeviceQueueIndex,
         writer: Part,
         pass: PassId,
-    ) -> Vec<Object> {
+    ) -> Vec<ImageOrBuffer> {
         let site = Site::of(checker, writer.object, queue);
         let granularity = checker.device.profile.limits.buffer_image_granularity;
         let mut victims = Vec::new();
@@ -182,7 +188,7 @@ impl Contents {
     }
 }
 
-fn overwritten(checker: &Checker<'_>, by: Object, pass: PassId) -> String {
+fn overwritten(checker: &Checker<'_>, by: ImageOrBuffer, pass: PassId) -> String {
     let (by, pass) = (checker.name_of(by), checker.pass(pass));
     format!("`{by}` took their bytes at pass `{pass}`")
 }

@@ -4,14 +4,14 @@ use ash::vk;
 use ash::vk::{ImageUsageFlags as I, ImageViewType as V};
 use tileheap_units::CompactSort;
 
-use super::checker::{At, Checker};
+use super::checker::{CheckedRow, Checker};
 use super::parts::last_layer;
 use crate::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM};
 use crate::frame::tables::ResourceKind;
 use crate::frame::{AccessKind, ClearValue, Persistence, SubresourceRange};
-use crate::lower::tables::objects::{Binding, ImageRow, MemoryRow, Sharing};
-use crate::lower::tables::{DeviceQueueIndex, Object};
-use crate::measure::Dedicated;
+use crate::lower::tables::objects::{ImageRow, MemoryBinding, MemoryRow, Sharing};
+use crate::lower::tables::{DeviceQueueIndex, ImageOrBuffer};
+use crate::measure::DedicatedRequirement;
 use crate::plan::MemoryKind;
 use crate::profile::{TILE_IMAGE_USES, tile_buffer_uses};
 use crate::units::{Bytes, Run};
@@ -22,8 +22,8 @@ pub(super) fn check(checker: &mut Checker<'_>) {
     }
     for object in checker.objects() {
         match object {
-            Object::Image(row) => check_image(checker, row),
-            Object::Buffer(row) => check_buffer(checker, row),
+            ImageOrBuffer::Image(row) => check_image(checker, row),
+            ImageOrBuffer::Buffer(row) => check_buffer(checker, row),
         }
         check_binding(checker, object);
         check_sharing(checker, object);
@@ -81,15 +81,15 @@ fn check_memory(checker: &mut Checker<'_>, row: usize) {
 /// Checks that a dedicated allocation is only for the image or buffer that is bound to it.
 ///
 /// Source: VUID-VkMemoryDedicatedAllocateInfo-image-01432, VUID-VkBindImageMemoryInfo-memory-02628.
-fn check_dedicated(at: &mut At<'_, '_>, row: u32, memory: MemoryRow) {
-    let image = memory.dedicated_image.get().map(Object::Image);
-    let buffer = memory.dedicated_buffer.get().map(Object::Buffer);
-    let wanted: Vec<Object> = image.into_iter().chain(buffer).collect();
-    let mut bound: Vec<Object> = at.checker.objects().collect();
+fn check_dedicated(at: &mut CheckedRow<'_, '_>, row: u32, memory: MemoryRow) {
+    let image = memory.dedicated_image.get().map(ImageOrBuffer::Image);
+    let buffer = memory.dedicated_buffer.get().map(ImageOrBuffer::Buffer);
+    let wanted: Vec<ImageOrBuffer> = image.into_iter().chain(buffer).collect();
+    let mut bound: Vec<ImageOrBuffer> = at.checker.objects().collect();
     bound.retain(|&object| at.checker.binding_of(object).memory.get() == Some(row));
     let required = bound.iter().any(|&object| {
         let resource = at.checker.resource_of(object);
-        at.checker.device.requirements.resources[resource.index()].dedicated == Dedicated::Required
+        at.checker.device.requirements.resources[resource.index()].dedicated == DedicatedRequirement::Required
     });
     let single = [MemoryKind::Dedicated, MemoryKind::Lazy].contains(&memory.kind);
     let only = wanted == bound && single;
@@ -99,7 +99,7 @@ fn check_dedicated(at: &mut At<'_, '_>, row: u32, memory: MemoryRow) {
 }
 
 /// Returns true if a resource may have more usage than the frame describes, namely the usage that clears need.
-fn is_cleared(checker: &Checker<'_>, object: Object) -> bool {
+fn is_cleared(checker: &Checker<'_>, object: ImageOrBuffer) -> bool {
     checker.is_history(checker.resource_of(object))
 }
 
@@ -109,7 +109,7 @@ fn check_image(checker: &mut Checker<'_>, row: u32) {
     let ResourceKind::Image { desc, extent, usage } = described.kind else {
         return;
     };
-    let object = Object::Image(row);
+    let object = ImageOrBuffer::Image(row);
     let memory = checker.memory_of(object);
     let cleared = is_cleared(checker, object);
     let mut at = checker.at(format!("image `{}`", described.name));
@@ -144,7 +144,7 @@ fn check_image(checker: &mut Checker<'_>, row: u32) {
     );
 }
 
-fn tile_image(at: &mut At<'_, '_>, image: &ImageRow) {
+fn tile_image(at: &mut CheckedRow<'_, '_>, image: &ImageRow) {
     let fits = (TILE_IMAGE_USES | IMAGE_USAGE_TILE_MEMORY_BIT_QCOM).contains(image.usage);
     at.demand(fits, "usage", image.usage, "one that tile memory permits");
     let mut accesses = at.checker.frame.accesses().iter();
@@ -161,7 +161,7 @@ fn check_buffer(checker: &mut Checker<'_>, row: u32) {
     let ResourceKind::Buffer { desc, usage } = described.kind else {
         return;
     };
-    let object = Object::Buffer(row);
+    let object = ImageOrBuffer::Buffer(row);
     let cleared = is_cleared(checker, object);
     let in_tile = checker.memory_of(object) == Some(MemoryKind::Tile);
     let tile = checker.device.profile.tile;
@@ -183,18 +183,18 @@ fn check_buffer(checker: &mut Checker<'_>, row: u32) {
     usage_between(&mut at, buffer.usage.as_raw(), needs.as_raw(), allowed.as_raw());
 }
 
-fn usage_between(at: &mut At<'_, '_>, usage: u32, needs: u32, allowed: u32) {
+fn usage_between(at: &mut CheckedRow<'_, '_>, usage: u32, needs: u32, allowed: u32) {
     let fits = usage & needs == needs && usage & !allowed == 0;
     let needs = format!("{needs:#x}, or with {:#x}", allowed & !needs);
     at.demand(fits, "usage", format_args!("{usage:#x}"), needs);
 }
 
-fn check_binding(checker: &mut Checker<'_>, object: Object) {
+fn check_binding(checker: &mut Checker<'_>, object: ImageOrBuffer) {
     let (id, binding) = (checker.resource_of(object), checker.binding_of(object));
     let external = matches!(checker.frame.resource(id).persistence, Persistence::External(_));
     let (tables, device) = (checker.tables, checker.device);
     let mut at = checker.at(format!("`{}`", checker.resource(id)));
-    let Binding { memory, offset, size } = binding;
+    let MemoryBinding { memory, offset, size } = binding;
     let Some(memory) = memory.get() else {
         return at.demand(external, "binding", binding, "memory: no caller hands it in");
     };
@@ -231,7 +231,7 @@ fn check_binding(checker: &mut Checker<'_>, object: Object) {
     let inside = offset.0.checked_add(size.0).is_some_and(|end| end <= row.size.0);
     let needs = format!("inside the {} of memory object {memory}", row.size);
     at.demand(inside, "memoryOffset", (offset, size), needs);
-    let fits = requirement.dedicated != Dedicated::Required || offset == Bytes::ZERO;
+    let fits = requirement.dedicated != DedicatedRequirement::Required || offset == Bytes::ZERO;
     at.demand(
         fits,
         "memoryOffset",
@@ -241,10 +241,10 @@ fn check_binding(checker: &mut Checker<'_>, object: Object) {
 }
 
 /// Checks that `VK_SHARING_MODE_CONCURRENT` names at least two families, each once, and those that use the resource.
-fn check_sharing(checker: &mut Checker<'_>, object: Object) {
+fn check_sharing(checker: &mut Checker<'_>, object: ImageOrBuffer) {
     let Sharing { families, reason } = match object {
-        Object::Image(row) => checker.tables.images[row as usize].sharing,
-        Object::Buffer(row) => checker.tables.buffers[row as usize].sharing,
+        ImageOrBuffer::Image(row) => checker.tables.images[row as usize].sharing,
+        ImageOrBuffer::Buffer(row) => checker.tables.buffers[row as usize].sharing,
     };
     let families = families.of(&checker.tables.families);
     let known = checker.device.families.len() as u32;
@@ -288,17 +288,17 @@ fn check_sharing(checker: &mut Checker<'_>, object: Object) {
 
 /// Checks that resources in the same memory object may share it, and that images that share contents have the alias flag.
 fn check_company(checker: &mut Checker<'_>) {
-    let objects: Vec<Object> = checker.objects().collect();
+    let objects: Vec<ImageOrBuffer> = checker.objects().collect();
     for (index, &a) in objects.iter().enumerate() {
-        let Binding { memory, offset, size } = checker.binding_of(a);
+        let MemoryBinding { memory, offset, size } = checker.binding_of(a);
         let Some(memory) = memory.get() else { continue };
         let kind = checker.tables.memory[memory as usize].kind;
-        let alone = |checker: &Checker<'_>, object: Object| {
+        let alone = |checker: &Checker<'_>, object: ImageOrBuffer| {
             let needs = checker.device.requirements.resources[checker.resource_of(object).index()];
-            needs.dedicated == Dedicated::Required || kind == MemoryKind::Dedicated
+            needs.dedicated == DedicatedRequirement::Required || kind == MemoryKind::Dedicated
         };
         for &b in &objects[..index] {
-            let Binding {
+            let MemoryBinding {
                 memory: its,
                 offset: from,
                 size: of,
@@ -314,7 +314,8 @@ fn check_company(checker: &mut Checker<'_>) {
             }
             let both_tile = checker.memory_of(b) == Some(MemoryKind::Tile) && kind == MemoryKind::Tile;
             let same = checker.resource_of(a) == checker.resource_of(b) && (offset, size) == (from, of);
-            let (Object::Image(first), Object::Image(second), true) = (a, b, both_tile && same) else {
+            let (ImageOrBuffer::Image(first), ImageOrBuffer::Image(second), true) = (a, b, both_tile && same)
+            else {
                 continue;
             };
             let flags = [first, second].map(|row| checker.tables.images[row as usize].flags);
@@ -333,7 +334,7 @@ fn check_company(checker: &mut Checker<'_>) {
 }
 
 /// Checks that levels or layers are not empty and exist.
-pub(super) fn demand_inside(at: &mut At<'_, '_>, parameter: &'static str, run: Run, count: u32) {
+pub(super) fn demand_inside(at: &mut CheckedRow<'_, '_>, parameter: &'static str, run: Run, count: u32) {
     let fits = !run.is_empty() && run.end <= count;
     at.demand(
         fits,
@@ -347,7 +348,7 @@ fn check_view(checker: &mut Checker<'_>, row: usize) {
     let view = checker.tables.views[row];
     let image = checker.tables.images[view.image as usize];
     let listed = image.view_formats.of(&checker.tables.formats);
-    let name = checker.name_of(Object::Image(view.image));
+    let name = checker.name_of(ImageOrBuffer::Image(view.image));
     let mut at = checker.at(format!("view {row}, of image `{name}`"));
     let fits = view.format == image.format || listed.contains(&view.format);
     let needs = format!("{:?} (VUID-VkImageViewCreateInfo-image-01762)", image.format);
@@ -394,7 +395,7 @@ fn check_view(checker: &mut Checker<'_>, row: usize) {
 /// Checks that cleared or kept levels, layers and aspects exist in the image.
 ///
 /// Source: VUID-vkCmdClearColorImage-pRanges-01692, -pRanges-01693 and -aspectMask-02498, and those of vkCmdClearDepthStencilImage.
-pub(super) fn check_range(at: &mut At<'_, '_>, image: &ImageRow, range: SubresourceRange) {
+pub(super) fn check_range(at: &mut CheckedRow<'_, '_>, image: &ImageRow, range: SubresourceRange) {
     demand_inside(at, "levels", range.levels, image.mip_levels);
     if range.layers != Run::new(0, vk::REMAINING_ARRAY_LAYERS) {
         demand_inside(at, "layers", range.layers, last_layer(image, range.levels));
@@ -410,18 +411,23 @@ pub(super) fn check_range(at: &mut At<'_, '_>, image: &ImageRow, range: Subresou
 }
 
 /// Checks a clear of a whole object to zero, on a queue that can record it.
-pub(super) fn check_clear(at: &mut At<'_, '_>, queue: DeviceQueueIndex, object: Object, value: ClearValue) {
+pub(super) fn check_clear(
+    at: &mut CheckedRow<'_, '_>,
+    queue: DeviceQueueIndex,
+    object: ImageOrBuffer,
+    value: ClearValue,
+) {
     use vk::QueueFlags as Q;
     let tables = at.checker.tables;
     let (usage, needs, zero) = match object {
-        Object::Image(row) => {
+        ImageOrBuffer::Image(row) => {
             let image = tables.images[row as usize];
             let color = crate::format::aspects(image.format).contains(vk::ImageAspectFlags::COLOR);
             let compute = if color { Q::COMPUTE } else { Q::empty() };
             let usage = image.usage.contains(I::TRANSFER_DST);
             (usage, Q::GRAPHICS | compute, ClearValue::zero_of(image.format))
         }
-        Object::Buffer(row) => {
+        ImageOrBuffer::Buffer(row) => {
             let usage = tables.buffers[row as usize].usage;
             let usage = usage.contains(vk::BufferUsageFlags::TRANSFER_DST);
             (usage, Q::GRAPHICS | Q::COMPUTE | Q::TRANSFER, ClearValue::ZERO)

@@ -4,9 +4,9 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 #[non_exhaustive]
-pub struct CheckError {
+pub struct LoweredCheckError {
     /// The broken rule.
-    pub rule: Rule,
+    pub rule: LoweringRule,
     /// Description with the names, the demand and the limit.
     pub message: String,
 }
@@ -14,7 +14,7 @@ pub struct CheckError {
 /// The rules for tables, in the order in which they are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Rule {
+pub enum LoweringRule {
     /// Structure: indices and runs are inside their tables.
     Index,
     /// Structure: a table has as many rows as the frame requires.

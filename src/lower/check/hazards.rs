@@ -15,24 +15,26 @@ use std::collections::{BTreeSet, HashMap};
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 use tileheap_device::scopes::{WRITES, each, each_access, performed_by};
 use tileheap_sync::program::{
-    Access, AccessKind, Change, Command, Dependency, Extent, Part as ProgramPart, QueueId, Resource,
-    ResourceId as SyncId, Scopes, SemaphoreId, SemaphoreUse, Tag, Tiling,
+    AccessKind, BarrierChange, Command, Dependency, DependencyMemory, DependencyScopes, MemoryAccess,
+    QueueId, Resource, ResourceId as SyncId, ResourcePart as ProgramPart, SemaphoreId, SemaphoreUse, Tag,
+    Tiling,
 };
 use tileheap_sync::{
-    Findings, Hazard, Missing, Model, OutstandingAccess, RunningBatch, Use as SyncUse, Verdict, WaitPoint,
+    Certainty, Findings, Hazard, MemoryUse as SyncUse, MissingDependency, Model, OutstandingAccess,
+    RunningBatch, WaitPoint,
 };
 
 use super::barriers::BarrierKind;
 use super::checker::Checker;
-use super::error::Rule;
+use super::error::LoweringRule;
 use super::parts::Part;
 use super::program::{memory_id, semaphore, semaphore_use, texels, whole};
-use super::sites::{Place, Site};
+use super::sites::{Site, SiteSpace};
 use crate::frame::PassId;
 use crate::frame::external::ResourceState;
 use crate::lower::state::{ByteUse, LastUse};
-use crate::lower::tables::submission::{Semaphore, SemaphoreRow};
-use crate::lower::tables::{DeviceQueueIndex, Object};
+use crate::lower::tables::submission::{SemaphoreRow, SemaphoreValue};
+use crate::lower::tables::{DeviceQueueIndex, ImageOrBuffer};
 use crate::units::{Bytes, Run};
 
 /// A use of a part of an image, or of a buffer, by a pass.
@@ -44,7 +46,7 @@ pub(super) struct Use {
 
 /// Position where something is recorded.
 #[derive(Clone, Copy)]
-pub(super) struct Here {
+pub(super) struct RecordPosition {
     pub(super) queue: DeviceQueueIndex,
     /// The row in the table of passes.
     pub(super) row: usize,
@@ -71,7 +73,7 @@ pub(super) enum Covers {
 
 /// The source of a command of the program.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum By {
+enum CommandOwner {
     /// A pass, or a clear before it.
     Pass(PassId),
     /// A barrier at a pass.
@@ -87,11 +89,11 @@ enum By {
 /// Replays the tables in the synchronization model and reports its hazards.
 pub(super) struct Hazards {
     model: Model,
-    resources: HashMap<(Object, Option<DeviceQueueIndex>), SyncId>,
+    resources: HashMap<(ImageOrBuffer, Option<DeviceQueueIndex>), SyncId>,
     /// The object of each resource; `None` for bytes that only earlier work uses.
-    objects: Vec<Option<Object>>,
+    objects: Vec<Option<ImageOrBuffer>>,
     /// By tag.
-    commands: Vec<By>,
+    commands: Vec<CommandOwner>,
     /// The running batch.
     running: Option<RunningBatch>,
 }
@@ -102,7 +104,7 @@ impl Hazards {
         let mut model = Model::new(granularity.get());
         for queue in 0..checker.situation.queues.len() as u32 {
             // Tile memory has no pages.
-            model.set_granularity(memory_id(Place::Tile(DeviceQueueIndex(queue))), 1);
+            model.set_granularity(memory_id(SiteSpace::Tile(DeviceQueueIndex(queue))), 1);
             model.create_timeline(SemaphoreId(queue.into()), 0);
         }
         let rows = checker.tables.signals.iter().chain(&checker.tables.waits);
@@ -111,7 +113,7 @@ impl Hazards {
         // In a loop: collecting them instantiates a sort.
         indices.extend(declared.map(|row| row.semaphore.index));
         for index in indices {
-            model.create_timeline(semaphore(Semaphore::declared(index)).0, 0);
+            model.create_timeline(semaphore(SemaphoreValue::declared(index)).0, 0);
         }
         Hazards {
             model,
@@ -127,7 +129,7 @@ impl Hazards {
         &mut self,
         checker: &Checker<'_>,
         left: &[ByteUse],
-        holder: impl Fn(&ByteUse) -> Option<Object>,
+        holder: impl Fn(&ByteUse) -> Option<ImageOrBuffer>,
     ) {
         for queue in (0..checker.situation.queues.len() as u32).map(DeviceQueueIndex) {
             let waits = checker.tables.waits.iter().map(|row| row.semaphore);
@@ -141,10 +143,10 @@ impl Hazards {
                 self.start(checker, queue, &[]);
                 for one in of_queue().filter(|one| one.last.value == value) {
                     let accesses = self.earlier(checker, one, holder(one));
-                    self.run_unreported(checker, By::Earlier, queue, accesses);
+                    self.run_unreported(checker, CommandOwner::Earlier, queue, accesses);
                 }
                 self.signal(&[SemaphoreRow {
-                    semaphore: Semaphore::of_queue(queue, value),
+                    semaphore: SemaphoreValue::of_queue(queue, value),
                     stages: S::ALL_COMMANDS,
                 }]);
             }
@@ -152,7 +154,12 @@ impl Hazards {
     }
 
     /// The accesses of earlier work. They do not supersede each other: each is the last use on its queue.
-    fn earlier(&mut self, checker: &Checker<'_>, one: &ByteUse, holder: Option<Object>) -> Vec<Access> {
+    fn earlier(
+        &mut self,
+        checker: &Checker<'_>,
+        one: &ByteUse,
+        holder: Option<ImageOrBuffer>,
+    ) -> Vec<MemoryAccess> {
         let LastUse {
             queue,
             stages,
@@ -171,7 +178,7 @@ impl Hazards {
         for (resource, part) in places {
             for stage in each(stages) {
                 let written = performed_by(stage, writes) & WRITES;
-                accesses.extend(flags(written).map(|access| Access {
+                accesses.extend(flags(written).map(|access| MemoryAccess {
                     resource,
                     part,
                     stage,
@@ -185,7 +192,13 @@ impl Hazards {
     }
 
     /// Adds the entry of an external resource: its first use waits for the caller's accesses.
-    pub(super) fn enter(&mut self, checker: &Checker<'_>, part: Part, here: Here, entry: ResourceState) {
+    pub(super) fn enter(
+        &mut self,
+        checker: &Checker<'_>,
+        part: Part,
+        here: RecordPosition,
+        entry: ResourceState,
+    ) {
         let mut accesses = Vec::new();
         for stage in each(entry.stages) {
             let performed = performed_by(stage, entry.access);
@@ -200,7 +213,7 @@ impl Hazards {
             } else {
                 self.resource(checker, part.object, here.queue)
             };
-            accesses.extend(flags(access).map(|access| Access {
+            accesses.extend(flags(access).map(|access| MemoryAccess {
                 resource,
                 part: whole(checker, part),
                 stage,
@@ -209,11 +222,17 @@ impl Hazards {
                 discards: false,
             }));
         }
-        self.run_unreported(checker, By::Entry, here.queue, accesses);
+        self.run_unreported(checker, CommandOwner::Entry, here.queue, accesses);
     }
 
     /// Adds the exit of an external resource: the caller's next accesses, on the queue of its last use, wait for the frame.
-    pub(super) fn exit(&mut self, checker: &mut Checker<'_>, part: Part, here: Here, exit: ResourceState) {
+    pub(super) fn exit(
+        &mut self,
+        checker: &mut Checker<'_>,
+        part: Part,
+        here: RecordPosition,
+        exit: ResourceState,
+    ) {
         self.start(checker, here.queue, &[]);
         let resource = self.resource(checker, part.object, here.queue);
         let mut accesses = Vec::new();
@@ -222,7 +241,7 @@ impl Hazards {
             if access.is_empty() && !exit.access.is_empty() {
                 continue;
             }
-            accesses.extend(flags(access).map(|access| Access {
+            accesses.extend(flags(access).map(|access| MemoryAccess {
                 resource,
                 part: whole(checker, part),
                 stage,
@@ -231,46 +250,46 @@ impl Hazards {
                 discards: false,
             }));
         }
-        let findings = self.command(By::Exit, &Command::Action(accesses));
+        let findings = self.command(CommandOwner::Exit, &Command::Action(accesses));
         self.report(checker, here.queue, &findings);
     }
 
     /// Adds barriers that are recorded together.
-    pub(super) fn depend(&mut self, checker: &mut Checker<'_>, here: Here, barriers: &[Barrier]) {
+    pub(super) fn depend(&mut self, checker: &mut Checker<'_>, here: RecordPosition, barriers: &[Barrier]) {
         let family = checker.family(here.queue);
         let mut dependencies = Vec::new();
         for barrier in barriers {
             let change = match barrier.kind {
-                BarrierKind::Plain => Change::None,
-                BarrierKind::Transition => Change::Layout {
+                BarrierKind::Plain => BarrierChange::None,
+                BarrierKind::Transition => BarrierChange::Layout {
                     discards: barrier.discards,
                 },
                 // The other family's index does not matter.
-                BarrierKind::Release => Change::Family {
+                BarrierKind::Release => BarrierChange::Family {
                     from: family,
                     to: u32::MAX,
                 },
-                BarrierKind::Acquire => Change::Family {
+                BarrierKind::Acquire => BarrierChange::Family {
                     from: u32::MAX,
                     to: family,
                 },
             };
             let extents = match &barrier.covers {
-                Covers::All => vec![Extent::All],
+                Covers::All => vec![DependencyMemory::All],
                 Covers::Parts(parts) => {
                     let extent = |part: &Part| {
                         let resource = self.resource(checker, part.object, here.queue);
-                        Extent::Part(resource, whole(checker, *part))
+                        DependencyMemory::Part(resource, whole(checker, *part))
                     };
                     parts.iter().map(extent).collect()
                 }
                 Covers::Bytes(part, first, end) => {
                     let resource = self.resource(checker, part.object, here.queue);
-                    vec![Extent::Part(resource, ProgramPart::Bytes(*first, *end))]
+                    vec![DependencyMemory::Part(resource, ProgramPart::Bytes(*first, *end))]
                 }
             };
             dependencies.extend(extents.into_iter().map(|extent| Dependency {
-                scopes: Scopes {
+                scopes: DependencyScopes {
                     src: barrier.scopes.src_stages,
                     src_access: barrier.scopes.src_access,
                     dst: barrier.scopes.dst_stages,
@@ -280,19 +299,19 @@ impl Hazards {
                 change,
             }));
         }
-        let findings = self.command(By::Barrier(here.pass), &Command::Barrier(dependencies));
+        let findings = self.command(CommandOwner::Barrier(here.pass), &Command::Barrier(dependencies));
         self.report(checker, here.queue, &findings);
     }
 
     /// Adds the uses of one pass, which are not ordered among themselves.
-    pub(super) fn access(&mut self, checker: &mut Checker<'_>, here: Here, uses: &[Use]) {
+    pub(super) fn access(&mut self, checker: &mut Checker<'_>, here: RecordPosition, uses: &[Use]) {
         let mut accesses = Vec::new();
         for one in uses {
             let resource = self.resource(checker, one.part.object, here.queue);
             let part = whole(checker, one.part);
             for stage in each(one.stages) {
                 let performed = each_access(performed_by(stage, one.access));
-                accesses.extend(performed.map(|access| Access {
+                accesses.extend(performed.map(|access| MemoryAccess {
                     resource,
                     part,
                     stage,
@@ -302,7 +321,7 @@ impl Hazards {
                 }));
             }
         }
-        let findings = self.command(By::Pass(here.pass), &Command::Action(accesses));
+        let findings = self.command(CommandOwner::Pass(here.pass), &Command::Action(accesses));
         self.report(checker, here.queue, &findings);
     }
 
@@ -326,7 +345,7 @@ impl Hazards {
     /// the number of the frame's batches on each queue.
     pub(super) fn outstanding(
         &mut self,
-        place: Place,
+        place: SiteSpace,
         uses: &[ByteUse],
         batches: &[i64],
     ) -> Vec<OutstandingAccess> {
@@ -337,7 +356,7 @@ impl Hazards {
                 stages,
                 writes,
             } = one.last;
-            let (semaphore, value) = semaphore(Semaphore::of_queue(
+            let (semaphore, value) = semaphore(SemaphoreValue::of_queue(
                 queue,
                 value.saturating_add(batches[queue.0 as usize]),
             ));
@@ -357,9 +376,9 @@ impl Hazards {
     fn run_unreported(
         &mut self,
         checker: &Checker<'_>,
-        by: By,
+        by: CommandOwner,
         queue: DeviceQueueIndex,
-        accesses: Vec<Access>,
+        accesses: Vec<MemoryAccess>,
     ) {
         if self.running.is_none() {
             self.start(checker, queue, &[]);
@@ -367,7 +386,7 @@ impl Hazards {
         self.command(by, &Command::Action(accesses));
     }
 
-    fn command(&mut self, by: By, command: &Command) -> Findings {
+    fn command(&mut self, by: CommandOwner, command: &Command) -> Findings {
         let tag = Tag(self.commands.len() as u64);
         self.commands.push(by);
         let running = self.running.as_mut().expect("a batch runs");
@@ -375,9 +394,9 @@ impl Hazards {
     }
 
     /// The resource of an object, as used on a queue.
-    fn resource(&mut self, checker: &Checker<'_>, object: Object, queue: DeviceQueueIndex) -> SyncId {
+    fn resource(&mut self, checker: &Checker<'_>, object: ImageOrBuffer, queue: DeviceQueueIndex) -> SyncId {
         let site = Site::of(checker, object, queue);
-        let key = (object, matches!(site.place, Place::Tile(_)).then_some(queue));
+        let key = (object, matches!(site.place, SiteSpace::Tile(_)).then_some(queue));
         if let Some(&known) = self.resources.get(&key) {
             return known;
         }
@@ -390,14 +409,20 @@ impl Hazards {
     }
 
     /// The bytes of an object as a separate resource, for a caller's use whose accesses are unknown.
-    fn caller(&mut self, checker: &Checker<'_>, object: Object, queue: DeviceQueueIndex) -> SyncId {
+    fn caller(&mut self, checker: &Checker<'_>, object: ImageOrBuffer, queue: DeviceQueueIndex) -> SyncId {
         let site = Site::of(checker, object, queue);
         let id = self.add(checker, object, site, None);
         self.objects[id.0 as usize] = Some(object);
         id
     }
 
-    fn add(&mut self, checker: &Checker<'_>, object: Object, site: Site, alias_of: Option<SyncId>) -> SyncId {
+    fn add(
+        &mut self,
+        checker: &Checker<'_>,
+        object: ImageOrBuffer,
+        site: Site,
+        alias_of: Option<SyncId>,
+    ) -> SyncId {
         let ranges = checker
             .parts
             .of(object)
@@ -409,11 +434,11 @@ impl Hazards {
             layers: Run::new(a.layers.first.min(b.layers.first), a.layers.end.max(b.layers.end)),
         });
         let (tiling, end) = match object {
-            Object::Image(_) => (
+            ImageOrBuffer::Image(_) => (
                 Tiling::Optimal(texels(all.expect("an image has parts"), None)),
                 site.end,
             ),
-            Object::Buffer(row) => {
+            ImageOrBuffer::Buffer(row) => {
                 let size = checker.tables.buffers[row as usize].size.0;
                 (Tiling::Linear, site.end.max(site.first.saturating_add(size)))
             }
@@ -447,15 +472,17 @@ impl Hazards {
         let resource = object.map_or_else(String::new, |object| checker.name_of(object));
         let pass = |pass| checker.pass(pass);
         match self.commands[used.tag.0 as usize] {
-            By::Pass(at) if used.action.writes() => format!("pass `{}` writes `{resource}`", pass(at)),
-            By::Pass(at) => format!("pass `{}` reads `{resource}`", pass(at)),
-            By::Barrier(at) => format!(
+            CommandOwner::Pass(at) if used.action.writes() => {
+                format!("pass `{}` writes `{resource}`", pass(at))
+            }
+            CommandOwner::Pass(at) => format!("pass `{}` reads `{resource}`", pass(at)),
+            CommandOwner::Barrier(at) => format!(
                 "a barrier at pass `{}` changes the layout or owner of `{resource}`",
                 pass(at)
             ),
-            By::Entry => format!("`{resource}` enters the frame"),
-            By::Exit => format!("`{resource}` leaves the frame"),
-            By::Earlier => "earlier work".to_owned(),
+            CommandOwner::Entry => format!("`{resource}` enters the frame"),
+            CommandOwner::Exit => format!("`{resource}` leaves the frame"),
+            CommandOwner::Earlier => "earlier work".to_owned(),
         }
     }
 
@@ -463,11 +490,11 @@ impl Hazards {
         for hazard in &findings.hazards {
             let by = |used: &SyncUse| self.commands[used.tag.0 as usize];
             let (before, after) = (by(&hazard.before), by(&hazard.after));
-            let is_outside_frame = before == By::Entry && after == By::Exit;
+            let is_outside_frame = before == CommandOwner::Entry && after == CommandOwner::Exit;
             // Tables must satisfy the letter of the specification; earlier work is assumed to have used all of its bytes.
             let is_reported = match hazard.verdict {
-                Verdict::Certain | Verdict::ByTheLetter => true,
-                Verdict::Possible => before == By::Earlier,
+                Certainty::Certain | Certainty::ByTheLetter => true,
+                Certainty::Possible => before == CommandOwner::Earlier,
             };
             if is_reported && !is_outside_frame {
                 self.report_one(checker, queue, hazard);
@@ -482,9 +509,15 @@ impl Hazards {
         let (from, to) = (Bytes(site.first), Bytes(site.end));
         let [first, second] = [&hazard.before, &hazard.after].map(|used| self.text(checker, used));
         let (rule, how) = match hazard.missing {
-            Missing::Execution => (Rule::Execution, "no execution dependency orders them"),
-            Missing::Availability => (Rule::Memory, "ordered, but the write is not made available"),
-            Missing::Visibility => (Rule::Memory, "ordered, but the write is not made visible to it"),
+            MissingDependency::Execution => (LoweringRule::Execution, "no execution dependency orders them"),
+            MissingDependency::Availability => (
+                LoweringRule::Memory,
+                "ordered, but the write is not made available",
+            ),
+            MissingDependency::Visibility => (
+                LoweringRule::Memory,
+                "ordered, but the write is not made visible to it",
+            ),
         };
         let message = format!("{second} at bytes [{from}, {to}) after {first}: {how}");
         checker.report(rule, message);

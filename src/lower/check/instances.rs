@@ -3,11 +3,11 @@
 use ash::vk;
 
 use super::attachments::{attachment_of, check_attachment, declared, references_of, resolved_into};
-use super::checker::{At, Checker};
+use super::checker::{CheckedRow, Checker};
 use crate::format::{NumericType, numeric_type};
-use crate::frame::tables::{Access, Contents, PassKind, ResourceKind};
+use crate::frame::tables::{Access, CommandSource, PassKind, ResourceKind};
 use crate::frame::{AccessKind, PassId};
-use crate::lower::tables::Object;
+use crate::lower::tables::ImageOrBuffer;
 use crate::lower::tables::commands::{PassContents, StoreRow, StoreShader};
 use crate::lower::tables::instances::{InstanceRow, ReferenceRow, SubpassRow};
 use crate::lower::tables::objects::ViewRow;
@@ -58,7 +58,7 @@ pub(super) fn check(checker: &mut Checker<'_>) {
 fn check_store(checker: &mut Checker<'_>, pass: PassId, store: &StoreRow) {
     let accesses = checker.frame.pass(pass).accesses;
     let moved = match checker.frame.pass(pass).contents {
-        Contents::Border { x, y } => (x, y),
+        CommandSource::Border { x, y } => (x, y),
         _ => (0, 0),
     };
     let resource = checker
@@ -92,12 +92,12 @@ fn check_store(checker: &mut Checker<'_>, pass: PassId, store: &StoreRow) {
     );
 }
 
-fn check_parameters(at: &mut At<'_, '_>, instance: &InstanceRow) {
+fn check_parameters(at: &mut CheckedRow<'_, '_>, instance: &InstanceRow) {
     let described = at.checker.frame.pass(instance.pass);
     let has = |feature| at.checker.device.profile.features.contains(feature);
     let multiview = instance.view_mask == 0 || has(Features::MULTIVIEW);
     let dynamic = !instance.dynamic || has(Features::DYNAMIC_RENDERING);
-    let secondary = described.contents == Contents::Secondary;
+    let secondary = described.contents == CommandSource::Secondary;
     at.equal("secondary", instance.secondary, secondary);
     at.equal("renderArea", instance.area, described.area);
     let vk::Rect2D { offset, extent } = described.area;
@@ -133,7 +133,7 @@ fn check_parameters(at: &mut At<'_, '_>, instance: &InstanceRow) {
 
 /// Checks the attachments of an instance: that each view is attached once, and that dynamic rendering uses the right ones as colour, depth and
 /// stencil.
-fn check_list(at: &mut At<'_, '_>, instance: &InstanceRow) {
+fn check_list(at: &mut CheckedRow<'_, '_>, instance: &InstanceRow) {
     let (tables, frame) = (at.checker.tables, at.checker.frame);
     let list = instance.attachments.of(&tables.attachments);
     for (index, attachment) in list.iter().enumerate() {
@@ -274,7 +274,7 @@ fn all_references(checker: &Checker<'_>, row: &SubpassRow) -> Vec<ReferenceRow> 
 }
 
 /// Checks the pipeline parameters of a subpass, its preserved attachments, and its locations and input attachment indices.
-fn check_subpass(at: &mut At<'_, '_>, instance: &InstanceRow, number: u32, row: &SubpassRow) {
+fn check_subpass(at: &mut CheckedRow<'_, '_>, instance: &InstanceRow, number: u32, row: &SubpassRow) {
     let (tables, frame) = (at.checker.tables, at.checker.frame);
     let list = instance.attachments.of(&tables.attachments);
     let attachment = |one: &ReferenceRow| one.get().map(|position| &list[position as usize]);
@@ -359,7 +359,7 @@ fn check_subpass(at: &mut At<'_, '_>, instance: &InstanceRow, number: u32, row: 
 /// the instance stores.
 ///
 /// Source: Vulkan specification, "Render Pass Creation", on `pPreserveAttachments`.
-fn check_preserved(at: &mut At<'_, '_>, instance: &InstanceRow, number: u32, row: &SubpassRow) {
+fn check_preserved(at: &mut CheckedRow<'_, '_>, instance: &InstanceRow, number: u32, row: &SubpassRow) {
     let tables = at.checker.tables;
     let subpasses = instance.subpasses.of(&tables.subpasses);
     let uses = |number: usize, position| {
@@ -380,7 +380,7 @@ fn check_preserved(at: &mut At<'_, '_>, instance: &InstanceRow, number: u32, row
     at.equal("pPreserveAttachments", row.preserved.of(&tables.indices), &needs);
 }
 
-fn check_attachments(at: &mut At<'_, '_>, index: u32, number: u32, row: &SubpassRow) {
+fn check_attachments(at: &mut CheckedRow<'_, '_>, index: u32, number: u32, row: &SubpassRow) {
     let instance = &at.checker.tables.instances[index as usize];
     for (kind, parameter) in [
         (AccessKind::ColorAttachment, "pColorAttachments"),
@@ -425,7 +425,13 @@ fn check_attachments(at: &mut At<'_, '_>, index: u32, number: u32, row: &Subpass
 }
 
 /// Checks that a resolve attachment receives the samples of the attachment that the frame names.
-fn check_resolve(at: &mut At<'_, '_>, instance: &InstanceRow, index: u32, row: &SubpassRow, target: usize) {
+fn check_resolve(
+    at: &mut CheckedRow<'_, '_>,
+    instance: &InstanceRow,
+    index: u32,
+    row: &SubpassRow,
+    target: usize,
+) {
     let tables = at.checker.tables;
     let Some((source, _)) = resolved_into(at.checker, row, target) else {
         return at.wrong(
@@ -455,7 +461,7 @@ fn check_resolve(at: &mut At<'_, '_>, instance: &InstanceRow, index: u32, row: &
 /// Checks that a tile attachment's descriptor names the view of the attachment, with the aspect that shaders access.
 ///
 /// Source: Vulkan specification, "Tile Attachment Interface".
-fn check_tile_attachment(at: &mut At<'_, '_>, access: &Access, view: ViewRow) {
+fn check_tile_attachment(at: &mut CheckedRow<'_, '_>, access: &Access, view: ViewRow) {
     let tables = at.checker.tables;
     let mut instances = tables.instances.iter();
     let Some(instance) = instances.find(|instance| instance.pass == access.pass) else {
@@ -497,12 +503,12 @@ fn check_access_views(checker: &mut Checker<'_>) {
             at.equal("stencil layout", row.stencil_layout, row.layout);
         }
         let Some(view) = row.view.get() else {
-            let described = matches!(row.object.get(), Object::Image(_)) && access.kind.is_shader();
+            let described = matches!(row.object.get(), ImageOrBuffer::Image(_)) && access.kind.is_shader();
             at.demand(!described, "view", row.view, "a view: a descriptor needs one");
             continue;
         };
         let view = tables.views[view as usize];
-        at.equal("view", Object::Image(view.image), row.object.get());
+        at.equal("view", ImageOrBuffer::Image(view.image), row.object.get());
         let usage = access.kind.image_usage(false);
         let fits = view.usage.is_empty() || view.usage.intersects(usage);
         at.demand(fits, "usage", view.usage, format_args!("with {usage:?}"));

@@ -4,12 +4,12 @@ use ash::vk::ImageLayout as L;
 
 use super::barriers::{BarrierKind, is_outside};
 use super::checker::Checker;
-use super::error::Rule;
+use super::error::LoweringRule;
 use super::parts::Part;
 use crate::frame::PassId;
 use crate::frame::external::{ExternalFamily, ResourceState};
 use crate::lower::state::ContentState;
-use crate::lower::tables::Object;
+use crate::lower::tables::ImageOrBuffer;
 use crate::lower::tables::commands::{Families, ImageBarrierRow};
 use crate::plan::MemoryKind;
 
@@ -63,7 +63,7 @@ impl Layouts {
     }
 
     /// Adds the entry of an external resource.
-    pub(super) fn enter(&mut self, object: Object, layout: L, owner: Option<u32>) {
+    pub(super) fn enter(&mut self, object: ImageOrBuffer, layout: L, owner: Option<u32>) {
         let owner = owner.map_or(Owner::Anyone, Owner::Family);
         let parts = self.parts.iter_mut().filter(|(part, _)| part.object == object);
         parts.for_each(|(_, state)| *state = State { layout, owner });
@@ -83,7 +83,7 @@ impl Layouts {
     }
 
     /// Another resource overwrote the bytes: the object returns to its initial state.
-    pub(super) fn clobber(&mut self, object: Object) {
+    pub(super) fn clobber(&mut self, object: ImageOrBuffer) {
         self.enter(object, L::UNDEFINED, None);
     }
 
@@ -106,7 +106,7 @@ impl Layouts {
                 "a barrier at pass `{pass}` takes `{resource}` from {named:?}, and it is in {tracked:?} \
                  (VUID-VkImageMemoryBarrier2-oldLayout-01197)"
             );
-            checker.report(Rule::OldLayout, message);
+            checker.report(LoweringRule::OldLayout, message);
         }
         let layouts = [barrier.old_layout, barrier.new_layout];
         match kind {
@@ -172,9 +172,9 @@ impl Layouts {
             let message = format!(
                 "pass `{pass}` uses `{resource}` in {needs:?}, and it is in {tracked:?} (VUID-vkCmdDraw-None-09600)"
             );
-            checker.report(Rule::Layout, message);
+            checker.report(LoweringRule::Layout, message);
         }
-        if fresh && matches!(part.object, Object::Buffer(_)) {
+        if fresh && matches!(part.object, ImageOrBuffer::Buffer(_)) {
             self.drop_release(checker, part);
             self.take(checker, part, family);
         }
@@ -191,15 +191,15 @@ impl Layouts {
                 "external `{resource}` leaves the frame without its release to {:?}",
                 exit.family
             );
-            checker.report(Rule::NotReleased, message);
+            checker.report(LoweringRule::NotReleased, message);
         }
         let tracked = self.layout_of(part);
-        if matches!(part.object, Object::Image(_)) && needs != L::UNDEFINED && tracked != needs {
+        if matches!(part.object, ImageOrBuffer::Image(_)) && needs != L::UNDEFINED && tracked != needs {
             let resource = checker.name_of(part.object);
             let message = format!(
                 "external `{resource}` leaves the frame in {tracked:?} and has to leave in {needs:?}"
             );
-            checker.report(Rule::Layout, message);
+            checker.report(LoweringRule::Layout, message);
         }
     }
 
@@ -232,7 +232,7 @@ impl Layouts {
                 "the acquire of `{resource}` at pass `{pass}` follows no release from family {src} to {dst} in these \
                  layouts (VUID-vkQueueSubmit2-commandBuffer-03879)"
             );
-            checker.report(Rule::NotReleased, message);
+            checker.report(LoweringRule::NotReleased, message);
         }
         self.take(checker, part, families.dst);
     }
@@ -255,7 +255,7 @@ impl Layouts {
                     "pass `{pass}` on queue family {family} uses `{resource}`, which family {owner} owns: release and \
                      acquire are missing"
                 );
-                checker.report(Rule::Owner, message);
+                checker.report(LoweringRule::Owner, message);
             }
             Owner::Between(..) => self.drop_release(checker, part),
             Owner::Family(_) | Owner::Anyone => {}
@@ -271,7 +271,7 @@ impl Layouts {
                 "`{resource}` is released from family {src} to {dst} at pass `{pass}` and not acquired there before its \
                  next use"
             );
-            checker.report(Rule::NotAcquired, message);
+            checker.report(LoweringRule::NotAcquired, message);
             self.state(part).owner = Owner::Anyone;
         }
     }
@@ -281,13 +281,13 @@ impl Layouts {
 pub(super) fn check_fit(checker: &mut Checker<'_>) {
     let accesses = checker.tables.accesses.iter().zip(checker.frame.accesses());
     for (row, access) in accesses {
-        let image = matches!(row.object.get(), Object::Image(_));
+        let image = matches!(row.object.get(), ImageOrBuffer::Image(_));
         let fits = if image {
             access.kind.is_allowed_in(row.layout, access.writes)
         } else {
             row.layout == L::UNDEFINED
         };
-        let tile = |object: &&Object| checker.memory_of(**object) == Some(MemoryKind::Tile);
+        let tile = |object: &&ImageOrBuffer| checker.memory_of(**object) == Some(MemoryKind::Tile);
         let several = checker.objects_of(access.resource).iter().filter(tile).count() > 1;
         let mut at = checker.at(checker.access(access));
         at.demand(

@@ -8,7 +8,7 @@
 //!                                                    ├ layouts    and the queue family that owns it
 //!                                                    └ hazards    the order of accesses, by the model of `tileheap_sync`
 //! ```
-//! Takes the tables, the frame that they are for, its [`Situation`] and the [`DeviceFacts`]. Slow and obvious on purpose: every rule is checked where
+//! Takes the tables, the frame that they are for, its [`LoweringDesc`] and the [`DeviceFacts`]. Slow and obvious on purpose: every rule is checked where
 //! it is stated, quadratic loops are fine, and no code is shared with lowering. If references between the tables are invalid, nothing else is
 //! checked.
 //!
@@ -34,12 +34,12 @@ mod sites;
 mod structure;
 mod subpasses;
 
-pub use error::{CheckError, Rule};
+pub use error::{LoweredCheckError, LoweringRule};
 pub use facts::DeviceFacts;
 
 use self::checker::Checker;
 use self::parts::Parts;
-use super::situation::Situation;
+use super::situation::LoweringDesc;
 use super::tables::Lowered;
 use crate::Checked;
 use crate::frame::Frame;
@@ -54,13 +54,13 @@ impl Lowered {
     /// # use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
     /// # use tileheap::{measure::estimate, plan::{PlanOptions, plan}, profile::DeviceProfile};
     /// use tileheap::lower::check::DeviceFacts;
-    /// use tileheap::lower::{DeviceQueues, Situation, lower};
+    /// use tileheap::lower::{DeviceQueues, LoweringDesc, lower};
     /// # let frame = synthetic(7, SyntheticDesc::default());
     /// # let profile = Arc::new(DeviceProfile::preset("adreno-830")?);
     /// # let needs = Arc::new(estimate(&frame, &profile)?);
     /// # let plan = plan(&frame, &needs, &profile, &PlanOptions::default())?;
     ///
-    /// let situation = Situation::first(DeviceQueues::one(&frame));
+    /// let situation = LoweringDesc::first(DeviceQueues::single_queue(&frame));
     /// let device = DeviceFacts::declared(&profile, &needs, &frame, &situation.queues);
     /// let mut tables = lower(&plan, &situation)?.into_inner();
     /// // Tables without their barriers are refused.
@@ -74,9 +74,9 @@ impl Lowered {
     pub fn check(
         self,
         frame: &Frame,
-        situation: &Situation,
+        situation: &LoweringDesc,
         device: &DeviceFacts,
-    ) -> Result<Checked<Lowered>, CheckError> {
+    ) -> Result<Checked<Lowered>, LoweredCheckError> {
         match self.violations(frame, situation, device).into_iter().next() {
             Some(error) => Err(error),
             None => Ok(Checked::new(self)),
@@ -85,7 +85,12 @@ impl Lowered {
 
     /// All errors in the tables: first those found by inspection, then those found by the replay, in submission order. Empty for tables that may be
     /// executed.
-    pub fn violations(&self, frame: &Frame, situation: &Situation, device: &DeviceFacts) -> Vec<CheckError> {
+    pub fn violations(
+        &self,
+        frame: &Frame,
+        situation: &LoweringDesc,
+        device: &DeviceFacts,
+    ) -> Vec<LoweredCheckError> {
         let mut checker = Checker {
             tables: self,
             frame,

@@ -5,10 +5,10 @@ use tileheap_units::CompactSort;
 
 use super::facts::DeviceFacts;
 use crate::frame::{Frame, SubresourceRange};
-use crate::lower::situation::Situation;
+use crate::lower::situation::LoweringDesc;
 use crate::lower::tables::commands::ImageBarrierRow;
-use crate::lower::tables::objects::{Binding, ImageRow};
-use crate::lower::tables::{Lowered, Object};
+use crate::lower::tables::objects::{ImageRow, MemoryBinding};
+use crate::lower::tables::{ImageOrBuffer, Lowered};
 use crate::plan::MemoryKind;
 use crate::profile::Features;
 use crate::units::Run;
@@ -19,7 +19,7 @@ pub(super) struct Part {
     /// Position among all parts.
     pub(super) index: usize,
     /// The image or buffer that it belongs to.
-    pub(super) object: Object,
+    pub(super) object: ImageOrBuffer,
 }
 
 /// Every part of every image and buffer. Parts are disjoint, and every range that occurs consists of whole parts.
@@ -36,7 +36,12 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    pub(super) fn new(tables: &Lowered, frame: &Frame, situation: &Situation, device: &DeviceFacts) -> Parts {
+    pub(super) fn new(
+        tables: &Lowered,
+        frame: &Frame,
+        situation: &LoweringDesc,
+        device: &DeviceFacts,
+    ) -> Parts {
         let mut parts = Parts {
             images: tables.images.len(),
             by_slices: tables
@@ -48,9 +53,9 @@ impl Parts {
         };
         let images = (0..).zip(&tables.images).map(|(row, image)| {
             let ranges = ranges_of(tables, frame, situation, row, parts.by_slices[row as usize]);
-            (Object::Image(row), cells(image, ranges))
+            (ImageOrBuffer::Image(row), cells(image, ranges))
         });
-        let buffers = (0..tables.buffers.len() as u32).map(Object::Buffer);
+        let buffers = (0..tables.buffers.len() as u32).map(ImageOrBuffer::Buffer);
         let buffers = buffers.map(|object| (object, vec![SubresourceRange::ALL]));
         let objects: Vec<_> = images.chain(buffers).collect();
         for (object, cells) in objects {
@@ -60,7 +65,7 @@ impl Parts {
             }
             parts.of_object.push(Run::new(first, parts.all.len() as u32));
         }
-        let objects: Vec<Object> = parts
+        let objects: Vec<ImageOrBuffer> = parts
             .of_object
             .iter()
             .map(|run| parts.all[run.first as usize].0.object)
@@ -82,30 +87,35 @@ impl Parts {
         self.all.len()
     }
 
-    fn position(&self, object: Object) -> usize {
+    fn position(&self, object: ImageOrBuffer) -> usize {
         match object {
-            Object::Image(row) => row as usize,
-            Object::Buffer(row) => self.images + row as usize,
+            ImageOrBuffer::Image(row) => row as usize,
+            ImageOrBuffer::Buffer(row) => self.images + row as usize,
         }
     }
 
-    fn entries(&self, object: Object) -> &[(Part, SubresourceRange)] {
+    fn entries(&self, object: ImageOrBuffer) -> &[(Part, SubresourceRange)] {
         self.of_object[self.position(object)].of(&self.all)
     }
 
     /// All parts of an image; for a buffer, its one part.
-    pub(super) fn of(&self, object: Object) -> Vec<Part> {
+    pub(super) fn of(&self, object: ImageOrBuffer) -> Vec<Part> {
         self.entries(object).iter().map(|(part, _)| *part).collect()
     }
 
     /// The object that represents all objects with the same contents.
-    pub(super) fn first_alias(&self, object: Object) -> Object {
+    pub(super) fn first_alias(&self, object: ImageOrBuffer) -> ImageOrBuffer {
         self.texels(self.entries(object)[0].0).object
     }
 
     /// The parts inside a range of an image; for a buffer, its one part, whatever the range.
-    pub(super) fn within(&self, tables: &Lowered, object: Object, range: SubresourceRange) -> Vec<Part> {
-        let Object::Image(row) = object else {
+    pub(super) fn within(
+        &self,
+        tables: &Lowered,
+        object: ImageOrBuffer,
+        range: SubresourceRange,
+    ) -> Vec<Part> {
+        let ImageOrBuffer::Image(row) = object else {
             return self.of(object);
         };
         let range = spread(&tables.images[row as usize], range);
@@ -122,7 +132,7 @@ impl Parts {
     pub(super) fn of_barrier(&self, tables: &Lowered, barrier: &ImageBarrierRow) -> Vec<Part> {
         let image = &tables.images[barrier.image as usize];
         let range = named(image, barrier.range, self.by_slices[barrier.image as usize]);
-        self.within(tables, Object::Image(barrier.image), range)
+        self.within(tables, ImageOrBuffer::Image(barrier.image), range)
     }
 
     /// Returns true if barriers name slices of an image.
@@ -185,11 +195,11 @@ fn cells(image: &ImageRow, mut ranges: Vec<SubresourceRange>) -> Vec<Subresource
 fn ranges_of(
     tables: &Lowered,
     frame: &Frame,
-    situation: &Situation,
+    situation: &LoweringDesc,
     image: u32,
     by_slices: bool,
 ) -> Vec<SubresourceRange> {
-    let object = Object::Image(image);
+    let object = ImageOrBuffer::Image(image);
     let resource = tables.images[image as usize].resource;
     let accesses = frame.accesses_to(resource);
     let mut ranges: Vec<SubresourceRange> = accesses.map(|access| access.range).collect();
@@ -287,19 +297,19 @@ fn cuts(whole: Run, runs: impl Iterator<Item = Run>) -> Vec<Run> {
 }
 
 /// Returns true if two objects hold one resource in the same bytes of tile memory.
-fn share_bytes(tables: &Lowered, a: Object, b: Object) -> bool {
-    let of = |object: Object| {
+fn share_bytes(tables: &Lowered, a: ImageOrBuffer, b: ImageOrBuffer) -> bool {
+    let of = |object: ImageOrBuffer| {
         let (resource, binding) = match object {
-            Object::Image(row) => (
+            ImageOrBuffer::Image(row) => (
                 tables.images[row as usize].resource,
                 tables.images[row as usize].binding,
             ),
-            Object::Buffer(row) => (
+            ImageOrBuffer::Buffer(row) => (
                 tables.buffers[row as usize].resource,
                 tables.buffers[row as usize].binding,
             ),
         };
-        let Binding { memory, offset, size } = binding;
+        let MemoryBinding { memory, offset, size } = binding;
         let tile = |memory: u32| tables.memory[memory as usize].kind == MemoryKind::Tile;
         memory
             .get()

@@ -1,30 +1,30 @@
 //! Places, semaphores and parts of tables as identifiers of the synchronization model.
 
 use ash::vk::ImageAspectFlags;
-use tileheap_sync::program::{MemoryId, Part as ProgramPart, SemaphoreId, SemaphoreUse, Texels};
+use tileheap_sync::program::{MemoryId, ResourcePart as ProgramPart, SemaphoreId, SemaphoreUse, Texels};
 
 use super::checker::Checker;
 use super::parts::Part;
-use super::sites::Place;
+use super::sites::SiteSpace;
 use crate::frame::SubresourceRange;
-use crate::lower::tables::Object;
-use crate::lower::tables::submission::{Semaphore, SemaphoreRow};
+use crate::lower::tables::ImageOrBuffer;
+use crate::lower::tables::submission::{SemaphoreRow, SemaphoreValue};
 use crate::units::Run;
 
 /// Added to timeline values, because those of earlier work are negative.
 const TIMELINE_BASE: i64 = 1 << 32;
 
-pub(super) fn memory_id(place: Place) -> MemoryId {
+pub(super) fn memory_id(place: SiteSpace) -> MemoryId {
     let (kind, index) = match place {
-        Place::Memory(row) => (0, row),
-        Place::Tile(queue) => (1, queue.0),
-        Place::Caller(resource) => (2, resource.0),
+        SiteSpace::Memory(row) => (0, row),
+        SiteSpace::Tile(queue) => (1, queue.0),
+        SiteSpace::Caller(resource) => (2, resource.0),
     };
     MemoryId(kind << 32 | u64::from(index))
 }
 
 /// The semaphore and the value of a row.
-pub(super) fn semaphore(of: Semaphore) -> (SemaphoreId, u64) {
+pub(super) fn semaphore(of: SemaphoreValue) -> (SemaphoreId, u64) {
     match of.queue() {
         Some(queue) => (
             SemaphoreId(queue.0.into()),
@@ -56,13 +56,13 @@ pub(super) fn texels(range: SubresourceRange, area: Option<[Run; 3]>) -> Texels 
 /// All of a part.
 pub(super) fn whole(checker: &Checker<'_>, part: Part) -> ProgramPart {
     match part.object {
-        Object::Image(_) => {
+        ImageOrBuffer::Image(_) => {
             let mut range = checker.parts.range(part);
             if range.aspects.is_empty() {
                 range.aspects = ImageAspectFlags::COLOR;
             }
             ProgramPart::Texels(texels(range, None))
         }
-        Object::Buffer(row) => ProgramPart::Bytes(0, checker.tables.buffers[row as usize].size.0),
+        ImageOrBuffer::Buffer(row) => ProgramPart::Bytes(0, checker.tables.buffers[row as usize].size.0),
     }
 }

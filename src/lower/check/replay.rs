@@ -7,18 +7,18 @@ use super::barriers::{self, BarrierKind, kind_of};
 use super::checker::Checker;
 use super::contents::Contents;
 use super::effects::{Effect, effect, resolve_of};
-use super::error::Rule;
-use super::hazards::{Barrier, Covers, Hazards, Here, Use};
+use super::error::LoweringRule;
+use super::hazards::{Barrier, Covers, Hazards, RecordPosition, Use};
 use super::layouts::{Layouts, check_fit};
 use super::parts::Part;
 use super::sites::Site;
 use super::{after, creation};
 use crate::frame::external::{ExternalDesc, ExternalFamily};
-use crate::frame::tables::{Access, Version};
+use crate::frame::tables::{Access, HistoryVersion};
 use crate::frame::{BatchId, PassId, Persistence, ResourceId};
 use crate::lower::tables::commands::{DependencyRow, PassContents, PassRow};
-use crate::lower::tables::submission::{Semaphore, SemaphoreRow};
-use crate::lower::tables::{DeviceQueueIndex, Object};
+use crate::lower::tables::submission::{SemaphoreRow, SemaphoreValue};
+use crate::lower::tables::{DeviceQueueIndex, ImageOrBuffer};
 use crate::plan::MemoryKind;
 use crate::units::Run;
 
@@ -86,7 +86,7 @@ impl Replay {
             for part in checker.parts.of(object) {
                 self.contents.define(checker, DeviceQueueIndex(0), part, None);
             }
-            let owner = external.acquired_from(matches!(object, Object::Image(_)));
+            let owner = external.acquired_from(matches!(object, ImageOrBuffer::Image(_)));
             let owner = owner.map(ExternalFamily::index);
             self.layouts.enter(object, external.entry.layout, owner);
         }
@@ -99,7 +99,7 @@ impl Replay {
                 let pass = last_use(checker, part);
                 let queue = checker.queue_of(pass);
                 self.layouts.exit(checker, part, external.exit);
-                let here = Here {
+                let here = RecordPosition {
                     queue,
                     row: usize::MAX,
                     pass,
@@ -108,14 +108,14 @@ impl Replay {
                 if external.exit.family.is_none() {
                     self.hazards.exit(checker, part, here, external.exit);
                 }
-                let image = matches!(object, Object::Image(_));
+                let image = matches!(object, ImageOrBuffer::Image(_));
                 let held = !image || external.entry.layout != vk::ImageLayout::UNDEFINED;
                 let loss = self.contents.loss(checker, queue, part);
                 if let Some(loss) = loss.filter(|_| held || self.written.contains(&part)) {
                     let resource = checker.resource(id);
                     let message =
                         format!("external `{resource}` leaves the frame without its contents: {loss}");
-                    checker.report(Rule::Contents, message);
+                    checker.report(LoweringRule::Contents, message);
                 }
             }
         }
@@ -131,13 +131,13 @@ impl Replay {
         for commands in batch.command_buffers.of(&checker.tables.command_buffers) {
             for row in commands.passes.indices() {
                 let pass = checker.tables.passes[row].pass;
-                self.pass(checker, Here { queue, row, pass });
+                self.pass(checker, RecordPosition { queue, row, pass });
                 last = Some(pass);
             }
         }
         self.signalled[queue.0 as usize] += 1;
         // A signal with another value is reported, and treated as that of its batch.
-        let own = Semaphore::of_queue(queue, self.signalled[queue.0 as usize]);
+        let own = SemaphoreValue::of_queue(queue, self.signalled[queue.0 as usize]);
         let signals = batch.signals.of(&checker.tables.signals).iter();
         let signals = signals.map(|signal| SemaphoreRow {
             semaphore: signal.semaphore.queue().map_or(signal.semaphore, |_| own),
@@ -157,14 +157,14 @@ impl Replay {
     /// Adds the entry of resources that a batch uses first: the caller may hand them over as late as with a semaphore of that batch.
     fn arrive(&mut self, checker: &Checker<'_>, batch: BatchId, queue: DeviceQueueIndex) {
         for (object, id, mut external) in externals(checker) {
-            let image = matches!(object, Object::Image(_));
+            let image = matches!(object, ImageOrBuffer::Image(_));
             if external.acquired_from(image).is_some() {
                 // A semaphore of the caller orders whatever precedes an acquire.
                 external.entry.stages = S::NONE;
             }
             let pass = PassId(checker.frame.lifetime_of(id).first.0);
             if checker.frame.batch_of(pass) == batch {
-                let here = Here {
+                let here = RecordPosition {
                     queue,
                     row: usize::MAX,
                     pass,
@@ -176,7 +176,7 @@ impl Replay {
         }
     }
 
-    fn pass(&mut self, checker: &mut Checker<'_>, here: Here) {
+    fn pass(&mut self, checker: &mut Checker<'_>, here: RecordPosition) {
         let row = checker.tables.passes[here.row];
         self.dependency(checker, here, row.before);
         self.check_bound(checker, here, row);
@@ -193,7 +193,7 @@ impl Replay {
     }
 
     /// Checks that the bound memory is tile memory, on a queue that can bind it, and contains every tile resource that the pass uses.
-    fn check_bound(&self, checker: &mut Checker<'_>, here: Here, row: PassRow) {
+    fn check_bound(&self, checker: &mut Checker<'_>, here: RecordPosition, row: PassRow) {
         let tables = checker.tables;
         let accesses = checker.frame.pass(here.pass).accesses;
         let mut at = checker.at(format!("pass `{}`", checker.pass(here.pass)));
@@ -229,7 +229,7 @@ impl Replay {
     }
 
     /// Applies one dependency: all barriers between two passes, at once.
-    fn dependency(&mut self, checker: &mut Checker<'_>, here: Here, row: DependencyRow) {
+    fn dependency(&mut self, checker: &mut Checker<'_>, here: RecordPosition, row: DependencyRow) {
         barriers::check(checker, here.queue, here.pass, row);
         let tables = checker.tables;
         let mut dependencies = Vec::new();
@@ -244,7 +244,7 @@ impl Replay {
         }
         for barrier in row.buffers.of(&tables.buffer_barriers) {
             let end = barrier.offset.0.saturating_add(barrier.size.0);
-            let parts = checker.parts.of(Object::Buffer(barrier.buffer));
+            let parts = checker.parts.of(ImageOrBuffer::Buffer(barrier.buffer));
             dependencies.push(Barrier {
                 covers: Covers::Bytes(parts[0], barrier.offset.0, end),
                 scopes: barrier.scopes,
@@ -268,10 +268,10 @@ impl Replay {
     }
 
     /// Applies the effects of barriers to layouts, owners and contents.
-    fn transitions(&mut self, checker: &mut Checker<'_>, here: Here, row: DependencyRow) {
+    fn transitions(&mut self, checker: &mut Checker<'_>, here: RecordPosition, row: DependencyRow) {
         let family = checker.family(here.queue);
         for barrier in row.images.of(&checker.tables.image_barriers) {
-            let object = Object::Image(barrier.image);
+            let object = ImageOrBuffer::Image(barrier.image);
             let changes = barrier.old_layout != barrier.new_layout;
             let kind = kind_of(checker, here.queue, barrier.families, changes);
             let discards = barrier.old_layout == vk::ImageLayout::UNDEFINED && kind != BarrierKind::Plain;
@@ -295,14 +295,14 @@ impl Replay {
         }
         for barrier in row.buffers.of(&checker.tables.buffer_barriers) {
             let kind = kind_of(checker, here.queue, barrier.families, false);
-            for part in checker.parts.of(Object::Buffer(barrier.buffer)) {
+            for part in checker.parts.of(ImageOrBuffer::Buffer(barrier.buffer)) {
                 self.layouts
                     .buffer_barrier(checker, part, barrier.families, kind, (family, here.pass));
             }
         }
     }
 
-    fn accesses(&mut self, checker: &mut Checker<'_>, here: Here, row: PassRow) {
+    fn accesses(&mut self, checker: &mut Checker<'_>, here: RecordPosition, row: PassRow) {
         let instance = row.instance.get();
         let indices = checker.frame.pass(here.pass).accesses.indices();
         let effects: Vec<Effect> = indices.map(|index| effect(checker, instance, index)).collect();
@@ -358,7 +358,7 @@ impl Replay {
     }
 
     /// Applies a clear of contents that no frame has written.
-    fn clear(&mut self, checker: &mut Checker<'_>, here: Here, row: PassRow) {
+    fn clear(&mut self, checker: &mut Checker<'_>, here: RecordPosition, row: PassRow) {
         let row = checker.tables.clears[row.row.get().expect("checked before") as usize];
         let (object, range) = (row.object.get(), row.range);
         let resource = checker.resource_of(object);
@@ -370,13 +370,13 @@ impl Replay {
             .filter(|part| self.contents.is_written(checker, **part))
             .map(|part| checker.parts.range(*part))
             .collect();
-        let fits = !parts.is_empty() && checker.holds(object, resource, Version::Previous);
+        let fits = !parts.is_empty() && checker.holds(object, resource, HistoryVersion::Previous);
         let mut at = checker.at(format!("the clear of `{name}` before pass `{pass}`"));
         at.demand(fits, "object", object, "the previous version of a history");
         let needs = "parts that no frame has written";
         at.demand(written.is_empty(), "range", &written, needs);
         creation::check_clear(&mut at, here.queue, object, row.value.get());
-        if let Object::Image(row) = object {
+        if let ImageOrBuffer::Image(row) = object {
             let image = at.checker.tables.images[row as usize];
             let all = image.image_type != vk::ImageType::TYPE_3D
                 || range.layers == Run::new(0, vk::REMAINING_ARRAY_LAYERS);
@@ -393,7 +393,7 @@ impl Replay {
             let fits = clears.contains(&layout) && layout == row.layout;
             let needs = "that of the clear, TRANSFER_DST_OPTIMAL or GENERAL (VUID-vkCmdClearColorImage-imageLayout-01394)";
             at.demand(
-                fits || matches!(object, Object::Buffer(_)),
+                fits || matches!(object, ImageOrBuffer::Buffer(_)),
                 "imageLayout",
                 layout,
                 needs,
@@ -418,7 +418,7 @@ impl Replay {
     }
 
     /// Marks the contents of all other resources in these bytes as lost.
-    fn take_bytes(&mut self, checker: &Checker<'_>, here: Here, part: Part) {
+    fn take_bytes(&mut self, checker: &Checker<'_>, here: RecordPosition, part: Part) {
         for victim in self.contents.overwrite(checker, here.queue, part, here.pass) {
             self.layouts.clobber(victim);
         }
@@ -476,7 +476,7 @@ fn last_use(checker: &Checker<'_>, part: Part) -> PassId {
 }
 
 /// The external resources that the frame uses, each with its object.
-fn externals(checker: &Checker<'_>) -> Vec<(Object, ResourceId, ExternalDesc)> {
+fn externals(checker: &Checker<'_>) -> Vec<(ImageOrBuffer, ResourceId, ExternalDesc)> {
     let objects = checker.objects();
     let external = objects.filter_map(|object| {
         let id = checker.resource_of(object);

@@ -2,15 +2,15 @@
 
 use super::checker::Checker;
 use crate::frame::ResourceId;
-use crate::lower::state::{Space, SpaceKind};
-use crate::lower::tables::objects::Binding;
-use crate::lower::tables::{DeviceQueueIndex, Object};
+use crate::lower::state::{AddressSpace, AddressSpaceKind};
+use crate::lower::tables::objects::MemoryBinding;
+use crate::lower::tables::{DeviceQueueIndex, ImageOrBuffer};
 use crate::plan::MemoryKind;
 use crate::units::{Alignment, Bytes};
 
 /// An address space, in which equal offsets mean the same byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
+pub(super) enum SiteSpace {
     /// The tile heap as seen by one device queue: every tile object begins at its address 0, and each queue has its own contents.
     Tile(DeviceQueueIndex),
     /// An ordinary memory object.
@@ -19,11 +19,11 @@ pub(super) enum Place {
     Caller(ResourceId),
 }
 
-impl From<Space> for Place {
-    fn from(space: Space) -> Place {
+impl From<AddressSpace> for SiteSpace {
+    fn from(space: AddressSpace) -> SiteSpace {
         match space.kind {
-            SpaceKind::Tile => Place::Tile(DeviceQueueIndex(space.index)),
-            SpaceKind::Memory => Place::Memory(space.index),
+            AddressSpaceKind::Tile => SiteSpace::Tile(DeviceQueueIndex(space.index)),
+            AddressSpaceKind::Memory => SiteSpace::Memory(space.index),
         }
     }
 }
@@ -31,7 +31,7 @@ impl From<Space> for Place {
 /// Bytes `[first, end)` of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Site {
-    pub(super) place: Place,
+    pub(super) place: SiteSpace,
     pub(super) first: u64,
     pub(super) end: u64,
     /// True if the bytes hold a buffer: buffers are linear, images optimally tiled. `None` if only earlier work used them.
@@ -40,12 +40,12 @@ pub(super) struct Site {
 
 impl Site {
     /// The bytes of an image or a buffer, as used on a queue.
-    pub(super) fn of(checker: &Checker<'_>, object: Object, queue: DeviceQueueIndex) -> Site {
-        let linear = Some(matches!(object, Object::Buffer(_)));
-        let Binding { memory, offset, size } = checker.binding_of(object);
+    pub(super) fn of(checker: &Checker<'_>, object: ImageOrBuffer, queue: DeviceQueueIndex) -> Site {
+        let linear = Some(matches!(object, ImageOrBuffer::Buffer(_)));
+        let MemoryBinding { memory, offset, size } = checker.binding_of(object);
         let Some(memory) = memory.get() else {
             return Site {
-                place: Place::Caller(checker.resource_of(object)),
+                place: SiteSpace::Caller(checker.resource_of(object)),
                 first: 0,
                 end: 1,
                 linear,
@@ -53,8 +53,8 @@ impl Site {
         };
         Site {
             place: match checker.tables.memory[memory as usize].kind {
-                MemoryKind::Tile => Place::Tile(queue),
-                _ => Place::Memory(memory),
+                MemoryKind::Tile => SiteSpace::Tile(queue),
+                _ => SiteSpace::Memory(memory),
             },
             first: offset.0,
             end: offset.0.saturating_add(size.0),
@@ -74,7 +74,7 @@ impl Site {
     /// The bytes of this site relative to `other`: whole pages if one is linear and the other is not.
     pub(super) fn seen_by(self, other: Site, granularity: Alignment) -> (u64, u64) {
         let alike = self.linear == other.linear || self.linear.is_none() || other.linear.is_none();
-        if alike || !matches!(self.place, Place::Memory(_)) {
+        if alike || !matches!(self.place, SiteSpace::Memory(_)) {
             return (self.first, self.end);
         }
         let page = granularity.get();

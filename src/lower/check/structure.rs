@@ -3,14 +3,14 @@
 use std::fmt::Debug;
 
 use super::checker::Checker;
-use super::error::Rule;
-use crate::frame::tables::Contents;
+use super::error::LoweringRule;
+use crate::frame::tables::CommandSource;
 use crate::frame::{BatchId, CommandBufferId, PassId, SubmitId};
-use crate::lower::state::SpaceKind;
+use crate::lower::state::AddressSpaceKind;
 use crate::lower::tables::commands::{DependencyRow, PassContents};
-use crate::lower::tables::objects::Binding;
+use crate::lower::tables::objects::MemoryBinding;
 use crate::lower::tables::submission::SemaphoreKind;
-use crate::lower::tables::{DeviceQueueIndex, Object, ObjectRef, OptionalIndex};
+use crate::lower::tables::{DeviceQueueIndex, ImageOrBuffer, ObjectRef, OptionalIndex};
 use crate::units::Run;
 
 pub(super) fn check(checker: &mut Checker<'_>) {
@@ -39,7 +39,7 @@ impl Row<'_, '_> {
         let Row { table, row, .. } = self;
         if index as usize >= len {
             let message = format!("{table} row {row}: {field} is {index}, and there are {len}");
-            self.checker.report(Rule::Index, message);
+            self.checker.report(LoweringRule::Index, message);
         }
     }
 
@@ -54,7 +54,7 @@ impl Row<'_, '_> {
         if first > end || end as usize > len {
             let message =
                 format!("{table} row {row}: {field} [{first}, {end}) is not a valid range of {len} rows");
-            self.checker.report(Rule::Index, message);
+            self.checker.report(LoweringRule::Index, message);
         }
     }
 
@@ -66,8 +66,8 @@ impl Row<'_, '_> {
 
     fn object(&mut self, field: &str, object: ObjectRef) {
         match object.get() {
-            Object::Image(row) => self.index(field, row, self.checker.tables.images.len()),
-            Object::Buffer(row) => self.index(field, row, self.checker.tables.buffers.len()),
+            ImageOrBuffer::Image(row) => self.index(field, row, self.checker.tables.images.len()),
+            ImageOrBuffer::Buffer(row) => self.index(field, row, self.checker.tables.buffers.len()),
         }
     }
 
@@ -75,7 +75,7 @@ impl Row<'_, '_> {
         self.index(field, queue.0, self.checker.situation.queues.len());
     }
 
-    fn binding(&mut self, binding: Binding) {
+    fn binding(&mut self, binding: MemoryBinding) {
         self.index_if("memory", binding.memory, self.checker.tables.memory.len());
     }
 }
@@ -95,14 +95,14 @@ fn each<'a, T>(
 fn rows(checker: &mut Checker<'_>, table: &str, rows: usize, needs: usize) {
     if rows != needs {
         let message = format!("{table} has {rows} rows, and the frame has {needs}");
-        checker.report(Rule::Rows, message);
+        checker.report(LoweringRule::Rows, message);
     }
 }
 
 fn order<T: PartialEq + Debug>(checker: &mut Checker<'_>, table: &str, row: usize, found: T, needs: T) {
     if found != needs {
         let message = format!("{table} row {row} is {found:?}, and the frame has {needs:?} there");
-        checker.report(Rule::Order, message);
+        checker.report(LoweringRule::Order, message);
     }
 }
 
@@ -132,8 +132,8 @@ fn check_situation(checker: &mut Checker<'_>) {
         each(checker, table, &state.bytes, |at, one| {
             at.queue("queue", one.last.queue);
             match one.space.kind {
-                SpaceKind::Tile => at.queue("space", DeviceQueueIndex(one.space.index)),
-                SpaceKind::Memory => at.index("space", one.space.index, tables.memory.len()),
+                AddressSpaceKind::Tile => at.queue("space", DeviceQueueIndex(one.space.index)),
+                AddressSpaceKind::Memory => at.index("space", one.space.index, tables.memory.len()),
             }
             let mut of_row = at.checker.at(format!("{table} row {}", at.row));
             let needs = format!("at most the end, {}", one.end);
@@ -223,7 +223,7 @@ fn check_recorded(checker: &mut Checker<'_>) {
         at.index_if("row", pass.row, rows);
         if pass.row.is_none() && pass.contents != PassContents::Described {
             let message = format!("passes row {}: row is none, and there are {rows} {table}", at.row);
-            at.checker.report(Rule::Index, message);
+            at.checker.report(LoweringRule::Index, message);
         }
         at.index_if("tile_memory", pass.tile_memory, tables.memory.len());
         at.index_if("instance", pass.instance, tables.instances.len());
@@ -354,7 +354,7 @@ fn check_order(checker: &mut Checker<'_>) {
             let store = |pass: &PassId| {
                 matches!(
                     frame.pass(*pass).contents,
-                    Contents::Store | Contents::Border { .. }
+                    CommandSource::Store | CommandSource::Border { .. }
                 )
             };
             let (contents, nth) = match next {
@@ -388,7 +388,7 @@ fn check_order(checker: &mut Checker<'_>) {
         };
         let message =
             format!("passes row {recorded} is the end of a command buffer, and the frame has {needs} there");
-        checker.report(Rule::Order, message);
+        checker.report(LoweringRule::Order, message);
     }
     rows(checker, "passes", tables.passes.len(), recorded as usize);
     rows(checker, "clears", tables.clears.len(), clears as usize);
@@ -399,14 +399,14 @@ fn check_order(checker: &mut Checker<'_>) {
 fn check_accesses(checker: &mut Checker<'_>) {
     let (tables, frame) = (checker.tables, checker.frame);
     for object in checker.objects() {
-        let is_image = matches!(object, Object::Image(_));
+        let is_image = matches!(object, ImageOrBuffer::Image(_));
         if frame.resource(checker.resource_of(object)).is_image() != is_image {
             let table = if is_image { "images" } else { "buffers" };
             let name = checker.name_of(object);
             let message = format!(
                 "{table} row 0 is {object:?}, and the frame has another kind of resource for `{name}` there"
             );
-            checker.report(Rule::Order, message);
+            checker.report(LoweringRule::Order, message);
         }
     }
     rows(checker, "accesses", tables.accesses.len(), frame.accesses().len());
@@ -417,7 +417,7 @@ fn check_accesses(checker: &mut Checker<'_>) {
                 "pass `{pass}` uses {:?} for `{resource}`, which does not hold the version that it declares",
                 row.object
             );
-            checker.report(Rule::Object, message);
+            checker.report(LoweringRule::Object, message);
         }
     }
 }

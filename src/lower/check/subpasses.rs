@@ -2,9 +2,9 @@
 
 use ash::vk::{self, AccessFlags2 as A, PipelineStageFlags2 as S};
 
-use super::checker::{At, Checker};
+use super::checker::{CheckedRow, Checker};
 use super::effects::{effect, resolve_scope};
-use super::error::Rule;
+use super::error::LoweringRule;
 use crate::frame::AccessKind;
 use crate::lower::tables::commands::Scopes;
 use crate::lower::tables::instances::{AttachmentRow, InstanceRow, ReferenceRow, SubpassRow};
@@ -32,7 +32,7 @@ pub(super) fn check(checker: &mut Checker<'_>) {
     }
 }
 
-fn check_instance(at: &mut At<'_, '_>, index: u32, instance: &InstanceRow) {
+fn check_instance(at: &mut CheckedRow<'_, '_>, index: u32, instance: &InstanceRow) {
     let tables = at.checker.tables;
     let by_region = vk::DependencyFlags::BY_REGION;
     // VUID-vkCmdPipelineBarrier2-None-07893, VUID-VkSubpassDependency-dependencyFlags-00871
@@ -79,7 +79,7 @@ fn check_instance(at: &mut At<'_, '_>, index: u32, instance: &InstanceRow) {
 ///
 /// Source: `VkPhysicalDeviceVulkan14Properties`, `dynamicRenderingLocalReadDepthStencilAttachments` and
 /// `dynamicRenderingLocalReadMultisampledAttachments`; VUID-VkRenderingInfo-colorAttachmentCount-06106.
-fn check_local_read(at: &mut At<'_, '_>, index: u32, instance: &InstanceRow) {
+fn check_local_read(at: &mut CheckedRow<'_, '_>, index: u32, instance: &InstanceRow) {
     let (tables, profile) = (at.checker.tables, &at.checker.device.profile);
     let subpasses = tables.subpasses_of(index);
     let attached = instance.attachments.of(&tables.attachments);
@@ -180,9 +180,9 @@ fn check_dependencies(checker: &mut Checker<'_>, index: u32, instance: &Instance
         };
         let all: Vec<Scopes> = between.map(|one| one.scopes).collect();
         let rule = if !all.iter().any(ordered) {
-            Rule::Execution
+            LoweringRule::Execution
         } else if !all.iter().any(|scopes| ordered(scopes) && visible(scopes)) {
-            Rule::Memory
+            LoweringRule::Memory
         } else {
             continue;
         };

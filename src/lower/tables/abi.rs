@@ -8,7 +8,7 @@ use super::instances::*;
 use super::objects::*;
 use super::submission::*;
 use crate::lower::ids::{ObjectKind, ObjectRef, OptionalIndex};
-use crate::lower::state::{ByteUse, ContentState, LastUse, Space};
+use crate::lower::state::{AddressSpace, ByteUse, ContentState, LastUse};
 use crate::plan::MemoryKind;
 use crate::units::Run;
 
@@ -22,15 +22,15 @@ sizes! {
     SubresourceRange: 20,
     ObjectRef: 8,
     OptionalIndex: 4,
-    Binding: 24,
+    MemoryBinding: 24,
     Sharing: 12,
     ClearBits: 20,
     Operations: 8,
     Scopes: 32,
     Families: 8,
     DependencyRow: 24,
-    Semaphore: 16,
-    Space: 8,
+    SemaphoreValue: 16,
+    AddressSpace: 8,
     LastUse: 32,
     MemoryRow: 40,
     ImageRow: 96,

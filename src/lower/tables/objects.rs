@@ -4,9 +4,9 @@ use ash::vk;
 use serde::{Deserialize, Serialize};
 
 pub use crate::frame::SubresourceRange;
-use crate::frame::tables::{Access, Version};
+use crate::frame::tables::{Access, HistoryVersion};
 use crate::frame::{AccessKind, PassId, ResourceId};
-use crate::lower::ids::{Object, ObjectRef, OptionalIndex};
+use crate::lower::ids::{ImageOrBuffer, ObjectRef, OptionalIndex};
 use crate::names;
 use crate::plan::MemoryKind;
 use crate::units::{Alignment, Bytes, Run};
@@ -53,7 +53,7 @@ impl MemoryRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[repr(C)]
-pub struct Binding {
+pub struct MemoryBinding {
     /// Row of [`Lowered::memory`](super::Lowered::memory); none (`u32::MAX`) if the caller creates the resource and supplies it for every frame;
     /// the row then describes the required properties.
     pub memory: OptionalIndex,
@@ -63,9 +63,9 @@ pub struct Binding {
     pub size: Bytes,
 }
 
-impl Binding {
+impl MemoryBinding {
     /// The binding of a resource that the caller creates.
-    pub const IMPORTED: Binding = Binding {
+    pub const IMPORTED: MemoryBinding = MemoryBinding {
         memory: OptionalIndex::NONE,
         offset: Bytes::ZERO,
         size: Bytes::ZERO,
@@ -154,7 +154,7 @@ pub struct ImageRow {
     /// Exclusive, or the families that share it.
     pub sharing: Sharing,
     /// Its bytes.
-    pub binding: Binding,
+    pub binding: MemoryBinding,
 }
 
 /// A buffer: `vkCreateBuffer` and `vkBindBufferMemory2`.
@@ -175,7 +175,7 @@ pub struct BufferRow {
     /// Exclusive, or the families that share it.
     pub sharing: Sharing,
     /// Its bytes.
-    pub binding: Binding,
+    pub binding: MemoryBinding,
 }
 
 /// An image view: `vkCreateImageView`.
@@ -210,7 +210,7 @@ pub struct AccessRow {
     /// The resource of the frame.
     pub resource: ResourceId,
     /// The current or the previous version of a history.
-    pub version: Version,
+    pub version: HistoryVersion,
     /// Kind of use.
     pub kind: AccessKind,
     /// The image or buffer.
@@ -229,7 +229,7 @@ pub struct AccessRow {
 
 impl AccessRow {
     /// The row of an access that uses `object`, without a view, in one layout.
-    pub fn new(access: &Access, object: Object, layout: vk::ImageLayout) -> AccessRow {
+    pub fn new(access: &Access, object: ImageOrBuffer, layout: vk::ImageLayout) -> AccessRow {
         AccessRow {
             pass: access.pass,
             subpass: access.subpass,

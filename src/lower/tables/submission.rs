@@ -36,7 +36,7 @@ pub enum SemaphoreKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[repr(C)]
-pub struct Semaphore {
+pub struct SemaphoreValue {
     /// Declared, or a queue's timeline.
     pub kind: SemaphoreKind,
     /// The semaphore of the frame, or the device queue.
@@ -47,17 +47,17 @@ pub struct Semaphore {
     pub value: i64,
 }
 
-impl Semaphore {
+impl SemaphoreValue {
     /// A semaphore that the frame declares.
-    pub const fn declared(index: u32) -> Semaphore {
+    pub const fn declared(index: u32) -> SemaphoreValue {
         let (kind, value) = (SemaphoreKind::Declared, 0);
-        Semaphore { kind, index, value }
+        SemaphoreValue { kind, index, value }
     }
 
     /// A value of a queue's timeline.
-    pub(crate) const fn of_queue(queue: DeviceQueueIndex, value: i64) -> Semaphore {
+    pub(crate) const fn of_queue(queue: DeviceQueueIndex, value: i64) -> SemaphoreValue {
         let (kind, index) = (SemaphoreKind::Queue, queue.0);
-        Semaphore { kind, index, value }
+        SemaphoreValue { kind, index, value }
     }
 
     /// The queue, if this is a queue's timeline.
@@ -72,7 +72,7 @@ impl Semaphore {
 #[repr(C)]
 pub struct SemaphoreRow {
     /// The semaphore and its value.
-    pub semaphore: Semaphore,
+    pub semaphore: SemaphoreValue,
     /// `stageMask`.
     #[serde(with = "names::bits")]
     pub stages: vk::PipelineStageFlags2,

@@ -2,10 +2,10 @@
 //! lifetimes.
 
 use super::checker::Checker;
-use super::error::Rule;
+use super::error::PlanRule;
 use super::sites::{Site, Space, placement_of, sites};
 use crate::frame::PassId;
-use crate::measure::Dedicated;
+use crate::measure::DedicatedRequirement;
 use crate::plan::{MemoryKind, Placement};
 use crate::units::Bytes;
 
@@ -48,12 +48,12 @@ fn check_objects(checker: &mut Checker<'_>) {
         if let Some(why) = why {
             let (memory, of) = (object.memory, object.memory_type);
             let message = format!("object {index} of memory {memory:?} has memory type {of}, which {why}");
-            checker.report(Rule::ObjectType, message);
+            checker.report(PlanRule::ObjectType, message);
         }
         if object.size == Bytes::ZERO {
             let message =
                 format!("object {index} has no bytes (VUID-VkMemoryAllocateInfo-allocationSize-07897)");
-            checker.report(Rule::ObjectEmpty, message);
+            checker.report(PlanRule::ObjectEmpty, message);
         }
         let heap_size = profile.heaps[heap as usize].size;
         let is_tile = object.memory == MemoryKind::Tile;
@@ -69,7 +69,7 @@ fn check_objects(checker: &mut Checker<'_>) {
         ] {
             if let Some(most) = most.filter(|&most| object.size > most) {
                 let message = format!("object {index} has {}, and {limit} is {most}", object.size);
-                checker.report(Rule::ObjectTooLarge, message);
+                checker.report(PlanRule::ObjectTooLarge, message);
             }
         }
     }
@@ -91,7 +91,7 @@ fn check_placement(checker: &mut Checker<'_>, index: usize) {
         let message = format!(
             "resource `{resource}` is placed in {memory:?}, and its object is object {object} of memory {of:?}"
         );
-        checker.report(Rule::WrongObject, message);
+        checker.report(PlanRule::WrongObject, message);
     }
     // Only the tile requirement determines what tile memory accepts; the residence checks verify that there is one.
     let (needs, alignment, bits, rule) = match memory {
@@ -121,17 +121,17 @@ fn check_placement(checker: &mut Checker<'_>, index: usize) {
              (VUID-vkBindImageMemory-memory-01047)",
             object.memory_type
         );
-        checker.report(Rule::TypeNotAllowed, message);
+        checker.report(PlanRule::TypeNotAllowed, message);
     }
     if !offset.is_aligned(alignment) {
         let message = format!(
             "resource `{resource}` is at offset {offset} in {memory:?}, no multiple of its alignment {alignment} ({rule})"
         );
-        checker.report(Rule::Misaligned, message);
+        checker.report(PlanRule::Misaligned, message);
     }
     if size < needs {
         let message = format!("resource `{resource}` has {size} in {memory:?} and needs {needs} there");
-        checker.report(Rule::TooSmall, message);
+        checker.report(PlanRule::TooSmall, message);
     }
     if offset.0.checked_add(size.0).is_none_or(|end| end > object.size.0) {
         let message = format!(
@@ -140,16 +140,16 @@ fn check_placement(checker: &mut Checker<'_>, index: usize) {
             id.index(),
             object.size
         );
-        checker.report(Rule::PastObject, message);
+        checker.report(PlanRule::PastObject, message);
     }
     // A lazily allocated object with one resource counts as dedicated; sharing is checked pair by pair.
     let dedicated = matches!(memory, MemoryKind::Dedicated | MemoryKind::Lazy) && offset == Bytes::ZERO;
-    if requirement.dedicated == Dedicated::Required && !dedicated {
+    if requirement.dedicated == DedicatedRequirement::Required && !dedicated {
         let message = format!(
             "resource `{resource}` requires a dedicated allocation and is placed in {memory:?} at offset {offset} \
              (VUID-vkBindImageMemory-image-01445)"
         );
-        checker.report(Rule::NotDedicated, message);
+        checker.report(PlanRule::NotDedicated, message);
     }
 }
 
@@ -162,7 +162,7 @@ fn check_sharing(checker: &mut Checker<'_>, first: usize, second: usize) {
     };
     for (index, placement, other) in [(first, a, second), (second, b, first)] {
         let requirement = plan.requirements.resources[placement.resource.index()];
-        let why = if requirement.dedicated == Dedicated::Required {
+        let why = if requirement.dedicated == DedicatedRequirement::Required {
             "it requires a dedicated allocation (VUID-vkBindImageMemory-image-01445)"
         } else if placement.memory == MemoryKind::Dedicated {
             "an allocation of its own is for one placement"
@@ -172,7 +172,7 @@ fn check_sharing(checker: &mut Checker<'_>, first: usize, second: usize) {
         let (resource, other) = (checker.resident(index), checker.resident(other));
         let object = object.index();
         let message = format!("resource `{resource}` shares object {object} with `{other}`: {why}");
-        checker.report(Rule::Shared, message);
+        checker.report(PlanRule::Shared, message);
     }
 }
 
@@ -199,19 +199,19 @@ fn check_pair(checker: &mut Checker<'_>, sites: &[Site], first: usize, second: u
                 b.span,
                 Bytes(end) - start
             );
-            checker.report(Rule::Overlap, message);
+            checker.report(PlanRule::Overlap, message);
         } else {
             let message = format!(
                 "`{one}` and `{other}`, one a buffer and one an image, are alive at once in one page of {granularity} \
                  (bufferImageGranularity)"
             );
-            checker.report(Rule::Granularity, message);
+            checker.report(PlanRule::Granularity, message);
         }
         return;
     }
     if !plan.options.aliasing {
         let message = format!("`{one}` and `{other}` share bytes, and the options forbid aliasing");
-        checker.report(Rule::AgainstOptions, message);
+        checker.report(PlanRule::AgainstOptions, message);
     }
     if sites[first].space == Space::Tile(None) {
         // A single window for all queues is for comparison, not for execution: steps are the only order there.
@@ -232,7 +232,7 @@ fn check_pair(checker: &mut Checker<'_>, sites: &[Site], first: usize, second: u
             "`{first}` and `{second}` share bytes, and their uses in passes `{before}` and `{after}` are on two queues \
              in no order"
         );
-        checker.report(Rule::Concurrent, message);
+        checker.report(PlanRule::Concurrent, message);
     }
 }
 

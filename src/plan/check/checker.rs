@@ -1,19 +1,19 @@
 //! The plan being checked and the errors found so far.
 
-use super::error::{CheckError, Rule};
+use super::error::{PlanCheckError, PlanRule};
 use crate::frame::{PassId, ResourceId};
 use crate::plan::Plan;
 
 /// The plan being checked and the errors found so far.
 pub(super) struct Checker<'a> {
     pub(super) plan: &'a Plan,
-    pub(super) faults: Vec<CheckError>,
+    pub(super) faults: Vec<PlanCheckError>,
 }
 
 impl Checker<'_> {
     /// Adds a fault, once.
-    pub(super) fn report(&mut self, rule: Rule, message: String) {
-        let fault = CheckError { rule, message };
+    pub(super) fn report(&mut self, rule: PlanRule, message: String) {
+        let fault = PlanCheckError { rule, message };
         if !self.faults.contains(&fault) {
             self.faults.push(fault);
         }

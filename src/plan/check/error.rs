@@ -4,9 +4,9 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 #[non_exhaustive]
-pub struct CheckError {
+pub struct PlanCheckError {
     /// The broken rule.
-    pub rule: Rule,
+    pub rule: PlanRule,
     /// Description, with the names, the demand and the limit.
     pub message: String,
 }
@@ -14,7 +14,7 @@ pub struct CheckError {
 /// The rules of plans, in the order in which they are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Rule {
+pub enum PlanRule {
     /// A table that runs parallel to one of the frame has the same length.
     Length,
     /// A profile has no more memory types than Vulkan has (`VK_MAX_MEMORY_TYPES`).

@@ -15,7 +15,7 @@ mod split;
 mod structure;
 mod totals;
 
-pub use error::{CheckError, Rule};
+pub use error::{PlanCheckError, PlanRule};
 
 use self::checker::Checker;
 use super::Plan;
@@ -47,7 +47,7 @@ impl Plan {
     ///
     /// # Errors
     /// The first fault of [`Plan::violations`].
-    pub fn check(&self) -> Result<(), CheckError> {
+    pub fn check(&self) -> Result<(), PlanCheckError> {
         match self.violations().into_iter().next() {
             Some(fault) => Err(fault),
             None => Ok(()),
@@ -61,7 +61,7 @@ impl Plan {
     /// # use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
     /// # use tileheap::{measure::estimate, profile::DeviceProfile};
     /// # use tileheap::plan::{PlanOptions, plan};
-    /// use tileheap::lower::{DeviceQueues, Situation, lower};
+    /// use tileheap::lower::{DeviceQueues, LoweringDesc, lower};
     /// use tileheap::plan::Plan;
     /// # let frame = synthetic(7, SyntheticDesc::default());
     /// # let profile = Arc::new(DeviceProfile::preset("adreno-830")?);
@@ -69,20 +69,20 @@ impl Plan {
     /// # let text = plan(&frame, &needs, &profile, &PlanOptions::default())?.to_json();
     ///
     /// let plan = Plan::from_json(&frame, &text)?.checked()?;
-    /// let tables = lower(&plan, &Situation::first(DeviceQueues::one(&frame)))?;
+    /// let tables = lower(&plan, &LoweringDesc::first(DeviceQueues::single_queue(&frame)))?;
     /// # let _ = tables;
     /// # Ok::<(), tileheap::Error>(())
     /// ```
     ///
     /// # Errors
     /// As [`Plan::check`].
-    pub fn checked(self) -> Result<Checked<Plan>, CheckError> {
+    pub fn checked(self) -> Result<Checked<Plan>, PlanCheckError> {
         self.check()?;
         Ok(Checked::new(self))
     }
 
     /// Returns every fault of the plan. Empty for a plan that may be lowered.
-    pub fn violations(&self) -> Vec<CheckError> {
+    pub fn violations(&self) -> Vec<PlanCheckError> {
         let mut checker = Checker {
             plan: self,
             faults: Vec::new(),

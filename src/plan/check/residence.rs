@@ -3,13 +3,13 @@
 use ash::vk;
 
 use super::checker::Checker;
-use super::error::Rule;
+use super::error::PlanRule;
 use super::sites::placement_of;
 use super::structure::reads_previous;
 use crate::frame::tables::{Access, ResourceKind};
 use crate::frame::{AccessKind, BatchId, PassId, Persistence, ResourceId, SubmitId, TileConstraint};
-use crate::measure::Dedicated;
-use crate::plan::{MemoryKind, Placement, Plan, Strategy, WindowRule};
+use crate::measure::DedicatedRequirement;
+use crate::plan::{MemoryKind, Placement, Plan, ResidencyStrategy, WindowRule};
 use crate::units::{Bytes, Span};
 
 pub(super) fn check(checker: &mut Checker<'_>) {
@@ -26,23 +26,26 @@ pub(super) fn check(checker: &mut Checker<'_>) {
 }
 
 /// The rule that keeps `resource` out of tile memory, if any, and a description; ignores whether there is room.
-pub(super) fn tile_rule(checker: &Checker<'_>, resource: ResourceId) -> Option<(Rule, String)> {
+pub(super) fn tile_rule(checker: &Checker<'_>, resource: ResourceId) -> Option<(PlanRule, String)> {
     let broken = |rule, how: &str| Some((rule, how.to_owned()));
     let plan = checker.plan;
     let Some(tile) = plan.profile.tile else {
-        return broken(Rule::NoTileHeap, "the device has no tile heap");
+        return broken(PlanRule::NoTileHeap, "the device has no tile heap");
     };
     let requirement = plan.requirements.resources[resource.index()];
     if requirement.tile.is_none_or(|tile| tile.size.0 == 0) {
-        return broken(Rule::TileRefused, "the driver reports no tile requirement for it");
+        return broken(
+            PlanRule::TileRefused,
+            "the driver reports no tile requirement for it",
+        );
     }
-    if requirement.dedicated == Dedicated::Required {
+    if requirement.dedicated == DedicatedRequirement::Required {
         let how = "it requires a dedicated allocation (VUID-vkBindImageMemory-image-01445)";
-        return broken(Rule::TileDedicated, how);
+        return broken(PlanRule::TileDedicated, how);
     }
     if plan.frame.resource(resource).persistence != Persistence::Transient {
         let how = "only transient resources may forget their contents";
-        return broken(Rule::TileNotTransient, how);
+        return broken(PlanRule::TileNotTransient, how);
     }
     // There, only the requirements decide for transient resources.
     if plan.options.windows == WindowRule::WholeFrame {
@@ -61,14 +64,14 @@ pub(super) fn tile_rule(checker: &Checker<'_>, resource: ResourceId) -> Option<(
              -VkFramebufferCreateInfo-pAttachments-12327)",
             checker.pass(access.pass)
         );
-        return Some((Rule::TileResolveTarget, how));
+        return Some((PlanRule::TileResolveTarget, how));
     }
     let copied = uses.iter().find(|access| access.kind.is_transfer());
     let transfer = match copied {
         Some(access) => format!("it is copied by pass `{}`", checker.pass(access.pass)),
         None => "it is copied, by its declared usage".to_owned(),
     };
-    let transfer = (Rule::TileTransfer, transfer);
+    let transfer = (PlanRule::TileTransfer, transfer);
     match plan.frame.resource(resource).kind {
         ResourceKind::Image { usage, .. } => {
             let copies = vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::TRANSFER_DST;
@@ -82,7 +85,7 @@ pub(super) fn tile_rule(checker: &Checker<'_>, resource: ResourceId) -> Option<(
             let beyond = usage & !(TILE_BUFFER_USAGE | copies);
             let how =
                 format!("a tile buffer cannot have usage {beyond:?} (VUID-VkBufferCreateInfo-usage-10764)");
-            (!beyond.is_empty()).then_some((Rule::TileBufferUsage, how))
+            (!beyond.is_empty()).then_some((PlanRule::TileBufferUsage, how))
         }
     }
 }
@@ -119,7 +122,7 @@ pub(super) fn window_of(plan: &Plan, batch: BatchId) -> Window {
 }
 
 /// Checks that all `uses` are on one queue and in one window.
-fn window_rule(checker: &Checker<'_>, uses: &[&Access]) -> Option<(Rule, String)> {
+fn window_rule(checker: &Checker<'_>, uses: &[&Access]) -> Option<(PlanRule, String)> {
     let frame = &checker.plan.frame;
     let first = uses.first()?;
     for access in uses {
@@ -127,13 +130,13 @@ fn window_rule(checker: &Checker<'_>, uses: &[&Access]) -> Option<(Rule, String)
         if frame.queue_of(first) != frame.queue_of(second) {
             let (first, second) = (checker.pass(first), checker.pass(second));
             let how = format!("passes `{first}` and `{second}` use it on two queues");
-            return Some((Rule::TileTwoQueues, how));
+            return Some((PlanRule::TileTwoQueues, how));
         }
         let window = |pass| window_of(checker.plan, frame.batch_of(pass));
         if window(first) != window(second) {
             let (first, second) = (checker.pass(first), checker.pass(second));
             let how = format!("passes `{first}` and `{second}` are in two discard windows");
-            return Some((Rule::TileTwoWindows, how));
+            return Some((PlanRule::TileTwoWindows, how));
         }
     }
     None
@@ -142,7 +145,7 @@ fn window_rule(checker: &Checker<'_>, uses: &[&Access]) -> Option<(Rule, String)
 fn check_tile(checker: &mut Checker<'_>, index: usize) {
     let plan = checker.plan;
     let id = plan.placements[index].resource;
-    if plan.options.strategy == Strategy::Off {
+    if plan.options.strategy == ResidencyStrategy::Off {
         against_options(checker, index, "strategy `off`");
     }
     if plan.frame.resource(id).tile_constraint == TileConstraint::Excluded {
@@ -161,7 +164,7 @@ fn against_options(checker: &mut Checker<'_>, index: usize, option: &str) {
     let (resource, memory) = (checker.resident(index), checker.plan.placements[index].memory);
     let message =
         format!("resource `{resource}` is placed in {memory:?}, and the options forbid it: {option}");
-    checker.report(Rule::AgainstOptions, message);
+    checker.report(PlanRule::AgainstOptions, message);
 }
 
 /// Checks that lazily allocated memory is used only inside one render pass, as an attachment.
@@ -191,7 +194,7 @@ fn check_lazy(checker: &mut Checker<'_>, index: usize) {
         return;
     };
     checker.report(
-        Rule::Lazy,
+        PlanRule::Lazy,
         format!("resource `{resource}` must not be lazily allocated: {why}"),
     );
 }
@@ -218,7 +221,7 @@ fn check_lifetime(checker: &mut Checker<'_>, index: usize) {
                     "history resource `{resource}` is placed in {memory:?} and spans {span}: it must keep its bytes for \
                      the whole frame"
                 );
-                checker.report(Rule::History, message);
+                checker.report(PlanRule::History, message);
             }
         }
         Persistence::External(_) => {
@@ -228,7 +231,7 @@ fn check_lifetime(checker: &mut Checker<'_>, index: usize) {
                     "resource `{resource}` is placed in {memory:?} {with}: its memory is the caller's: memory Own and no \
                      object"
                 );
-                checker.report(Rule::External, message);
+                checker.report(PlanRule::External, message);
             }
             return;
         }
@@ -237,7 +240,7 @@ fn check_lifetime(checker: &mut Checker<'_>, index: usize) {
         let message = format!(
             "resource `{resource}` is placed in {memory:?} without: only an external resource needs no object"
         );
-        checker.report(Rule::External, message);
+        checker.report(PlanRule::External, message);
     }
 }
 
@@ -253,7 +256,7 @@ fn check_bindings(checker: &mut Checker<'_>) {
                 "pass `{pass}` binds object {object}, which is {memory:?} memory, as tile memory \
                  (VUID-VkTileMemoryBindInfoQCOM-memory-10726)"
             );
-            checker.report(Rule::BoundNotTile, message);
+            checker.report(PlanRule::BoundNotTile, message);
         }
         let queue = &plan.frame.queues()[plan.frame.queue_of(id).index()];
         if !queue
@@ -265,7 +268,7 @@ fn check_bindings(checker: &mut Checker<'_>) {
                 "pass `{pass}` binds tile memory on queue `{queue}`, which neither draws nor computes \
                  (VUID-vkCmdBindTileMemoryQCOM-commandBuffer-cmdpool)"
             );
-            checker.report(Rule::BoundOnTransferQueue, message);
+            checker.report(PlanRule::BoundOnTransferQueue, message);
         }
     }
     for access in plan.frame.accesses() {
@@ -282,7 +285,7 @@ fn check_bindings(checker: &mut Checker<'_>) {
                  (VUID-vkCmdDraw-commandBuffer-10746)",
                 object.index()
             );
-            checker.report(Rule::WrongObjectBound, message);
+            checker.report(PlanRule::WrongObjectBound, message);
         }
     }
 }
@@ -312,7 +315,7 @@ fn check_live(checker: &mut Checker<'_>) {
                     "pass `{pass}` binds {bound} of tile memory while `{resource}` is live up to {end} of it: what lies \
                      above is lost"
                 );
-                checker.report(Rule::BoundTooSmall, message);
+                checker.report(PlanRule::BoundTooSmall, message);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Sites: the placement that an access uses, and the bytes of memory that it occupies.
 
-use crate::frame::tables::{Access, Version};
+use crate::frame::tables::{Access, HistoryVersion};
 use crate::frame::{QueueId, ResourceId};
 use crate::plan::{MemoryKind, Placement, Plan, WindowRule};
 use crate::units::{Alignment, Bytes};
@@ -54,7 +54,7 @@ impl Site {
 /// several objects, the pass uses the one in the bound object (VUID-vkCmdDraw-commandBuffer-10746), or the first if none is there.
 pub(super) fn placement_of(plan: &Plan, access: &Access) -> usize {
     let mut run = plan.resources[access.resource.index()].placements.indices();
-    if access.version == Version::Previous {
+    if access.version == HistoryVersion::Previous {
         return run.start + 1;
     }
     let bound = plan.passes[access.pass.index()].bound_object;

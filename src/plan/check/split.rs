@@ -1,9 +1,9 @@
 //! Rewrites and split lifetimes: the map leads from the executed frame to the described one, and every stretch is in tile memory.
 
 use super::checker::Checker;
-use super::error::Rule;
-use crate::execute::{Executed, OriginRule};
-use crate::frame::tables::{Access, Contents, Resource, ResourceKind, Version};
+use super::error::PlanRule;
+use crate::execute::{ExecutedFrame, OriginRule};
+use crate::frame::tables::{Access, CommandSource, HistoryVersion, Resource, ResourceKind};
 use crate::frame::{BufferDesc, ImageDesc, PassId, Persistence, ResourceId};
 use crate::plan::MemoryKind;
 
@@ -15,7 +15,7 @@ pub(super) fn check(checker: &mut Checker<'_>) {
         check_needs(checker);
     } else if plan.requirements != plan.input_requirements {
         let what = "what the resources need differs from what those of the planned frame do";
-        checker.report(Rule::Described, what.to_owned());
+        checker.report(PlanRule::Described, what.to_owned());
     }
 }
 
@@ -26,11 +26,11 @@ pub(super) fn check_origins(checker: &mut Checker<'_>) {
         let same = plan.input == plan.executed() && plan.frame == *plan.described();
         if !same || !plan.splits.is_identity() {
             let what = "the frame that runs differs from the described one, and the plan has no map";
-            checker.report(Rule::Described, what.to_owned());
+            checker.report(PlanRule::Described, what.to_owned());
         }
         return;
     }
-    let split = Executed::new(
+    let split = ExecutedFrame::new(
         plan.frame.clone(),
         plan.input.frame().clone(),
         plan.splits.clone(),
@@ -40,14 +40,14 @@ pub(super) fn check_origins(checker: &mut Checker<'_>) {
     let maps = std::iter::once(plan.executed()).chain(input.into_iter().flatten());
     for fault in maps.flat_map(|map| map.violations()) {
         let rule = match fault.rule {
-            OriginRule::Store => Rule::Store,
-            _ => Rule::Described,
+            OriginRule::Store => PlanRule::Store,
+            _ => PlanRule::Described,
         };
         checker.report(rule, fault.message);
     }
     if checker.faults.is_empty() && plan.origins != plan.input.origins().then(&plan.splits) {
         let what = "the map is not that of the planned frame followed by that of the stores";
-        checker.report(Rule::Described, what.to_owned());
+        checker.report(PlanRule::Described, what.to_owned());
     }
 }
 
@@ -59,7 +59,9 @@ fn check_stretches(checker: &mut Checker<'_>) {
         let mut others = accesses.filter(|access| access.pass != store.pass);
         let late = |access: &Access| access.resource == store.from && access.pass > store.pass;
         let early = |access: &Access| {
-            access.resource == store.to && access.version == Version::Current && access.pass < store.pass
+            access.resource == store.to
+                && access.version == HistoryVersion::Current
+                && access.pass < store.pass
         };
         let elsewhere = plan
             .placements
@@ -78,7 +80,7 @@ fn check_stretches(checker: &mut Checker<'_>) {
         let (from, to) = (checker.resource(store.from), checker.resource(store.to));
         let pass = checker.pass(store.pass);
         checker.report(
-            Rule::Stretch,
+            PlanRule::Stretch,
             format!("pass `{pass}` stores `{from}` in `{to}`: {why}"),
         );
     }
@@ -99,7 +101,7 @@ fn check_submits(checker: &mut Checker<'_>) {
     if !same {
         let message =
             "the frame that runs has other submits, batches or command buffers than the planned one";
-        checker.report(Rule::Described, message.to_owned());
+        checker.report(PlanRule::Described, message.to_owned());
     }
 }
 
@@ -121,8 +123,12 @@ fn check_needs(checker: &mut Checker<'_>) {
         let same_as_whole = ours == made(plan.frame.resource(whole));
         // The image of a strip is smaller. At its border, passes that the runtime records also use the whole image.
         let mut uses = plan.frame.accesses_to(id);
-        let at_border =
-            uses.any(|access| matches!(plan.frame.pass(access.pass).contents, Contents::Border { .. }));
+        let at_border = uses.any(|access| {
+            matches!(
+                plan.frame.pass(access.pass).contents,
+                CommandSource::Border { .. }
+            )
+        });
         let mut theirs = plan.described().resource(origin.resource).clone();
         if at_border {
             theirs = crate::frame::with_usage_of_stores(&theirs);
@@ -141,7 +147,7 @@ fn check_needs(checker: &mut Checker<'_>) {
             plan.frame.resource(id).name,
             described.name
         );
-        checker.report(Rule::Described, message);
+        checker.report(PlanRule::Described, message);
     }
 }
 

@@ -3,11 +3,11 @@
 use std::fmt::Display;
 
 use super::checker::Checker;
-use super::error::Rule;
+use super::error::PlanRule;
 use super::sites::placement_of;
-use crate::frame::tables::Version;
+use crate::frame::tables::HistoryVersion;
 use crate::frame::{Persistence, ResourceId};
-use crate::plan::{MemoryKind, NotTile, PlacementReason};
+use crate::plan::{MemoryKind, OffChipReason, PlacementReason};
 use crate::units::Run;
 
 /// Checks lengths, indices and runs, which everything else relies on.
@@ -48,7 +48,7 @@ fn check_lengths(checker: &mut Checker<'_>) {
             let message = format!(
                 "the plan has {entries} entries in `{table}` and its frame has {needs}: they must run parallel"
             );
-            checker.report(Rule::Length, message);
+            checker.report(PlanRule::Length, message);
         }
     }
 }
@@ -58,10 +58,10 @@ fn check_profile(checker: &mut Checker<'_>) {
     let entries = profile.memory_types.len();
     if entries > 32 {
         let message = format!("the profile has {entries} memory types: at most 32 are possible");
-        checker.report(Rule::MemoryTypes, message);
+        checker.report(PlanRule::MemoryTypes, message);
     }
     if let Err(broken) = checker.plan.frame.check_on(profile) {
-        checker.report(Rule::Device, broken.to_string());
+        checker.report(PlanRule::Device, broken.to_string());
     }
     for (index, kind) in profile.memory_types.iter().enumerate() {
         let by = format!("memory type {index}");
@@ -98,8 +98,8 @@ fn check_runs(checker: &mut Checker<'_>) {
     for (index, resource) in plan.resources.iter().enumerate() {
         let by = format!("resource {index}");
         check_run(checker, &by, "placements", resource.placements, &mut placed);
-        if let PlacementReason::Arena(NotTile::NoRoom { conflicts, .. })
-        | PlacementReason::Dedicated(NotTile::NoRoom { conflicts, .. }) = resource.reason
+        if let PlacementReason::Arena(OffChipReason::NoRoom { conflicts, .. })
+        | PlacementReason::Dedicated(OffChipReason::NoRoom { conflicts, .. }) = resource.reason
         {
             // Runs of conflicts may overlap, so the entries that they cover are not counted.
             let mut ignored = vec![0; plan.conflicts.len()];
@@ -109,7 +109,7 @@ fn check_runs(checker: &mut Checker<'_>) {
     for (index, times) in placed.into_iter().enumerate().filter(|&(_, times)| times != 1) {
         let message =
             format!("entry {index} of `placements` is in {times} runs: each belongs to exactly one");
-        checker.report(Rule::Covered, message);
+        checker.report(PlanRule::Covered, message);
     }
 }
 
@@ -138,7 +138,7 @@ fn check_owners(checker: &mut Checker<'_>) {
                     "the run of resource {} is of `{name}` and refers to placement {placement}, which is of `{owner}`",
                     id.index()
                 );
-                checker.report(Rule::Foreign, message);
+                checker.report(PlanRule::Foreign, message);
             }
         }
     }
@@ -163,7 +163,7 @@ fn check_counts(checker: &mut Checker<'_>) {
         if !fits {
             let resource = checker.resource(id);
             let message = format!("resource `{resource}` has {has} placements and needs {needs}");
-            checker.report(Rule::PlacementCount, message);
+            checker.report(PlanRule::PlacementCount, message);
         }
     }
 }
@@ -177,13 +177,13 @@ fn check_spans(checker: &mut Checker<'_>) {
             let resource = checker.resident(index);
             let message =
                 format!("the placement of `{resource}` spans {span}, and the frame has steps [0, {steps})");
-            checker.report(Rule::SpanOutside, message);
+            checker.report(PlanRule::SpanOutside, message);
         }
         let mut accesses = plan.frame.accesses().iter();
         if !accesses.any(|access| placement_of(plan, access) == index) {
             let resource = checker.resident(index);
             let message = format!("placement {index} of `{resource}` is used by no pass");
-            checker.report(Rule::Idle, message);
+            checker.report(PlanRule::Idle, message);
         }
     }
     for access in plan.frame.accesses() {
@@ -194,7 +194,7 @@ fn check_spans(checker: &mut Checker<'_>) {
             let message = format!(
                 "pass `{pass}` uses `{resource}` at step {step}, outside the span {span} of its placement"
             );
-            checker.report(Rule::SpanMissesUse, message);
+            checker.report(PlanRule::SpanMissesUse, message);
         }
     }
 }
@@ -224,7 +224,7 @@ fn check_reasons(checker: &mut Checker<'_>) {
             let resource = checker.resource(id);
             let message =
                 format!("resource `{resource}` is placed in {memory:?}, and its reason is {reason}");
-            checker.report(Rule::PlacementReason, message);
+            checker.report(PlanRule::PlacementReason, message);
         }
     }
 }
@@ -234,7 +234,7 @@ pub(super) fn reads_previous(checker: &Checker<'_>, resource: ResourceId) -> boo
     let accesses = checker.plan.frame.accesses();
     accesses
         .iter()
-        .any(|access| access.resource == resource && access.version == Version::Previous)
+        .any(|access| access.resource == resource && access.version == HistoryVersion::Previous)
 }
 
 fn check_index(
@@ -246,7 +246,7 @@ fn check_index(
 ) {
     if index >= entries {
         let message = format!("{by} refers to entry {index} of `{table}`, which has {entries}");
-        checker.report(Rule::Index, message);
+        checker.report(PlanRule::Index, message);
     }
 }
 
@@ -263,7 +263,7 @@ fn check_run(
         None => {
             let message =
                 format!("{by} refers to entries [{first}, {end}) of `{table}`, which has {entries}");
-            checker.report(Rule::Index, message);
+            checker.report(PlanRule::Index, message);
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Totals: every sum of the plan, recomputed.
 
 use super::checker::Checker;
-use super::error::Rule;
+use super::error::PlanRule;
 use super::residence::{stays_on_chip, tile_rule, window_of};
 use super::sites::{Site, Space, placement_of, sites};
-use crate::frame::tables::{Access, Contents};
+use crate::frame::tables::{Access, CommandSource};
 use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId};
-use crate::plan::{MemoryKind, Placement, Plan, Strategy, Totals, WindowRule};
+use crate::plan::{MemoryKind, Placement, Plan, PlanTotals, ResidencyStrategy, WindowRule};
 use crate::units::{Bytes, Step};
 
 pub(super) fn check(checker: &mut Checker<'_>) {
@@ -22,7 +22,7 @@ pub(super) fn check(checker: &mut Checker<'_>) {
             let (pass, says) = (checker.pass(id), pass.live_tile);
             let message =
                 format!("the plan says that {says} of tile memory are live in pass `{pass}`, and it is {is}");
-            checker.report(Rule::Live, message);
+            checker.report(PlanRule::Live, message);
         }
     }
     let arena = |placement: &&Placement| placement.memory == MemoryKind::Arena;
@@ -41,7 +41,7 @@ pub(super) fn check(checker: &mut Checker<'_>) {
     let described = plan.input.charges().described_traffic;
     let described = described.unwrap_or_else(|| traffic(plan, plan.described(), |index| holders[index]));
     let charges = charges(plan, &holders);
-    let is = Totals {
+    let is = PlanTotals {
         traffic_bytes: described,
         // Traffic that merged passes save counts as on chip.
         eligible_bytes: less(add(eligible(checker), described), executed),
@@ -75,7 +75,7 @@ pub(super) fn check(checker: &mut Checker<'_>) {
     for (total, says, is) in pairs {
         if says != is {
             checker.report(
-                Rule::Total,
+                PlanRule::Total,
                 format!("the plan's `{total}` says {says}, and it is {is}"),
             );
         }
@@ -167,7 +167,7 @@ fn traffic(plan: &Plan, frame: &Frame, holder: impl Fn(usize) -> ResourceId) -> 
             continue;
         }
         for (index, access) in uses() {
-            if frame.pass(access.pass).contents == Contents::Store {
+            if frame.pass(access.pass).contents == CommandSource::Store {
                 continue;
             }
             sum = add(sum, frame.traffic_of(access, size_of(plan, holder(index))));
@@ -272,7 +272,7 @@ fn holders(plan: &Plan) -> Vec<ResourceId> {
 /// exclude tile memory.
 fn eligible(checker: &Checker<'_>) -> Bytes {
     let plan = checker.plan;
-    if plan.options.strategy == Strategy::Off {
+    if plan.options.strategy == ResidencyStrategy::Off {
         return Bytes::ZERO;
     }
     let mut sum = Bytes::ZERO;
@@ -311,7 +311,7 @@ fn eligible(checker: &Checker<'_>) -> Bytes {
 
 /// Returns true if the access belongs to a store.
 fn in_store(checker: &Checker<'_>, access: &Access) -> bool {
-    checker.plan.frame.pass(access.pass).contents == Contents::Store
+    checker.plan.frame.pass(access.pass).contents == CommandSource::Store
 }
 
 /// The resource whose contents a pass recorded by the runtime stores in `resource`.

@@ -6,10 +6,12 @@ use serde_json::Value;
 use tileheap_json::is_default;
 
 use crate::execute::{CarriedCharges, ChargeCause};
-use crate::frame::tables::Version;
+use crate::frame::tables::HistoryVersion;
 use crate::frame::{AccessKind, PassId, QueueId, ResourceId};
 use crate::measure::ResourceRequirements;
-use crate::plan::{MemoryKind, NotTile, Object, ObjectId, Optimality, PlacementReason, PlanOptions, Totals};
+use crate::plan::{
+    MemoryKind, MemoryObject, ObjectId, OffChipReason, Optimality, PlacementReason, PlanOptions, PlanTotals,
+};
 use crate::units::{Bytes, Step};
 use tileheap_device::profile::DeviceProfile;
 
@@ -30,7 +32,7 @@ pub(super) struct Document {
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) stores: Vec<Store>,
     pub(super) profile: DeviceProfile,
-    pub(super) objects: Vec<Object>,
+    pub(super) objects: Vec<MemoryObject>,
     pub(super) resources: Vec<Resource>,
     pub(super) passes: Vec<Pass>,
     /// Derived, for readers.
@@ -38,7 +40,7 @@ pub(super) struct Document {
     /// Null if the strategy does not search.
     #[serde(default)]
     pub(super) optimality: Option<OptimalityEntry>,
-    pub(super) totals: Totals,
+    pub(super) totals: PlanTotals,
     /// Costs of running the frame in another way, if there are any.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) charges: Option<Charges>,
@@ -145,7 +147,7 @@ fn reason<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PlacementReason,
                 Placed::Tile { savings } => PlacementReason::Tile { savings },
             })
         }
-        _ => NotTile::deserialize(fields).map(PlacementReason::Arena),
+        _ => OffChipReason::deserialize(fields).map(PlacementReason::Arena),
     };
     reason.map_err(D::Error::custom)
 }
@@ -155,7 +157,7 @@ fn reason<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PlacementReason,
 pub(super) struct ResourceAccess {
     pub(super) pass: PassId,
     pub(super) kind: AccessKind,
-    pub(super) version: Version,
+    pub(super) version: HistoryVersion,
     pub(super) reads: bool,
     pub(super) writes: bool,
     /// Number of times that the resource's bytes cross the memory bus.

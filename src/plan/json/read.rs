@@ -8,16 +8,16 @@ use serde_json::Value;
 use super::error::PlanJsonError;
 use super::form::{self, Document, FORMAT, Head, Named, VERSION};
 use super::write;
-use crate::execute::{Charge, Charges, Executed};
+use crate::execute::{Charge, Charges, ExecutedFrame};
 use crate::frame::{Frame, IdNames, ResourceId};
 use crate::measure::{Requirements, ResourceRequirements};
 use crate::plan::split::with_stores;
-use crate::plan::{NotTile, ObjectId, PassPlan, Placement, PlacementReason, Plan, ResourcePlan};
+use crate::plan::{ObjectId, OffChipReason, PassPlan, Placement, PlacementReason, Plan, ResourcePlan};
 use crate::units::{Run, Span};
 use tileheap_json::{LARGEST, clip, largest};
 
 /// Reads the plan of a frame.
-pub(super) fn plan(input: Executed, text: &str) -> crate::Result<Plan> {
+pub(super) fn plan(input: ExecutedFrame, text: &str) -> crate::Result<Plan> {
     if !input.is_as_described() {
         input.check()?;
     }
@@ -74,8 +74,8 @@ fn document(text: &str) -> Result<(Document, Value), PlanJsonError> {
 }
 
 fn read_plan(
-    input: Executed,
-    split: &Executed,
+    input: ExecutedFrame,
+    split: &ExecutedFrame,
     head: &Head,
     document: Document,
 ) -> Result<Plan, PlanJsonError> {
@@ -108,7 +108,7 @@ fn read_plan(
 }
 
 /// The charges of the document, by pass of the planned frame: a frame does not determine costs.
-fn charges(document: &Document, split: &Executed) -> Charges {
+fn charges(document: &Document, split: &ExecutedFrame) -> Charges {
     let Some(charges) = &document.charges else {
         return Charges::NONE;
     };
@@ -159,9 +159,9 @@ fn check_frame(frame: &Frame, head: &Head) -> Result<(), PlanJsonError> {
 }
 
 /// Adds the stores of the document to a planned frame.
-fn read_stores(frame: &Frame, head: &Head) -> Result<Executed, PlanJsonError> {
+fn read_stores(frame: &Frame, head: &Head) -> Result<ExecutedFrame, PlanJsonError> {
     if head.stores.is_empty() {
-        return Ok(Executed::as_described(frame));
+        return Ok(ExecutedFrame::as_described(frame));
     }
     let unknown = |what: &str, name: &str| {
         let name = clip(name);
@@ -296,7 +296,7 @@ fn span(placement: &form::Placement, passes: usize, by: &str) -> Result<Span, Pl
 fn reason(entry: &form::ReasonEntry, table: &mut Vec<ResourceId>) -> PlacementReason {
     let mut reason = entry.reason;
     if let PlacementReason::Arena(why) = &mut reason {
-        if let NotTile::NoRoom { conflicts, .. } = why {
+        if let OffChipReason::NoRoom { conflicts, .. } = why {
             let first = table.len() as u32;
             table.extend(entry.conflicts.iter().flatten());
             *conflicts = Run::new(first, table.len() as u32);

@@ -4,8 +4,8 @@ use super::form::{self, Document, FORMAT, VERSION};
 use crate::execute::Charges;
 use crate::frame::tables::Access;
 use crate::frame::{Frame, IdNames, PassId, ResourceId};
-use crate::plan::Store;
-use crate::plan::{NotTile, PlacementReason, Plan};
+use crate::plan::PlannedStore;
+use crate::plan::{OffChipReason, PlacementReason, Plan};
 use crate::units::{Bytes, Step};
 
 /// The names of a frame, by which its plan's JSON refers to passes, resources and queues.
@@ -61,7 +61,7 @@ fn charges(plan: &Plan) -> Option<form::Charges> {
     })
 }
 
-fn store(plan: &Plan, store: Store) -> form::Store {
+fn store(plan: &Plan, store: PlannedStore) -> form::Store {
     form::Store {
         resource: plan.frame.resource(store.to).name.clone(),
         after: plan.frame.pass(plan.pass_stored_after(&store)).name.clone(),
@@ -116,8 +116,8 @@ fn resource(plan: &Plan, id: ResourceId) -> form::Resource {
 fn reason(plan: &Plan, id: ResourceId) -> form::ReasonEntry {
     let reason = plan.resources[id.index()].reason;
     let conflicts = match reason {
-        PlacementReason::Arena(NotTile::NoRoom { conflicts, .. })
-        | PlacementReason::Dedicated(NotTile::NoRoom { conflicts, .. }) => Some(conflicts),
+        PlacementReason::Arena(OffChipReason::NoRoom { conflicts, .. })
+        | PlacementReason::Dedicated(OffChipReason::NoRoom { conflicts, .. }) => Some(conflicts),
         _ => None,
     };
     form::ReasonEntry {

@@ -11,7 +11,7 @@
 use tileheap_units::CompactSort;
 
 use super::binning_cost::BinningCost;
-use super::{MemoryKind, Object, ObjectId, Residency, TileResident};
+use super::{MemoryKind, MemoryObject, ObjectId, Residency, TileResident};
 use crate::plan::Ladder;
 use crate::plan::context::Context;
 use crate::plan::timeline::Timeline;
@@ -87,7 +87,7 @@ pub(super) fn bind(
         let object = sizes.partition_point(|size| size < top);
         (*top > Bytes::ZERO).then_some(ObjectId(object as u32))
     };
-    let object = |&size: &Bytes| Object {
+    let object = |&size: &Bytes| MemoryObject {
         memory: MemoryKind::Tile,
         memory_type: heap.memory_type,
         size,

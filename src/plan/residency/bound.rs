@@ -6,7 +6,7 @@
 
 use super::problem::{Item, Problem};
 use crate::units::Run;
-use tileheap_pack::relaxation::{self, Candidate, Loads, SCALE};
+use tileheap_pack::relaxation::{self, Candidate, LoadProblem, SCALE};
 
 /// Rounds of improving the prices.
 const ROUNDS: u32 = 20;
@@ -134,7 +134,7 @@ impl Prices {
     /// `value` is that of some choice: choices of less value are not searched.
     pub(super) fn by_loads(&self, problem: &Problem<'_>, value: i128, budget: u64) -> ByLoads {
         let candidates: Vec<Candidate> = problem.items.iter().map(candidate).collect();
-        let loads = Loads {
+        let loads = LoadProblem {
             capacity: problem.capacity,
             prices: &self.price,
             candidates: &candidates,

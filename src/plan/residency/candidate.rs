@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 
 use tileheap_units::CompactSort;
 
-use crate::frame::tables::Version;
+use crate::frame::tables::HistoryVersion;
 use crate::frame::{PassId, Persistence, ResourceId, TileConstraint};
-use crate::measure::Dedicated;
+use crate::measure::DedicatedRequirement;
 use crate::plan::context::{Context, Ruling};
 use crate::plan::eligible::barred;
 use crate::plan::{WindowRule, model};
@@ -84,7 +84,8 @@ pub(super) fn stretches(context: &Context<'_>, heap: &TileHeap) -> Vec<Candidate
         let needs = &requirements.resources[id.index()];
         let tile = needs.tile.filter(|tile| tile.size <= heap.size);
         let free = frame.resource(id).tile_constraint == TileConstraint::None;
-        let Some(tile) = tile.filter(|_| asked && free && needs.dedicated != Dedicated::Required) else {
+        let Some(tile) = tile.filter(|_| asked && free && needs.dedicated != DedicatedRequirement::Required)
+        else {
             continue;
         };
         if frame.splits(id).is_err() {
@@ -94,7 +95,7 @@ pub(super) fn stretches(context: &Context<'_>, heap: &TileHeap) -> Vec<Candidate
             .uses_of(id)
             .iter()
             .copied()
-            .filter(|&index| frame.accesses()[index as usize].version == Version::Current)
+            .filter(|&index| frame.accesses()[index as usize].version == HistoryVersion::Current)
             .collect();
         let pass = |index: &u32| frame.accesses()[*index as usize].pass;
         let kept = frame.resource(id).persistence != Persistence::Transient;

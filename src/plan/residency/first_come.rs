@@ -2,17 +2,17 @@
 
 use super::bind::bind;
 use super::candidate::Candidate;
-use super::{MemoryKind, Object, ObjectId, Residency, TileResident};
+use super::{MemoryKind, MemoryObject, ObjectId, Residency, TileResident};
 use crate::plan::Ladder;
 use crate::plan::context::Context;
 use crate::profile::TileHeap;
 use crate::units::{Bytes, Span};
-use tileheap_pack::Shelf;
+use tileheap_pack::PartialPacking;
 
 /// Places candidates in order, each in bytes that no other one uses.
 pub(super) fn place_apart(heap: &TileHeap, candidates: &[Candidate]) -> Vec<(Candidate, Bytes)> {
     let always = Span::new(0, 1);
-    let mut shelf = Shelf::with_capacity(Some(heap.size));
+    let mut shelf = PartialPacking::with_capacity(Some(heap.size));
     let mut placed = Vec::with_capacity(candidates.len());
     for candidate in candidates {
         if let Some(offset) = shelf.lowest_fit(always, candidate.size, candidate.alignment) {
@@ -37,7 +37,7 @@ pub(super) fn residents_apart(heap: &TileHeap, candidates: &[Candidate]) -> Vec<
 /// Source: SnapdragonGameStudios adreno-gpu-vulkan-code-sample-framework, samples/tile_memory.
 pub(super) fn first_come(context: &Context<'_>, heap: &TileHeap, candidates: &[Candidate]) -> Residency {
     let timeline = &context.timeline;
-    let objects = vec![Object {
+    let objects = vec![MemoryObject {
         memory: MemoryKind::Tile,
         memory_type: heap.memory_type,
         size: heap.size,

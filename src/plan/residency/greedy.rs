@@ -6,7 +6,7 @@ use super::candidate::{Candidate, Order, PINNED, sort_by_window};
 use super::first_come::place_apart;
 use crate::profile::TileHeap;
 use crate::units::Bytes;
-use tileheap_pack::Shelf;
+use tileheap_pack::PartialPacking;
 use tileheap_units::CompactSort;
 
 /// Places everything in one order: the fast mode. If `vendor`'s residents, which share nothing and come in declaration order, save more, returns
@@ -17,7 +17,7 @@ pub(super) fn in_one_order(
     vendor: &Vendor,
 ) -> Vec<TileResident> {
     let mut residents = Vec::with_capacity(candidates.len());
-    let mut shelf = Shelf::with_capacity(Some(heap.size));
+    let mut shelf = PartialPacking::with_capacity(Some(heap.size));
     sort_by_window(candidates, Order::Density);
     for window in windows(candidates) {
         let first = residents.len();
@@ -41,7 +41,7 @@ pub(super) fn as_before(
     offsets: &[Option<Bytes>],
 ) -> Vec<TileResident> {
     let mut residents = Vec::with_capacity(candidates.len());
-    let mut shelf = Shelf::with_capacity(Some(heap.size));
+    let mut shelf = PartialPacking::with_capacity(Some(heap.size));
     let offset = |candidate: &Candidate| offsets[candidate.resource.index()];
     candidates.compact_sort_by(|a, b| {
         let apart = a
@@ -86,7 +86,7 @@ pub(super) fn windows(candidates: &[Candidate]) -> impl Iterator<Item = &[Candid
 }
 
 /// Places the candidates of one window in order; returns the savings of those that fit.
-fn place(shelf: &mut Shelf, window: &[Candidate], residents: &mut Vec<TileResident>) -> Bytes {
+fn place(shelf: &mut PartialPacking, window: &[Candidate], residents: &mut Vec<TileResident>) -> Bytes {
     shelf.clear();
     let mut savings = Bytes::ZERO;
     for candidate in window {
@@ -106,7 +106,7 @@ pub(super) fn best_of_orders(
     vendor: &Vendor,
 ) -> Vec<TileResident> {
     let mut residents = Vec::with_capacity(candidates.len());
-    let mut shelf = Shelf::with_capacity(Some(heap.size));
+    let mut shelf = PartialPacking::with_capacity(Some(heap.size));
     let mut trial = Vec::new();
     candidates.compact_sort_by_key(|candidate| candidate.window);
     for window in candidates.chunk_by_mut(|a, b| a.window == b.window) {
@@ -139,7 +139,7 @@ pub(super) fn best_of_orders(
 
 /// Places the kept residents again, longest lifetime first, so that the bound range shrinks as early as possible; keeps the old offsets if the new
 /// ones do not fit or reserve more.
-fn settle(shelf: &mut Shelf, window: &mut [Candidate], kept: &mut Vec<TileResident>) {
+fn settle(shelf: &mut PartialPacking, window: &mut [Candidate], kept: &mut Vec<TileResident>) {
     kept.compact_sort_by_key(|resident| resident.resource);
     let mut chosen: Vec<Candidate> = window
         .iter()

@@ -35,7 +35,7 @@ use self::problem::Problem;
 pub(super) use self::resident::{Residency, TileResident};
 use self::search::{ResidencyChoice, choice_at, choice_of, search};
 use super::context::{Context, Ruling};
-use super::{Ladder, MemoryKind, Object, ObjectId, Optimality, Plan, Strategy};
+use super::{Ladder, MemoryKind, MemoryObject, ObjectId, Optimality, Plan, ResidencyStrategy};
 use crate::frame::{Frame, PassId, ResourceId, TileConstraint};
 use crate::profile::TileHeap;
 use crate::units::{Alignment, Bytes, Span};
@@ -113,22 +113,22 @@ pub(super) fn choose(context: &Context<'_>) -> Residency {
         bind(context, &heap, residents, ladder, binning_costs)
     };
     let plain = match options.strategy {
-        Strategy::FirstCome => return first_come(context, &heap, &candidates),
+        ResidencyStrategy::FirstCome => return first_come(context, &heap, &candidates),
         _ if !options.aliasing => {
             candidates.compact_sort_by(|a, b| Order::Density.compare(a, b));
             // An image for each object would share bytes.
             return bind(residents_apart(&heap, &candidates), Ladder::Off, &[]);
         }
-        Strategy::Fast => {
+        ResidencyStrategy::Fast => {
             let vendor = Vendor::new(&heap, &candidates);
             in_one_order(&heap, &mut candidates, &vendor)
         }
-        Strategy::Greedy | Strategy::Off | Strategy::Optimal => {
+        ResidencyStrategy::Greedy | ResidencyStrategy::Off | ResidencyStrategy::Optimal => {
             let vendor = Vendor::new(&heap, &candidates);
             best_of_orders(&heap, &mut candidates, &vendor)
         }
     };
-    if options.strategy != Strategy::Optimal {
+    if options.strategy != ResidencyStrategy::Optimal {
         return bind(plain, options.ladder, &[]);
     }
     let (residents, mut found) = improve(context, &heap, &mut candidates, &plain);
@@ -171,7 +171,7 @@ fn by_value(problem: &Problem<'_>) -> Option<ResidencyChoice> {
             .cmp(&(savings(a) * area(b)))
             .then(a.cmp(&b))
     });
-    let mut shelf = tileheap_pack::Shelf::with_capacity(Some(Bytes(problem.capacity)));
+    let mut shelf = tileheap_pack::PartialPacking::with_capacity(Some(Bytes(problem.capacity)));
     let mut best = ResidencyChoice::default();
     let excluded = |taken: &[u32], item: u32| {
         let choice = problem
@@ -276,7 +276,10 @@ fn by_loads(problem: &Problem<'_>, budget: u64) -> (ResidencyChoice, i128, u64) 
 /// One object per run of lifetimes, unless the option is [`Ladder::Always`]: weighing binning cost takes longer than everything else.
 pub(super) fn repair(context: &Context<'_>, old: &Plan) -> Residency {
     let options = context.options;
-    let searches = matches!(options.strategy, Strategy::Greedy | Strategy::Optimal) && options.aliasing;
+    let searches = matches!(
+        options.strategy,
+        ResidencyStrategy::Greedy | ResidencyStrategy::Optimal
+    ) && options.aliasing;
     let Some(heap) = context.heap.filter(|_| searches) else {
         return choose(context);
     };

@@ -2,7 +2,7 @@
 
 use super::candidate::Candidate;
 use crate::frame::{PassId, ResourceId};
-use crate::plan::{Object, ObjectId, Optimality};
+use crate::plan::{MemoryObject, ObjectId, Optimality};
 use crate::units::{Bytes, Span};
 
 /// The residents of tile memory and the memory bound for them.
@@ -10,7 +10,7 @@ pub(in crate::plan) struct Residency {
     /// The residents.
     pub(in crate::plan) residents: Vec<TileResident>,
     /// Tile memory objects, one per bound size.
-    pub(in crate::plan) objects: Vec<Object>,
+    pub(in crate::plan) objects: Vec<MemoryObject>,
     /// Per pass, the object bound.
     pub(in crate::plan) bound: Vec<Option<ObjectId>>,
     /// Bytes reserved, summed over the passes, if one object served each connected run of lifetimes.

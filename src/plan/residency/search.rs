@@ -10,7 +10,7 @@ use tileheap_units::CompactSort;
 
 use super::bound::{Prices, scaled, whole};
 use super::problem::{Cost, Problem};
-use super::settle::{Exhausted, Settled, settle};
+use super::settle::{BudgetExhausted, SettledPlacement, settle};
 use crate::units::Run;
 
 /// A choice for one window.
@@ -73,7 +73,7 @@ impl ResidencyChoice {
 
 /// The best choice found, with a bound on the best possible one.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
+pub(super) struct SelectedResidents {
     pub(super) choice: ResidencyChoice,
     /// Upper bound on the savings of any choice.
     pub(super) bound: i128,
@@ -84,11 +84,16 @@ pub(super) struct Found {
 }
 
 /// Improves on `start` with at most `budget` branches.
-pub(super) fn search(problem: &Problem<'_>, prices: &Prices, start: ResidencyChoice, budget: u64) -> Found {
+pub(super) fn search(
+    problem: &Problem<'_>,
+    prices: &Prices,
+    start: ResidencyChoice,
+    budget: u64,
+) -> SelectedResidents {
     let mut search = Search::new(problem, prices, start, budget);
     search.branch(0);
     let value = search.best.value();
-    Found {
+    SelectedResidents {
         bound: search.open.map_or(value, |open| open.max(value)),
         complete: search.complete,
         steps: budget - search.left,
@@ -299,10 +304,10 @@ impl<'a> Search<'a> {
             &mut self.left,
         ) {
             Ok(None) => {}
-            Err(Exhausted { floor }) => {
+            Err(BudgetExhausted { floor }) => {
                 self.leave_open(i128::from(self.savings) - i128::from(floor.binning_cost))
             }
-            Ok(Some(Settled { offsets, cost, floor })) => {
+            Ok(Some(SettledPlacement { offsets, cost, floor })) => {
                 if floor < cost {
                     self.leave_open(i128::from(self.savings) - i128::from(floor.binning_cost));
                 }

@@ -9,7 +9,7 @@ use super::problem::{Cost, Problem};
 
 /// A placement of the chosen items.
 #[derive(Clone, Debug)]
-pub(super) struct Settled {
+pub(super) struct SettledPlacement {
     /// Parallel to the chosen items.
     pub(super) offsets: Vec<u64>,
     pub(super) cost: Cost,
@@ -28,7 +28,7 @@ pub(super) fn settle(
     chosen: &[u32],
     limit: Cost,
     left: &mut u64,
-) -> Result<Option<Settled>, Exhausted> {
+) -> Result<Option<SettledPlacement>, BudgetExhausted> {
     let mut work = Settler::new(problem, chosen, (*left / 16).max(BUDGET).min(*left));
     let settled = work.settle(limit);
     *left -= work.steps.min(*left);
@@ -36,7 +36,7 @@ pub(super) fn settle(
 }
 
 /// The budget ended before a placement was found, or proved not to exist.
-pub(super) struct Exhausted {
+pub(super) struct BudgetExhausted {
     /// Lower bound on the cost of any placement.
     pub(super) floor: Cost,
 }
@@ -122,7 +122,7 @@ impl<'a> Settler<'a> {
         }
     }
 
-    fn settle(&mut self, limit: Cost) -> Result<Option<Settled>, Exhausted> {
+    fn settle(&mut self, limit: Cost) -> Result<Option<SettledPlacement>, BudgetExhausted> {
         let floor = self.cost_of(&self.floors);
         if floor >= limit {
             return Ok(None);
@@ -139,12 +139,12 @@ impl<'a> Settler<'a> {
         }
         let exhausted = self.steps > self.budget;
         match self.best.take() {
-            Some((cost, offsets)) => Ok(Some(Settled {
+            Some((cost, offsets)) => Ok(Some(SettledPlacement {
                 offsets: self.most_worth_lowest(offsets),
                 cost,
                 floor: if exhausted { cost.min(floor) } else { cost },
             })),
-            None if exhausted => Err(Exhausted { floor }),
+            None if exhausted => Err(BudgetExhausted { floor }),
             None => Ok(None),
         }
     }

@@ -4,7 +4,7 @@ use super::binning_cost::BinningCost;
 use super::bound::Prices;
 use super::placed_again;
 use super::problem::{Cost, Item, Problem};
-use super::search::{Found, ResidencyChoice, choice_of, search as search_at};
+use super::search::{ResidencyChoice, SelectedResidents, choice_of, search as search_at};
 use super::settle::settle;
 use crate::units::Run;
 use crate::units::SplitMix64;
@@ -38,7 +38,7 @@ fn random(seed: u64, most: u64, binning_costs: &[BinningCost]) -> Problem<'_> {
     }
 }
 
-fn search(problem: &Problem<'_>, start: ResidencyChoice, budget: u64) -> Found {
+fn search(problem: &Problem<'_>, start: ResidencyChoice, budget: u64) -> SelectedResidents {
     let prices = Prices::of(problem, start.value().max(0) as u64);
     search_at(problem, &prices, start, budget)
 }

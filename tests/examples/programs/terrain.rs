@@ -12,7 +12,7 @@ use support::{example, own_file};
 use tileheap::units::Bytes;
 use tileheap_baselines::textures::ALL;
 use tileheap_textures::replay::Replay;
-use tileheap_textures::trace::{Entry, TraceReader};
+use tileheap_textures::trace::{TraceEntry, TraceReader};
 
 use super::output::{complaint, printed, read_picture};
 
@@ -91,7 +91,10 @@ fn replay_all(trace: &Path) {
     while let Some(entry) = reader.next_entry().expect("a sound trace") {
         entries.push(entry);
     }
-    let frames = entries.iter().filter(|entry| **entry == Entry::EndFrame).count();
+    let frames = entries
+        .iter()
+        .filter(|entry| **entry == TraceEntry::EndFrame)
+        .count();
     assert_eq!(frames, 24);
     let geometry = reader.geometry().clone();
     for desc in ALL {

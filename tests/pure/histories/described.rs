@@ -3,7 +3,7 @@
 use ash::vk;
 use ash::vk::ImageAspectFlags as Aspect;
 use tileheap::Checked;
-use tileheap::frame::tables::Version;
+use tileheap::frame::tables::HistoryVersion;
 use tileheap::frame::{
     AccessKind, ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceId,
     SubresourceRange,
@@ -75,14 +75,14 @@ impl Described {
         }
     }
 
-    pub(super) fn read(&mut self, kind: AccessKind, range: SubresourceRange, version: Version) {
+    pub(super) fn read(&mut self, kind: AccessKind, range: SubresourceRange, version: HistoryVersion) {
         let (name, history) = (self.name(), self.history);
         let pass = match kind {
             AccessKind::TransferSource => self.frame.transfer_pass(self.commands, name),
             _ => self.frame.compute_pass(self.commands, name),
         };
         let pass = pass.read(history, kind).part(range);
-        if version == Version::Previous {
+        if version == HistoryVersion::Previous {
             pass.previous();
         }
     }
@@ -228,13 +228,13 @@ pub(super) fn random_frame(desc: ImageDesc, apart: bool, cut: bool, random: &mut
         described.read(kind, range, version);
     };
     let reads = if cut { 0 } else { 1 + random.below(3) };
-    (0..reads).for_each(|_| read(&mut described, random, Version::Previous));
+    (0..reads).for_each(|_| read(&mut described, random, HistoryVersion::Previous));
     for &(kind, range) in &writes {
         described.write(kind, range);
     }
-    (0..random.below(3)).for_each(|_| read(&mut described, random, Version::Current));
+    (0..random.below(3)).for_each(|_| read(&mut described, random, HistoryVersion::Current));
     if !cut && random.one_in(2) {
-        read(&mut described, random, Version::Previous);
+        read(&mut described, random, HistoryVersion::Previous);
     }
     described.build()
 }

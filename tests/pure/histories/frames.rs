@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use ash::vk;
 use tileheap::Checked;
-use tileheap::frame::tables::Version;
+use tileheap::frame::tables::HistoryVersion;
 use tileheap::frame::{ResourceId, SubresourceRange};
 use tileheap::lower::tables::objects::MemoryRow;
-use tileheap::lower::tables::{DeviceQueueIndex, Object};
+use tileheap::lower::tables::{DeviceQueueIndex, ImageOrBuffer};
 use tileheap::lower::{
-    ByteUse, ContentState, DeviceQueues, LastUse, Lowered, MemoryState, Parity, Situation, Space, lower,
+    AddressSpace, ByteUse, ContentState, DeviceQueues, LastUse, Lowered, LoweringDesc, MemoryState, Parity,
+    lower,
 };
 use tileheap::plan::Plan;
 use tileheap::profile::Features;
@@ -29,7 +30,7 @@ pub(super) struct Frames {
 
 /// A lowered frame.
 pub(super) struct Ran {
-    pub(super) situation: Situation,
+    pub(super) situation: LoweringDesc,
     pub(super) tables: Lowered,
     /// The clears of the previous version.
     pub(super) cleared: BTreeSet<Texel>,
@@ -58,14 +59,14 @@ impl Frames {
     }
 
     /// The situation in which the next frame runs. Other work may have used its memory.
-    fn situation(&self, plan: &Checked<Plan>, id: ResourceId) -> (Situation, Vec<(u32, usize)>) {
-        let mut situation = Situation::first(DeviceQueues::one(&plan.frame));
+    fn lowering_desc(&self, plan: &Checked<Plan>, id: ResourceId) -> (LoweringDesc, Vec<(u32, usize)>) {
+        let mut situation = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
         let first = lower(plan, &situation).unwrap();
         let rows = self.rows(&first, id);
         situation.parity = Parity::BOTH[self.number % 2 * usize::from(rows.len() == 2)];
         if self.number > 0 {
             let used = |(row, memory): (u32, &MemoryRow)| ByteUse {
-                space: Space::memory(row),
+                space: AddressSpace::memory(row),
                 first: Bytes::ZERO,
                 end: memory.size,
                 last: LastUse {
@@ -80,7 +81,7 @@ impl Frames {
                 contents: rows
                     .iter()
                     .flat_map(|&(row, copy)| {
-                        let object = Object::Image(row).into();
+                        let object = ImageOrBuffer::Image(row).into();
                         self.left[copy]
                             .iter()
                             .map(move |one| ContentState { object, ..*one })
@@ -95,7 +96,7 @@ impl Frames {
     pub(super) fn run(&mut self, plan: &Checked<Plan>) -> Ran {
         let frame = &plan.frame;
         let id = frame.resource_named("history").unwrap();
-        let (situation, rows) = self.situation(plan, id);
+        let (situation, rows) = self.lowering_desc(plan, id);
         let tables = lower(plan, &situation).unwrap().into_inner();
         let errors = tables.violations(frame, &situation, &device(plan, &situation));
         assert!(errors.is_empty(), "{}", errors[0]);
@@ -111,7 +112,7 @@ impl Frames {
         for &(row, copy) in &rows {
             let after = tables.after.contents.iter();
             self.left[copy] = after
-                .filter(|one| one.object == Object::Image(row))
+                .filter(|one| one.object == ImageOrBuffer::Image(row))
                 .copied()
                 .collect();
         }
@@ -155,7 +156,7 @@ impl Frames {
             .features
             .contains(Features::SEPARATE_DEPTH_STENCIL_LAYOUTS);
         let reads = plan.frame.accesses_to(history.id);
-        let reads = reads.filter(|access| access.version == Version::Previous);
+        let reads = reads.filter(|access| access.version == HistoryVersion::Previous);
         let mut needs = BTreeSet::new();
         for mut range in reads.map(|access| access.range) {
             if !apart {

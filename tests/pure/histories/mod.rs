@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 
 use ash::vk;
 use tileheap::Checked;
-use tileheap::frame::tables::Version;
+use tileheap::frame::tables::HistoryVersion;
 use tileheap::frame::{AccessKind, SubresourceRange};
-use tileheap::lower::check::{CheckError, Rule};
-use tileheap::lower::{Situation, lower};
+use tileheap::lower::check::{LoweredCheckError, LoweringRule};
+use tileheap::lower::{LoweringDesc, lower};
 use tileheap::plan::Plan;
 use tileheap::units::{Run, SplitMix64};
 
@@ -59,7 +59,11 @@ fn only_what_no_frame_has_written_is_cleared() {
 }
 
 /// A situation in which a part of one range is not written, although earlier frames have written it.
-fn with_less(plan: &Checked<Plan>, situation: &Situation, random: &mut SplitMix64) -> Option<Situation> {
+fn with_less(
+    plan: &Checked<Plan>,
+    situation: &LoweringDesc,
+    random: &mut SplitMix64,
+) -> Option<LoweringDesc> {
     let id = plan.frame.resource_named("history").unwrap();
     let mut less = situation.clone();
     let contents = &mut less.before.contents;
@@ -101,13 +105,13 @@ fn other_clears_than_those_of_what_no_frame_has_written_are_refused() {
             }
             let device = device(plan, &situation);
             let errors = clearing.violations(&plan.frame, &situation, &device);
-            let right = |error: &CheckError| error.rule == Rule::Parameter("range");
+            let right = |error: &LoweredCheckError| error.rule == LoweringRule::Parameter("range");
             assert!(
                 errors.iter().any(right),
                 "seed {seed}: clears what was written: {errors:?}"
             );
             let errors = tables.violations(&plan.frame, &less, &device);
-            let right = |error: &CheckError| error.rule == Rule::Contents;
+            let right = |error: &LoweredCheckError| error.rule == LoweringRule::Contents;
             assert!(
                 errors.iter().any(right),
                 "seed {seed}: does not clear: {errors:?}"
@@ -138,7 +142,7 @@ fn two_layers(
 ) -> Checked<Plan> {
     let mut described = Described::new(color(1, 2));
     if let Some(range) = previous {
-        described.read(AccessKind::SampledImage, range, Version::Previous);
+        described.read(AccessKind::SampledImage, range, HistoryVersion::Previous);
     }
     for &(kind, range) in writes {
         described.write(kind, range);

@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ash::vk;
-use tileheap::frame::tables::Version;
+use tileheap::frame::tables::HistoryVersion;
 use tileheap::frame::{Frame, ResourceId, SubresourceRange};
 use tileheap::lower::Lowered;
-use tileheap::lower::tables::Object;
+use tileheap::lower::tables::ImageOrBuffer;
 use tileheap::lower::tables::commands::{DependencyRow, PassContents};
 use tileheap::units::Run;
 
@@ -92,7 +92,7 @@ impl History<'_> {
             match pass.contents {
                 PassContents::Clear => {
                     let clear = &tables.clears[pass.row.get().unwrap() as usize];
-                    let Object::Image(image) = clear.object.get() else {
+                    let ImageOrBuffer::Image(image) = clear.object.get() else {
                         unreachable!()
                     };
                     assert_ne!(
@@ -138,7 +138,7 @@ impl History<'_> {
     fn accesses(&self, tables: &Lowered, pass: tileheap::frame::PassId, copies: &mut [Copy; 2]) {
         let accesses = tables.accesses.iter().zip(self.frame.accesses());
         for (row, access) in accesses.filter(|(row, _)| row.pass == pass && row.resource == self.id) {
-            let previous = access.version == Version::Previous;
+            let previous = access.version == HistoryVersion::Previous;
             let copy = &mut copies[self.current ^ usize::from(previous)];
             for texel in self.texels(access.range) {
                 let stencil = texel.0 == vk::ImageAspectFlags::STENCIL.as_raw();

@@ -2,7 +2,7 @@
 
 use tileheap::Checked;
 use tileheap::frame::import::import;
-use tileheap::lower::{DeviceQueues, Situation, lower};
+use tileheap::lower::{DeviceQueues, LoweringDesc, lower};
 use tileheap::plan::{Plan, PlanOptions};
 use tileheap::profile::{DeviceProfile, PRESETS};
 
@@ -11,7 +11,7 @@ use crate::planned::plan_with;
 
 /// Lowers and checks the first frames of a plan.
 fn accept(plan: &Checked<Plan>, queues: DeviceQueues, what: &str) {
-    let mut situation = Situation::first(queues);
+    let mut situation = LoweringDesc::first(queues);
     for frame in 1..=4 {
         let tables = lower(plan, &situation).unwrap_or_else(|error| panic!("{what}, frame {frame}: {error}"));
         let errors = tables.violations(&plan.frame, &situation, &device(plan, &situation));

@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use tileheap::Checked;
 use tileheap::lower::check::DeviceFacts;
-use tileheap::lower::{DeviceQueues, FamilyQueue, Situation};
+use tileheap::lower::{DeviceQueues, FamilyQueue, LoweringDesc};
 use tileheap::plan::Plan;
 
 /// The device of a plan, with queue families that support what the frame declares.
-pub(crate) fn device(plan: &Plan, situation: &Situation) -> DeviceFacts {
+pub(crate) fn device(plan: &Plan, situation: &LoweringDesc) -> DeviceFacts {
     DeviceFacts::declared(&plan.profile, &plan.requirements, &plan.frame, &situation.queues)
 }
 
@@ -21,8 +21,8 @@ fn arrangements(plan: &Plan) -> Vec<DeviceQueues> {
     let count = plan.frame.queues().len() as u32;
     let real = |of: fn(u32) -> FamilyQueue| DeviceQueues::new(&(0..count).map(of).collect::<Vec<_>>());
     vec![
-        DeviceQueues::apart(&plan.frame),
-        DeviceQueues::one(&plan.frame),
+        DeviceQueues::separate_families(&plan.frame),
+        DeviceQueues::single_queue(&plan.frame),
         // All queues are in one family.
         real(|index| FamilyQueue { family: 0, index }),
         // The first two are in one family, the third in another.

@@ -5,9 +5,9 @@
 use ash::vk;
 use ash::vk::PipelineStageFlags2 as S;
 use tileheap::Checked;
-use tileheap::lower::check::{CheckError, Rule};
-use tileheap::lower::tables::{Object, ObjectRef, OptionalIndex};
-use tileheap::lower::{DeviceQueues, Lowered, Situation, lower};
+use tileheap::lower::check::{LoweredCheckError, LoweringRule};
+use tileheap::lower::tables::{ImageOrBuffer, ObjectRef, OptionalIndex};
+use tileheap::lower::{DeviceQueues, Lowered, LoweringDesc, lower};
 use tileheap::plan::{MemoryKind, Plan};
 use tileheap::units::Bytes;
 
@@ -29,7 +29,7 @@ fn shaded() -> Checked<Plan> {
 #[test]
 fn contents_made_in_a_tile_shading_pass_are_kept_for_later_passes() {
     let plan = shaded();
-    let situation = Situation::first(DeviceQueues::one(&plan.frame));
+    let situation = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
     let tables = lower(&plan, &situation).unwrap();
     // It stays on chip after the pass, with memory bound of the same size with which the pass was begun.
     let [shade, blur, show] = tables.passes[..] else {
@@ -49,7 +49,9 @@ fn contents_made_in_a_tile_shading_pass_are_kept_for_later_passes() {
     let waits = |object: ObjectRef| {
         let barriers = blur.before.images.of(&tables.image_barriers).iter();
         let mut all = barriers.chain(show.before.images.of(&tables.image_barriers));
-        all.find(|one| object == Object::Image(one.image)).unwrap().scopes
+        all.find(|one| object == ImageOrBuffer::Image(one.image))
+            .unwrap()
+            .scopes
     };
     assert!(
         waits(light)
@@ -78,7 +80,7 @@ fn contents_made_in_a_tile_shading_pass_are_kept_for_later_passes() {
 #[test]
 fn damaged_tables_of_tile_shading_are_refused() {
     let plan = shaded();
-    let situation = Situation::first(DeviceQueues::one(&plan.frame));
+    let situation = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
     let device = device(&plan, &situation);
     let sound = lower(&plan, &situation).unwrap().into_inner();
     let scopes = |tables: &mut Lowered, change: fn(&mut vk::PipelineStageFlags2, &mut vk::AccessFlags2)| {
@@ -87,7 +89,7 @@ fn damaged_tables_of_tile_shading_are_refused() {
             change(&mut scopes.src_stages, &mut scopes.src_access);
         }
     };
-    type Damage<'a> = (&'a str, &'a dyn Fn(&mut Lowered), fn(&CheckError) -> bool);
+    type Damage<'a> = (&'a str, &'a dyn Fn(&mut Lowered), fn(&LoweredCheckError) -> bool);
     let damages: [Damage<'_>; 7] = [
         (
             "no tile shading",
@@ -117,12 +119,12 @@ fn damaged_tables_of_tile_shading_are_refused() {
         (
             "no wait for tile attachments",
             &|it| scopes(it, |_, access| *access &= !TILE_WRITE),
-            |error| matches!(error.rule, Rule::Execution | Rule::Memory),
+            |error| matches!(error.rule, LoweringRule::Execution | LoweringRule::Memory),
         ),
         (
             "no wait for dispatches",
             &|it| scopes(it, |stages, _| *stages &= !S::COMPUTE_SHADER),
-            |error| matches!(error.rule, Rule::Execution | Rule::Memory),
+            |error| matches!(error.rule, LoweringRule::Execution | LoweringRule::Memory),
         ),
     ];
     for (name, damage, is_reason) in damages {
@@ -133,6 +135,6 @@ fn damaged_tables_of_tile_shading_are_refused() {
     }
 }
 
-fn is_parameter(error: &CheckError) -> bool {
-    matches!(error.rule, Rule::Parameter(_))
+fn is_parameter(error: &LoweredCheckError) -> bool {
+    matches!(error.rule, LoweringRule::Parameter(_))
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use tileheap::measure::Dedicated;
+use tileheap::measure::DedicatedRequirement;
 use tileheap::plan::MemoryKind;
-use tileheap::plan::check::Rule;
+use tileheap::plan::check::PlanRule;
 use tileheap::units::Alignment;
 
 use super::{name, pairs_where, placements_where, refused};
@@ -27,7 +27,7 @@ fn an_offset_is_shifted_onto_a_neighbour() {
                 let named = names
                     .iter()
                     .all(|name| fault.message.contains(&format!("`{name}`")));
-                fault.rule == Rule::Overlap && named
+                fault.rule == PlanRule::Overlap && named
             },
         );
     }
@@ -46,7 +46,7 @@ fn a_life_is_lengthened_into_a_collision() {
                 })
             },
             |plan, &(a, b)| plan.placements[a].span.end.0 = plan.placements[b].span.first.0 + 1,
-            |fault, _| fault.rule == Rule::Overlap,
+            |fault, _| fault.rule == PlanRule::Overlap,
         );
     }
 }
@@ -61,7 +61,7 @@ fn a_memory_type_is_not_allowed() {
             let requirements = Arc::make_mut(&mut plan.requirements);
             requirements.resources[placement.resource.index()].memory_type_bits &= !(1 << memory_type);
         },
-        |fault, _| fault.rule == Rule::TypeNotAllowed,
+        |fault, _| fault.rule == PlanRule::TypeNotAllowed,
     );
 }
 
@@ -72,9 +72,9 @@ fn a_dedicated_allocation_is_shared() {
         |plan, &index| {
             let resource = plan.placements[index].resource;
             let requirements = Arc::make_mut(&mut plan.requirements);
-            requirements.resources[resource.index()].dedicated = Dedicated::Required;
+            requirements.resources[resource.index()].dedicated = DedicatedRequirement::Required;
         },
-        |fault, _| fault.rule == Rule::NotDedicated,
+        |fault, _| fault.rule == PlanRule::NotDedicated,
     );
 }
 
@@ -88,7 +88,7 @@ fn an_own_allocation_gets_a_second_resident() {
             own.windows(2).map(|pair| (pair[0], pair[1])).collect()
         },
         |plan, &(first, second)| plan.placements[second].object = plan.placements[first].object,
-        |fault, _| fault.rule == Rule::Shared,
+        |fault, _| fault.rule == PlanRule::Shared,
     );
 }
 
@@ -111,7 +111,7 @@ fn a_buffer_and_an_image_share_a_page() {
             let page = Alignment::new(arena.size.0.next_power_of_two()).unwrap();
             Arc::make_mut(&mut plan.profile).limits.buffer_image_granularity = page;
         },
-        |fault, _| fault.rule == Rule::Granularity,
+        |fault, _| fault.rule == PlanRule::Granularity,
     );
 }
 
@@ -134,7 +134,7 @@ fn the_versions_of_a_history_share_bytes() {
             (second.object, second.offset) = (object, offset);
         },
         |fault, (_, name)| {
-            fault.rule == Rule::Overlap && fault.message.matches(&format!("`{name}`")).count() == 2
+            fault.rule == PlanRule::Overlap && fault.message.matches(&format!("`{name}`")).count() == 2
         },
     );
 }

@@ -1,7 +1,7 @@
 //! Damage to residents with an image in several tile memory objects.
 
 use tileheap::frame::ResourceId;
-use tileheap::plan::check::Rule;
+use tileheap::plan::check::PlanRule;
 use tileheap::plan::{MemoryKind, Plan};
 
 use super::refused;
@@ -25,6 +25,6 @@ fn the_alias_in_the_object_that_is_bound_is_taken_away() {
             let other = plan.placements[run.first as usize].object;
             plan.placements[run.end as usize - 1].object = other;
         },
-        |fault, _| fault.rule == Rule::WrongObjectBound,
+        |fault, _| fault.rule == PlanRule::WrongObjectBound,
     );
 }

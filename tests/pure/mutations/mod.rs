@@ -17,8 +17,10 @@ use serde::{Deserialize, Serialize};
 use tileheap::frame::tables::Access;
 use tileheap::frame::{LoadOp, PassId, ResourceId};
 use tileheap::measure::{Requirements, ResourceRequirements};
-use tileheap::plan::check::CheckError;
-use tileheap::plan::{MemoryKind, Object, PassPlan, Placement, Plan, PlanOptions, Totals, WindowRule};
+use tileheap::plan::check::PlanCheckError;
+use tileheap::plan::{
+    MemoryKind, MemoryObject, PassPlan, Placement, Plan, PlanOptions, PlanTotals, WindowRule,
+};
 use tileheap::units::SplitMix64;
 
 use crate::damage::{self, Amount, assert_refused};
@@ -36,7 +38,7 @@ const AMOUNT: Amount = Amount {
 fn refused<S: Debug>(
     sites: impl Fn(&Plan) -> Vec<S>,
     damage: impl Fn(&mut Plan, &S),
-    right: impl Fn(&CheckError, &S) -> bool,
+    right: impl Fn(&PlanCheckError, &S) -> bool,
 ) {
     let violations = |plan: &Plan, site: &S| {
         let mut damaged = plan.clone();
@@ -56,11 +58,11 @@ fn refused<S: Debug>(
 #[derive(Serialize, Deserialize)]
 struct Tables {
     placements: Vec<Placement>,
-    objects: Vec<Object>,
+    objects: Vec<MemoryObject>,
     passes: Vec<PassPlan>,
     requirements: Vec<ResourceRequirements>,
     options: [PlanOptions; 1],
-    totals: [Totals; 1],
+    totals: [PlanTotals; 1],
 }
 
 #[test]

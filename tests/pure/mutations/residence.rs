@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use tileheap::execute::Executed;
+use tileheap::execute::ExecutedFrame;
 use tileheap::frame::{PassId, Persistence};
-use tileheap::plan::check::Rule;
-use tileheap::plan::{MemoryKind, NotTile, Object, ObjectId, PlacementReason, Plan, WindowRule};
+use tileheap::plan::check::PlanRule;
+use tileheap::plan::{MemoryKind, MemoryObject, ObjectId, OffChipReason, PlacementReason, Plan, WindowRule};
 use tileheap::profile::TileRequirements;
 use tileheap::units::{Alignment, Bytes, Span};
 
@@ -14,7 +14,7 @@ use super::{Passing, name, pass_name, passings, placements_where, refused};
 /// Moves a resource into tile memory.
 fn to_tile(plan: &mut Plan, resource: usize) {
     let tile = plan.profile.tile.unwrap();
-    plan.objects.push(Object {
+    plan.objects.push(MemoryObject {
         memory: MemoryKind::Tile,
         memory_type: tile.memory_type,
         size: tile.size,
@@ -29,29 +29,41 @@ fn to_tile(plan: &mut Plan, resource: usize) {
 
 #[test]
 fn an_ineligible_resource_is_put_into_tile_memory() {
-    type Kind = (&'static [Rule], fn(NotTile) -> bool);
+    type Kind = (&'static [PlanRule], fn(OffChipReason) -> bool);
     // If several rules apply, the plan may name another one first.
     let kinds: [Kind; 7] = [
-        (&[Rule::TileNotTransient], |why| why == NotTile::History),
-        (&[Rule::TileTwoQueues], |why| {
-            matches!(why, NotTile::CrossesQueues { .. })
+        (&[PlanRule::TileNotTransient], |why| why == OffChipReason::History),
+        (&[PlanRule::TileTwoQueues], |why| {
+            matches!(why, OffChipReason::CrossesQueues { .. })
         }),
-        (&[Rule::TileTwoWindows], |why| {
-            matches!(why, NotTile::CrossesWindows { .. })
+        (&[PlanRule::TileTwoWindows], |why| {
+            matches!(why, OffChipReason::CrossesWindows { .. })
         }),
         (
-            &[Rule::TileTransfer, Rule::TileTwoQueues, Rule::TileTwoWindows],
-            |why| matches!(why, NotTile::Transfer { .. }),
+            &[
+                PlanRule::TileTransfer,
+                PlanRule::TileTwoQueues,
+                PlanRule::TileTwoWindows,
+            ],
+            |why| matches!(why, OffChipReason::Transfer { .. }),
         ),
         (
-            &[Rule::TileResolveTarget, Rule::TileTwoQueues, Rule::TileTwoWindows],
-            |why| matches!(why, NotTile::ResolveTarget { .. }),
+            &[
+                PlanRule::TileResolveTarget,
+                PlanRule::TileTwoQueues,
+                PlanRule::TileTwoWindows,
+            ],
+            |why| matches!(why, OffChipReason::ResolveTarget { .. }),
         ),
         (
-            &[Rule::TileBufferUsage, Rule::TileTwoQueues, Rule::TileTwoWindows],
-            |why| matches!(why, NotTile::BufferUse { .. }),
+            &[
+                PlanRule::TileBufferUsage,
+                PlanRule::TileTwoQueues,
+                PlanRule::TileTwoWindows,
+            ],
+            |why| matches!(why, OffChipReason::BufferUse { .. }),
         ),
-        (&[Rule::TileRefused], |why| why == NotTile::Refused),
+        (&[PlanRule::TileRefused], |why| why == OffChipReason::Refused),
     ];
     for (rules, kind) in kinds {
         refused(
@@ -65,7 +77,7 @@ fn an_ineligible_resource_is_put_into_tile_memory() {
             },
             |plan, &(resource, why, _)| {
                 let requirement = &mut Arc::make_mut(&mut plan.requirements).resources[resource];
-                if requirement.tile.is_none() && why != NotTile::Refused {
+                if requirement.tile.is_none() && why != OffChipReason::Refused {
                     // A driver that would accept it, so that only the rule keeps it out.
                     requirement.tile = Some(TileRequirements {
                         size: Bytes(1),
@@ -86,7 +98,7 @@ fn a_device_loses_its_tile_heap() {
     refused(
         |plan| placements_where(plan, |index| plan.placements[index].memory == MemoryKind::Tile),
         |plan, _| Arc::make_mut(&mut plan.profile).tile = None,
-        |fault, _| fault.rule == Rule::NoTileHeap,
+        |fault, _| fault.rule == PlanRule::NoTileHeap,
     );
 }
 
@@ -101,9 +113,9 @@ fn what_is_kept_off_is_put_into_tile_memory() {
         },
         |plan, &index| {
             plan.frame = plan.frame.with_excluded(&[plan.placements[index].resource]);
-            plan.input = Executed::as_described(&plan.frame);
+            plan.input = ExecutedFrame::as_described(&plan.frame);
         },
-        |fault, _| fault.rule == Rule::AgainstOptions && fault.message.contains("excluded"),
+        |fault, _| fault.rule == PlanRule::AgainstOptions && fault.message.contains("excluded"),
     );
 }
 
@@ -121,7 +133,7 @@ fn what_two_passes_use_is_lazily_allocated() {
         |plan, &index| {
             let memory_type = plan.profile.lazy_type_bits().trailing_zeros();
             let placement = &mut plan.placements[index];
-            plan.objects.push(Object {
+            plan.objects.push(MemoryObject {
                 memory: MemoryKind::Lazy,
                 memory_type,
                 size: placement.size,
@@ -130,7 +142,7 @@ fn what_two_passes_use_is_lazily_allocated() {
             placement.object = Some(ObjectId::new(plan.objects.len() as u32 - 1));
             placement.offset = Bytes::ZERO;
         },
-        |fault, _| fault.rule == Rule::Lazy,
+        |fault, _| fault.rule == PlanRule::Lazy,
     );
 }
 
@@ -156,7 +168,7 @@ fn a_history_gives_its_bytes_away() {
                 Span::new(0, end - 1)
             };
         },
-        |fault, _| fault.rule == Rule::History,
+        |fault, _| fault.rule == PlanRule::History,
     );
 }
 
@@ -180,7 +192,7 @@ fn another_object_of_the_same_size_is_bound() {
             plan.passes[pass.index()].bound_object = Some(ObjectId::new(plan.objects.len() as u32 - 1));
         },
         |fault, (_, pass)| {
-            fault.rule == Rule::WrongObjectBound && fault.message.starts_with(&format!("pass `{pass}` "))
+            fault.rule == PlanRule::WrongObjectBound && fault.message.starts_with(&format!("pass `{pass}` "))
         },
     );
 }
@@ -191,7 +203,7 @@ fn less_is_bound_while_contents_are_needed() {
         |plan| passings(plan, false),
         |plan, passing| {
             let tile = plan.profile.tile.unwrap();
-            plan.objects.push(Object {
+            plan.objects.push(MemoryObject {
                 memory: MemoryKind::Tile,
                 memory_type: tile.memory_type,
                 size: Bytes(passing.end - 1),
@@ -201,7 +213,7 @@ fn less_is_bound_while_contents_are_needed() {
         },
         |fault, passing| {
             let live = format!("`{}` is live", passing.resource);
-            fault.rule == Rule::BoundTooSmall && fault.message.contains(&live)
+            fault.rule == PlanRule::BoundTooSmall && fault.message.contains(&live)
         },
     );
 }
@@ -238,6 +250,6 @@ fn a_device_forgets_earlier() {
             let profile = Arc::make_mut(&mut plan.profile);
             profile.tile.as_mut().unwrap().queue_submit_boundary = false;
         },
-        |fault, _| fault.rule == Rule::TileTwoWindows,
+        |fault, _| fault.rule == PlanRule::TileTwoWindows,
     );
 }

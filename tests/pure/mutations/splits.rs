@@ -1,12 +1,12 @@
 //! Damage to split lifetimes.
 
-use tileheap::execute::{Executed, OriginTables, PassOrigin, PassRun};
-use tileheap::plan::check::Rule;
-use tileheap::plan::{MemoryKind, Plan, Store};
+use tileheap::execute::{ExecutedFrame, OriginTables, PassOrigin, PassRun};
+use tileheap::plan::check::PlanRule;
+use tileheap::plan::{MemoryKind, Plan, PlannedStore};
 
 use super::refused;
 
-fn stores(plan: &Plan) -> Vec<Store> {
+fn stores(plan: &Plan) -> Vec<PlannedStore> {
     plan.stores().collect()
 }
 
@@ -28,7 +28,7 @@ fn a_store_is_not_the_plans() {
                 tables.passes[store.pass.index()] = PassOrigin::Runs(vec![PassRun::whole(after)]);
             });
         },
-        |fault, _| fault.rule == Rule::Described,
+        |fault, _| fault.rule == PlanRule::Described,
     );
 }
 
@@ -47,7 +47,7 @@ fn a_store_stores_something_else() {
                 };
             });
         },
-        |fault, _| fault.rule == Rule::Store && fault.message.contains("it stores something else"),
+        |fault, _| fault.rule == PlanRule::Store && fault.message.contains("it stores something else"),
     );
 }
 
@@ -63,7 +63,7 @@ fn the_caller_records_a_store() {
                 tables.passes[before.index()] = PassOrigin::Store { resource, after };
             });
         },
-        |fault, _| fault.rule == Rule::Store && fault.message.contains("the caller records it"),
+        |fault, _| fault.rule == PlanRule::Store && fault.message.contains("the caller records it"),
     );
 }
 
@@ -76,7 +76,7 @@ fn a_stretch_is_in_ordinary_memory() {
                 plan.placements[index].memory = MemoryKind::Arena;
             }
         },
-        |fault, _| fault.rule == Rule::Stretch,
+        |fault, _| fault.rule == PlanRule::Stretch,
     );
 }
 
@@ -92,19 +92,19 @@ fn another_frame_was_described() {
     };
     let damage = |plan: &mut Plan, access: &usize| {
         let described = plan.described().without_access(*access);
-        plan.input = Executed::as_described(&described.expect("it was tried"));
+        plan.input = ExecutedFrame::as_described(&described.expect("it was tried"));
     };
     let split = |plan: &Plan| match plan.origins.is_identity() {
         true => Vec::new(),
         false => sites(plan),
     };
-    refused(split, damage, |fault, _| fault.rule == Rule::Described);
+    refused(split, damage, |fault, _| fault.rule == PlanRule::Described);
     // As in plans without a map.
     let whole = |plan: &Plan| match plan.origins.is_identity() {
         true => sites(plan),
         false => Vec::new(),
     };
-    refused(whole, damage, |fault, _| fault.rule == Rule::Described);
+    refused(whole, damage, |fault, _| fault.rule == PlanRule::Described);
 }
 
 #[test]
@@ -116,6 +116,6 @@ fn the_parts_of_a_life_need_different_memory() {
             requirements.resources[store.to.index()].size.0 += 1;
             plan.requirements = std::sync::Arc::new(requirements);
         },
-        |fault, _| fault.rule == Rule::Described,
+        |fault, _| fault.rule == PlanRule::Described,
     );
 }

@@ -2,7 +2,7 @@
 
 use tileheap::frame::Persistence;
 use tileheap::plan::PlacementReason;
-use tileheap::plan::check::Rule;
+use tileheap::plan::check::PlanRule;
 
 use super::refused;
 
@@ -18,6 +18,6 @@ fn a_reason_names_another_home() {
             .collect()
         },
         |plan, id| plan.resources[id.index()].reason = PlacementReason::External,
-        |fault, _| fault.rule == Rule::PlacementReason && fault.message.ends_with("external"),
+        |fault, _| fault.rule == PlanRule::PlacementReason && fault.message.ends_with("external"),
     );
 }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use tileheap::Checked;
-use tileheap::execute::Executed;
+use tileheap::execute::ExecutedFrame;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
-use tileheap::measure::{Dedicated, Requirements, estimate};
-use tileheap::plan::{Ladder, Plan, PlanOptions, Strategy, WindowRule, plan};
+use tileheap::measure::{DedicatedRequirement, Requirements, estimate};
+use tileheap::plan::{Ladder, Plan, PlanOptions, ResidencyStrategy, WindowRule, plan};
 use tileheap::profile::{DeviceProfile, Features, PRESETS, TileBlock};
 use tileheap::units::SplitMix64;
 use tileheap::units::{Alignment, Bytes};
@@ -17,7 +17,7 @@ const ALIGNMENTS: [u64; 6] = [12_288, 5 * 4096, 4096, 7 * 256, 1000, 1];
 
 /// The plan of a frame for a device, with estimated sizes.
 pub(crate) fn plan_with(
-    frame: impl Into<Executed>,
+    frame: impl Into<ExecutedFrame>,
     profile: &DeviceProfile,
     options: &PlanOptions,
 ) -> Checked<Plan> {
@@ -27,7 +27,7 @@ pub(crate) fn plan_with(
 }
 
 /// As `plan_with`, with the default options.
-pub(crate) fn plan_on(frame: impl Into<Executed>, preset: &str) -> Checked<Plan> {
+pub(crate) fn plan_on(frame: impl Into<ExecutedFrame>, preset: &str) -> Checked<Plan> {
     plan_with(
         frame,
         &DeviceProfile::preset(preset).unwrap(),
@@ -44,24 +44,24 @@ pub(crate) fn planned(seed: u64) -> Checked<Plan> {
         let first = frame.resource_ids().next().into_iter();
         frame = frame.with_excluded(&first.collect::<Vec<_>>());
     }
-    let mut frame = Executed::as_described(&frame);
+    let mut frame = ExecutedFrame::as_described(&frame);
     if seed % 3 == 1 {
         frame = with_subpasses(frame);
     }
     // Merged passes are part of the description, or a rewrite.
     if seed % 2 == 0 {
-        frame = Executed::as_described(frame.frame());
+        frame = ExecutedFrame::as_described(frame.frame());
     }
     let profile = profile(&mut random);
     let mut requirements = estimate(frame.frame(), &profile).unwrap();
     perturb(&mut requirements, &mut random);
     let options = PlanOptions {
         strategy: random.pick(&[
-            Strategy::Optimal,
-            Strategy::Greedy,
-            Strategy::Fast,
-            Strategy::FirstCome,
-            Strategy::Off,
+            ResidencyStrategy::Optimal,
+            ResidencyStrategy::Greedy,
+            ResidencyStrategy::Fast,
+            ResidencyStrategy::FirstCome,
+            ResidencyStrategy::Off,
         ]),
         windows: if random.one_in(12) {
             WindowRule::WholeFrame
@@ -83,7 +83,7 @@ pub(crate) fn planned(seed: u64) -> Checked<Plan> {
 }
 
 /// The frame with render passes merged where possible.
-pub(crate) fn with_subpasses(mut frame: Executed) -> Executed {
+pub(crate) fn with_subpasses(mut frame: ExecutedFrame) -> ExecutedFrame {
     let passes: Vec<_> = frame.frame().pass_ids().collect();
     for pass in passes.into_iter().rev() {
         if let Some(merged) = frame.merged(pass) {
@@ -142,14 +142,14 @@ fn perturb(requirements: &mut Requirements, random: &mut SplitMix64) {
             requirement.tile = None;
         }
         requirement.dedicated = random.pick(&[
-            Dedicated::No,
-            Dedicated::No,
-            Dedicated::No,
-            Dedicated::No,
-            Dedicated::No,
-            Dedicated::No,
-            Dedicated::Preferred,
-            Dedicated::Required,
+            DedicatedRequirement::No,
+            DedicatedRequirement::No,
+            DedicatedRequirement::No,
+            DedicatedRequirement::No,
+            DedicatedRequirement::No,
+            DedicatedRequirement::No,
+            DedicatedRequirement::Preferred,
+            DedicatedRequirement::Required,
         ]);
     }
 }

@@ -9,7 +9,7 @@ use ash::vk::{
 };
 use tileheap::Error;
 use tileheap::frame::external::{ExternalDesc, ExternalFamily, ResourceState};
-use tileheap::frame::valid_usage::{InvalidUsage, Row, device_rules};
+use tileheap::frame::valid_usage::{InvalidUsage, RuleRow, device_rules};
 use tileheap::frame::{AccessKind, BufferDesc, ClearValue, Frame, ImageDesc, LoadOp, Persistence};
 use tileheap::plan::{PlanError, PlanOptions};
 use tileheap::profile::{DeviceProfile, Features, Limits, OptionalFeatures as Feature};
@@ -347,7 +347,7 @@ fn every_rule_of_devices_has_a_case() {
         (case.lacks)(&mut device);
         refused(&frame, &device)
     });
-    let tested: BTreeSet<Row> = broken.map(|found| found.row).collect();
+    let tested: BTreeSet<RuleRow> = broken.map(|found| found.row).collect();
     let rows = device_rules().into_iter();
     let untested: Vec<_> = rows.filter(|(row, _)| !tested.contains(row)).collect();
     assert!(untested.is_empty(), "{untested:?}");

@@ -2,7 +2,7 @@
 //!
 //! It shares no code with the rewrite or the checker of maps: it only knows ranges, render areas and load operations.
 
-use tileheap::frame::tables::{Access, PassKind, ResourceKind, SkippedOutputs, Version};
+use tileheap::frame::tables::{Access, HistoryVersion, PassKind, ResourceKind, SkippedOutputs};
 use tileheap::frame::{AccessKind, Frame, LoadOp, PassId, Persistence, ResourceId};
 
 /// The result of interpreting a frame.
@@ -128,7 +128,7 @@ pub(super) fn interpret(
         let in_place = |access: &Access| access.kind == AccessKind::InputAttachment || access.goes_on;
         if optional.is_none() {
             for (index, access) in accesses().filter(|(_, access)| access.needs_contents()) {
-                if !in_place(access) && access.version == Version::Current {
+                if !in_place(access) && access.version == HistoryVersion::Current {
                     found[index] = find(&contents, access);
                 }
             }
@@ -152,7 +152,7 @@ pub(super) fn interpret(
             continue;
         }
         for (index, access) in accesses().filter(|(_, access)| access.needs_contents()) {
-            if in_place(access) && access.version == Version::Current {
+            if in_place(access) && access.version == HistoryVersion::Current {
                 found[index] = find(&contents, access);
             }
         }

@@ -8,7 +8,7 @@ mod random;
 mod strips;
 
 use ash::vk;
-use tileheap::execute::{Executed, ValueOf};
+use tileheap::execute::{ExecutedFrame, ResourceValue};
 use tileheap::frame::tables::SkippedOutputs;
 use tileheap::frame::{
     BufferDesc, ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceId,
@@ -64,19 +64,21 @@ fn twice(
 }
 
 /// The frame with separate values; checks the map.
-fn separate(frame: &Frame) -> Executed {
-    let executed = Executed::as_described(frame).separate_values().unwrap();
+fn separate(frame: &Frame) -> ExecutedFrame {
+    let executed = ExecutedFrame::as_described(frame).separate_values().unwrap();
     assert_eq!(executed.violations(), []);
     executed
 }
 
 /// The numbers of the values of a described resource, as resources of the executed frame.
-fn values(executed: &Executed, name: &str) -> Vec<(u32, u32)> {
+fn values(executed: &ExecutedFrame, name: &str) -> Vec<(u32, u32)> {
     let id = executed.described().resource_named(name).unwrap();
     let parts = executed.frame().resource_ids();
     let parts = parts.filter(|&part| executed.described_resource(part) == id);
     let values = parts.filter_map(|part| executed.part(part).value);
-    values.map(|ValueOf { number, count }| (number, count)).collect()
+    values
+        .map(|ResourceValue { number, count }| (number, count))
+        .collect()
 }
 
 #[test]
@@ -98,14 +100,14 @@ fn each_clear_of_all_begins_a_value() {
             .part(executed.frame().accesses_of(pass)[0].resource)
             .value
     };
-    let value = |number| Some(ValueOf { number, count: 2 });
+    let value = |number| Some(ResourceValue { number, count: 2 });
     assert_eq!(
         ["draw", "use", "draw again", "use again"].map(used),
         [value(1), value(1), value(2), value(2)]
     );
     // A second separation changes nothing; nor does one of a frame without values.
     assert_eq!(executed.separate_values().unwrap(), executed);
-    let itself = Executed::as_described(executed.frame());
+    let itself = ExecutedFrame::as_described(executed.frame());
     assert!(itself.separate_values().unwrap().origins().is_identity());
 }
 

@@ -1,9 +1,9 @@
 //! Values of resources that something outside a pass refers to: the caller, the next frame, other queues, constraints.
 
 use ash::vk;
-use tileheap::execute::{Executed, Part};
+use tileheap::execute::{ExecutedFrame, ResourcePart};
 use tileheap::frame::external::ExternalDesc;
-use tileheap::frame::tables::Version;
+use tileheap::frame::tables::HistoryVersion;
 use tileheap::frame::{CommandBufferId, Frame, FrameBuilder, LoadOp, Persistence, ResourceId};
 
 use super::{CLEAR, EXTENT, color, frame_of, image, separate, twice, values};
@@ -36,7 +36,7 @@ fn external_and_history_resources_keep_their_ends() {
         let pool = frame.resource_named("pool").unwrap();
         let (ours, theirs) = (executed.frame().resource(pool), frame.resource(pool));
         assert_eq!((&ours.name, ours.persistence), (&theirs.name, theirs.persistence));
-        assert_eq!(executed.part(pool), Part::default());
+        assert_eq!(executed.part(pool), ResourcePart::default());
     };
     let general = external(ExternalDesc::in_layout(vk::ImageLayout::GENERAL));
     check(&drawn(&general, LoadOp::Load, 2), &[]);
@@ -65,7 +65,7 @@ fn previous_versions_stay_with_the_history() {
     assert_eq!(values(&executed, "pool"), [(1, 2)]);
     let pool = frame.resource_named("pool").unwrap();
     for (access, theirs) in executed.frame().accesses().iter().zip(frame.accesses()) {
-        if theirs.version == Version::Previous {
+        if theirs.version == HistoryVersion::Previous {
             assert_eq!(access.resource, pool);
         }
     }
@@ -99,7 +99,7 @@ fn constrained_and_unwanted_resources_are_left_alone() {
     let frame = twice(image, again);
     let pool = frame.resource_named("pool").unwrap();
     assert!(separate(&frame.with_excluded(&[pool])).origins().is_identity());
-    let itself = Executed::as_described(&frame);
+    let itself = ExecutedFrame::as_described(&frame);
     let others = itself.separate_values_of(|id| id != pool).unwrap();
     assert!(others.origins().is_identity());
 }

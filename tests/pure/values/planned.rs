@@ -6,12 +6,12 @@ use std::sync::Arc;
 use ash::vk;
 use serde_json::Value;
 use tileheap::Checked;
-use tileheap::execute::Executed;
+use tileheap::execute::ExecutedFrame;
 use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::frame::{Frame, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceId};
 use tileheap::lower::check::DeviceFacts;
-use tileheap::lower::{DeviceQueues, Situation, lower};
+use tileheap::lower::{DeviceQueues, LoweringDesc, lower};
 use tileheap::measure::estimate;
 use tileheap::plan::{MemoryKind, Plan, PlanOptions, plan};
 use tileheap::profile::DeviceProfile;
@@ -70,12 +70,12 @@ fn effects(image: [usize; 3]) -> Frame {
 }
 
 /// A plan with another size of tile heap, or without one.
-fn plan_at(frame: impl Into<Executed>, heap: Option<Bytes>) -> Checked<Plan> {
+fn plan_at(frame: impl Into<ExecutedFrame>, heap: Option<Bytes>) -> Checked<Plan> {
     let preset = DeviceProfile::preset("adreno-830").unwrap();
     let (profile, options) = match heap {
         Some(size) => (preset.with_tile_heap_size(size).unwrap(), PlanOptions::default()),
         None => {
-            let off = tileheap::plan::Strategy::Off;
+            let off = tileheap::plan::ResidencyStrategy::Off;
             (
                 preset,
                 PlanOptions {
@@ -157,7 +157,7 @@ fn pool(frame: &Frame, random: &mut SplitMix64) -> (Frame, BTreeMap<String, usiz
 }
 
 /// The same frame with its resources in the order of a frame with the same accesses: planning uses that order to break ties.
-fn in_order_of(executed: &Executed, apart: &Frame) -> Frame {
+fn in_order_of(executed: &ExecutedFrame, apart: &Frame) -> Frame {
     let mut document: Value = serde_json::from_str(&apart.to_json()).unwrap();
     let accesses = executed.frame().accesses().iter().zip(apart.accesses());
     let mut place = vec![usize::MAX; apart.resources().len()];
@@ -199,7 +199,7 @@ fn frames_that_pool_at_random_plan_as_well_as_frames_that_do_not() {
         };
         let apart = synthetic(seed, desc);
         let (pooled, count) = pool(&apart, &mut SplitMix64::new(seed));
-        let executed: Executed = separate(&pooled);
+        let executed: ExecutedFrame = separate(&pooled);
         for (name, &count) in &count {
             assert_eq!(
                 super::values(&executed, name).len(),
@@ -253,9 +253,12 @@ fn tables_of_random_values_are_accepted() {
         };
         assert_eq!(plan.violations(), [], "seed {seed}");
         let frame = &plan.frame;
-        for queues in [DeviceQueues::apart(frame), DeviceQueues::one(frame)] {
+        for queues in [
+            DeviceQueues::separate_families(frame),
+            DeviceQueues::single_queue(frame),
+        ] {
             let device = DeviceFacts::declared(&plan.profile, &plan.requirements, frame, &queues);
-            let mut situation = Situation::first(queues);
+            let mut situation = LoweringDesc::first(queues);
             for _ in 0..3 {
                 let tables = lower(&plan, &situation).unwrap();
                 let faults = tables.violations(frame, &situation, &device);

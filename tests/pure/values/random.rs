@@ -1,6 +1,6 @@
 //! Values of random frames, checked by the interpreter; and damaged maps, refused by the checker.
 
-use tileheap::execute::{Executed, OriginRule, OriginTables, ValueOf};
+use tileheap::execute::{ExecutedFrame, OriginRule, OriginTables, ResourceValue};
 use tileheap::frame::{Persistence, ResourceId};
 use tileheap::units::SplitMix64;
 
@@ -9,7 +9,7 @@ use super::frames::random_frame;
 use super::{separate, values};
 
 /// Every access finds the same contents in both frames, and both leave the same contents.
-fn assert_same_contents(executed: &Executed, seed: u64) {
+fn assert_same_contents(executed: &ExecutedFrame, seed: u64) {
     let (frame, described) = (executed.frame(), executed.described());
     let before = |id: ResourceId| 100 + id.index() as u64;
     for round in 0..3 {
@@ -110,7 +110,7 @@ fn values_are_split_and_merged() {
         // Values of merged and split resources: before and after.
         let again = executed.separate_values().unwrap();
         assert_eq!(again.violations(), [], "seed {seed}");
-        let mut late = Executed::as_described(&frame);
+        let mut late = ExecutedFrame::as_described(&frame);
         for (resource, after) in late.clone().splittable().step_by(3) {
             late = match late.split(resource, after) {
                 Some(Ok(split)) => split,
@@ -141,7 +141,7 @@ fn refused(damage: impl Fn(&mut OriginTables, ResourceId, ResourceId), rules: &[
         let (frame, described, origins) = executed.clone().into_parts();
         let mut tables = origins.to_tables(&frame);
         damage(&mut tables, first, second);
-        let faults = Executed::new(frame, described, tables.into()).violations();
+        let faults = ExecutedFrame::new(frame, described, tables.into()).violations();
         assert!(
             faults.iter().any(|fault| rules.contains(&fault.rule)),
             "seed {seed}: {faults:?}"
@@ -173,7 +173,7 @@ fn damaged_maps_of_values_are_refused() {
     refused(
         |tables, first, _| {
             let value = &mut tables.resources[first.index()].value;
-            *value = value.map(|value| ValueOf {
+            *value = value.map(|value| ResourceValue {
                 count: value.count + 1,
                 ..value
             });

@@ -1,6 +1,6 @@
 //! Values in strips.
 
-use tileheap::arrange::{ArrangedBatch, Arrangement, Grid, Group, Way};
+use tileheap::arrange::{ArrangedBatch, Arrangement, GroupMode, PassGroup, StripGrid};
 use tileheap::frame::{LoadOp, PassId, ReadReach};
 use tileheap::units::{Bytes, Run};
 
@@ -25,9 +25,9 @@ fn a_value_is_drawn_on_in_strips() {
     let executed = separate(&frame);
     assert_eq!(values(&executed, "pool"), [(1, 2), (2, 2)]);
     let passes: Vec<PassId> = frame.pass_ids().collect();
-    let alone = |pass: usize| Group::new(vec![passes[pass]], Way::Once);
-    let strips = Way::Strips(Grid { columns: 1, rows: 4 });
-    let strips = Group::new(passes[1..3].to_vec(), strips);
+    let alone = |pass: usize| PassGroup::new(vec![passes[pass]], GroupMode::Once);
+    let strips = GroupMode::Strips(StripGrid { columns: 1, rows: 4 });
+    let strips = PassGroup::new(passes[1..3].to_vec(), strips);
     let arrangement = Arrangement {
         changes: Vec::new(),
         batches: vec![ArrangedBatch {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use tileheap::frame::{ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp};
-use tileheap::plan::{MemoryKind, PlanOptions, Strategy};
+use tileheap::plan::{MemoryKind, PlanOptions, ResidencyStrategy};
 use tileheap::units::Bytes;
 use tileheap_testkit::fake_driver::{Call, Config, Tile};
 use tileheap_testkit::runtime_rig::{EXTENT, on_fake};
@@ -102,7 +102,7 @@ fn wide_frame() -> Frame {
 #[test]
 fn arenas_are_split_at_the_largest_allocation() {
     let off = PlanOptions {
-        strategy: Strategy::Off,
+        strategy: ResidencyStrategy::Off,
         ..PlanOptions::default()
     };
     let arenas = |config: Config| {

@@ -5,7 +5,7 @@ use tileheap::frame::external::{ExternalDesc, ExternalFamily};
 use tileheap::frame::{BufferDesc, ClearValue, FrameBuilder, ImageDesc, LoadOp, Persistence};
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::import::{ImportedBuffer, ImportedImage};
-use tileheap::runtime::{Buffer, Capabilities, Imports};
+use tileheap::runtime::{BoundBuffer, Capabilities, Imports};
 use tileheap::units::Bytes;
 use tileheap_testkit::fake_driver::{Command, Config, Touched};
 use tileheap_testkit::frames::one_queue;
@@ -204,7 +204,7 @@ fn bytes_that_are_imported_twice_are_refused_where_they_are_written() {
         let mut offset = 0;
         let buffers = names.map(|resource| {
             let (size, address) = (256, 0);
-            let buffer = Buffer {
+            let buffer = BoundBuffer {
                 handle,
                 offset: std::mem::replace(&mut offset, second),
                 size,

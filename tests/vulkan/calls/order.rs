@@ -5,7 +5,7 @@ use ash::vk::PipelineStageFlags2 as S;
 use tileheap::Result;
 use tileheap::lower::Lowered;
 use tileheap::lower::tables::commands::ImageBarrierRow;
-use tileheap::plan::{MemoryKind, PlanOptions, Strategy};
+use tileheap::plan::{MemoryKind, PlanOptions, ResidencyStrategy};
 use tileheap::runtime::import::ImportedImage;
 use tileheap::runtime::{Context, ContextDesc, FrameNumber, Imports, SubmitCall};
 use tileheap_testkit::fake_driver::{Config, FakeDriver};
@@ -36,7 +36,7 @@ fn a_plan_waits_for_the_tile_memory_of_another() {
     rig.run(&mut one);
     // A frame in between that uses no tile memory makes no difference.
     let mut ordinary = rig.bind(&PlanOptions {
-        strategy: Strategy::Off,
+        strategy: ResidencyStrategy::Off,
         ..default
     });
     rig.run(&mut ordinary);

@@ -10,9 +10,9 @@ use ash::vk;
 use tileheap::Checked;
 use tileheap::frame::tables::ViewDesc;
 use tileheap::frame::{BufferDesc, FrameBuilder, ImageDesc, LoadOp};
-use tileheap::lower::{DeviceQueues, FamilyQueue, Lowered, Situation, lower};
+use tileheap::lower::{DeviceQueues, FamilyQueue, Lowered, LoweringDesc, lower};
 use tileheap::measure::estimate;
-use tileheap::plan::{Plan, PlanOptions, Strategy, WindowRule, plan};
+use tileheap::plan::{Plan, PlanOptions, ResidencyStrategy, WindowRule, plan};
 use tileheap::profile::{DeviceProfile, Features, Limits};
 use tileheap::runtime::objects::{DedicatedTo, MemoryDesc, OneShotCommands};
 use tileheap::runtime::{Capabilities, FrameRecorder};
@@ -103,9 +103,9 @@ fn begun(rig: &Rig, go_on: impl FnOnce(FrameRecorder<'_>) -> String) -> String {
 }
 
 /// Adopts changed tables for the first frame of a plan, then runs two frames.
-fn adopt(rig: &Rig, change: impl FnOnce(&mut Lowered, &mut Situation)) -> String {
+fn adopt(rig: &Rig, change: impl FnOnce(&mut Lowered, &mut LoweringDesc)) -> String {
     let mut bound = rig.bind(&PlanOptions::default());
-    let mut situation = bound.situation();
+    let mut situation = bound.lowering_desc();
     let mut tables = lower(bound.plan(), &situation).unwrap().into_inner();
     change(&mut tables, &mut situation);
     let adopted = bound.adopt(tables.clone(), &situation);
@@ -362,7 +362,7 @@ const PROGRAMS: &[Program] = &[
         "run tables of another plan",
         "not those that were created",
         |rig| {
-            let options = by(Strategy::Off);
+            let options = by(ResidencyStrategy::Off);
             let other = rig.tile.plan(&rig.fake.described.frame, &options).unwrap();
             adopt(rig, |tables, situation| {
                 *tables = lower(&other, situation).unwrap().into_inner()

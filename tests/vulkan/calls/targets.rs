@@ -2,14 +2,14 @@
 
 use ash::vk;
 use tileheap::frame::tables::PassKind;
-use tileheap::lower::{Target, Targets};
+use tileheap::lower::{PipelineTarget, PipelineTargets};
 use tileheap::plan::{Plan, PlanOptions};
 use tileheap_testkit::fake_driver::Config;
 
 use super::Rig;
 
 /// Every target of a plan's described passes.
-fn all(plan: &Plan, targets: &Targets) -> Vec<Target> {
+fn all(plan: &Plan, targets: &PipelineTargets) -> Vec<PipelineTarget> {
     let frame = plan.described();
     let mut all = Vec::new();
     for pass in frame.pass_ids() {
@@ -40,7 +40,7 @@ fn pipelines_can_be_created_before_anything_is_bound() {
             let render_pass = created.render_pass;
             assert_eq!(
                 *created,
-                Target {
+                PipelineTarget {
                     render_pass,
                     ..pure.clone()
                 }

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use ash::vk;
 use tileheap::ffi::{PhysicalDeviceTileShadingFeaturesQCOM, tile_properties, tile_shading};
 use tileheap::frame::{ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, PassId};
-use tileheap::plan::{MemoryKind, PlanOptions, Strategy};
+use tileheap::plan::{MemoryKind, PlanOptions, ResidencyStrategy};
 use tileheap::profile::OptionalFeatures;
 use tileheap::runtime::{Capabilities, Imports, PassCommands};
 use tileheap_testkit::assert_says;
@@ -93,15 +93,17 @@ fn per_tile_execution_is_recorded_inside_of_the_pass() {
         begin,
         end,
     ];
-    for (dynamic, strategy) in [true, false]
-        .into_iter()
-        .flat_map(|dynamic| [Strategy::Optimal, Strategy::Off].map(|strategy| (dynamic, strategy)))
-    {
+    for (dynamic, strategy) in [true, false].into_iter().flat_map(|dynamic| {
+        [ResidencyStrategy::Optimal, ResidencyStrategy::Off].map(|strategy| (dynamic, strategy))
+    }) {
         let rig = rig(DISPATCHES, dynamic);
         let (frame, scene, [shade, used]) = shaded(true, false);
         let plan = rig.tile.plan(&frame, &by(strategy)).unwrap();
         let memory = plan.memory_of(frame.resource_named("color").unwrap());
-        assert_eq!(memory == Some(MemoryKind::Tile), strategy == Strategy::Optimal);
+        assert_eq!(
+            memory == Some(MemoryKind::Tile),
+            strategy == ResidencyStrategy::Optimal
+        );
         let mut bound = rig.tile.bind(&plan).unwrap();
         let recorder = on_fake!(bound.begin(&Imports::default())).unwrap();
         let handle = rig.fake.commands[0][0];

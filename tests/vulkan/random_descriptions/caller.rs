@@ -4,7 +4,7 @@ use ash::vk;
 use tileheap::frame::tables::{Access, ResourceKind};
 use tileheap::frame::{Frame, Persistence, ResourceId, SubresourceRange};
 use tileheap::runtime::import::{ImportedBuffer, ImportedImage, ImportedSemaphore, ImportedView};
-use tileheap::runtime::{Buffer, Capabilities, Imports};
+use tileheap::runtime::{BoundBuffer, Capabilities, Imports};
 use tileheap_testkit::gpu::Gpu;
 use tileheap_testkit::objects::{Objects, command_buffers, record};
 
@@ -331,7 +331,7 @@ impl<'a> Caller<'a> {
         unsafe { device.bind_buffer_memory(handle, memory, 0) }.map_err(|error| error.to_string())?;
         self.buffers.push(ImportedBuffer {
             resource: id,
-            buffer: Buffer {
+            buffer: BoundBuffer {
                 handle,
                 offset: 0,
                 size,

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use ash::vk;
 use tileheap::format;
-use tileheap::frame::tables::{Access, PassKind, ResourceKind, Version};
+use tileheap::frame::tables::{Access, HistoryVersion, PassKind, ResourceKind};
 use tileheap::frame::{AccessKind, ClearValue, Frame, PassId};
 use tileheap::runtime::{BoundAccess, PassCommands};
 
@@ -30,7 +30,7 @@ impl Transfers<'_> {
         let accesses = self.frame.accesses_of(pass);
         for (n, access) in accesses.iter().enumerate() {
             let of_resource = accesses.iter().filter(|other| other.resource == access.resource);
-            if of_resource.count() > 1 || access.version == Version::Previous {
+            if of_resource.count() > 1 || access.version == HistoryVersion::Previous {
                 continue;
             }
             match access.kind {

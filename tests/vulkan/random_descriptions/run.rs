@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ash::vk;
 use tileheap::Error;
-use tileheap::frame::tables::Contents;
+use tileheap::frame::tables::CommandSource;
 use tileheap::frame::{Frame, QueueId};
 use tileheap::lower::LowerError;
 use tileheap::plan::PlanOptions;
@@ -186,7 +186,7 @@ fn record(
             }
             if round > 0 && described.optional.is_some() {
                 recorded.skip(pass)?;
-            } else if described.contents == Contents::Secondary {
+            } else if described.contents == CommandSource::Secondary {
                 let none: &[vk::CommandBuffer] = &[];
                 // SAFETY: no secondary command buffers are executed.
                 unsafe { recorded.pass_secondary(pass, &vec![none; described.subpasses as usize]) }?;

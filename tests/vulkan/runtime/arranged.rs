@@ -1,13 +1,13 @@
 //! Frames in other arrangements: in strips, merged, fused, reordered. All produce the pixels of the described frame.
 
 use ash::vk;
-use tileheap::arrange::{ArrangedBatch, Arrangement, Grid, Group, Way};
-use tileheap::execute::{Executed, Strip};
-use tileheap::frame::tables::{Contents, PassKind};
+use tileheap::arrange::{ArrangedBatch, Arrangement, GroupMode, PassGroup, StripGrid};
+use tileheap::execute::{ExecutedFrame, Strip};
+use tileheap::frame::tables::{CommandSource, PassKind};
 use tileheap::frame::{
     ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, PassBuilder, PassId, ReadReach, ResourceId,
 };
-use tileheap::plan::{PlanOptions, Strategy};
+use tileheap::plan::{PlanOptions, ResidencyStrategy};
 use tileheap::runtime::{BoundFrame, Capabilities, Parity, PassCommands};
 use tileheap::units::{Bytes, Run};
 
@@ -139,24 +139,24 @@ fn described() -> Frame {
 /// two described batches.
 fn arrangement(frame: &Frame, text: &str) -> Arrangement {
     let group = |text: &str| {
-        let (way, passes) = text.split_once(": ").expect("a way");
-        let mut way = way.split('+');
-        let (way, borders) = (way.next().expect("a way"), way);
+        let (mode, passes) = text.split_once(": ").expect("a way");
+        let mut mode = mode.split('+');
+        let (mode, borders) = (mode.next().expect("a way"), mode);
         let side = |text: &str| text.parse().expect("a number");
-        let way = match way.split_once('x') {
-            Some((columns, rows)) => Way::Strips(Grid {
+        let mode = match mode.split_once('x') {
+            Some((columns, rows)) => GroupMode::Strips(StripGrid {
                 columns: side(columns),
                 rows: side(rows),
             }),
-            None if way == "merged" => Way::Merged,
-            None => Way::Once,
+            None if mode == "merged" => GroupMode::Merged,
+            None => GroupMode::Once,
         };
         let pass = |name| frame.pass_named(name).expect("declared");
         let passes = passes.split(' ').map(pass).collect();
         let borders = borders.map(|name| frame.resource_named(name).expect("declared"));
-        Group {
+        PassGroup {
             borders: borders.collect(),
-            ..Group::new(passes, way)
+            ..PassGroup::new(passes, mode)
         }
     };
     let batches: Vec<&str> = text.split(" / ").collect();
@@ -185,18 +185,18 @@ struct Recorded {
 }
 
 /// The area that a pass computes inside an area.
-fn strip_in(area: vk::Rect2D, arranged: &Executed, at: PassId) -> Option<Strip> {
+fn strip_in(area: vk::Rect2D, arranged: &ExecutedFrame, at: PassId) -> Option<Strip> {
     let whole = Strip::whole(EXTENT.into());
     arranged.strip(at).unwrap_or(whole).within(area)
 }
 
 /// The copies out of images of strips that dispatches write, each with the part of its area inside an area.
-fn copies_of_dispatches(arranged: &Executed, area: vk::Rect2D) -> Vec<(PassId, Option<vk::Rect2D>)> {
+fn copies_of_dispatches(arranged: &ExecutedFrame, area: vk::Rect2D) -> Vec<(PassId, Option<vk::Rect2D>)> {
     let frame = arranged.frame();
     let mut copies = Vec::new();
     let mut before = None;
     for at in frame.pass_ids() {
-        if !matches!(frame.pass(at).contents, Contents::Border { .. }) {
+        if !matches!(frame.pass(at).contents, CommandSource::Border { .. }) {
             before = Some(at);
             continue;
         }
@@ -213,7 +213,7 @@ fn copies_of_dispatches(arranged: &Executed, area: vk::Rect2D) -> Vec<(PassId, O
 
 fn recorded(
     gpu: &mut Gpu,
-    (arranged, at, subpass, strip): (&Executed, PassId, u32, Strip),
+    (arranged, at, subpass, strip): (&ExecutedFrame, PassId, u32, Strip),
     bound: &BoundFrame,
     run: &Program,
 ) -> Recorded {
@@ -327,7 +327,8 @@ fn pixels(
     let mut seen: Vec<Vec<u32>> = Vec::new();
     for number in 0..2 {
         let mut recorder = begin(&mut bound, id("result"), &host);
-        let is_border = |at: &PassId| matches!(arranged.frame().pass(*at).contents, Contents::Border { .. });
+        let is_border =
+            |at: &PassId| matches!(arranged.frame().pass(*at).contents, CommandSource::Border { .. });
         let renders = |at: &PassId| arranged.frame().pass(*at).kind == PassKind::Render && !is_border(at);
         for at in arranged.frame().pass_ids().filter(renders) {
             let scissor = strip_in(area, &arranged, at).map(|strip| strip.scissor());
@@ -385,14 +386,14 @@ fn is_within_3(area: vk::Rect2D, x: i32, y: i32) -> bool {
 /// Compares every arrangement with the described frame, in memory of all kinds.
 fn compare(area: vk::Rect2D, arrangements: &[&str]) {
     let frame = described();
-    for (way, without) in ways() {
+    for (mode, without) in ways() {
         let mut gpu = Gpu::new(without);
-        assert!(!gpu.tile().capabilities().intersects(without), "{way}");
+        assert!(!gpu.tile().capabilities().intersects(without), "{mode}");
         let plain = Arrangement::described(&frame);
         let own = PlanOptions {
             aliasing: false,
             lazy: false,
-            ..by(Strategy::Off)
+            ..by(ResidencyStrategy::Off)
         };
         let wanted = pixels(&mut gpu, &frame, &plain, &own, area);
         let mut kinds = wanted.clone();
@@ -402,10 +403,10 @@ fn compare(area: vk::Rect2D, arrangements: &[&str]) {
         assert!(5 * colors > all, "{colors} colours in {all} pixels");
         for text in arrangements {
             let arranged = arrangement(&frame, text);
-            for strategy in [Strategy::Optimal, Strategy::Off] {
+            for strategy in [ResidencyStrategy::Optimal, ResidencyStrategy::Off] {
                 let got = pixels(&mut gpu, &frame, &arranged, &by(strategy), area);
                 let differ = got.iter().zip(&wanted).filter(|(a, b)| a != b).count();
-                assert_eq!(differ, 0, "{way}, {text}, {strategy:?}: pixels differ");
+                assert_eq!(differ, 0, "{mode}, {text}, {strategy:?}: pixels differ");
             }
         }
     }

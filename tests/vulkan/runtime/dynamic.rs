@@ -1,7 +1,7 @@
 //! A frame whose description changes every time: histories that are toggled continue to count from their last value.
 
 use ash::vk;
-use tileheap::frame::tables::Version;
+use tileheap::frame::tables::HistoryVersion;
 use tileheap::frame::{
     AccessKind, BufferDesc, ClearValue, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceId,
 };
@@ -68,7 +68,7 @@ fn bindings(bound: &BoundFrame, at: usize, [image, buffer]: [ResourceId; 2]) -> 
         Binding::Image(vk::DescriptorType::STORAGE_IMAGE, image.view, image.layout)
     };
     let part = |version| Binding::Storage(bound.access(pass, (buffer, version), bound.parity()).buffer());
-    let (now, before) = (Version::Current, Version::Previous);
+    let (now, before) = (HistoryVersion::Current, HistoryVersion::Previous);
     [view(before), view(now), part(before), part(now)]
 }
 

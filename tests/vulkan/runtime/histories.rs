@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use ash::vk;
-use tileheap::frame::tables::Version;
+use tileheap::frame::tables::HistoryVersion;
 use tileheap::frame::{AccessKind, ClearValue, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceId};
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::{BoundFrame, PassCommands};
@@ -135,8 +135,8 @@ fn write_middle(pass: &PassCommands<'_>, history: ResourceId, value: u32) {
 fn previous(bound: &BoundFrame, history: ResourceId) -> Option<vk::Image> {
     let frame = bound.plan().described();
     let mut accesses = frame.accesses_to(history);
-    let read = accesses.find(|access| access.version == Version::Previous)?;
-    let read = bound.access(read.pass, (history, Version::Previous), bound.parity());
+    let read = accesses.find(|access| access.version == HistoryVersion::Previous)?;
+    let read = bound.access(read.pass, (history, HistoryVersion::Previous), bound.parity());
     Some(read.image())
 }
 

@@ -1,10 +1,10 @@
 //! Buffers of lists, one for each tile of the screen: strips have those of their own tiles.
 
 use ash::vk;
-use tileheap::arrange::{ArrangedBatch, Arrangement, Grid, Group, Way};
-use tileheap::execute::{Executed, Strip};
+use tileheap::arrange::{ArrangedBatch, Arrangement, GroupMode, PassGroup, StripGrid};
+use tileheap::execute::{ExecutedFrame, Strip};
 use tileheap::frame::{BufferDesc, Frame, FrameBuilder, ImageDesc, PassId, ReadReach, TileLists};
-use tileheap::plan::{PlanOptions, Strategy};
+use tileheap::plan::{PlanOptions, ResidencyStrategy};
 use tileheap::runtime::{BoundFrame, Parity, PassCommands};
 use tileheap::units::{Bytes, Run};
 
@@ -84,11 +84,11 @@ fn described() -> Frame {
 }
 
 /// The first `run` passes in a grid of strips, the others once.
-fn arrangement(frame: &Frame, run: usize, grid: Grid) -> Arrangement {
+fn arrangement(frame: &Frame, run: usize, grid: StripGrid) -> Arrangement {
     let passes: Vec<PassId> = frame.pass_ids().collect();
-    let mut groups = vec![Group::new(passes[..run].to_vec(), Way::Strips(grid))];
+    let mut groups = vec![PassGroup::new(passes[..run].to_vec(), GroupMode::Strips(grid))];
     let rest = passes[run..].iter();
-    groups.extend(rest.map(|&pass| Group::new(vec![pass], Way::Once)));
+    groups.extend(rest.map(|&pass| PassGroup::new(vec![pass], GroupMode::Once)));
     Arrangement {
         changes: Vec::new(),
         batches: vec![ArrangedBatch {
@@ -111,7 +111,7 @@ struct Recorded {
 
 fn recorded(
     gpu: &mut Gpu,
-    (frame, arranged, at): (&Frame, &Executed, PassId),
+    (frame, arranged, at): (&Frame, &ExecutedFrame, PassId),
     bound: &BoundFrame,
     (reads, with_lists, writes, work): Program,
 ) -> Recorded {
@@ -245,10 +245,10 @@ fn pixels(gpu: &mut Gpu, frame: &Frame, arrangement: &Arrangement, options: &Pla
 fn strips_find_the_lists_of_their_own_tiles() {
     let frame = described();
     let lists = frame.resource_named("lists").expect("declared");
-    for (way, without) in ways() {
+    for (mode, without) in ways() {
         let mut gpu = Gpu::new(without);
         let plain = Arrangement::described(&frame);
-        let wanted = pixels(&mut gpu, &frame, &plain, &by(Strategy::Off));
+        let wanted = pixels(&mut gpu, &frame, &plain, &by(ResidencyStrategy::Off));
         let mut kinds = wanted.clone();
         kinds.sort_unstable();
         kinds.dedup();
@@ -259,18 +259,18 @@ fn strips_find_the_lists_of_their_own_tiles() {
             wanted.len()
         );
         for (columns, rows) in [(1, 4), (4, 1), (3, 2)] {
-            let arranged = arrangement(&frame, 3, Grid { columns, rows });
+            let arranged = arrangement(&frame, 3, StripGrid { columns, rows });
             let executed = arranged.apply(&frame).expect("an arrangement of the frame");
             let parts = executed.frame().resource_ids().filter(|&id| {
                 let origin = executed.origins().resource(id);
                 origin.resource == lists && origin.area.is_some()
             });
             assert!(parts.count() > 1, "{columns} x {rows}");
-            for strategy in [Strategy::Optimal, Strategy::Off] {
+            for strategy in [ResidencyStrategy::Optimal, ResidencyStrategy::Off] {
                 let got = pixels(&mut gpu, &frame, &arranged, &by(strategy));
                 assert!(
                     got == wanted,
-                    "{way}, {columns} x {rows}, {strategy:?}: pixels differ"
+                    "{mode}, {columns} x {rows}, {strategy:?}: pixels differ"
                 );
             }
         }

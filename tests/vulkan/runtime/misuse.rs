@@ -4,7 +4,7 @@ use ash::vk;
 use tileheap::Error;
 use tileheap::frame::{AccessKind, BufferDesc, FrameBuilder, ImageDesc};
 use tileheap::plan::PlanOptions;
-use tileheap::runtime::context::{DeviceChoice, ExtensionNames};
+use tileheap::runtime::context::{DeviceSelection, ExtensionNames};
 use tileheap::runtime::{Capabilities, Context, ContextDesc, RuntimeError};
 use tileheap::units::Bytes;
 
@@ -75,10 +75,10 @@ fn a_context_names_what_is_missing() {
     type Change = fn(&mut ContextDesc<'_>);
     let cases: [(Change, &str); 5] = [
         (
-            |desc| desc.device = DeviceChoice::Name("no such device".to_owned()),
+            |desc| desc.device = DeviceSelection::Name("no such device".to_owned()),
             "whose name contains `no such device`",
         ),
-        (|desc| desc.device = DeviceChoice::Index(99), "of index 99"),
+        (|desc| desc.device = DeviceSelection::Index(99), "of index 99"),
         (
             // SAFETY: no device has it.
             |desc| desc.device_extensions = unsafe { ExtensionNames::new([c"VK_FOO_bar"]) },

@@ -1,7 +1,7 @@
 //! Frames drawn, dispatched and cleared pass by pass, whose last pass sums their contents; in every recording mode.
 
 use ash::vk;
-use tileheap::frame::tables::Contents;
+use tileheap::frame::tables::CommandSource;
 use tileheap::frame::{
     AccessKind, CommandBufferId, FrameBuilder, ImageDesc, PassBuilder, PassId, ResourceId,
 };
@@ -166,7 +166,7 @@ impl Scene {
         let frame = builder.build().expect("a sound frame");
         let by_secondaries = steps
             .iter()
-            .any(|step| frame.pass(step.pass).contents == Contents::Secondary);
+            .any(|step| frame.pass(step.pass).contents == CommandSource::Secondary);
         for (way, mut without) in ways() {
             if by_secondaries {
                 without -= Capabilities::DEBUG_UTILS; // `false_positives.txt` identifies their messages by name.
@@ -193,7 +193,7 @@ impl Scene {
                 let local = Capabilities::LOCAL_READ
                     | Capabilities::DYNAMIC_RENDERING
                     | Capabilities::SYNCHRONIZATION_2;
-                let inline = frame.pass(step.pass).contents == Contents::Inline;
+                let inline = frame.pass(step.pass).contents == CommandSource::Inline;
                 let local = of_color && inline && gpu.tile().capabilities().contains(local);
                 let target = bound.target_in(step.pass, step.subpass);
                 assert_eq!(target.local_read.is_some(), local, "{way}");
@@ -295,7 +295,7 @@ impl Scene {
                         }
                     };
                     let pass = steps[subpasses[0]].pass;
-                    if frame.pass(pass).contents == Contents::Inline {
+                    if frame.pass(pass).contents == CommandSource::Inline {
                         commands.pass(pass, record_all).expect("recorded");
                         continue;
                     }

@@ -1,7 +1,7 @@
 //! Split lifetimes on a real driver: stores out of tile memory preserve the contents, and are recorded by the runtime.
 
 use ash::vk;
-use tileheap::frame::tables::Version;
+use tileheap::frame::tables::HistoryVersion;
 use tileheap::frame::{
     BufferDesc, ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence,
 };
@@ -140,9 +140,9 @@ fn render(gpu: &mut Gpu, options: &PlanOptions, frames: u32) -> (Vec<u32>, Vec<S
             .iter()
             .map(|(pass, _, pipeline)| {
                 let bindings = match frame.pass(*pass).name.as_str() {
-                    "draw" => vec![image(*pass, "past", Version::Previous)],
+                    "draw" => vec![image(*pass, "past", HistoryVersion::Previous)],
                     "gather" => {
-                        let read = |name: &&str| image(*pass, name, Version::Current);
+                        let read = |name: &&str| image(*pass, name, HistoryVersion::Current);
                         let mut bindings: Vec<Binding> = IMAGES.iter().map(read).collect();
                         bindings.extend([list(*pass), Binding::Storage(host.buffer)]);
                         bindings

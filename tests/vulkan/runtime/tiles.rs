@@ -7,10 +7,10 @@ use tileheap::frame::{
     AccessKind, BufferDesc, ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, PassId,
     ResourceId,
 };
-use tileheap::plan::{MemoryKind, PlanOptions, Strategy};
+use tileheap::plan::{MemoryKind, PlanOptions, ResidencyStrategy};
 use tileheap::profile::binning::binning;
 use tileheap::profile::{DeviceProfile, OptionalFeatures};
-use tileheap::runtime::{BoundAccess, BoundFrame, Buffer, Capabilities, Imports, Parity, PassCommands};
+use tileheap::runtime::{BoundAccess, BoundBuffer, BoundFrame, Capabilities, Imports, Parity, PassCommands};
 use tileheap::units::Bytes;
 
 use tileheap_testkit::gpu::{Binding, Gpu, Pipeline, copy_to_buffer, ways};
@@ -56,7 +56,7 @@ fn tile_properties_are_those_of_what_is_bound() {
         let gpu = Gpu::new(without);
         let (frame, _, passes) = frame(false);
         let there = gpu.tile().capabilities().contains(Capabilities::TILE_PROPERTIES);
-        for strategy in [Strategy::Optimal, Strategy::Off] {
+        for strategy in [ResidencyStrategy::Optimal, ResidencyStrategy::Off] {
             let options = by(strategy);
             let plan = gpu.tile().plan(&frame, &options).expect("a plan");
             let mut bound = gpu.tile().bind(&plan).expect("a bound plan");
@@ -207,7 +207,7 @@ struct Work {
 }
 
 impl Work {
-    fn new(gpu: &mut Gpu, bound: &BoundFrame, shaded: &Shaded, result: Buffer) -> Work {
+    fn new(gpu: &mut Gpu, bound: &BoundFrame, shaded: &Shaded, result: BoundBuffer) -> Work {
         let words = |bytes: &[u8]| -> Vec<u32> {
             let word = |four: &[u8]| u32::from_le_bytes(four.try_into().expect("four"));
             bytes.chunks_exact(4).map(word).collect()
@@ -327,7 +327,7 @@ fn dispatches_per_tile_reach_what_their_pass_draws() {
     let shaded = Shaded::new();
     let known = std::env::var("VK_TILEHEAP_EMULATOR_PROFILE").is_ok_and(|profile| profile == "adreno-830");
     for without in [Capabilities::empty(), Capabilities::DYNAMIC_RENDERING] {
-        for strategy in [Strategy::Optimal, Strategy::Off] {
+        for strategy in [ResidencyStrategy::Optimal, ResidencyStrategy::Off] {
             let mut gpu = Gpu::new(without);
             let needed = OptionalFeatures::TILE_SHADING
                 | OptionalFeatures::TILE_SHADING_COLOR_ATTACHMENTS
@@ -344,7 +344,7 @@ fn dispatches_per_tile_reach_what_their_pass_draws() {
             }
             let plan = plan.expect("a plan");
             let in_tile_memory = plan.memory_of(shaded.color) == Some(MemoryKind::Tile);
-            assert!(!known || in_tile_memory == (strategy == Strategy::Optimal));
+            assert!(!known || in_tile_memory == (strategy == ResidencyStrategy::Optimal));
             let mut bound = gpu.tile().bind(&plan).expect("a bound plan");
             let host = gpu.host_buffer(2 * TEXELS * 4);
             let work = Work::new(&mut gpu, &bound, &shaded, host.buffer);
@@ -366,7 +366,7 @@ fn dispatches_per_tile_reach_what_their_pass_draws() {
                 let copy = |pass: &PassCommands<'_>| {
                     let image = pass.access(shaded.source).image();
                     let color = vk::ImageAspectFlags::COLOR;
-                    let to = Buffer {
+                    let to = BoundBuffer {
                         offset: TEXELS * 4,
                         ..host.buffer
                     };

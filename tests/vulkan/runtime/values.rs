@@ -3,10 +3,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ash::vk;
-use tileheap::execute::Executed;
+use tileheap::execute::ExecutedFrame;
 use tileheap::frame::{AccessKind, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, ResourceId};
 use tileheap::plan::PlanOptions;
-use tileheap::runtime::{Buffer, Capabilities, Parity, PassCommands};
+use tileheap::runtime::{BoundBuffer, Capabilities, Parity, PassCommands};
 
 use tileheap_testkit::frames::extent;
 use tileheap_testkit::gpu::{Gpu, copy_to_buffer};
@@ -50,7 +50,9 @@ fn each_pass_gets_the_image_of_its_value() {
     let frame = pooled();
     let id = |name: &str| frame.resource_named(name).expect("a resource");
     let (pool, out): (ResourceId, ResourceId) = (id("pool"), id("out"));
-    let executed = Executed::as_described(&frame).separate_values().expect("values");
+    let executed = ExecutedFrame::as_described(&frame)
+        .separate_values()
+        .expect("values");
     let host = gpu.host_buffer(BYTES * COLORS.len() as u64);
     let plan = gpu
         .tile()
@@ -90,7 +92,7 @@ fn each_pass_gets_the_image_of_its_value() {
                     return;
                 }
                 let to = commands.access(out).buffer();
-                let to = Buffer {
+                let to = BoundBuffer {
                     offset: to.offset + number as u64 / 2 * BYTES,
                     ..to
                 };

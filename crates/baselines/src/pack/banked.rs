@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 
 use tileheap_pack::units::{Alignment, Bytes};
-use tileheap_pack::{Packer, Packing, PackingStrategy, Problem, Shelf, Strategy, lower_bound};
+use tileheap_pack::{Packer, Packing, PackingStrategy, PartialPacking, Problem, Strategy, lower_bound};
 
 use super::facts::{are_plain, takes_bytes};
 
@@ -35,7 +35,7 @@ impl PackingStrategy for BankedGreedy {
         };
         let mut order: Vec<u32> = (0..items.len() as u32).collect();
         order.sort_by_key(|&index| Reverse(items[index as usize].size));
-        let mut banks: Vec<Shelf> = Vec::new();
+        let mut banks: Vec<PartialPacking> = Vec::new();
         packing.height = Bytes::ZERO;
         packing.offsets.clear();
         packing.offsets.resize(items.len(), Bytes::ZERO);
@@ -50,7 +50,7 @@ impl PackingStrategy for BankedGreedy {
             });
             let (number, offset) = found.unwrap_or((banks.len(), Bytes::ZERO));
             if number == banks.len() {
-                banks.push(Shelf::with_capacity(Some(bank)));
+                banks.push(PartialPacking::with_capacity(Some(bank)));
             }
             banks[number].place(index, item.span, offset, item.size);
             packing.offsets[index as usize] = Bytes(bank.0 * number as u64) + offset;

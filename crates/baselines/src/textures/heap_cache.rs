@@ -5,7 +5,7 @@ use tileheap_textures::heap::Heap;
 use tileheap_textures::list::{Links, List, NONE};
 use tileheap_textures::units::{Bytes, SplitMix64};
 use tileheap_textures::{
-    EvictionReason, Geometry, Journal, Level, Outcome, Policy, PolicyDesc, Request, Result, TextureId,
+    EvictionReason, Geometry, Journal, Level, Policy, PolicyDesc, Request, RequestOutcome, Result, TextureId,
 };
 
 /// The order of eviction.
@@ -274,14 +274,14 @@ fn boxed(cache: Result<HeapCache>) -> Result<Box<dyn Policy>> {
 const SEARCH_BLOCKS: u32 = 48;
 
 impl Policy for HeapCache {
-    fn request(&mut self, request: Request, journal: &mut Journal) -> Outcome {
+    fn request(&mut self, request: Request, journal: &mut Journal) -> RequestOutcome {
         self.reach(request.texture);
         let key = request.texture.0;
         let resident = self.residents[key as usize];
         if resident.node != NONE && resident.level >= request.level {
             self.used(key);
             self.requests += 1;
-            return Outcome::Hit {
+            return RequestOutcome::Hit {
                 offset: Bytes(self.heap.at(resident.node).offset),
             };
         }

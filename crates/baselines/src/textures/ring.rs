@@ -6,7 +6,7 @@ use std::ops::Range;
 use tileheap_textures::budget::BudgetLimits;
 use tileheap_textures::units::Bytes;
 use tileheap_textures::{
-    EvictionReason, Geometry, Journal, Level, Outcome, Policy, PolicyDesc, Request, Result, TextureId,
+    EvictionReason, Geometry, Journal, Level, Policy, PolicyDesc, Request, RequestOutcome, Result, TextureId,
 };
 
 /// A ring buffer: a new texture is placed at a cursor that wraps around, and evicts the textures it overlaps.
@@ -83,7 +83,7 @@ impl Ring {
 }
 
 impl Policy for Ring {
-    fn request(&mut self, request: Request, journal: &mut Journal) -> Outcome {
+    fn request(&mut self, request: Request, journal: &mut Journal) -> RequestOutcome {
         let index = request.texture.index();
         if self.residents.len() <= index {
             self.residents.resize(index + 1, None);
@@ -91,7 +91,7 @@ impl Policy for Ring {
         match self.residents[index] {
             Some((level, offset)) if level >= request.level => {
                 let offset = Bytes(offset);
-                return Outcome::Hit { offset };
+                return RequestOutcome::Hit { offset };
             }
             Some(_) => self.forget(request.texture, EvictionReason::Upgraded, journal),
             None => {}

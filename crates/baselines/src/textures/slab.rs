@@ -5,7 +5,7 @@ use tileheap_textures::budget::BudgetLimits;
 use tileheap_textures::list::{Links, List, NONE};
 use tileheap_textures::units::Bytes;
 use tileheap_textures::{
-    EvictionReason, Geometry, Journal, Level, Outcome, Policy, PolicyDesc, Request, Result, TextureId,
+    EvictionReason, Geometry, Journal, Level, Policy, PolicyDesc, Request, RequestOutcome, Result, TextureId,
 };
 
 /// Memory in pages of the largest block; a page belongs to one class of blocks.
@@ -227,7 +227,7 @@ impl Slab {
 }
 
 impl Policy for Slab {
-    fn request(&mut self, request: Request, journal: &mut Journal) -> Outcome {
+    fn request(&mut self, request: Request, journal: &mut Journal) -> RequestOutcome {
         let (key, end) = (request.texture.0, request.texture.index() + 1);
         if self.residents.len() < end {
             self.residents.resize(end, ABSENT);
@@ -238,13 +238,13 @@ impl Policy for Slab {
             if resident.level >= request.level {
                 self.touch(key);
                 let offset = Bytes(u64::from(resident.at) * self.limits.unit);
-                return Outcome::Hit { offset };
+                return RequestOutcome::Hit { offset };
             }
             self.evict(key, EvictionReason::Upgraded, journal);
         }
         let class = self.table.class_of(request.size);
         let Some((class, at)) = class.and_then(|class| Some((class, self.room(class, journal)?))) else {
-            return Outcome::Bypass;
+            return RequestOutcome::Bypass;
         };
         self.free.remove(&mut self.classes[class].free, at);
         self.owner[at as usize] = key;

@@ -17,7 +17,7 @@ use ash::vk;
 use criterion::{Criterion, criterion_group, criterion_main};
 use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::{FrameBuilder, ImageDesc, LoadOp, Persistence};
-use tileheap::lower::{DeviceQueues, Lowerer, Situation};
+use tileheap::lower::{DeviceQueues, Lowerer, LoweringDesc};
 use tileheap::measure::estimate;
 use tileheap::plan::{PlanOptions, Planner, plan};
 use tileheap::profile::DeviceProfile;
@@ -95,7 +95,7 @@ fn cost(criterion: &mut Criterion) {
     let profile = Arc::new(DeviceProfile::preset(PROFILE).unwrap());
     let needs = Arc::new(estimate(&frame, &profile).unwrap());
     let options = PlanOptions::default();
-    let situation = Situation::first(DeviceQueues::one(&frame));
+    let situation = LoweringDesc::first(DeviceQueues::single_queue(&frame));
 
     let described = Described::new(&frame);
     // SAFETY: the description is alive.

@@ -2,7 +2,9 @@
 
 use ash::vk;
 use tileheap::frame::external::{self, ExternalDesc, ResourceState};
-use tileheap::frame::tables::{Access, Contents, PassKind, ResourceKind, SkippedOutputs, Version};
+use tileheap::frame::tables::{
+    Access, CommandSource, HistoryVersion, PassKind, ResourceKind, SkippedOutputs,
+};
 use tileheap::frame::{
     AccessKind, ClearValue, Extent, Frame, LoadOp, Persistence, ReadReach, TileConstraint,
 };
@@ -213,7 +215,7 @@ fn pass(frame: &Frame, index: usize, accesses: &[AccessDesc]) -> PassDesc {
             PassKind::Transfer => 2,
         },
         name: view(&pass.name),
-        flags: set(PassFlag::Secondary, pass.contents == Contents::Secondary)
+        flags: set(PassFlag::Secondary, pass.contents == CommandSource::Secondary)
             | set(PassFlag::TileShading, pass.tile_shading)
             | set(PassFlag::RenderArea, pass.render_area.is_some())
             | set(PassFlag::Strips, pass.repeat_bytes.is_some()),
@@ -249,7 +251,7 @@ fn access(access: &Access) -> AccessDesc {
         subpass: access.subpass,
         flags: set(AccessFlag::Read, access.reads)
             | set(AccessFlag::Write, access.writes)
-            | set(AccessFlag::Previous, access.version == Version::Previous)
+            | set(AccessFlag::Previous, access.version == HistoryVersion::Previous)
             | set(AccessFlag::ViewType, access.view.view_type.is_some())
             | set(AccessFlag::Reach, access.reach.is_some())
             | set(AccessFlag::Measured, access.measured.is_some()),

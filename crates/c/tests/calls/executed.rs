@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ash::vk;
-use tileheap::execute::Executed;
+use tileheap::execute::ExecutedFrame;
 use tileheap::frame::{Frame, FrameBuilder, ImageDesc, LoadOp};
 use tileheap::lower::tables::commands::StoreShader;
 use tileheap::measure::estimate;
@@ -60,7 +60,7 @@ fn totals_of(plan: PlanHandle) -> PlanTotals {
 }
 
 /// Checks that the arrays of a frame equal Rust's mapping.
-fn leads_back(frame: FrameHandle, executed: &Executed) {
+fn leads_back(frame: FrameHandle, executed: &ExecutedFrame) {
     let origins = origins_of(frame);
     let described = slice(origins.described, origins.described_count);
     let passes = slice(origins.passes, origins.pass_count);
@@ -88,11 +88,11 @@ fn leads_back(frame: FrameHandle, executed: &Executed) {
 #[test]
 fn values_are_placed_apart_and_count_as_the_described_frame() {
     let frame = lent_twice();
-    let executed = Executed::as_described(&frame).separate_values().unwrap();
+    let executed = ExecutedFrame::as_described(&frame).separate_values().unwrap();
     assert_eq!(executed.frame().resources().len(), 4);
     let profile = c::profile("adreno-830");
     let described = in_c(&frame);
-    leads_back(described, &Executed::as_described(&frame));
+    leads_back(described, &ExecutedFrame::as_described(&frame));
     // SAFETY: it can be written.
     let apart = get(|to, error| unsafe { create_frame_of_values(described, to, error) }).unwrap();
     assert_eq!(json_of(apart), executed.frame().to_json());

@@ -5,12 +5,14 @@ use std::ptr::null_mut;
 use std::sync::Arc;
 
 use tileheap::Checked;
-use tileheap::arrange::{Allowed, Costs, search};
+use tileheap::arrange::{ArrangementCosts, SearchOptions, search};
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::frame::{Frame, import};
-use tileheap::lower::{Aliasing, DeviceQueues, FamilyQueue, Lowered as Tables, Situation, aliasing, lower};
+use tileheap::lower::{
+    Aliasing, DeviceQueues, FamilyQueue, Lowered as Tables, LoweringDesc, aliasing, lower,
+};
 use tileheap::measure::estimate;
-use tileheap::plan::{Ladder, Plan, PlanOptions, Strategy, plan};
+use tileheap::plan::{Ladder, Plan, PlanOptions, ResidencyStrategy, plan};
 use tileheap::profile::DeviceProfile;
 use tileheap_c::aliasing::*;
 use tileheap_c::arrangement::*;
@@ -92,7 +94,7 @@ fn plans_and_their_arrays_are_those_of_rust() {
             (PlanOptions::default(), sized()),
             (
                 PlanOptions {
-                    strategy: Strategy::Greedy,
+                    strategy: ResidencyStrategy::Greedy,
                     ladder: Ladder::Off,
                     aliasing: false,
                     lazy: false,
@@ -228,7 +230,7 @@ fn tables_of_frame_after_frame_are_those_of_rust() {
                 index: 0,
             })
             .collect();
-        let mut situation = Situation::first(DeviceQueues::new(&families));
+        let mut situation = LoweringDesc::first(DeviceQueues::new(&families));
         let mut before: Option<Vec<tileheap::lower::tables::objects::ImageRow>> = None;
         for turn in 0..4 {
             let tables = match lower(&expected, &situation) {
@@ -319,7 +321,7 @@ fn previous_users_are_those_of_rust() {
         .unwrap();
         // SAFETY: it can be written.
         let found = get(|to, error| unsafe { create_aliasing(&AliasingDesc { plan, ..sized() }, to, error) });
-        match (aliasing(&expected, &DeviceQueues::one(&frame)), found) {
+        match (aliasing(&expected, &DeviceQueues::single_queue(&frame)), found) {
             (
                 Ok(Aliasing {
                     placements,
@@ -374,7 +376,7 @@ fn searches_find_what_rust_finds_and_end_when_asked() {
     // A frame that the search improves more than once.
     let improved = |plan: &Plan| {
         let mut improvements = 0;
-        search(plan, &Allowed::default(), &mut |_| {
+        search(plan, &SearchOptions::default(), &mut |_| {
             improvements += 1;
             match improvements {
                 2 => ControlFlow::Break(()),
@@ -397,10 +399,10 @@ fn searches_find_what_rust_finds_and_end_when_asked() {
     };
     // SAFETY: it can be written.
     let found = get(|to, error| unsafe { search_arrangement(plan, &limits, to, error) }).unwrap();
-    let allowed = Allowed {
+    let allowed = SearchOptions {
         steps: 4_000,
-        costs: Costs::of(&expected.profile),
-        ..Allowed::default()
+        costs: ArrangementCosts::of(&expected.profile),
+        ..SearchOptions::default()
     };
     let of_rust = search(expected, &allowed, &mut |_| ControlFlow::Continue(()));
     let json = enums::ReportFormat::Json as u32;

@@ -4,12 +4,16 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use ash::vk::{self, ImageLayout};
-use tileheap_sync::program::{self, AccessKind, Change, Command, EventId, Extent, ResourceId, Tag};
+use tileheap_sync::program::{
+    self, AccessKind, BarrierChange, Command, DependencyMemory, EventId, ResourceId, Tag,
+};
 use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use super::passes::{Doubt, Open, scopes};
 use super::resources::Resources;
-use crate::document::recording::{self, Access, Action, CommandBuffer, Dependency, Memory, Recording};
+use crate::document::recording::{
+    self, AffectedMemory, CommandBuffer, CommandEffect, Dependency, RecordedAccess, Recording,
+};
 
 /// All command buffers. The tag of a command is its position in `sites`.
 #[derive(Default)]
@@ -23,7 +27,7 @@ pub(super) struct Commands {
     /// Indexed by tag.
     pub(super) sites: Vec<CommandPosition>,
     /// Accesses that may not happen, by tag.
-    doubtful: HashMap<Tag, Vec<(program::Access, Doubt)>>,
+    doubtful: HashMap<Tag, Vec<(program::MemoryAccess, Doubt)>>,
     /// Barriers that transfer a resource to or from an external queue family.
     outside: HashSet<(Tag, ResourceId)>,
     /// Number of render pass instances so far.
@@ -64,7 +68,7 @@ impl Commands {
         let mut open: Option<Open> = None;
         for (position, command) in buffer.commands.iter().enumerate() {
             let tag = Tag(self.sites.len() as u64);
-            if let Action::Begin(instance) = &command.action {
+            if let CommandEffect::Begin(instance) = &command.action {
                 self.instances += 1;
                 open = Some(Open::new(instance, self.instances, resources));
             }
@@ -74,7 +78,7 @@ impl Commands {
                 index: position,
                 place: open.as_ref().map(Open::place),
             });
-            if command.action == Action::End {
+            if command.action == CommandEffect::End {
                 open = None;
             }
             converted.extend(made.into_iter().map(|command| (tag, command)));
@@ -92,21 +96,21 @@ impl Commands {
     fn command(
         &mut self,
         tag: Tag,
-        action: &Action,
+        action: &CommandEffect,
         open: &mut Option<Open>,
         resources: &Resources<'_>,
     ) -> Vec<Command> {
         let mut made = match (action, open.as_mut()) {
-            (Action::Access(accesses), pass) => vec![self.access(tag, accesses, pass, resources)],
-            (Action::Barrier(dependencies), pass) => {
+            (CommandEffect::Access(accesses), pass) => vec![self.access(tag, accesses, pass, resources)],
+            (CommandEffect::Barrier(dependencies), pass) => {
                 pass.into_iter().for_each(Open::after_barrier);
                 vec![Command::Barrier(self.dependencies(tag, dependencies, resources))]
             }
-            (Action::SetEvent { event, stages }, _) => {
+            (CommandEffect::SetEvent { event, stages }, _) => {
                 vec![Command::SetEvent(EventId((*event).into()), *stages)]
             }
-            (Action::ResetEvent { event }, _) => vec![Command::ResetEvent(EventId((*event).into()))],
-            (Action::WaitEvents { events, dependencies }, pass) => {
+            (CommandEffect::ResetEvent { event }, _) => vec![Command::ResetEvent(EventId((*event).into()))],
+            (CommandEffect::WaitEvents { events, dependencies }, pass) => {
                 pass.into_iter().for_each(Open::after_barrier);
                 let events = events.iter().map(|event| EventId((*event).into()));
                 vec![Command::WaitEvents(
@@ -114,10 +118,16 @@ impl Commands {
                     self.dependencies(tag, dependencies, resources),
                 )]
             }
-            (Action::Begin(_), Some(pass)) => pass.begin(),
-            (Action::NextSubpass, Some(pass)) => pass.next(),
-            (Action::End, Some(pass)) => pass.end(),
-            (Action::None | Action::Begin(_) | Action::NextSubpass | Action::End, _) => Vec::new(),
+            (CommandEffect::Begin(_), Some(pass)) => pass.begin(),
+            (CommandEffect::NextSubpass, Some(pass)) => pass.next(),
+            (CommandEffect::End, Some(pass)) => pass.end(),
+            (
+                CommandEffect::None
+                | CommandEffect::Begin(_)
+                | CommandEffect::NextSubpass
+                | CommandEffect::End,
+                _,
+            ) => Vec::new(),
         };
         made.iter_mut().for_each(|command| narrow(command, resources));
         made.retain(|command| !matches!(command, Command::Action(accesses) if accesses.is_empty()));
@@ -128,7 +138,7 @@ impl Commands {
     fn access(
         &mut self,
         tag: Tag,
-        accesses: &[Access],
+        accesses: &[RecordedAccess],
         mut open: Option<&mut Open>,
         resources: &Resources<'_>,
     ) -> Command {
@@ -149,8 +159,8 @@ impl Commands {
             };
             let is_input = one.access == A::INPUT_ATTACHMENT_READ;
             let part = match one.part {
-                recording::Part::Texels { range, area: None } if is_input => {
-                    recording::Part::Texels { range, area }
+                recording::ResourcePart::Texels { range, area: None } if is_input => {
+                    recording::ResourcePart::Texels { range, area }
                 }
                 part => part,
             };
@@ -158,7 +168,7 @@ impl Commands {
                 continue;
             };
             let is_whole = one.whole && !one.conditional && !is_input && !resources.is_inexact(id);
-            let access = program::Access {
+            let access = program::MemoryAccess {
                 resource: id,
                 part,
                 stage: one.stage,
@@ -183,7 +193,7 @@ impl Commands {
         Command::Action(all)
     }
 
-    fn doubt(&mut self, tag: Tag, mut access: program::Access, doubt: Doubt) {
+    fn doubt(&mut self, tag: Tag, mut access: program::MemoryAccess, doubt: Doubt) {
         access.kind = AccessKind::Partial;
         self.doubtful.entry(tag).or_default().push((access, doubt));
     }
@@ -194,13 +204,13 @@ impl Commands {
     }
 
     /// Returns the reason why an access of a command may not happen, if any.
-    pub(super) fn doubt_of(&self, used: &tileheap_sync::Use) -> Option<Doubt> {
+    pub(super) fn doubt_of(&self, used: &tileheap_sync::MemoryUse) -> Option<Doubt> {
         let tileheap_sync::Action::Access(stage, access) = used.action else {
             return None;
         };
-        let is_same = |one: &program::Access| {
+        let is_same = |one: &program::MemoryAccess| {
             let is_same_part = match (one.part, used.part) {
-                (program::Part::Texels(own), program::Part::Texels(other)) => {
+                (program::ResourcePart::Texels(own), program::ResourcePart::Texels(other)) => {
                     // The area is omitted if it covers the level.
                     program::Texels { area: None, ..own } == program::Texels { area: None, ..other }
                 }
@@ -213,7 +223,7 @@ impl Commands {
     }
 
     /// Returns true if a command transfers a resource to or from an external queue family.
-    pub(super) fn is_outside(&self, used: &tileheap_sync::Use) -> bool {
+    pub(super) fn is_outside(&self, used: &tileheap_sync::MemoryUse) -> bool {
         self.outside.contains(&(used.tag, used.resource))
     }
 
@@ -230,25 +240,25 @@ impl Commands {
             let is_outside = families.is_some_and(|families| families.into_iter().any(is_outside));
             let change = match (&one.memory, families) {
                 (_, Some(_)) if is_outside => {
-                    if let Extent::Part(resource, _) = extent {
+                    if let DependencyMemory::Part(resource, _) = extent {
                         self.outside.insert((tag, resource));
                     }
                     // Others use it between two transfers: later uses are ordered after the transfer, not after earlier uses.
-                    Change::Layout { discards: false }
+                    BarrierChange::Layout { discards: false }
                 }
-                (_, Some([from, to])) => Change::Family { from, to },
-                (Memory::Image { old, new, .. }, None) if old != new => Change::Layout {
+                (_, Some([from, to])) => BarrierChange::Family { from, to },
+                (AffectedMemory::Image { old, new, .. }, None) if old != new => BarrierChange::Layout {
                     discards: *old == ImageLayout::UNDEFINED,
                 },
-                _ => Change::None,
+                _ => BarrierChange::None,
             };
             converted.push(program::Dependency {
                 scopes: scopes(&one.scopes),
                 extent,
-                change: if matches!(extent, Extent::Part(..)) {
+                change: if matches!(extent, DependencyMemory::Part(..)) {
                     change
                 } else {
-                    Change::None
+                    BarrierChange::None
                 },
             });
         }
@@ -264,20 +274,25 @@ pub(super) fn is_outside(family: u32) -> bool {
     )
 }
 
-fn extent(memory: &Memory, resources: &Resources<'_>) -> Extent {
-    let part = |resource: u32, part: recording::Part| {
+fn extent(memory: &AffectedMemory, resources: &Resources<'_>) -> DependencyMemory {
+    let part = |resource: u32, part: recording::ResourcePart| {
         let id = resources.id(resource)?;
-        Some(Extent::Part(id, resources.part(resource as usize, &part)?))
+        Some(DependencyMemory::Part(
+            id,
+            resources.part(resource as usize, &part)?,
+        ))
     };
     let extent = match *memory {
-        Memory::None => None,
-        Memory::All => Some(Extent::All),
-        Memory::Buffer { resource, first, end } => part(resource, recording::Part::Bytes(first, end)),
-        Memory::Image { resource, range, .. } => {
-            part(resource, recording::Part::Texels { range, area: None })
+        AffectedMemory::None => None,
+        AffectedMemory::All => Some(DependencyMemory::All),
+        AffectedMemory::Buffer { resource, first, end } => {
+            part(resource, recording::ResourcePart::Bytes(first, end))
+        }
+        AffectedMemory::Image { resource, range, .. } => {
+            part(resource, recording::ResourcePart::Texels { range, area: None })
         }
     };
-    extent.unwrap_or(Extent::Execution)
+    extent.unwrap_or(DependencyMemory::Execution)
 }
 
 /// Removes the areas of accesses that cover a level.
@@ -286,13 +301,13 @@ fn narrow(command: &mut Command, resources: &Resources<'_>) {
         return;
     };
     accesses.retain_mut(|access| {
-        let program::Part::Texels(texels) = access.part else {
+        let program::ResourcePart::Texels(texels) = access.part else {
             return true;
         };
         let texels = resources.existing(resources.index(access.resource), texels);
         let exists = texels.is_some();
         if let Some(texels) = texels {
-            access.part = program::Part::Texels(texels);
+            access.part = program::ResourcePart::Texels(texels);
         }
         exists
     });

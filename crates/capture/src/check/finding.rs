@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use tileheap::names;
 use tileheap_json::is_default;
 
-use crate::document::recording::{Part, Scopes};
+use crate::document::recording::{DependencyScopes, ResourcePart};
 
 /// The result of checking a recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Report {
+pub struct CheckReport {
     /// Submitted command buffers.
     pub command_buffers: u64,
     /// Submitted commands.
@@ -19,21 +19,21 @@ pub struct Report {
     /// Findings: certain ones first, then those by the letter, then possible ones, each in submission order.
     pub findings: Vec<Finding>,
     /// Accesses that were not checked.
-    pub unchecked: Vec<Unchecked>,
+    pub unchecked: Vec<UncheckedAccesses>,
 }
 
 /// A rule that the program violates, or may violate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// The certainty.
-    pub verdict: Verdict,
+    pub verdict: Certainty,
     /// The problem.
     pub problem: Problem,
     /// The earlier command; `None` if there is none, as for contents that nothing wrote.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub first: Option<Use>,
+    pub first: Option<ResourceUse>,
     /// The later command.
-    pub second: Use,
+    pub second: ResourceUse,
     /// The bytes or texels that both access.
     pub overlap: Overlap,
     /// For a possible finding, a description of what is unknown.
@@ -54,7 +54,7 @@ pub struct Finding {
 /// The certainty of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum Certainty {
     /// The specification forbids it, and contents can be wrong.
     Certain,
     /// The specification requires a dependency that no known implementation needs.
@@ -94,7 +94,7 @@ pub enum Problem {
 
 /// A command's use of a resource.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Use {
+pub struct ResourceUse {
     /// The command, such as `vkCmdDispatch`; `vkQueuePresentKHR` and `vkAcquireNextImageKHR` for the presentation engine.
     pub call: String,
     /// Its command buffer; empty for steps of the host.
@@ -157,7 +157,7 @@ pub enum Action {
 #[serde(rename_all = "snake_case")]
 pub enum Overlap {
     /// Part of one resource.
-    Resource(Part),
+    Resource(ResourcePart),
     /// Bytes of memory that two resources share.
     Memory {
         /// The number of the allocation.
@@ -174,7 +174,7 @@ pub enum Overlap {
 #[serde(rename_all = "snake_case")]
 pub enum Fix {
     /// A memory barrier before the second command, or these scopes in the barrier that transitions the image.
-    Barrier(Scopes),
+    Barrier(DependencyScopes),
     /// The commands run on different queues: a semaphore, for which the second batch waits at this stage.
     Semaphore {
         /// The stage that waits.
@@ -185,7 +185,7 @@ pub enum Fix {
 
 /// Accesses that were not checked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Unchecked {
+pub struct UncheckedAccesses {
     /// A description of these accesses that can follow a number: `commands access memory by buffer device addresses`.
     pub what: String,
     /// The number of them.

@@ -5,14 +5,14 @@ use std::mem::{Discriminant, discriminant};
 
 use tileheap_sync::program::Tag;
 
-use super::finding::{Action, Finding, Fix, Overlap, Problem, Verdict};
+use super::finding::{Action, Certainty, Finding, Fix, Overlap, Problem};
 use super::sites::{Sites, UsePosition};
-use crate::document::recording::Scopes;
+use crate::document::recording::DependencyScopes;
 
 /// A finding, with positions instead of words.
 #[derive(Clone, Debug)]
 pub(super) struct Draft {
-    pub(super) verdict: Verdict,
+    pub(super) verdict: Certainty,
     pub(super) problem: Problem,
     pub(super) first: Option<UsePosition>,
     pub(super) second: UsePosition,
@@ -35,7 +35,7 @@ impl Draft {
         }
         match (&mut self.fix, other.fix) {
             (Some(Fix::Barrier(own)), Some(Fix::Barrier(with))) => {
-                *own = Scopes {
+                *own = DependencyScopes {
                     src_stages: own.src_stages | with.src_stages,
                     src_access: own.src_access | with.src_access,
                     dst_stages: own.dst_stages | with.dst_stages,
@@ -57,7 +57,7 @@ struct Alike<'a> {
     first: Option<Likeness<'a>>,
     second: Likeness<'a>,
     problem: Problem,
-    verdict: Verdict,
+    verdict: Certainty,
 }
 
 /// The hash key of a group; groups with equal keys are compared in full.

@@ -3,16 +3,16 @@
 use std::collections::{HashMap, HashSet};
 
 use ash::vk;
-use tileheap_sync::program::{Part, ResourceId, Tag};
-use tileheap_sync::{Action as ModelAction, Hazard, Missing, Use, Verdict as ModelVerdict};
+use tileheap_sync::program::{ResourceId, ResourcePart, Tag};
+use tileheap_sync::{Action as ModelAction, Certainty as ModelVerdict, Hazard, MemoryUse, MissingDependency};
 use vk::{AccessFlags2 as A, ImageAspectFlags as Aspects};
 
-use super::finding::{Fix, Overlap, Problem, Verdict};
+use super::finding::{Certainty, Fix, Overlap, Problem};
 use super::groups::Draft;
 use super::passes::Doubt;
 use super::sites::{Sites, Unit};
 use super::words;
-use crate::document::recording::{self, Scopes, Step};
+use crate::document::recording::{self, DependencyScopes, RecordedStep};
 use tileheap::frame::SubresourceRange;
 use tileheap::units::Run;
 
@@ -30,7 +30,7 @@ pub(super) fn drafts(sites: &Sites<'_>) -> (Vec<Draft>, HashSet<Pair>) {
     let hazards = sites.outcome.findings.hazards.iter();
     for hazard in hazards.filter(|hazard| !is_between_fragments(sites, hazard)) {
         let draft = draft(sites, hazard);
-        if draft.verdict == Verdict::Certain {
+        if draft.verdict == Certainty::Certain {
             let pair = [&hazard.before, &hazard.after].map(|used| (used.batch, used.tag));
             explained.insert(pair);
         }
@@ -49,13 +49,13 @@ pub(super) fn drafts(sites: &Sites<'_>) -> (Vec<Draft>, HashSet<Pair>) {
 
 fn draft(sites: &Sites<'_>, hazard: &Hazard) -> Draft {
     let (verdict, unknown) = judge(sites, hazard);
-    let is_presented = |used: &Use| sites.batch(used.batch).is_none();
+    let is_presented = |used: &MemoryUse| sites.batch(used.batch).is_none();
     Draft {
         verdict,
         problem: match hazard.missing {
-            Missing::Execution => Problem::Unordered,
-            Missing::Availability => Problem::NotAvailable,
-            Missing::Visibility => Problem::NotVisible,
+            MissingDependency::Execution => Problem::Unordered,
+            MissingDependency::Availability => Problem::NotAvailable,
+            MissingDependency::Visibility => Problem::NotVisible,
         },
         first: Some(sites.spot(&hazard.before)),
         second: sites.spot(&hazard.after),
@@ -71,20 +71,20 @@ fn draft(sites: &Sites<'_>, hazard: &Hazard) -> Draft {
 }
 
 /// Returns the verdict, and for a possible finding what is unknown.
-fn judge(sites: &Sites<'_>, hazard: &Hazard) -> (Verdict, Option<String>) {
+fn judge(sites: &Sites<'_>, hazard: &Hazard) -> (Certainty, Option<String>) {
     if hazard.verdict == ModelVerdict::ByTheLetter {
-        return (Verdict::ByTheLetter, None);
+        return (Certainty::ByTheLetter, None);
     }
     if let Some(unknown) = doubt(sites, hazard) {
-        return (Verdict::Possible, Some(unknown));
+        return (Certainty::Possible, Some(unknown));
     }
     match hazard.verdict {
         ModelVerdict::Certain if is_transfer_by_letter(sites, hazard) || !share_bytes(sites, hazard) => {
-            (Verdict::ByTheLetter, None)
+            (Certainty::ByTheLetter, None)
         }
-        ModelVerdict::Certain => (Verdict::Certain, None),
-        ModelVerdict::ByTheLetter => (Verdict::ByTheLetter, None),
-        ModelVerdict::Possible => (Verdict::Possible, Some(elements(sites, hazard))),
+        ModelVerdict::Certain => (Certainty::Certain, None),
+        ModelVerdict::ByTheLetter => (Certainty::ByTheLetter, None),
+        ModelVerdict::Possible => (Certainty::Possible, Some(elements(sites, hazard))),
     }
 }
 
@@ -106,7 +106,7 @@ fn doubt(sites: &Sites<'_>, hazard: &Hazard) -> Option<String> {
     if hazard.before.batch != hazard.after.batch && sites.outcome.is_unknown(last) {
         return Some(words::OUTSIDE.to_owned());
     }
-    if matches!(sites.step(hazard.before.batch), Step::Present { .. }) {
+    if matches!(sites.step(hazard.before.batch), RecordedStep::Present { .. }) {
         return Some(words::presented(sites.name(hazard.before.resource)));
     }
     if uses.iter().any(|used| sites.commands.is_outside(used)) {
@@ -122,7 +122,7 @@ fn doubt(sites: &Sites<'_>, hazard: &Hazard) -> Option<String> {
 }
 
 /// Returns the reason why an access may not happen.
-pub(super) fn doubt_of(sites: &Sites<'_>, used: &Use) -> Option<String> {
+pub(super) fn doubt_of(sites: &Sites<'_>, used: &MemoryUse) -> Option<String> {
     let (call, name) = (sites.call(used.batch, used.tag), sites.name(used.resource));
     let doubt = sites.batch(used.batch).and(sites.commands.doubt_of(used))?;
     Some(match doubt {
@@ -144,7 +144,7 @@ fn is_transfer_by_letter(sites: &Sites<'_>, hazard: &Hazard) -> bool {
     let mut earlier = sites.recording.steps[..=hazard.after.batch as usize].iter();
     is_transfer
         && earlier.any(|step| match step {
-            Step::Submit(batch) => batch.queue == acquires.queue && !batch.waits.is_empty(),
+            RecordedStep::Submit(batch) => batch.queue == acquires.queue && !batch.waits.is_empty(),
             _ => false,
         })
 }
@@ -162,12 +162,12 @@ fn is_feedback(sites: &Sites<'_>, hazard: &Hazard) -> bool {
     let uses = [&hazard.before, &hazard.after];
     let places = uses.map(|used| sites.site(used.batch, used.tag).and_then(|site| site.place));
     let instance = |place: Option<(u32, u32)>| place.map(|(instance, _)| instance);
-    let is_shader = |used: &Use| match used.action {
+    let is_shader = |used: &MemoryUse| match used.action {
         ModelAction::Access(_, A::INPUT_ATTACHMENT_READ) => places[0] == places[1],
         ModelAction::Access(..) => is_partial(used),
         _ => false,
     };
-    let is_attachment = |used: &Use| matches!(used.action, ModelAction::Access(_, access) if super::passes::is_of_attachment(access));
+    let is_attachment = |used: &MemoryUse| matches!(used.action, ModelAction::Access(_, access) if super::passes::is_of_attachment(access));
     let [before, after] = uses;
     instance(places[0]).is_some()
         && instance(places[0]) == instance(places[1])
@@ -181,7 +181,7 @@ pub(super) fn is_between_fragments(sites: &Sites<'_>, hazard: &Hazard) -> bool {
     let uses = [&hazard.before, &hazard.after];
     let [before, after] = uses.map(|used| sites.site(used.batch, used.tag).and_then(|site| site.place));
     let storage = A::SHADER_STORAGE_READ | A::SHADER_STORAGE_WRITE;
-    let is_of_fragments = |used: &Use| match used.action {
+    let is_of_fragments = |used: &MemoryUse| match used.action {
         ModelAction::Access(stage, access) => {
             stage == vk::PipelineStageFlags2::FRAGMENT_SHADER && storage.contains(access)
         }
@@ -191,7 +191,7 @@ pub(super) fn is_between_fragments(sites: &Sites<'_>, hazard: &Hazard) -> bool {
         && before == after
         && hazard.before.batch == hazard.after.batch
         && uses.into_iter().all(is_of_fragments)
-        && judge(sites, hazard).0 == Verdict::Possible
+        && judge(sites, hazard).0 == Certainty::Possible
 }
 
 /// Describes what is unknown about a hazard that the model reports as possible.
@@ -211,7 +211,7 @@ fn elements(sites: &Sites<'_>, hazard: &Hazard) -> String {
 }
 
 /// Returns true if an access may be to unknown elements: by a shader, through a descriptor.
-fn is_partial(used: &Use) -> bool {
+fn is_partial(used: &MemoryUse) -> bool {
     let ModelAction::Access(_, access) = used.action else {
         return false;
     };
@@ -221,7 +221,7 @@ fn is_partial(used: &Use) -> bool {
 /// Returns the fix of a hazard.
 fn fix(sites: &Sites<'_>, hazard: &Hazard) -> Fix {
     let remedy = hazard.remedy();
-    let mut scopes = Scopes {
+    let mut scopes = DependencyScopes {
         src_stages: remedy.src,
         src_access: remedy.src_access,
         dst_stages: remedy.dst,
@@ -232,7 +232,7 @@ fn fix(sites: &Sites<'_>, hazard: &Hazard) -> Fix {
         [Some(first), Some(second)] if first.queue == second.queue => Fix::Barrier(scopes),
         [None, Some(second)] => {
             // If the batch waits for the semaphore of the acquire, its barrier has to begin at the stage that waits.
-            let Step::Acquire {
+            let RecordedStep::Acquire {
                 semaphore: Some(semaphore),
                 ..
             } = sites.step(hazard.before.batch)
@@ -256,7 +256,7 @@ fn fix(sites: &Sites<'_>, hazard: &Hazard) -> Fix {
 }
 
 /// Returns the bytes or texels that two uses share.
-pub(super) fn overlap(sites: &Sites<'_>, first: &Use, second: &Use) -> Overlap {
+pub(super) fn overlap(sites: &Sites<'_>, first: &MemoryUse, second: &MemoryUse) -> Overlap {
     if first.resource == second.resource {
         return Overlap::Resource(common(first.part, second.part));
     }
@@ -281,27 +281,27 @@ pub(super) fn overlap(sites: &Sites<'_>, first: &Use, second: &Use) -> Overlap {
 }
 
 /// Returns the bytes of memory that may contain a part.
-fn bytes(sites: &Sites<'_>, resource: ResourceId, part: Part) -> (u64, u64) {
+fn bytes(sites: &Sites<'_>, resource: ResourceId, part: ResourcePart) -> (u64, u64) {
     let placed = sites.resources.placed(resource);
     match part {
-        Part::Bytes(first, end) => {
+        ResourcePart::Bytes(first, end) => {
             let at = |offset: u64| placed.first.saturating_add(offset).min(placed.end);
             (at(first), at(end))
         }
-        Part::Texels(_) => (placed.first, placed.end),
+        ResourcePart::Texels(_) => (placed.first, placed.end),
     }
 }
 
 /// Converts a part for the report.
-pub(super) fn part(part: Part) -> recording::Part {
+pub(super) fn part(part: ResourcePart) -> recording::ResourcePart {
     common(part, part)
 }
 
 /// Returns the intersection of two parts; if their areas are disjoint, of their subresources.
-fn common(first: Part, second: Part) -> recording::Part {
+fn common(first: ResourcePart, second: ResourcePart) -> recording::ResourcePart {
     let meet = |a: Run, b: Run| [a.first.max(b.first), a.end.min(b.end)];
     match (first, second) {
-        (Part::Texels(first), Part::Texels(second)) => {
+        (ResourcePart::Texels(first), ResourcePart::Texels(second)) => {
             let area = match (first.area, second.area) {
                 (Some([x, y, _]), None) | (None, Some([x, y, _])) => Some([x.into(), y.into()]),
                 (Some(own), Some(other)) => Some([meet(own[0], other[0]), meet(own[1], other[1])]),
@@ -318,14 +318,16 @@ fn common(first: Part, second: Part) -> recording::Part {
                 levels: meet(first.levels, second.levels).into(),
                 layers: meet(first.layers, second.layers).into(),
             };
-            recording::Part::Texels {
+            recording::ResourcePart::Texels {
                 range,
                 area: area.filter(is_area),
             }
         }
-        (Part::Bytes(first, end), Part::Bytes(other, other_end)) => {
-            recording::Part::Bytes(first.max(other), end.min(other_end))
+        (ResourcePart::Bytes(first, end), ResourcePart::Bytes(other, other_end)) => {
+            recording::ResourcePart::Bytes(first.max(other), end.min(other_end))
         }
-        (_, Part::Bytes(first, end)) | (Part::Bytes(first, end), _) => recording::Part::Bytes(first, end),
+        (_, ResourcePart::Bytes(first, end)) | (ResourcePart::Bytes(first, end), _) => {
+            recording::ResourcePart::Bytes(first, end)
+        }
     }
 }

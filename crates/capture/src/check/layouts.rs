@@ -13,12 +13,13 @@ use tileheap_sync::program::{Tag, Texels};
 use tileheap_sync::scopes::WRITES;
 
 use super::cells::{Image, KnownLayout, SubresourceLayouts, is_equal};
-use super::finding::{self, Overlap, Problem, Verdict};
+use super::finding::{self, Certainty, Overlap, Problem};
 use super::groups::Draft;
 use super::passes::{layers_of, runs};
 use super::sites::{Sites, UsePosition};
 use crate::document::recording::{
-    Access, Action, Attachment, Batch, Dependency, Instance, Memory, Part, Resource, ResourceKind, Role, Step,
+    AffectedMemory, Attachment, Batch, CommandEffect, Dependency, RecordedAccess, RecordedStep,
+    RenderPassInstance, Resource, ResourceKind, ResourcePart, Role,
 };
 
 const OLD_LAYOUT: &str = "VUID-VkImageMemoryBarrier2-oldLayout-01197";
@@ -26,7 +27,7 @@ const PRESENTED: &str = "VUID-VkPresentInfoKHR-pImageIndices-01430";
 
 /// A command that names layouts.
 #[derive(Clone, Copy)]
-struct At {
+struct LayoutCommand {
     step: u64,
     tag: Tag,
     /// `None` for the presentation engine.
@@ -43,7 +44,7 @@ struct Mismatch {
 pub(super) fn drafts(sites: &Sites<'_>) -> Vec<Draft> {
     let is_new = new_images(sites);
     let queues = sites.recording.steps.iter().filter_map(|step| match step {
-        Step::Submit(batch) if !batch.command_buffers.is_empty() => Some(batch.queue),
+        RecordedStep::Submit(batch) if !batch.command_buffers.is_empty() => Some(batch.queue),
         _ => None,
     });
     let mut queues: Vec<u32> = queues.collect();
@@ -58,9 +59,9 @@ pub(super) fn drafts(sites: &Sites<'_>) -> Vec<Draft> {
     };
     for (number, step) in (0..).zip(&sites.recording.steps) {
         match step {
-            Step::Submit(batch) => layouts.batch(number, batch),
-            Step::Acquire { resource, .. } => layouts.forget(*resource),
-            Step::Present { resources, .. } => {
+            RecordedStep::Submit(batch) => layouts.batch(number, batch),
+            RecordedStep::Acquire { resource, .. } => layouts.forget(*resource),
+            RecordedStep::Present { resources, .. } => {
                 for &resource in resources {
                     layouts.present(number, resource);
                 }
@@ -106,41 +107,43 @@ impl Layouts<'_> {
             let commands = &self.sites.recording.command_buffers[buffer as usize].commands;
             let first = self.sites.commands.first_tag(buffer as usize);
             // The open render pass instance, and its subpass.
-            let mut open: Option<(&Instance, usize)> = None;
+            let mut open: Option<(&RenderPassInstance, usize)> = None;
             for (tag, command) in (first..).map(Tag).zip(commands) {
                 let queue = Some(batch.queue);
-                let at = At { step, tag, queue };
+                let at = LayoutCommand { step, tag, queue };
                 match &command.action {
-                    Action::Access(accesses) => accesses.iter().for_each(|one| self.access(at, one)),
-                    Action::Barrier(dependencies) | Action::WaitEvents { dependencies, .. } => {
+                    CommandEffect::Access(accesses) => accesses.iter().for_each(|one| self.access(at, one)),
+                    CommandEffect::Barrier(dependencies) | CommandEffect::WaitEvents { dependencies, .. } => {
                         let family = batch.family;
                         dependencies.iter().for_each(|one| self.barrier(at, one, family));
                     }
-                    Action::Begin(instance) => {
+                    CommandEffect::Begin(instance) => {
                         self.begin(at, instance, &command.call);
                         self.subpass(at, instance, 0);
                         open = Some((instance, 0));
                     }
-                    Action::NextSubpass => {
+                    CommandEffect::NextSubpass => {
                         if let Some((instance, subpass)) = &mut open {
                             *subpass += 1;
                             self.subpass(at, instance, *subpass);
                         }
                     }
-                    Action::End => {
+                    CommandEffect::End => {
                         if let Some((instance, _)) = open.take() {
                             let attachments = instance.attachments.iter();
                             attachments.for_each(|one| self.render(at, instance, one, one.last));
                         }
                     }
-                    Action::None | Action::SetEvent { .. } | Action::ResetEvent { .. } => {}
+                    CommandEffect::None
+                    | CommandEffect::SetEvent { .. }
+                    | CommandEffect::ResetEvent { .. } => {}
                 }
             }
         }
     }
 
-    fn access(&mut self, at: At, access: &Access) {
-        let (Part::Texels { range, .. }, Some(layout)) = (access.part, access.layout) else {
+    fn access(&mut self, at: LayoutCommand, access: &RecordedAccess) {
+        let (ResourcePart::Texels { range, .. }, Some(layout)) = (access.part, access.layout) else {
             return;
         };
         // Input attachments are in the layout of their subpass.
@@ -156,8 +159,8 @@ impl Layouts<'_> {
         self.expect(at, used, access.whole, action, None);
     }
 
-    fn barrier(&mut self, at: At, dependency: &Dependency, family: u32) {
-        let Memory::Image {
+    fn barrier(&mut self, at: LayoutCommand, dependency: &Dependency, family: u32) {
+        let AffectedMemory::Image {
             resource,
             range,
             old,
@@ -188,7 +191,7 @@ impl Layouts<'_> {
     }
 
     /// Begins a render pass instance: its attachments are in their initial layouts.
-    fn begin(&mut self, at: At, instance: &Instance, call: &str) {
+    fn begin(&mut self, at: LayoutCommand, instance: &RenderPassInstance, call: &str) {
         for (index, one) in (0..).zip(&instance.attachments) {
             if one.initial == L::UNDEFINED {
                 continue;
@@ -206,7 +209,7 @@ impl Layouts<'_> {
     }
 
     /// Begins a subpass: its attachments change to their layouts in it.
-    fn subpass(&mut self, at: At, instance: &Instance, subpass: usize) {
+    fn subpass(&mut self, at: LayoutCommand, instance: &RenderPassInstance, subpass: usize) {
         for one in &instance.subpasses[subpass].uses {
             let attachment = &instance.attachments[one.attachment as usize];
             self.render(at, instance, attachment, one.layout);
@@ -214,7 +217,13 @@ impl Layouts<'_> {
     }
 
     /// Changes an attachment of a render pass instance to a layout.
-    fn render(&mut self, at: At, instance: &Instance, attachment: &Attachment, layout: L) {
+    fn render(
+        &mut self,
+        at: LayoutCommand,
+        instance: &RenderPassInstance,
+        attachment: &Attachment,
+        layout: L,
+    ) {
         let image = &self.sites.recording.resources[attachment.resource as usize];
         let is_3d = matches!(image.kind, ResourceKind::Image { is_3d: true, .. });
         if is_3d && layout != attachment.initial {
@@ -235,7 +244,7 @@ impl Layouts<'_> {
     fn present(&mut self, step: u64, resource: u32) {
         let range = SubresourceRange::ALL;
         let expected = L::PRESENT_SRC_KHR;
-        let at = At {
+        let at = LayoutCommand {
             step,
             tag: Tag(0),
             queue: None,
@@ -255,7 +264,7 @@ impl Layouts<'_> {
     /// Checks that a part of an image is in the layout that a command expects.
     fn expect(
         &mut self,
-        at: At,
+        at: LayoutCommand,
         (resource, range, layout): (u32, SubresourceRange, L),
         is_whole: bool,
         action: finding::Action,
@@ -271,7 +280,7 @@ impl Layouts<'_> {
 
     fn report(
         &mut self,
-        at: At,
+        at: LayoutCommand,
         (resource, expected): (u32, L),
         mismatch: Mismatch,
         action: finding::Action,
@@ -291,14 +300,14 @@ impl Layouts<'_> {
             _ => "Image Layout Matching Rules",
         };
         self.drafts.push(Draft {
-            verdict: Verdict::Certain,
+            verdict: Certainty::Certain,
             problem: Problem::Layout {
                 is: mismatch.known.layout,
                 expected,
             },
             first: changed.map(|at| spot(at, finding::Action::Transition)),
             second: spot((at.step, at.tag), action),
-            overlap: Overlap::Resource(Part::Texels {
+            overlap: Overlap::Resource(ResourcePart::Texels {
                 range: mismatch.range,
                 area: None,
             }),
@@ -310,7 +319,7 @@ impl Layouts<'_> {
     }
 
     /// Returns the image that a command uses, unless it is not checked. Uses by another queue are not known to come before.
-    fn image(&mut self, at: At, resource: u32) -> Option<&mut Image> {
+    fn image(&mut self, at: LayoutCommand, resource: u32) -> Option<&mut Image> {
         let resources = self.sites.resources;
         resources.id(resource)?;
         // The host may have changed the layout.
@@ -340,7 +349,7 @@ impl Layouts<'_> {
     /// Returns the subresources of a part that are in a different layout; if the part is not accessed as a whole, only if no subresource matches.
     fn mismatch(
         &mut self,
-        at: At,
+        at: LayoutCommand,
         (resource, range, expected): (u32, SubresourceRange, L),
         is_whole: bool,
     ) -> Option<Mismatch> {
@@ -377,7 +386,14 @@ impl Layouts<'_> {
     }
 
     /// Assumes the layout that a command expects for subresources whose layout is unknown.
-    fn learn(&mut self, at: At, resource: u32, range: SubresourceRange, layout: L, is_whole: bool) {
+    fn learn(
+        &mut self,
+        at: LayoutCommand,
+        resource: u32,
+        range: SubresourceRange,
+        layout: L,
+        is_whole: bool,
+    ) {
         let Some(texels) = self.texels(resource, range) else {
             return;
         };
@@ -392,7 +408,7 @@ impl Layouts<'_> {
     }
 
     /// Changes a part of an image to a layout, or to an unknown one.
-    fn change(&mut self, at: At, resource: u32, range: SubresourceRange, layout: Option<L>) {
+    fn change(&mut self, at: LayoutCommand, resource: u32, range: SubresourceRange, layout: Option<L>) {
         let Some(texels) = self.texels(resource, range) else {
             return;
         };
@@ -416,7 +432,7 @@ impl Layouts<'_> {
 }
 
 /// Returns the layers of an attachment that an instance renders.
-fn rendered(instance: &Instance, attachment: &Attachment) -> Vec<SubresourceRange> {
+fn rendered(instance: &RenderPassInstance, attachment: &Attachment) -> Vec<SubresourceRange> {
     let all = instance
         .subpasses
         .iter()

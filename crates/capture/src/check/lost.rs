@@ -4,15 +4,15 @@ use std::collections::{HashMap, HashSet};
 
 use ash::vk::AccessFlags2;
 use tileheap_sync::program::Tag;
-use tileheap_sync::{Action as ModelAction, Loss, LostContents, Use, Verdict as ModelVerdict};
+use tileheap_sync::{Action as ModelAction, Certainty as ModelVerdict, LossReason, LostContents, MemoryUse};
 
-use super::finding::{Action, Overlap, Problem, Verdict};
+use super::finding::{Action, Certainty, Overlap, Problem};
 use super::groups::Draft;
 use super::hazards::{Pair, doubt_of, overlap, part};
 use super::passes::{Doubt, is_of_attachment};
 use super::sites::Sites;
 use super::words;
-use crate::document::recording::Step;
+use crate::document::recording::RecordedStep;
 
 /// Drafts the lost contents, without those that a certain hazard between the same commands explains.
 pub(super) fn drafts(sites: &Sites<'_>, explained: &HashSet<Pair>) -> Vec<Draft> {
@@ -39,15 +39,15 @@ pub(super) fn drafts(sites: &Sites<'_>, explained: &HashSet<Pair>) -> Vec<Draft>
 pub(super) fn note(sites: &Sites<'_>, lost: &LostContents) -> Option<&'static str> {
     let is_new = lost.last.is_none() && sites.resources.get(lost.reader.resource).created;
     // A render pass that discards what it loads contradicts itself.
-    let is_by_barrier = |by: &Use| {
+    let is_by_barrier = |by: &MemoryUse| {
         let is_outside = sites
             .site(by.batch, by.tag)
             .is_some_and(|site| site.place.is_none());
         by.action == ModelAction::Transition && is_outside
     };
     let is_unwritten = match &lost.loss {
-        Loss::NeverWritten => true,
-        Loss::Discarded(by) => is_by_barrier(by),
+        LossReason::NeverWritten => true,
+        LossReason::Discarded(by) => is_by_barrier(by),
         _ => false,
     };
     let is_load = matches!(lost.reader.action, ModelAction::Access(_, access) if is_of_attachment(access));
@@ -62,19 +62,19 @@ pub(super) fn note(sites: &Sites<'_>, lost: &LostContents) -> Option<&'static st
 }
 
 /// Returns the use that discarded or overwrote the contents.
-fn by(loss: &Loss) -> Option<&Use> {
+fn by(loss: &LossReason) -> Option<&MemoryUse> {
     match loss {
         // Recordings contain no discards of memory.
-        Loss::NeverWritten | Loss::MemoryDiscarded { .. } => None,
-        Loss::Discarded(by) | Loss::Overwritten(by) | Loss::WrittenThrough(by) => Some(by),
+        LossReason::NeverWritten | LossReason::MemoryDiscarded { .. } => None,
+        LossReason::Discarded(by) | LossReason::Overwritten(by) | LossReason::WrittenThrough(by) => Some(by),
     }
 }
 
 /// Returns true if the reader needs contents, unlike an image that is being acquired, or a test that may be disabled.
-fn is_read(sites: &Sites<'_>, reader: &Use) -> bool {
+fn is_read(sites: &Sites<'_>, reader: &MemoryUse) -> bool {
     match sites.step(reader.batch) {
-        Step::Acquire { .. } => false,
-        Step::Submit(_) => sites.commands.doubt_of(reader) != Some(Doubt::Tests),
+        RecordedStep::Acquire { .. } => false,
+        RecordedStep::Submit(_) => sites.commands.doubt_of(reader) != Some(Doubt::Tests),
         _ => true,
     }
 }
@@ -89,10 +89,10 @@ fn draft(sites: &Sites<'_>, lost: &LostContents) -> Draft {
     Draft {
         verdict,
         problem: match lost.loss {
-            Loss::NeverWritten => Problem::NeverWritten,
-            Loss::Discarded(_) | Loss::MemoryDiscarded { .. } => Problem::Discarded,
-            Loss::Overwritten(_) => Problem::Overwritten,
-            Loss::WrittenThrough(_) => Problem::WrittenThrough,
+            LossReason::NeverWritten => Problem::NeverWritten,
+            LossReason::Discarded(_) | LossReason::MemoryDiscarded { .. } => Problem::Discarded,
+            LossReason::Overwritten(_) => Problem::Overwritten,
+            LossReason::WrittenThrough(_) => Problem::WrittenThrough,
         },
         first: by.map(|by| sites.spot(by)),
         second: sites.spot(&lost.reader),
@@ -105,44 +105,47 @@ fn draft(sites: &Sites<'_>, lost: &LostContents) -> Draft {
 }
 
 /// Returns the verdict, and for a possible finding what is unknown.
-fn judge(sites: &Sites<'_>, lost: &LostContents) -> (Verdict, Option<String>) {
+fn judge(sites: &Sites<'_>, lost: &LostContents) -> (Certainty, Option<String>) {
     let uses = by(&lost.loss).into_iter().chain([&lost.reader]);
     let reader = sites.name(lost.reader.resource);
     for used in uses {
         if let Some(words) = doubt_of(sites, used) {
-            return (Verdict::Possible, Some(words));
+            return (Certainty::Possible, Some(words));
         }
         if sites.resources.is_inexact(used.resource) {
-            return (Verdict::Possible, Some(words::texels(sites.name(used.resource))));
+            return (
+                Certainty::Possible,
+                Some(words::texels(sites.name(used.resource))),
+            );
         }
         // Batches may have run in a different order.
         if sites.outcome.is_unknown(used.batch) {
-            return (Verdict::Possible, Some(words::OUTSIDE.to_owned()));
+            return (Certainty::Possible, Some(words::OUTSIDE.to_owned()));
         }
     }
     // Loading undefined contents is allowed, and draws may overwrite all of them.
     let is_attachment =
         matches!(lost.reader.action, ModelAction::Access(_, access) if is_of_attachment(access));
-    if is_attachment && !matches!(lost.loss, Loss::WrittenThrough(_)) {
-        return (Verdict::Possible, Some(words::attachment(reader)));
+    if is_attachment && !matches!(lost.loss, LossReason::WrittenThrough(_)) {
+        return (Certainty::Possible, Some(words::attachment(reader)));
     }
     let is_copied =
         matches!(lost.reader.action, ModelAction::Access(_, access) if access == AccessFlags2::TRANSFER_READ);
-    if is_copied && lost.loss == Loss::NeverWritten {
-        return (Verdict::Possible, Some(words::copied(reader)));
+    if is_copied && lost.loss == LossReason::NeverWritten {
+        return (Certainty::Possible, Some(words::copied(reader)));
     }
     match (lost.verdict, lost.loss) {
-        (_, Loss::WrittenThrough(_)) => (Verdict::Possible, Some(words::INTENT.to_owned())),
-        (ModelVerdict::Certain, _) => (Verdict::Certain, None),
-        (ModelVerdict::ByTheLetter, _) => (Verdict::ByTheLetter, None),
-        (ModelVerdict::Possible, _) => (Verdict::Possible, Some(words::contents(reader))),
+        (_, LossReason::WrittenThrough(_)) => (Certainty::Possible, Some(words::INTENT.to_owned())),
+        (ModelVerdict::Certain, _) => (Certainty::Certain, None),
+        (ModelVerdict::ByTheLetter, _) => (Certainty::ByTheLetter, None),
+        (ModelVerdict::Possible, _) => (Certainty::Possible, Some(words::contents(reader))),
     }
 }
 
-fn section(sites: &Sites<'_>, loss: &Loss) -> &'static str {
-    let Loss::Discarded(by) = loss else {
+fn section(sites: &Sites<'_>, loss: &LossReason) -> &'static str {
+    let LossReason::Discarded(by) = loss else {
         return match loss {
-            Loss::NeverWritten => "Resource Memory Association",
+            LossReason::NeverWritten => "Resource Memory Association",
             _ => "Memory Aliasing",
         };
     };
@@ -202,7 +205,7 @@ impl Untracked {
     fn may_write(&self, sites: &Sites<'_>, lost: &LostContents) -> bool {
         let reader = &lost.reader;
         let resource = sites.resources.index(reader.resource) as u32;
-        let end = |used: &Use| {
+        let end = |used: &MemoryUse| {
             let queue = sites.batch(used.batch).map(|batch| batch.queue);
             let buffer = sites.site(used.batch, used.tag).map(|site| site.buffer);
             (used.batch, queue, buffer, used.tag)
@@ -210,7 +213,7 @@ impl Untracked {
         let (last, before) = (end(reader), by(&lost.loss).map(end));
         let steps = (0..).zip(&sites.recording.steps);
         let mut batches = steps.filter_map(|(step, one)| match one {
-            Step::Submit(batch) => Some((step, batch)),
+            RecordedStep::Submit(batch) => Some((step, batch)),
             _ => None,
         });
         batches.any(|(step, batch)| {

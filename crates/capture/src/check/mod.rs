@@ -9,7 +9,7 @@
 //! ```
 //! [`tileheap_sync`] implements the rules of order and contents; the modules here convert the recording and describe findings. A finding is certain
 //! only if it holds for everything that the recording leaves open. One that depends on something unknown is possible, or an entry of
-//! [`Report::unchecked`].
+//! [`CheckReport::unchecked`].
 //!
 //! Work before the frame is assumed to be complete, and its contents to be defined. Host accesses to mapped memory are not recorded.
 
@@ -34,8 +34,8 @@ mod unchecked;
 mod validate;
 mod words;
 
-pub use finding::Report;
-pub use validate::Malformed;
+pub use finding::CheckReport;
+pub use validate::MalformedRecording;
 
 use self::commands::Commands;
 use self::groups::Groups;
@@ -46,7 +46,7 @@ use self::sites::Sites;
 ///
 /// # Errors
 /// If the recording is malformed: an index is out of range, or a render pass instance is incomplete.
-pub fn check(recording: &Recording) -> Result<Report, Malformed> {
+pub fn check(recording: &Recording) -> Result<CheckReport, MalformedRecording> {
     validate::validate(recording)?;
     let mut model = Model::new(recording.granularity);
     let resources = Resources::new(recording, &mut model);
@@ -67,7 +67,7 @@ pub fn check(recording: &Recording) -> Result<Report, Malformed> {
     layouts.into_iter().for_each(|draft| groups.add(&sites, draft));
     let submitted = || recording.submitted();
     let lengths = submitted().map(|buffer| recording.command_buffers[buffer].commands.len() as u64);
-    Ok(Report {
+    Ok(CheckReport {
         command_buffers: submitted().count() as u64,
         commands: lengths.sum(),
         checked: outcome.checked,
@@ -80,7 +80,7 @@ impl Recording {
     /// Iterates over the command buffers of all batches, in submission order.
     fn submitted(&self) -> impl Iterator<Item = usize> {
         let batches = self.steps.iter().filter_map(|step| match step {
-            crate::document::recording::Step::Submit(batch) => Some(batch),
+            crate::document::recording::RecordedStep::Submit(batch) => Some(batch),
             _ => None,
         });
         batches.flat_map(|batch| batch.command_buffers.iter().map(|buffer| *buffer as usize))

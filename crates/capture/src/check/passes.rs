@@ -10,12 +10,12 @@
 use ash::vk::{self, ImageAspectFlags as Aspects};
 use tileheap::frame::SubresourceRange;
 use tileheap::units::Run;
-use tileheap_sync::program::{self, Command, Scopes};
+use tileheap_sync::program::{self, Command, DependencyScopes};
 use tileheap_sync::render_pass::{Attachment, AttachmentUse, PassDependency, RenderPass, Role, written_in};
 use vk::{AccessFlags2 as A, AttachmentStoreOp as Store};
 
 use super::resources::Resources;
-use crate::document::recording::{self, Instance};
+use crate::document::recording::{self, RenderPassInstance};
 
 /// The reason why an access may not happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub(super) struct Open {
 
 impl Open {
     /// Converts an instance, given its number in the recording; the first subpass has not begun yet.
-    pub(super) fn new(instance: &Instance, number: u32, resources: &Resources<'_>) -> Open {
+    pub(super) fn new(instance: &RenderPassInstance, number: u32, resources: &Resources<'_>) -> Open {
         let masks: Vec<u32> = instance
             .subpasses
             .iter()
@@ -145,7 +145,7 @@ impl Open {
     }
 
     /// Returns the accesses of the first draw to the attachments of the subpass, each with the reason why it may not happen.
-    pub(super) fn draw(&mut self) -> Vec<(program::Access, Option<Doubt>)> {
+    pub(super) fn draw(&mut self) -> Vec<(program::MemoryAccess, Option<Doubt>)> {
         let mut accesses = Vec::new();
         if std::mem::replace(&mut self.is_drawn, true) {
             return accesses;
@@ -174,7 +174,7 @@ impl Open {
         accesses
     }
 
-    fn of(&self, one: &AttachmentUse, doubt: Option<Doubt>) -> Vec<(program::Access, Option<Doubt>)> {
+    fn of(&self, one: &AttachmentUse, doubt: Option<Doubt>) -> Vec<(program::MemoryAccess, Option<Doubt>)> {
         let accesses = self.pass.draw(one).into_iter();
         accesses.map(|access| (access, doubt)).collect()
     }
@@ -278,8 +278,8 @@ pub(super) fn is_of_attachment(access: A) -> bool {
 }
 
 /// Converts scopes to the model.
-pub(super) fn scopes(scopes: &recording::Scopes) -> Scopes {
-    Scopes {
+pub(super) fn scopes(scopes: &recording::DependencyScopes) -> DependencyScopes {
+    DependencyScopes {
         src: scopes.src_stages,
         src_access: scopes.src_access,
         dst: scopes.dst_stages,

@@ -7,7 +7,7 @@ use tileheap::units::Run;
 use tileheap_sync::Model;
 use tileheap_sync::program::{self, MemoryId, ResourceId, Texels, Tiling};
 
-use crate::document::recording::{Part, Recording, Resource, ResourceKind};
+use crate::document::recording::{Recording, Resource, ResourceKind, ResourcePart};
 
 /// The resources that are checked.
 pub(super) struct Resources<'a> {
@@ -218,10 +218,14 @@ impl<'a> Resources<'a> {
     }
 
     /// Converts a part to the model; `None` if it is empty.
-    pub(super) fn part(&self, index: usize, part: &Part) -> Option<program::Part> {
+    pub(super) fn part(&self, index: usize, part: &ResourcePart) -> Option<program::ResourcePart> {
         match *part {
-            Part::Bytes(first, end) => (first < end).then_some(program::Part::Bytes(first, end)),
-            Part::Texels { range, area } => self.texels(index, range, area).map(program::Part::Texels),
+            ResourcePart::Bytes(first, end) => {
+                (first < end).then_some(program::ResourcePart::Bytes(first, end))
+            }
+            ResourcePart::Texels { range, area } => {
+                self.texels(index, range, area).map(program::ResourcePart::Texels)
+            }
         }
     }
 }

@@ -1,22 +1,22 @@
 //! Maps the model's findings back to recorded commands.
 
 use tileheap_sync::program::{ResourceId, Tag};
-use tileheap_sync::{Action as ModelAction, Use as ModelUse};
+use tileheap_sync::{Action as ModelAction, MemoryUse as ModelUse};
 
 use super::commands::{CommandPosition, Commands, is_outside};
-use super::finding::{Action, Use};
+use super::finding::{Action, ResourceUse};
 use super::passes::is_of_attachment;
 use super::resources::Resources;
-use super::steps::Outcome;
+use super::steps::ModelFindings;
 use super::words;
-use crate::document::recording::{self, Batch, Command, Dependency, Memory, Recording, Step};
+use crate::document::recording::{self, AffectedMemory, Batch, Command, Dependency, RecordedStep, Recording};
 
 /// The recording, converted and executed by the model.
 pub(super) struct Sites<'a> {
     pub(super) recording: &'a Recording,
     pub(super) resources: &'a Resources<'a>,
     pub(super) commands: &'a Commands,
-    pub(super) outcome: &'a Outcome,
+    pub(super) outcome: &'a ModelFindings,
 }
 
 /// A command's use of a resource, by position.
@@ -41,14 +41,14 @@ pub(super) enum Unit {
 
 impl<'a> Sites<'a> {
     /// Returns the step of a batch.
-    pub(super) fn step(&self, step: u64) -> &'a Step {
+    pub(super) fn step(&self, step: u64) -> &'a RecordedStep {
         &self.recording.steps[step as usize]
     }
 
     /// Returns the batch of a step, unless it is of the presentation engine.
     pub(super) fn batch(&self, step: u64) -> Option<&'a Batch> {
         match self.step(step) {
-            Step::Submit(batch) => Some(batch),
+            RecordedStep::Submit(batch) => Some(batch),
             _ => None,
         }
     }
@@ -68,7 +68,7 @@ impl<'a> Sites<'a> {
     pub(super) fn call(&self, step: u64, tag: Tag) -> &'a str {
         match (self.command(step, tag), self.step(step)) {
             (Some(command), _) => &command.call,
-            (None, Step::Acquire { .. }) => "vkAcquireNextImageKHR",
+            (None, RecordedStep::Acquire { .. }) => "vkAcquireNextImageKHR",
             (None, _) => "vkQueuePresentKHR",
         }
     }
@@ -109,15 +109,17 @@ impl<'a> Sites<'a> {
         let resource = self.resources.index(used.resource) as u32;
         let is_release = |one: &Dependency| {
             let of = match one.memory {
-                Memory::Buffer { resource, .. } | Memory::Image { resource, .. } => Some(resource),
-                Memory::None | Memory::All => None,
+                AffectedMemory::Buffer { resource, .. } | AffectedMemory::Image { resource, .. } => {
+                    Some(resource)
+                }
+                AffectedMemory::None | AffectedMemory::All => None,
             };
             of == Some(resource) && one.families.is_some_and(|[_, to]| is_outside(to))
         };
         let command = self.command(used.batch, used.tag);
         let dependencies = match command.map(|command| &command.action) {
-            Some(recording::Action::Barrier(all)) => all.as_slice(),
-            Some(recording::Action::WaitEvents { dependencies, .. }) => dependencies,
+            Some(recording::CommandEffect::Barrier(all)) => all.as_slice(),
+            Some(recording::CommandEffect::WaitEvents { dependencies, .. }) => dependencies,
             _ => &[],
         };
         match dependencies.iter().any(is_release) {
@@ -141,15 +143,15 @@ impl<'a> Sites<'a> {
     }
 
     /// Converts a use for the report.
-    pub(super) fn used(&self, spot: &UsePosition) -> Use {
+    pub(super) fn used(&self, spot: &UsePosition) -> ResourceUse {
         let resource = &self.recording.resources[spot.resource];
-        let mut used = Use {
+        let mut used = ResourceUse {
             call: self.call(spot.step, spot.tag).to_owned(),
             submission: self.outcome.submissions[spot.step as usize],
             resource: resource.name.clone(),
             description: words::description(resource),
             action: spot.action,
-            ..Use::default()
+            ..ResourceUse::default()
         };
         if let (Some(site), Some(command)) =
             (self.site(spot.step, spot.tag), self.command(spot.step, spot.tag))

@@ -7,21 +7,21 @@ use std::sync::Arc;
 
 use ash::vk;
 use tileheap_sync::program::{
-    self, AccessKind, Command, FenceId, Part, QueueId, SemaphoreId, SemaphoreUse, Tag,
+    self, AccessKind, Command, FenceId, QueueId, ResourcePart, SemaphoreId, SemaphoreUse, Tag,
 };
 use tileheap_sync::{Findings, Model};
 use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use super::commands::Commands;
 use super::resources::Resources;
-use crate::document::recording::{Action, Batch, Recording, Step};
+use crate::document::recording::{Batch, CommandEffect, RecordedStep, Recording};
 
 /// The queue of the presentation engine.
 const PRESENTATION: QueueId = QueueId(u64::MAX);
 
 /// The findings of the model, and the unknowns of the steps.
 #[derive(Debug, Default)]
-pub(super) struct Outcome {
+pub(super) struct ModelFindings {
     /// The model's findings, in the order in which batches run.
     pub(super) findings: Findings,
     /// Number of accesses that were checked.
@@ -38,7 +38,7 @@ pub(super) struct Outcome {
     pub(super) outside_calls: Vec<String>,
 }
 
-impl Outcome {
+impl ModelFindings {
     /// Returns true if something outside of the recording may have ordered a step after earlier ones.
     pub(super) fn is_unknown(&self, step: u64) -> bool {
         self.first_unknown.is_some_and(|first| step >= first)
@@ -51,16 +51,16 @@ pub(super) fn run(
     resources: &Resources<'_>,
     commands: &Commands,
     model: &mut Model,
-) -> Outcome {
+) -> ModelFindings {
     let mut signals = Signals::new(recording);
     for (&semaphore, &value) in &signals.initial {
         model.create_timeline(SemaphoreId(semaphore.into()), value);
     }
-    let mut outcome = Outcome::default();
+    let mut outcome = ModelFindings::default();
     let mut submissions = 0;
     for (index, step) in recording.steps.iter().enumerate() {
         let number = index as u64;
-        if let Step::Submit(batch) = step {
+        if let RecordedStep::Submit(batch) = step {
             submissions += 1;
             let buffers = batch.command_buffers.iter();
             outcome.checked += buffers
@@ -72,7 +72,7 @@ pub(super) fn run(
         let Some(step) = convert(step, number, resources, commands) else {
             continue;
         };
-        if let program::Step::Submit(batch) = &step {
+        if let program::HostStep::Submit(batch) = &step {
             if batch.queue == PRESENTATION {
                 outcome.checked += accesses(batch);
             }
@@ -82,7 +82,7 @@ pub(super) fn run(
     // Everything that still waits is executed, with possible findings.
     outcome
         .findings
-        .extend(model.step(&program::Step::WaitIdle(None)));
+        .extend(model.step(&program::HostStep::WaitIdle(None)));
     outcome.checked = outcome
         .checked
         .saturating_sub(outcome.findings.unchecked.len() as u64);
@@ -100,42 +100,44 @@ fn accesses(batch: &program::Batch) -> u64 {
 }
 
 fn convert(
-    step: &Step,
+    step: &RecordedStep,
     number: u64,
     resources: &Resources<'_>,
     commands: &Commands,
-) -> Option<program::Step> {
+) -> Option<program::HostStep> {
     let fence_of = |fence: u32| FenceId(fence.into());
     let semaphore_of = |semaphore: u32| SemaphoreId(semaphore.into());
     Some(match step {
-        Step::Submit(batch) => program::Step::Submit(submit(batch, number, commands)),
-        Step::WaitFence(fence) => program::Step::WaitFence(fence_of(*fence)),
-        Step::ResetFence(fence) => program::Step::ResetFence(fence_of(*fence)),
-        Step::WaitSemaphore { semaphore, value } => {
-            program::Step::WaitSemaphore(semaphore_of(*semaphore), *value)
+        RecordedStep::Submit(batch) => program::HostStep::Submit(submit(batch, number, commands)),
+        RecordedStep::WaitFence(fence) => program::HostStep::WaitFence(fence_of(*fence)),
+        RecordedStep::ResetFence(fence) => program::HostStep::ResetFence(fence_of(*fence)),
+        RecordedStep::WaitSemaphore { semaphore, value } => {
+            program::HostStep::WaitSemaphore(semaphore_of(*semaphore), *value)
         }
-        Step::SignalSemaphore { semaphore, value } => {
-            program::Step::SignalSemaphore(semaphore_of(*semaphore), *value)
+        RecordedStep::SignalSemaphore { semaphore, value } => {
+            program::HostStep::SignalSemaphore(semaphore_of(*semaphore), *value)
         }
-        Step::WaitIdle(queue) => program::Step::WaitIdle(queue.map(|queue| QueueId(queue.into()))),
-        Step::Acquire {
+        RecordedStep::WaitIdle(queue) => {
+            program::HostStep::WaitIdle(queue.map(|queue| QueueId(queue.into())))
+        }
+        RecordedStep::Acquire {
             resource,
             semaphore,
             fence,
-        } => program::Step::Submit(program::Batch {
+        } => program::HostStep::Submit(program::Batch {
             signals: uses(semaphore.iter().copied()),
             fence: fence.map(fence_of),
             ..presentation(&[*resource], number, resources)
         }),
         // `vkQueuePresentKHR`: memory that is available when it is called is visible to the presentation engine without a barrier.
-        Step::Present {
+        RecordedStep::Present {
             resources: images,
             waits,
-        } => program::Step::Submit(program::Batch {
+        } => program::HostStep::Submit(program::Batch {
             waits: uses(waits.iter().copied()),
             ..presentation(images, number, resources)
         }),
-        Step::HostEvent(_) | Step::Outside(_) => return None,
+        RecordedStep::HostEvent(_) | RecordedStep::Outside(_) => return None,
     })
 }
 
@@ -174,9 +176,9 @@ fn uses(semaphores: impl Iterator<Item = u32>) -> Vec<SemaphoreUse> {
 /// Makes a batch in which the presentation engine reads images.
 fn presentation(images: &[u32], number: u64, resources: &Resources<'_>) -> program::Batch {
     let reads = images.iter().filter_map(|&image| {
-        Some(program::Access {
+        Some(program::MemoryAccess {
             resource: resources.id(image)?,
-            part: Part::Texels(resources.all_texels(image as usize)),
+            part: ResourcePart::Texels(resources.all_texels(image as usize)),
             stage: S::COPY,
             access: A::TRANSFER_READ,
             kind: AccessKind::Whole,
@@ -212,7 +214,7 @@ impl Signals {
         let mut initial: BTreeMap<u32, u64> = recording.timelines.iter().copied().collect();
         let batches = || {
             recording.steps.iter().filter_map(|step| match step {
-                Step::Submit(batch) => Some(batch),
+                RecordedStep::Submit(batch) => Some(batch),
                 _ => None,
             })
         };
@@ -223,7 +225,9 @@ impl Signals {
             }
         }
         for step in &recording.steps {
-            if let Step::WaitSemaphore { semaphore, .. } | Step::SignalSemaphore { semaphore, .. } = step {
+            if let RecordedStep::WaitSemaphore { semaphore, .. }
+            | RecordedStep::SignalSemaphore { semaphore, .. } = step
+            {
                 initial.entry(*semaphore).or_default();
             }
         }
@@ -238,7 +242,7 @@ impl Signals {
             for (semaphore, value) in signaled(step) {
                 raise(&mut signals.highest, semaphore, value);
             }
-            if let Step::HostEvent(event) = step {
+            if let RecordedStep::HostEvent(event) = step {
                 signals.host_events.insert(*event);
             }
         }
@@ -246,10 +250,16 @@ impl Signals {
     }
 
     /// Records the unknowns of a step.
-    fn follow(&mut self, step: &Step, number: u64, recording: &Recording, outcome: &mut Outcome) {
+    fn follow(
+        &mut self,
+        step: &RecordedStep,
+        number: u64,
+        recording: &Recording,
+        outcome: &mut ModelFindings,
+    ) {
         let mut is_outside = false;
         match step {
-            Step::Submit(batch) => {
+            RecordedStep::Submit(batch) => {
                 for wait in &batch.waits {
                     is_outside |= match self.highest.get(&wait.semaphore) {
                         Some(highest) => wait.value > *highest,
@@ -264,17 +274,17 @@ impl Signals {
                 self.binary
                     .extend(signals.filter(|semaphore| !self.initial.contains_key(semaphore)));
             }
-            Step::Acquire { semaphore, .. } => self.binary.extend(semaphore),
-            Step::Present { waits, .. } => {
+            RecordedStep::Acquire { semaphore, .. } => self.binary.extend(semaphore),
+            RecordedStep::Present { waits, .. } => {
                 for wait in waits {
                     is_outside |= !self.binary.remove(wait);
                 }
             }
-            Step::WaitSemaphore { semaphore, value } => {
+            RecordedStep::WaitSemaphore { semaphore, value } => {
                 is_outside = self.reached.get(semaphore).is_none_or(|reached| reached < value);
             }
-            Step::HostEvent(event) => outcome.host_events.push(*event),
-            Step::Outside(call) => {
+            RecordedStep::HostEvent(event) => outcome.host_events.push(*event),
+            RecordedStep::Outside(call) => {
                 outcome.outside_calls.push(call.clone());
                 is_outside = true;
             }
@@ -296,20 +306,22 @@ impl Signals {
         let buffers = batch.command_buffers.iter();
         let mut commands = buffers.flat_map(|buffer| &recording.command_buffers[*buffer as usize].commands);
         commands.any(|command| match &command.action {
-            Action::WaitEvents { events, .. } => events.iter().any(|event| self.host_events.contains(event)),
+            CommandEffect::WaitEvents { events, .. } => {
+                events.iter().any(|event| self.host_events.contains(event))
+            }
             _ => false,
         })
     }
 }
 
 /// Returns the values of timeline semaphores that a step signals.
-fn signaled(step: &Step) -> Vec<(u32, u64)> {
+fn signaled(step: &RecordedStep) -> Vec<(u32, u64)> {
     match step {
-        Step::Submit(batch) => {
+        RecordedStep::Submit(batch) => {
             let signals = batch.signals.iter();
             signals.map(|signal| (signal.semaphore, signal.value)).collect()
         }
-        Step::SignalSemaphore { semaphore, value } => vec![(*semaphore, *value)],
+        RecordedStep::SignalSemaphore { semaphore, value } => vec![(*semaphore, *value)],
         _ => Vec::new(),
     }
 }

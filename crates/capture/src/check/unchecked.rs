@@ -2,19 +2,19 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::finding::Unchecked;
+use super::finding::UncheckedAccesses;
 use super::hazards::is_between_fragments;
 use super::lost::note;
 use super::sites::Sites;
 use super::words;
 use crate::document::UnresolvedKind;
-use crate::document::recording::{Action, Command};
+use crate::document::recording::{Command, CommandEffect};
 
 /// Maximum number of resources that an entry lists by name.
 const MAX_NAMES: usize = 8;
 
 /// The entries of a report.
-pub(super) fn list(sites: &Sites<'_>) -> Vec<Unchecked> {
+pub(super) fn list(sites: &Sites<'_>) -> Vec<UncheckedAccesses> {
     let mut entries = Entries::default();
     let submitted: Vec<usize> = sites.recording.submitted().collect();
     for buffer in submitted {
@@ -125,8 +125,8 @@ fn of_kind(kind: UnresolvedKind) -> &'static str {
 /// Returns the resources that a command accesses, once for each access.
 fn accessed(command: &Command) -> Vec<u32> {
     match &command.action {
-        Action::Access(accesses) => accesses.iter().map(|access| access.resource).collect(),
-        Action::Begin(instance) => instance.attachments.iter().map(|one| one.resource).collect(),
+        CommandEffect::Access(accesses) => accesses.iter().map(|access| access.resource).collect(),
+        CommandEffect::Begin(instance) => instance.attachments.iter().map(|one| one.resource).collect(),
         _ => Vec::new(),
     }
 }
@@ -141,20 +141,20 @@ struct EntryResources {
 /// Entries in order of first occurrence.
 #[derive(Default)]
 struct Entries {
-    all: Vec<(Unchecked, EntryResources)>,
+    all: Vec<(UncheckedAccesses, EntryResources)>,
     by_what: BTreeMap<String, usize>,
 }
 
 impl Entries {
     /// Counts one occurrence, for some resources or for any.
-    fn add(&mut self, what: String, first: impl Fn() -> String, resources: &[u32]) -> &mut Unchecked {
+    fn add(&mut self, what: String, first: impl Fn() -> String, resources: &[u32]) -> &mut UncheckedAccesses {
         let next = self.all.len();
         let index = *self.by_what.entry(what.clone()).or_insert(next);
         if index == next {
-            let entry = Unchecked {
+            let entry = UncheckedAccesses {
                 what,
                 first: first(),
-                ..Unchecked::default()
+                ..UncheckedAccesses::default()
             };
             self.all.push((entry, EntryResources::default()));
         }
@@ -165,7 +165,7 @@ impl Entries {
         entry
     }
 
-    fn finish(self, sites: &Sites<'_>) -> Vec<Unchecked> {
+    fn finish(self, sites: &Sites<'_>) -> Vec<UncheckedAccesses> {
         let entries = self.all.into_iter().map(|(mut entry, mut of)| {
             of.resources.sort_unstable();
             of.resources.dedup();

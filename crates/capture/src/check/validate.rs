@@ -1,7 +1,8 @@
 //! Validation of a recording: every index is in range, and render pass instances are complete.
 
 use crate::document::recording::{
-    Access, Action, CommandBuffer, Dependency, Instance, Memory, Part, Recording, ResourceKind, Step,
+    AffectedMemory, CommandBuffer, CommandEffect, Dependency, RecordedAccess, RecordedStep, Recording,
+    RenderPassInstance, ResourceKind, ResourcePart,
 };
 
 /// Maximum number of levels and layers of an image.
@@ -11,10 +12,10 @@ const MAX_LAYERS: u32 = 1 << 16;
 /// A recording that cannot be checked, with the error in it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the recording is damaged ({0}): capture it again")]
-pub struct Malformed(String);
+pub struct MalformedRecording(String);
 
 /// Rejects a recording that the rest of the check cannot process.
-pub(super) fn validate(recording: &Recording) -> Result<(), Malformed> {
+pub(super) fn validate(recording: &Recording) -> Result<(), MalformedRecording> {
     for resource in &recording.resources {
         let name = &resource.name;
         if let Some(placement) = resource.placement {
@@ -40,13 +41,13 @@ pub(super) fn validate(recording: &Recording) -> Result<(), Malformed> {
     }
     for step in &recording.steps {
         match step {
-            Step::Submit(batch) => {
+            RecordedStep::Submit(batch) => {
                 for &buffer in &batch.command_buffers {
                     within("command buffer", buffer, recording.command_buffers.len())?;
                 }
             }
-            Step::Acquire { resource, .. } => image(recording, *resource)?,
-            Step::Present { resources, .. } => {
+            RecordedStep::Acquire { resource, .. } => image(recording, *resource)?,
+            RecordedStep::Present { resources, .. } => {
                 for &resource in resources {
                     image(recording, resource)?;
                 }
@@ -57,11 +58,11 @@ pub(super) fn validate(recording: &Recording) -> Result<(), Malformed> {
     Ok(())
 }
 
-fn error(what: String) -> Result<(), Malformed> {
-    Err(Malformed(what))
+fn error(what: String) -> Result<(), MalformedRecording> {
+    Err(MalformedRecording(what))
 }
 
-fn within(what: &str, index: u32, length: usize) -> Result<(), Malformed> {
+fn within(what: &str, index: u32, length: usize) -> Result<(), MalformedRecording> {
     match (index as usize) < length {
         true => Ok(()),
         false => error(format!(
@@ -70,7 +71,7 @@ fn within(what: &str, index: u32, length: usize) -> Result<(), Malformed> {
     }
 }
 
-fn commands(recording: &Recording, buffer: &CommandBuffer) -> Result<(), Malformed> {
+fn commands(recording: &Recording, buffer: &CommandBuffer) -> Result<(), MalformedRecording> {
     // The number of subpasses of the open instance, and the current one.
     let mut open: Option<(usize, usize)> = None;
     for command in &buffer.commands {
@@ -86,28 +87,28 @@ fn commands(recording: &Recording, buffer: &CommandBuffer) -> Result<(), Malform
             }
         }
         match &command.action {
-            Action::Access(accesses) => accesses.iter().try_for_each(|one| access(recording, one))?,
-            Action::Barrier(dependencies) | Action::WaitEvents { dependencies, .. } => {
+            CommandEffect::Access(accesses) => accesses.iter().try_for_each(|one| access(recording, one))?,
+            CommandEffect::Barrier(dependencies) | CommandEffect::WaitEvents { dependencies, .. } => {
                 dependencies
                     .iter()
                     .try_for_each(|one| dependency(recording, one))?;
             }
-            Action::Begin(instance) => {
+            CommandEffect::Begin(instance) => {
                 if open.is_some() {
                     return misplaced();
                 }
                 attachments(recording, instance)?;
                 open = Some((instance.subpasses.len(), 0));
             }
-            Action::NextSubpass => match &mut open {
+            CommandEffect::NextSubpass => match &mut open {
                 Some((subpasses, current)) if *current + 1 < *subpasses => *current += 1,
                 _ => return misplaced(),
             },
-            Action::End => match open.take() {
+            CommandEffect::End => match open.take() {
                 Some((subpasses, current)) if current + 1 == subpasses => {}
                 _ => return misplaced(),
             },
-            Action::None | Action::SetEvent { .. } | Action::ResetEvent { .. } => {}
+            CommandEffect::None | CommandEffect::SetEvent { .. } | CommandEffect::ResetEvent { .. } => {}
         }
     }
     match open {
@@ -116,26 +117,26 @@ fn commands(recording: &Recording, buffer: &CommandBuffer) -> Result<(), Malform
     }
 }
 
-fn access(recording: &Recording, access: &Access) -> Result<(), Malformed> {
+fn access(recording: &Recording, access: &RecordedAccess) -> Result<(), MalformedRecording> {
     // The model would treat an access of no type as one of unknown type, which conflicts with all others.
     if access.access.is_empty() || access.stage.is_empty() {
         return error("an access has no stage or no type".to_owned());
     }
     match access.part {
-        Part::Bytes(..) => of_buffer(recording, access.resource),
-        Part::Texels { .. } => image(recording, access.resource),
+        ResourcePart::Bytes(..) => of_buffer(recording, access.resource),
+        ResourcePart::Texels { .. } => image(recording, access.resource),
     }
 }
 
-fn dependency(recording: &Recording, dependency: &Dependency) -> Result<(), Malformed> {
+fn dependency(recording: &Recording, dependency: &Dependency) -> Result<(), MalformedRecording> {
     match dependency.memory {
-        Memory::None | Memory::All => Ok(()),
-        Memory::Buffer { resource, .. } => of_buffer(recording, resource),
-        Memory::Image { resource, .. } => image(recording, resource),
+        AffectedMemory::None | AffectedMemory::All => Ok(()),
+        AffectedMemory::Buffer { resource, .. } => of_buffer(recording, resource),
+        AffectedMemory::Image { resource, .. } => image(recording, resource),
     }
 }
 
-fn attachments(recording: &Recording, instance: &Instance) -> Result<(), Malformed> {
+fn attachments(recording: &Recording, instance: &RenderPassInstance) -> Result<(), MalformedRecording> {
     for attachment in &instance.attachments {
         image(recording, attachment.resource)?;
     }
@@ -149,13 +150,13 @@ fn attachments(recording: &Recording, instance: &Instance) -> Result<(), Malform
     Ok(())
 }
 
-fn is_image(recording: &Recording, resource: u32) -> Result<bool, Malformed> {
+fn is_image(recording: &Recording, resource: u32) -> Result<bool, MalformedRecording> {
     within("resource", resource, recording.resources.len())?;
     let kind = &recording.resources[resource as usize].kind;
     Ok(matches!(kind, ResourceKind::Image { .. }))
 }
 
-fn image(recording: &Recording, resource: u32) -> Result<(), Malformed> {
+fn image(recording: &Recording, resource: u32) -> Result<(), MalformedRecording> {
     match is_image(recording, resource)? {
         true => Ok(()),
         false => error(format!(
@@ -164,7 +165,7 @@ fn image(recording: &Recording, resource: u32) -> Result<(), Malformed> {
     }
 }
 
-fn of_buffer(recording: &Recording, resource: u32) -> Result<(), Malformed> {
+fn of_buffer(recording: &Recording, resource: u32) -> Result<(), MalformedRecording> {
     match is_image(recording, resource)? {
         false => Ok(()),
         true => error(format!(

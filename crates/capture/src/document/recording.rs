@@ -18,14 +18,14 @@ use tileheap_layer::dependencies;
 pub struct Recording {
     /// `bufferImageGranularity` of the device.
     pub granularity: u64,
-    /// Allocations of memory, by the numbers in [`Placement`].
+    /// Allocations of memory, by the numbers in [`MemoryBinding`].
     pub memories: Vec<MemoryFacts>,
     /// The images and buffers that commands refer to.
     pub resources: Vec<Resource>,
     /// Command buffers as they were recorded: one that is submitted twice is listed once.
     pub command_buffers: Vec<CommandBuffer>,
     /// Submissions, and the host's actions before, between and after them.
-    pub steps: Vec<Step>,
+    pub steps: Vec<RecordedStep>,
     /// Timeline semaphores, with the highest value that was signaled or submitted before the frame.
     pub timelines: Vec<(u32, u64)>,
     /// Binary semaphores that were signaled or submitted before the frame, and not yet waited for.
@@ -50,7 +50,7 @@ pub struct Resource {
     pub kind: ResourceKind,
     /// The memory that it is bound to; `None` for images of a swapchain.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub placement: Option<Placement>,
+    pub placement: Option<MemoryBinding>,
     /// True if it was created in the frame, and holds nothing before its first write.
     #[serde(default, skip_serializing_if = "is_default")]
     pub created: bool,
@@ -64,7 +64,7 @@ pub struct Resource {
 
 /// The memory that a resource is bound to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Placement {
+pub struct MemoryBinding {
     /// The allocation: in a recording an index of [`Recording::memories`], otherwise its number in order of allocation.
     pub object: u32,
     /// Offset in bytes.
@@ -131,21 +131,21 @@ pub struct Command {
     #[serde(default, skip_serializing_if = "is_default")]
     pub secondary: String,
     /// Its effect.
-    pub action: Action,
+    pub action: CommandEffect,
     /// Accesses that could not be followed.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub unresolved: Vec<Unresolved>,
+    pub unresolved: Vec<UnfollowedAccess>,
 }
 
 /// The effect of a command.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Action {
+pub enum CommandEffect {
     /// No effect that was followed.
     #[default]
     None,
     /// A draw or a clear of attachments, which also accesses the attachments of its subpass, or any command outside of render passes.
-    Access(Vec<Access>),
+    Access(Vec<RecordedAccess>),
     /// A pipeline barrier.
     Barrier(Vec<Dependency>),
     /// Sets an event.
@@ -169,7 +169,7 @@ pub enum Action {
         dependencies: Vec<Dependency>,
     },
     /// Begins a render pass instance with its first subpass.
-    Begin(Box<Instance>),
+    Begin(Box<RenderPassInstance>),
     /// Begins the next subpass.
     NextSubpass,
     /// Ends the instance.
@@ -178,7 +178,7 @@ pub enum Action {
 
 /// An access of a command that could not be followed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Unresolved {
+pub struct UnfollowedAccess {
     /// The reason.
     pub kind: UnresolvedKind,
     /// The shader, descriptor or command, in words.
@@ -229,11 +229,11 @@ impl UnresolvedKind {
 
 /// One access: a part of one resource at one stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Access {
+pub struct RecordedAccess {
     /// The resource.
     pub resource: u32,
     /// The part of it.
-    pub part: Part,
+    pub part: ResourcePart,
     /// The stage, a single one.
     #[serde(with = "names::bits")]
     pub stage: vk::PipelineStageFlags2,
@@ -259,7 +259,7 @@ pub struct Layout(#[serde(with = "names::value")] pub vk::ImageLayout);
 /// A part of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+pub enum ResourcePart {
     /// Bytes `[first, end)` of a buffer.
     Bytes(u64, u64),
     /// Subresources of an image, or an area of them.
@@ -277,10 +277,10 @@ pub enum Part {
 pub struct Dependency {
     /// Its scopes.
     #[serde(flatten)]
-    pub scopes: Scopes,
+    pub scopes: DependencyScopes,
     /// The affected memory.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub memory: Memory,
+    pub memory: AffectedMemory,
     /// Queue families of an ownership transfer.
     #[serde(default, skip_serializing_if = "is_default")]
     pub families: Option<[u32; 2]>,
@@ -289,7 +289,7 @@ pub struct Dependency {
 /// The scopes of a dependency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Scopes {
+pub struct DependencyScopes {
     /// The stages of the first synchronization scope.
     #[serde(skip_serializing_if = "is_default", with = "names::bits")]
     pub src_stages: vk::PipelineStageFlags2,
@@ -304,10 +304,10 @@ pub struct Scopes {
     pub dst_access: vk::AccessFlags2,
 }
 
-impl Scopes {
+impl DependencyScopes {
     /// Converts the scopes of a barrier.
-    pub(crate) fn of(one: &dependencies::Dependency) -> Scopes {
-        Scopes {
+    pub(crate) fn of(one: &dependencies::Dependency) -> DependencyScopes {
+        DependencyScopes {
             src_stages: one.src,
             src_access: one.src_access,
             dst_stages: one.dst,
@@ -319,7 +319,7 @@ impl Scopes {
 /// The memory affected by a dependency.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Memory {
+pub enum AffectedMemory {
     /// None: an execution dependency only, or a barrier for a resource whose creation was not recorded.
     #[default]
     None,
@@ -352,7 +352,7 @@ pub enum Memory {
 /// A render pass instance: a render pass object with its framebuffer, or dynamic rendering, represented as one subpass whose attachments have the
 /// same layouts before and after.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Instance {
+pub struct RenderPassInstance {
     /// The attachments. Depth and stencil of one view with different layouts are listed separately.
     pub attachments: Vec<Attachment>,
     /// Columns and rows of the render area, `[first, end)` each; `None` if it covers every attachment.
@@ -450,13 +450,13 @@ pub struct SubpassDependency {
     pub to: Option<u32>,
     /// Its scopes.
     #[serde(flatten)]
-    pub scopes: Scopes,
+    pub scopes: DependencyScopes,
 }
 
 /// A step of the host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Step {
+pub enum RecordedStep {
     /// A batch is submitted.
     Submit(Batch),
     /// The host observed that a fence is signaled.

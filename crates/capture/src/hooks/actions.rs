@@ -7,7 +7,7 @@ use tileheap_layer::given;
 use super::device::Device;
 use super::recorder::commands;
 use crate::document::UnresolvedKind as K;
-use crate::model::access::Access;
+use crate::model::access::FollowedAccess;
 use crate::model::recording::{DrawnElements, Elements, Op};
 
 commands! {
@@ -81,10 +81,10 @@ commands! {
 }
 
 /// Returns the read of the predicate of conditional rendering: one word.
-fn predicate(device: &Device, buffer: vk::Buffer, offset: u64) -> Option<Access> {
+fn predicate(device: &Device, buffer: vk::Buffer, offset: u64) -> Option<FollowedAccess> {
     let range = device.objects.buffer_range(buffer, offset, COUNT)?;
-    let read = Access::of_buffer(&range, AccessKind::IndirectBuffer).reading();
-    Some(Access {
+    let read = FollowedAccess::of_buffer(&range, AccessKind::IndirectBuffer).reading();
+    Some(FollowedAccess {
         stages: Some(vk::PipelineStageFlags2::CONDITIONAL_RENDERING_EXT),
         accesses: Some(vk::AccessFlags2::CONDITIONAL_RENDERING_READ_EXT),
         described_as: Some(
@@ -144,12 +144,12 @@ impl Rows {
 }
 
 /// Returns the access to the parameters that a command reads.
-fn parameters(device: &Device, buffer: vk::Buffer, offset: u64, rows: Rows) -> Option<Access> {
+fn parameters(device: &Device, buffer: vk::Buffer, offset: u64, rows: Rows) -> Option<FollowedAccess> {
     let last = u64::from(rows.count.checked_sub(1)?);
     let size = rows.stride.saturating_mul(last).saturating_add(rows.bytes);
     let range = device.objects.buffer_range(buffer, offset, size)?;
-    let access = Access::of_buffer(&range, AccessKind::IndirectBuffer).reading();
-    Some(Access {
+    let access = FollowedAccess::of_buffer(&range, AccessKind::IndirectBuffer).reading();
+    Some(FollowedAccess {
         is_whole: rows.are_all && (rows.count == 1 || rows.stride == rows.bytes),
         // A count of 0 reads none of them.
         is_conditional: !rows.are_all,

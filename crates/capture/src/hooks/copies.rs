@@ -10,12 +10,12 @@ use tileheap_layer::{array, given};
 
 use super::device::Device;
 use super::recorder::commands;
-use crate::model::access::{Access, Coverage};
+use crate::model::access::{Coverage, FollowedAccess};
 use crate::model::objects::{BufferRange, Image};
 use crate::model::recording::Recording;
 
 /// Part of an image: layers, offset and extent.
-type Place = (vk::ImageSubresourceLayers, vk::Offset3D, vk::Extent3D);
+type ImageRegion = (vk::ImageSubresourceLayers, vk::Offset3D, vk::Extent3D);
 
 /// The layout of texels in a buffer: the offset, the row length and the image height in texels; 0 for those of the copy.
 type Packing = (u64, u32, u32);
@@ -24,20 +24,28 @@ fn of_image(
     image: &Arc<Image>,
     kind: tileheap::frame::AccessKind,
     layout: vk::ImageLayout,
-    (layers, offset, extent): Place,
-) -> Access {
+    (layers, offset, extent): ImageRegion,
+) -> FollowedAccess {
     let range = image.copied(layers, offset.z, extent.depth);
-    let mut access = Access::of_image(image, kind, range, layout).whole();
+    let mut access = FollowedAccess::of_image(image, kind, range, layout).whole();
     let size = [extent.width, extent.height];
     access.area = image.area(layers.mip_level, [offset.x, offset.y], size);
     access
 }
 
-fn from_image(image: Option<&Arc<Image>>, layout: vk::ImageLayout, place: Place) -> Option<Access> {
+fn from_image(
+    image: Option<&Arc<Image>>,
+    layout: vk::ImageLayout,
+    place: ImageRegion,
+) -> Option<FollowedAccess> {
     Some(of_image(image?, TransferSource, layout, place).reading())
 }
 
-fn to_image(image: Option<&Arc<Image>>, layout: vk::ImageLayout, place: Place) -> Option<Access> {
+fn to_image(
+    image: Option<&Arc<Image>>,
+    layout: vk::ImageLayout,
+    place: ImageRegion,
+) -> Option<FollowedAccess> {
     let (layers, offset, extent) = place;
     let image = image?;
     let whole = image.is_whole(layers.mip_level, offset, extent);
@@ -45,16 +53,20 @@ fn to_image(image: Option<&Arc<Image>>, layout: vk::ImageLayout, place: Place) -
     Some(of_image(image, TransferDestination, layout, place).writing(coverage))
 }
 
-fn from_buffer(range: Option<&BufferRange>) -> Option<Access> {
-    Some(Access::of_buffer(range?, TransferSource).reading().whole())
+fn from_buffer(range: Option<&BufferRange>) -> Option<FollowedAccess> {
+    Some(
+        FollowedAccess::of_buffer(range?, TransferSource)
+            .reading()
+            .whole(),
+    )
 }
 
 /// A write of all bytes of a range.
-fn to_buffer(range: Option<&BufferRange>) -> Option<Access> {
+fn to_buffer(range: Option<&BufferRange>) -> Option<FollowedAccess> {
     let range = range?;
     let is_all = (range.first, range.end) == (0, range.buffer.desc.size.0);
     let coverage = if is_all { Coverage::Whole } else { Coverage::Part };
-    let access = Access::of_buffer(range, TransferDestination);
+    let access = FollowedAccess::of_buffer(range, TransferDestination);
     Some(access.writing(coverage).whole())
 }
 
@@ -64,10 +76,10 @@ fn images(
     stage: S,
     (from, from_layout): (vk::Image, vk::ImageLayout),
     (to, to_layout): (vk::Image, vk::ImageLayout),
-    places: impl Iterator<Item = (Place, Place)>,
+    places: impl Iterator<Item = (ImageRegion, ImageRegion)>,
 ) {
     let (from, to) = (device.objects.image(from), device.objects.image(to));
-    let both = |(source, mut target): (Place, Place)| {
+    let both = |(source, mut target): (ImageRegion, ImageRegion)| {
         if let (S::COPY, Some(from), Some(to)) = (stage, &from, &to) {
             target.2 = target_extent(from, to, target.2);
         }
@@ -100,7 +112,7 @@ fn buffers(
 /// is not known.
 fn packed(
     image: Option<&Arc<Image>>,
-    (layers, _, extent): Place,
+    (layers, _, extent): ImageRegion,
     (offset, row_length, image_height): Packing,
 ) -> (u64, u64, bool) {
     let is_color = layers.aspect_mask == vk::ImageAspectFlags::COLOR;
@@ -117,13 +129,13 @@ fn upload(
     recording: &mut Recording,
     from: vk::Buffer,
     (to, layout): (vk::Image, vk::ImageLayout),
-    places: impl Iterator<Item = (Place, Packing)>,
+    places: impl Iterator<Item = (ImageRegion, Packing)>,
 ) {
     let to = device.objects.image(to);
     let both = |(place, packing)| {
         let (offset, size, is_dense) = packed(to.as_ref(), place, packing);
         let source = device.objects.buffer_range(from, offset, size);
-        let source = from_buffer(source.as_ref()).map(|access| Access {
+        let source = from_buffer(source.as_ref()).map(|access| FollowedAccess {
             is_whole: is_dense,
             ..access
         });
@@ -137,13 +149,13 @@ fn download(
     recording: &mut Recording,
     (from, layout): (vk::Image, vk::ImageLayout),
     to: vk::Buffer,
-    places: impl Iterator<Item = (Place, Packing)>,
+    places: impl Iterator<Item = (ImageRegion, Packing)>,
 ) {
     let from = device.objects.image(from);
     let both = |(place, packing)| {
         let (offset, size, is_dense) = packed(from.as_ref(), place, packing);
         let target = device.objects.buffer_range(to, offset, size);
-        let target = to_buffer(target.as_ref()).map(|access| Access {
+        let target = to_buffer(target.as_ref()).map(|access| FollowedAccess {
             is_whole: is_dense,
             coverage: if is_dense { access.coverage } else { Coverage::Part },
             ..access
@@ -182,7 +194,7 @@ fn query_results(
     let is_certain = flags.contains(vk::QueryResultFlags::WAIT);
     let results = result_ranges((offset, stride, count), flags).map(|(first, size, is_result)| {
         let range = device.objects.buffer_range(buffer, first, size);
-        to_buffer(range.as_ref()).map(|access| Access {
+        to_buffer(range.as_ref()).map(|access| FollowedAccess {
             is_whole: is_result && is_certain,
             is_conditional: !is_certain,
             coverage: Coverage::Part,
@@ -226,7 +238,7 @@ fn clear(
     let image = device.objects.image(image);
     let one = |range: &vk::ImageSubresourceRange| {
         let image = image.as_ref()?;
-        let access = Access::of_image(image, TransferDestination, image.range(*range), layout);
+        let access = FollowedAccess::of_image(image, TransferDestination, image.range(*range), layout);
         Some(access.writing(Coverage::Whole).whole())
     };
     recording.transfer(S::CLEAR, ranges.iter().map(one).collect());
@@ -381,7 +393,7 @@ mod tests {
         Arc::new(Image::new(1, &info))
     }
 
-    fn place(aspect_mask: vk::ImageAspectFlags, [width, height, depth]: [u32; 3]) -> Place {
+    fn place(aspect_mask: vk::ImageAspectFlags, [width, height, depth]: [u32; 3]) -> ImageRegion {
         let layers = vk::ImageSubresourceLayers {
             aspect_mask,
             layer_count: 1,

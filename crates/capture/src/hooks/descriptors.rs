@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use ash::vk::Handle;
-use tileheap_layer::descriptors::{Template, each_written};
+use tileheap_layer::descriptors::{UpdateTemplate, each_written};
 use tileheap_layer::pipelines::shader_stages;
 use tileheap_layer::{array, call_down, chained, given};
 
@@ -25,7 +25,7 @@ creates! {
         device.layouts.insert_pipeline(vk::PipelineLayout::from_raw(created), info);
     };
     vkCreateDescriptorUpdateTemplate |device, info, created| {
-        device.templates.insert(created, Arc::new(Template::new(info)));
+        device.templates.insert(created, Arc::new(UpdateTemplate::new(info)));
     };
 }
 

@@ -11,12 +11,12 @@ use ash::vk;
 use ash::vk::Handle;
 use tileheap::frame::ImageDesc;
 use tileheap_layer::android::{Severity, print};
-use tileheap_layer::descriptors::Template;
+use tileheap_layer::descriptors::UpdateTemplate;
 use tileheap_layer::registry::Registry;
 use tileheap_layer::set_layouts::SetLayouts;
 use tileheap_layer::sharded::Sharded;
 
-use crate::document::Border;
+use crate::document::FrameBoundary;
 use crate::model::choice::{FrameMeasure, FrameSearch};
 use crate::model::objects::{Objects, Set, View};
 use crate::model::pipelines::Pipeline;
@@ -59,7 +59,7 @@ impl Swapchain {
 }
 
 /// Properties of the physical device.
-pub(crate) struct Known {
+pub(crate) struct PhysicalProperties {
     pub(crate) device: String,
     pub(crate) api_version: u32,
     pub(crate) families: Vec<vk::QueueFlags>,
@@ -74,12 +74,12 @@ pub(crate) struct Candidate {
     pub(crate) frame: Option<Arc<Submits>>,
     pub(crate) next: Option<Arc<Submits>>,
     /// The event that ended it.
-    pub(crate) border: Border,
+    pub(crate) border: FrameBoundary,
 }
 
 /// The result of writing documents so far.
 #[derive(Default)]
-pub(crate) struct Outcome {
+pub(crate) struct WrittenDocuments {
     /// A document that a later one may replace.
     pub(crate) provisional: Option<PathBuf>,
     pub(crate) failed: bool,
@@ -101,7 +101,7 @@ pub(crate) struct Progress {
     pub(crate) written: u64,
     /// The time at which the unfinished frame was written, and the duration of writing it.
     pub(crate) saved: Option<(std::time::Instant, std::time::Duration)>,
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: WrittenDocuments,
     /// The state of semaphores after everything that was submitted.
     pub(crate) semaphores: Semaphores,
 }
@@ -110,7 +110,7 @@ pub(crate) struct Progress {
 pub(crate) struct Device {
     pub(crate) handle: vk::Device,
     pub(crate) next: DeviceTable,
-    pub(crate) known: Known,
+    pub(crate) known: PhysicalProperties,
     pub(crate) settings: Option<Arc<Settings>>,
     /// Number of the device, in order of creation.
     pub(crate) number: u64,
@@ -128,7 +128,7 @@ pub(crate) struct Device {
     pub(crate) shaders: Sharded<Arc<Pipeline>>,
     pub(crate) sets: Sharded<Arc<Set>>,
     pub(crate) layouts: SetLayouts,
-    pub(crate) templates: Sharded<Arc<Template>>,
+    pub(crate) templates: Sharded<Arc<UpdateTemplate>>,
     pub(crate) queues: Sharded<Queue>,
     pub(crate) progress: Mutex<Progress>,
 }
@@ -143,7 +143,7 @@ impl Device {
         handle: vk::Device,
         next: DeviceTable,
         settings: Option<Arc<Settings>>,
-        known: Known,
+        known: PhysicalProperties,
     ) {
         let number = if settings.is_some() {
             CREATED.fetch_add(1, Ordering::Relaxed)

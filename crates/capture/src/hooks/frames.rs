@@ -10,9 +10,9 @@ use tileheap_layer::android::Severity;
 use tileheap_layer::app_folder::fetch_hint;
 use tileheap_layer::host_waits::HostWait;
 
-use super::device::{Candidate, DEVICES, Device, Outcome, Progress};
-use crate::document::recording::Step;
-use crate::document::{Border, FrameChoice};
+use super::device::{Candidate, DEVICES, Device, Progress, WrittenDocuments};
+use crate::document::recording::RecordedStep;
+use crate::document::{FrameBoundary, FrameChoice};
 use crate::model::build::{Origin, document};
 use crate::model::choice::FrameMeasure;
 use crate::model::flatten::flatten;
@@ -20,7 +20,7 @@ use crate::model::objects::{Resource, number_of};
 use crate::model::recording::{Op, Recorded};
 use crate::model::submits::{Batch, Queue, Semaphores, Submits};
 use crate::model::timeline::ComparedFrames;
-use crate::settings::{BorderRule, FrameRule, Settings};
+use crate::settings::{FrameBoundaryRule, FrameRule, Settings};
 
 /// An unfinished frame is written when this many times the duration of writing it has passed, so that a crash leaves it readable.
 const PATIENCE: u32 = 20;
@@ -62,7 +62,7 @@ impl Device {
         let Some(settings) = &self.settings else { return };
         let mut progress = self.progress();
         let begins = match &settings.border {
-            BorderRule::Label(name) => {
+            FrameBoundaryRule::Label(name) => {
                 let commands = batches.iter().flat_map(|batch| &batch.commands);
                 commands
                     .into_iter()
@@ -113,13 +113,13 @@ impl Device {
                     captured: current,
                     next: None,
                 };
-                self.write(settings, frames, (Border::End, None), outcome, false);
+                self.write(settings, frames, (FrameBoundary::End, None), outcome, false);
             });
         }
         let ends = match &settings.border {
-            BorderRule::Submits(count) => progress.submits >= *count,
-            BorderRule::Signal(file) => file.exists() && std::fs::remove_file(file).is_ok(),
-            BorderRule::Present | BorderRule::Label(_) => false,
+            FrameBoundaryRule::Submits(count) => progress.submits >= *count,
+            FrameBoundaryRule::Signal(file) => file.exists() && std::fs::remove_file(file).is_ok(),
+            FrameBoundaryRule::Present | FrameBoundaryRule::Label(_) => false,
         };
         if ends {
             self.end_frame(settings, &mut progress);
@@ -130,22 +130,22 @@ impl Device {
     pub(crate) fn waited(&self, wait: HostWait) {
         self.step(|_| {
             Some(match wait {
-                HostWait::Fence(fence) => Step::WaitFence(number_of(fence)),
-                HostWait::Semaphore(semaphore, value) => Step::WaitSemaphore {
+                HostWait::Fence(fence) => RecordedStep::WaitFence(number_of(fence)),
+                HostWait::Semaphore(semaphore, value) => RecordedStep::WaitSemaphore {
                     semaphore: number_of(semaphore),
                     value,
                 },
-                HostWait::Queue(queue) => Step::WaitIdle(Some(number_of(queue))),
-                HostWait::Device => Step::WaitIdle(None),
+                HostWait::Queue(queue) => RecordedStep::WaitIdle(Some(number_of(queue))),
+                HostWait::Device => RecordedStep::WaitIdle(None),
                 HostWait::AnyOf => {
-                    Step::Outside("a wait for any one of several fences or semaphores".to_owned())
+                    RecordedStep::Outside("a wait for any one of several fences or semaphores".to_owned())
                 }
             })
         });
     }
 
     /// Adds a step of the host to the frame.
-    pub(crate) fn step(&self, step: impl FnOnce(&mut Submits) -> Option<Step>) {
+    pub(crate) fn step(&self, step: impl FnOnce(&mut Submits) -> Option<RecordedStep>) {
         if !self.is_capturing() {
             return;
         }
@@ -154,17 +154,17 @@ impl Device {
         } = &mut *self.progress();
         let Some(step) = step(current) else { return };
         match &step {
-            Step::Submit(batch) => {
+            RecordedStep::Submit(batch) => {
                 batch.waits.iter().for_each(|one| semaphores.wait(one.semaphore));
                 let signals = batch.signals.iter();
                 signals.for_each(|one| semaphores.signal(one.semaphore, one.value));
             }
-            Step::SignalSemaphore { semaphore, value } => semaphores.signal(*semaphore, *value),
-            Step::Acquire {
+            RecordedStep::SignalSemaphore { semaphore, value } => semaphores.signal(*semaphore, *value),
+            RecordedStep::Acquire {
                 semaphore: Some(semaphore),
                 ..
             } => semaphores.signal(*semaphore, 0),
-            Step::Present { waits, .. } => waits.iter().for_each(|one| semaphores.wait(*one)),
+            RecordedStep::Present { waits, .. } => waits.iter().for_each(|one| semaphores.wait(*one)),
             _ => {}
         }
         current.step(step);
@@ -188,7 +188,7 @@ impl Device {
     }
 
     /// Ends the frame if this is its border.
-    pub(crate) fn border(&self, is_border: impl Fn(&BorderRule) -> bool) {
+    pub(crate) fn border(&self, is_border: impl Fn(&FrameBoundaryRule) -> bool) {
         if let Some(settings) = self
             .settings
             .as_ref()
@@ -289,7 +289,7 @@ impl Device {
                 self.write_requested(settings, progress, unfinished.as_ref());
                 let requested = unfinished.as_ref();
                 if let Some(frame) = requested.filter(|frame| settings.frames.requests(frame.number)) {
-                    let one = progress.candidate(frame.clone(), None, Border::End);
+                    let one = progress.candidate(frame.clone(), None, FrameBoundary::End);
                     self.write_candidate(settings, progress, &one, true);
                     progress.written += 1;
                 }
@@ -303,7 +303,7 @@ impl Device {
             // A frame that ended at a border is preferred to one that ended with the program.
             let complete = progress.recent.pop_back().map(flattened).filter(has_work);
             let complete = complete.map(|frame| (frame, settings.border.kind()));
-            match complete.or(unfinished.map(|frame| (frame, Border::End))) {
+            match complete.or(unfinished.map(|frame| (frame, FrameBoundary::End))) {
                 Some((frame, border)) => {
                     if let FrameRule::Range(range) = &settings.frames {
                         let text = format!(
@@ -358,8 +358,8 @@ impl Device {
         &self,
         settings: &Settings,
         frames: ComparedFrames<'_>,
-        (border, choice): (Border, Option<FrameChoice>),
-        outcome: &mut Outcome,
+        (border, choice): (FrameBoundary, Option<FrameChoice>),
+        outcome: &mut WrittenDocuments,
         finally: bool,
     ) {
         let frame = frames.captured;
@@ -430,7 +430,7 @@ impl Device {
 
 impl Progress {
     /// Makes a candidate of a frame that follows the recent ones.
-    fn candidate(&self, frame: Arc<Submits>, next: Option<Arc<Submits>>, border: Border) -> Candidate {
+    fn candidate(&self, frame: Arc<Submits>, next: Option<Arc<Submits>>, border: FrameBoundary) -> Candidate {
         Candidate {
             before: self.recent.back().cloned(),
             frame: Some(frame),
@@ -473,10 +473,10 @@ fn save(folder: &Path, name: &str, text: &str) -> Result<(), String> {
 mod tests {
     use tileheap::frame::AccessKind;
 
-    use super::super::device::Known;
+    use super::super::device::PhysicalProperties;
     use super::*;
     use crate::document::Capture;
-    use crate::model::access::{Access, Coverage};
+    use crate::model::access::{Coverage, FollowedAccess};
     use crate::model::objects::{Buffer, BufferRange};
     use crate::model::submits::Submitted;
     use crate::tables::DeviceTable;
@@ -493,9 +493,9 @@ mod tests {
         let settings = Settings {
             folder: folder.clone(),
             frames: FrameRule::Range(0..1),
-            border: BorderRule::Present,
+            border: FrameBoundaryRule::Present,
         };
-        let known = Known {
+        let known = PhysicalProperties {
             device: "none".to_owned(),
             api_version: vk::API_VERSION_1_3,
             families: Vec::new(),
@@ -512,7 +512,8 @@ mod tests {
         let buffer = Arc::new(Buffer::new(1, &info));
         for _ in 0..3 {
             let range = BufferRange::new(buffer.clone(), 0, vk::WHOLE_SIZE);
-            let fill = Access::of_buffer(&range, AccessKind::TransferDestination).writing(Coverage::Whole);
+            let fill =
+                FollowedAccess::of_buffer(&range, AccessKind::TransferDestination).writing(Coverage::Whole);
             let recorded = Recorded {
                 call: "vkCmdFillBuffer",
                 number: 1,
@@ -536,7 +537,10 @@ mod tests {
         let capture = Capture::from_json(&text)
             .expect("a document")
             .expect("of a capture");
-        assert_eq!((capture.border, capture.recording.steps.len()), (Border::End, 3));
+        assert_eq!(
+            (capture.border, capture.recording.steps.len()),
+            (FrameBoundary::End, 3)
+        );
         std::fs::remove_dir_all(&folder).expect("a folder that can be removed");
         DEVICES.remove(handle);
     }

@@ -10,7 +10,7 @@ use tileheap_layer::registry::Registry;
 use tileheap_layer::settings::of_instance;
 use tileheap_layer::{call_down, entry_points, enumerate, export_enumerations, fill, given};
 
-use super::device::{Device, Known, say};
+use super::device::{Device, PhysicalProperties, say};
 use crate::settings::{LAYER, Settings, folder};
 use crate::tables::{DeviceTable, InstanceTable};
 
@@ -117,7 +117,7 @@ entry_points! {
 export_enumerations!();
 
 impl Instance {
-    fn known(&self, physical: vk::PhysicalDevice) -> Known {
+    fn known(&self, physical: vk::PhysicalDevice) -> PhysicalProperties {
         let mut properties = vk::PhysicalDeviceProperties::default();
         call_down!(
             self.next,
@@ -135,7 +135,7 @@ impl Instance {
             vkGetPhysicalDeviceQueueFamilyProperties(physical, &mut count, families.as_mut_ptr())
         );
         let name = properties.device_name_as_c_str().unwrap_or_default();
-        Known {
+        PhysicalProperties {
             device: name.to_string_lossy().into_owned(),
             api_version: self.api_version,
             families: families.iter().map(|family| family.queue_flags).collect(),

@@ -84,10 +84,10 @@ creates! {
         }));
     };
     vkCreateRenderPass |device, info, created| {
-        device.render_passes.insert(created, Arc::new(RenderPass(RenderPassDesc::first_kind(info))));
+        device.render_passes.insert(created, Arc::new(RenderPass(RenderPassDesc::from_v1(info))));
     };
     vkCreateRenderPass2 |device, info, created| {
-        device.render_passes.insert(created, Arc::new(RenderPass(RenderPassDesc::second_kind(info))));
+        device.render_passes.insert(created, Arc::new(RenderPass(RenderPassDesc::from_v2(info))));
     };
     vkCreateFramebuffer |device, info, created| {
         let is_imageless = info.flags.contains(vk::FramebufferCreateFlags::IMAGELESS);

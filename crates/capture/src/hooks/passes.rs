@@ -11,9 +11,9 @@ use super::device::Device;
 use super::recorder::{commands, submitted};
 use crate::document::UnresolvedKind;
 use crate::document::recording::{self, AttachmentUse, Role, Subpass};
-use crate::model::access::Access;
+use crate::model::access::FollowedAccess;
 use crate::model::objects::View;
-use crate::model::recording::{Instance, Op, Recording, Rendering};
+use crate::model::recording::{Op, Recording, RenderPassInstance, Rendering};
 use crate::model::render_passes::{
     Rendered, area, attachment, attachment_accesses, density_map, load_op, resolve, shading_rate, unattached,
 };
@@ -77,7 +77,7 @@ fn begin_render_pass(
         layers: framebuffer.layers,
     };
     let instance = pass.begin(&views, clears, rendered);
-    recording.push(Op::BeginPass(Instance {
+    recording.push(Op::BeginPass(RenderPassInstance {
         secondary: contents == SECONDARY,
         ..instance
     }));
@@ -94,22 +94,22 @@ struct DynamicRendering<'a> {
     device: &'a Device,
     info: &'a vk::RenderingInfo<'a>,
     resumes: bool,
-    accesses: Vec<Access>,
-    resolves: Vec<Access>,
-    recorded: recording::Instance,
+    accesses: Vec<FollowedAccess>,
+    resolves: Vec<FollowedAccess>,
+    recorded: recording::RenderPassInstance,
     subpass: Subpass,
     views: Vec<Arc<View>>,
-    rates: Vec<Access>,
+    rates: Vec<FollowedAccess>,
 }
 
-fn rendering(device: &Device, info: &vk::RenderingInfo<'_>) -> Instance {
+fn rendering(device: &Device, info: &vk::RenderingInfo<'_>) -> RenderPassInstance {
     let mut all = DynamicRendering {
         device,
         info,
         resumes: info.flags.contains(vk::RenderingFlags::RESUMING),
         accesses: Vec::new(),
         resolves: Vec::new(),
-        recorded: recording::Instance::default(),
+        recorded: recording::RenderPassInstance::default(),
         subpass: Subpass {
             view_mask: info.view_mask,
             ..Subpass::default()
@@ -271,12 +271,12 @@ impl DynamicRendering<'_> {
         self.rates.extend(rate.into_iter().chain(density));
     }
 
-    fn finish(self) -> Instance {
+    fn finish(self) -> RenderPassInstance {
         let flags = self.info.flags;
         let mut attachments = self.accesses;
         attachments.extend(self.resolves);
-        Instance {
-            recorded: recording::Instance {
+        RenderPassInstance {
+            recorded: recording::RenderPassInstance {
                 area: area(self.info.render_area, &self.views),
                 subpasses: vec![self.subpass],
                 resumes: self.resumes,

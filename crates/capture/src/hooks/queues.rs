@@ -7,10 +7,10 @@ use tileheap_layer::{array, batches, call_down, given, host_waits, text};
 use super::device::{DEVICES, Device, device_entry_points};
 use super::recorder;
 use crate::document::SemaphoreUse;
-use crate::document::recording::{self, Step};
+use crate::document::recording::{self, RecordedStep};
 use crate::model::objects::{Resource, number_of};
 use crate::model::submits::{Batch, Queue};
-use crate::settings::BorderRule;
+use crate::settings::FrameBoundaryRule;
 use crate::tables::DeviceTable;
 
 device_entry_points! {
@@ -24,7 +24,7 @@ device_entry_points! {
     }
     vkQueueSubmit(queue, count, infos, fence) |device| {
         if device.is_capturing() {
-            let all = array!(infos, count).iter().map(|info| batch(&device, batches::Batch::first_kind(info)));
+            let all = array!(infos, count).iter().map(|info| batch(&device, batches::Batch::from_v1(info)));
             device.submit(queue, all.collect(), fence);
         }
         let result = call_down!(device.next, vkQueueSubmit(queue, count, infos, fence));
@@ -32,7 +32,7 @@ device_entry_points! {
     }
     vkQueueSubmit2(queue, count, infos, fence) |device| {
         if device.is_capturing() {
-            let all = array!(infos, count).iter().map(|info| batch(&device, batches::Batch::second_kind(info)));
+            let all = array!(infos, count).iter().map(|info| batch(&device, batches::Batch::from_v2(info)));
             device.submit(queue, all.collect(), fence);
         }
         let result = call_down!(device.next, vkQueueSubmit2(queue, count, infos, fence));
@@ -47,14 +47,14 @@ device_entry_points! {
     }
     vkResetFences(handle, count, fences) |device| {
         for fence in array!(fences, count) {
-            device.step(|_| Some(Step::ResetFence(number_of(*fence))));
+            device.step(|_| Some(RecordedStep::ResetFence(number_of(*fence))));
         }
         call_down!(device.next, vkResetFences(handle, count, fences))
     }
     vkSignalSemaphore(handle, info) |device| {
         let given = given!(info);
         let (semaphore, value) = (number_of(given.semaphore), given.value);
-        device.step(|_| Some(Step::SignalSemaphore { semaphore, value }));
+        device.step(|_| Some(RecordedStep::SignalSemaphore { semaphore, value }));
         call_down!(device.next, vkSignalSemaphore(handle, info))
     }
     vkAcquireNextImageKHR(handle, swapchain, timeout, semaphore, fence, out) |device| {
@@ -69,32 +69,32 @@ device_entry_points! {
         result
     }
     vkGetEventStatus(handle, event) |device| {
-        device.step(|_| Some(Step::Outside("vkGetEventStatus".to_owned())));
+        device.step(|_| Some(RecordedStep::Outside("vkGetEventStatus".to_owned())));
         call_down!(device.next, vkGetEventStatus(handle, event))
     }
     vkGetFenceFdKHR(handle, info, out) |device| {
-        device.step(|_| Some(Step::Outside("vkGetFenceFdKHR".to_owned())));
+        device.step(|_| Some(RecordedStep::Outside("vkGetFenceFdKHR".to_owned())));
         call_down!(device.next, vkGetFenceFdKHR(handle, info, out))
     }
     vkGetSemaphoreFdKHR(handle, info, out) |device| {
-        device.step(|_| Some(Step::Outside("vkGetSemaphoreFdKHR".to_owned())));
+        device.step(|_| Some(RecordedStep::Outside("vkGetSemaphoreFdKHR".to_owned())));
         call_down!(device.next, vkGetSemaphoreFdKHR(handle, info, out))
     }
     vkGetFenceWin32HandleKHR(handle, info, out) |device| {
-        device.step(|_| Some(Step::Outside("vkGetFenceWin32HandleKHR".to_owned())));
+        device.step(|_| Some(RecordedStep::Outside("vkGetFenceWin32HandleKHR".to_owned())));
         call_down!(device.next, vkGetFenceWin32HandleKHR(handle, info, out))
     }
     vkGetSemaphoreWin32HandleKHR(handle, info, out) |device| {
-        device.step(|_| Some(Step::Outside("vkGetSemaphoreWin32HandleKHR".to_owned())));
+        device.step(|_| Some(RecordedStep::Outside("vkGetSemaphoreWin32HandleKHR".to_owned())));
         call_down!(device.next, vkGetSemaphoreWin32HandleKHR(handle, info, out))
     }
     vkWaitForPresentKHR(handle, swapchain, present, timeout) |device| {
-        device.step(|_| Some(Step::Outside("vkWaitForPresentKHR".to_owned())));
+        device.step(|_| Some(RecordedStep::Outside("vkWaitForPresentKHR".to_owned())));
         call_down!(device.next, vkWaitForPresentKHR(handle, swapchain, present, timeout))
     }
     vkQueuePresentKHR(queue, info) |device| {
         presented(&device, given!(info));
-        device.border(|rule| *rule == BorderRule::Present);
+        device.border(|rule| *rule == FrameBoundaryRule::Present);
         let result = call_down!(device.next, vkQueuePresentKHR(queue, info));
         device.lose(result)
     }
@@ -124,8 +124,8 @@ tileheap_layer::entry_points! {
     }
 }
 
-fn is_label(rule: &BorderRule, label: &vk::DebugUtilsLabelEXT<'_>) -> bool {
-    matches!(rule, BorderRule::Label(name) if *name == text!(label.p_label_name))
+fn is_label(rule: &FrameBoundaryRule, label: &vk::DebugUtilsLabelEXT<'_>) -> bool {
+    matches!(rule, FrameBoundaryRule::Label(name) if *name == text!(label.p_label_name))
 }
 
 fn remember(device: &Device, queue: vk::Queue, family: u32) {
@@ -160,7 +160,7 @@ fn acquired(
     }
     device.step(|frame| {
         let image = swapchain_image(device, swapchain, *given!(index))?;
-        Some(Step::Acquire {
+        Some(RecordedStep::Acquire {
             resource: frame.resources.number(&image),
             semaphore: (!semaphore.is_null()).then(|| number_of(semaphore)),
             fence: (!fence.is_null()).then(|| number_of(fence)),
@@ -175,7 +175,7 @@ fn presented(device: &Device, info: &vk::PresentInfoKHR<'_>) {
     device.step(|frame| {
         let images = swapchains.zip(indices);
         let images = images.filter_map(|(swapchain, index)| swapchain_image(device, *swapchain, *index));
-        Some(Step::Present {
+        Some(RecordedStep::Present {
             resources: images.map(|image| frame.resources.number(&image)).collect(),
             waits: waits.map(|semaphore| number_of(*semaphore)).collect(),
         })
@@ -215,7 +215,7 @@ impl Device {
         for (index, info) in all.iter().enumerate() {
             let bound = batch(self, batches::Batch::sparse(info));
             self.step(|_| {
-                Some(Step::Submit(recording::Batch {
+                Some(RecordedStep::Submit(recording::Batch {
                     queue: number,
                     family,
                     waits: bound.waits,

@@ -1,29 +1,29 @@
 //! Entry points of barriers and events.
 
 use ash::vk;
-use tileheap_layer::dependencies::{self, first_kind, second_kind, wide};
+use tileheap_layer::dependencies::{self, from_v1, from_v2, stage_flags_2};
 use tileheap_layer::{array, call_down, given};
 
 use super::device::{Device, device_entry_points};
 use super::recorder::commands;
-use crate::document::recording::{Scopes, Step};
+use crate::document::recording::{DependencyScopes, RecordedStep};
 use crate::model::objects::number_of;
-use crate::model::recording::{Dependency, Memory, Op, Synchronization};
+use crate::model::recording::{Dependency, DependencyMemory, Op, Synchronization};
 
 commands! {
     vkCmdPipelineBarrier(from, to, flags, memory_count, memory, buffer_count, buffers, image_count, images) |device, recording| {
         let (buffers, images) = (array!(buffers, buffer_count), array!(images, image_count));
-        let all = all_named(device, first_kind((from, to), array!(memory, memory_count), buffers, images));
+        let all = all_named(device, from_v1((from, to), array!(memory, memory_count), buffers, images));
         recording.push(Op::Synchronization(Synchronization::Barrier(all)));
     };
     vkCmdPipelineBarrier2(info) |device, recording| {
-        recording.push(Op::Synchronization(Synchronization::Barrier(all_named(device, second_kind(given!(info))))));
+        recording.push(Op::Synchronization(Synchronization::Barrier(all_named(device, from_v2(given!(info))))));
     };
     vkCmdSetEvent(event, stages) |device, recording| {
-        recording.push(Op::Synchronization(Synchronization::SetEvent(number_of(event), wide(stages))));
+        recording.push(Op::Synchronization(Synchronization::SetEvent(number_of(event), stage_flags_2(stages))));
     };
     vkCmdSetEvent2(event, info) |device, recording| {
-        let stages = second_kind(given!(info)).fold(vk::PipelineStageFlags2::NONE, |all, one| all | one.src);
+        let stages = from_v2(given!(info)).fold(vk::PipelineStageFlags2::NONE, |all, one| all | one.src);
         recording.push(Op::Synchronization(Synchronization::SetEvent(number_of(event), stages)));
     };
     vkCmdResetEvent(event, stages) |device, recording| {
@@ -34,42 +34,42 @@ commands! {
     };
     vkCmdWaitEvents(event_count, events, from, to, memory_count, memory, buffer_count, buffers, image_count, images) |device, recording| {
         let (buffers, images) = (array!(buffers, buffer_count), array!(images, image_count));
-        let all = all_named(device, first_kind((from, to), array!(memory, memory_count), buffers, images));
+        let all = all_named(device, from_v1((from, to), array!(memory, memory_count), buffers, images));
         let events = array!(events, event_count).iter().map(|event| number_of(*event)).collect();
         recording.push(Op::Synchronization(Synchronization::WaitEvents(events, all)));
     };
     vkCmdWaitEvents2(count, events, infos) |device, recording| {
         for (event, info) in array!(events, count).iter().zip(array!(infos, count)) {
             let events = vec![number_of(*event)];
-            recording.push(Op::Synchronization(Synchronization::WaitEvents(events, all_named(device, second_kind(info)))));
+            recording.push(Op::Synchronization(Synchronization::WaitEvents(events, all_named(device, from_v2(info)))));
         }
     };
 }
 
 device_entry_points! {
     vkSetEvent(handle, event) |device| {
-        device.step(|_| Some(Step::HostEvent(number_of(event))));
+        device.step(|_| Some(RecordedStep::HostEvent(number_of(event))));
         call_down!(device.next, vkSetEvent(handle, event))
     }
     vkResetEvent(handle, event) |device| {
-        device.step(|_| Some(Step::HostEvent(number_of(event))));
+        device.step(|_| Some(RecordedStep::HostEvent(number_of(event))));
         call_down!(device.next, vkResetEvent(handle, event))
     }
 }
 
 /// Resolves the resource of a dependency; with an unknown resource it becomes an execution dependency.
 fn named(device: &Device, one: dependencies::Dependency) -> Dependency {
-    use dependencies::Memory as M;
+    use dependencies::DependencyMemory as M;
     let memory = match one.memory {
-        M::None => Memory::None,
-        M::All => Memory::All,
+        M::None => DependencyMemory::None,
+        M::All => DependencyMemory::All,
         M::Buffer(buffer, offset, size) => {
             let range = device.objects.buffer_range(buffer, offset, size);
-            range.map_or(Memory::None, Memory::Buffer)
+            range.map_or(DependencyMemory::None, DependencyMemory::Buffer)
         }
         M::Image(image, range, old, new) => {
             let image = device.objects.image(image);
-            image.map_or(Memory::None, |image| Memory::Image {
+            image.map_or(DependencyMemory::None, |image| DependencyMemory::Image {
                 range: image.range(range),
                 image,
                 old,
@@ -78,7 +78,7 @@ fn named(device: &Device, one: dependencies::Dependency) -> Dependency {
         }
     };
     Dependency {
-        scopes: Scopes::of(&one),
+        scopes: DependencyScopes::of(&one),
         memory,
         families: transfer(one.families),
     }

@@ -8,7 +8,7 @@ use tileheap::frame::{AccessKind, LoadOp, ReadReach, SubresourceRange};
 
 use super::objects::{BufferRange, Image, Resource, View};
 use crate::document::Layout;
-use crate::document::recording::{self, Part};
+use crate::document::recording::{self, ResourcePart};
 
 /// The share of its range that a write without a read replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,7 +21,7 @@ pub(crate) enum Coverage {
 
 /// One use of a resource.
 #[derive(Clone, Debug)]
-pub(crate) struct Access {
+pub(crate) struct FollowedAccess {
     pub(crate) resource: Resource,
     pub(crate) kind: AccessKind,
     /// Fully specified; empty for buffers.
@@ -56,9 +56,9 @@ pub(crate) struct Access {
     pub(crate) reach: Option<ReadReach>,
 }
 
-impl Access {
-    fn new(resource: Resource, kind: AccessKind, range: SubresourceRange) -> Access {
-        Access {
+impl FollowedAccess {
+    fn new(resource: Resource, kind: AccessKind, range: SubresourceRange) -> FollowedAccess {
+        FollowedAccess {
             resource,
             kind,
             range,
@@ -82,9 +82,9 @@ impl Access {
     }
 
     /// An access to bytes of a buffer.
-    pub(crate) fn of_buffer(range: &BufferRange, kind: AccessKind) -> Access {
+    pub(crate) fn of_buffer(range: &BufferRange, kind: AccessKind) -> FollowedAccess {
         let resource = Resource::Buffer(range.buffer.clone());
-        let mut access = Access::new(resource, kind, SubresourceRange::ALL);
+        let mut access = FollowedAccess::new(resource, kind, SubresourceRange::ALL);
         access.bytes = [range.first, range.end];
         access
     }
@@ -95,31 +95,31 @@ impl Access {
         kind: AccessKind,
         range: SubresourceRange,
         layout: vk::ImageLayout,
-    ) -> Access {
-        let mut access = Access::new(Resource::Image(image.clone()), kind, range);
+    ) -> FollowedAccess {
+        let mut access = FollowedAccess::new(Resource::Image(image.clone()), kind, range);
         access.layout = Some(layout);
         access
     }
 
     /// An access through a view.
-    pub(crate) fn of_view(view: &View, kind: AccessKind, layout: vk::ImageLayout) -> Access {
-        let mut access = Access::of_image(&view.image, kind, view.range, layout);
+    pub(crate) fn of_view(view: &View, kind: AccessKind, layout: vk::ImageLayout) -> FollowedAccess {
+        let mut access = FollowedAccess::of_image(&view.image, kind, view.range, layout);
         access.format = (view.format != view.image.desc.format).then_some(view.format);
         access
     }
 
-    pub(crate) fn reading(mut self) -> Access {
+    pub(crate) fn reading(mut self) -> FollowedAccess {
         self.reads = true;
         self
     }
 
-    pub(crate) fn writing(mut self, coverage: Coverage) -> Access {
+    pub(crate) fn writing(mut self, coverage: Coverage) -> FollowedAccess {
         (self.writes, self.coverage) = (true, coverage);
         self
     }
 
     /// Marks it as accessing every byte or texel of its part.
-    pub(crate) fn whole(mut self) -> Access {
+    pub(crate) fn whole(mut self) -> FollowedAccess {
         self.is_whole = true;
         self
     }
@@ -134,10 +134,10 @@ impl Access {
     }
 
     /// Converts it for a recording: one access for each stage and access type.
-    pub(crate) fn recorded(&self, resource: u32) -> Vec<recording::Access> {
+    pub(crate) fn recorded(&self, resource: u32) -> Vec<recording::RecordedAccess> {
         let part = match &self.resource {
-            Resource::Buffer(_) => Part::Bytes(self.bytes[0], self.bytes[1]),
-            Resource::Image(_) => Part::Texels {
+            Resource::Buffer(_) => ResourcePart::Bytes(self.bytes[0], self.bytes[1]),
+            Resource::Image(_) => ResourcePart::Texels {
                 range: self.range,
                 area: self.area,
             },
@@ -146,7 +146,7 @@ impl Access {
         let kind = self.kind.access_flags(self.reads, self.writes);
         let accesses = self.accesses.unwrap_or(kind);
         let of_stage = |stage| {
-            bits(accesses.as_raw()).map(move |access| recording::Access {
+            bits(accesses.as_raw()).map(move |access| recording::RecordedAccess {
                 resource,
                 part,
                 stage: vk::PipelineStageFlags2::from_raw(stage),

@@ -4,23 +4,25 @@ use std::collections::{BTreeMap, HashMap};
 
 use ash::vk;
 use tileheap::frame::external::{ExternalDesc, ResourceState};
-use tileheap::frame::tables::{Contents, ResourceKind, ViewDesc};
+use tileheap::frame::tables::{CommandSource, ResourceKind, ViewDesc};
 use tileheap::frame::{
     AccessKind, BufferDesc, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceId,
     valid_usage,
 };
 
-use super::access::{Access, Coverage};
-use super::contents::{Followed, NextUse};
+use super::access::{Coverage, FollowedAccess};
+use super::contents::{FollowedContents, NextUse};
 use super::flatten::{Flat, Pass};
-use super::infer::{Found, NextPass, ResourceUse, infer};
+use super::infer::{Inference, NextPass, ResourceUse, infer};
 use super::objects::Resource;
 use super::recording::clip;
 use super::resource_table::ResourceTable;
 use super::submits::{FirstUse, Links, Names, Submits, alternating};
 use super::timeline::{Cells, ComparedFrames, follow};
-use crate::document::recording::{Action, Memory};
-use crate::document::{Border, Decision, FIELD, FrameChoice, Inferred, UnresolvedKind};
+use crate::document::recording::{AffectedMemory, CommandEffect};
+use crate::document::{
+    FIELD, FrameBoundary, FrameChoice, InferredLifetime, LifetimeEvidence, UnresolvedKind,
+};
 
 /// Information that does not follow from the submits.
 #[derive(Clone, Debug)]
@@ -28,7 +30,7 @@ pub(crate) struct Origin {
     pub(crate) program: String,
     pub(crate) device: String,
     pub(crate) api_version: u32,
-    pub(crate) border: Border,
+    pub(crate) border: FrameBoundary,
     pub(crate) choice: Option<FrameChoice>,
     /// All buffers with device addresses.
     pub(crate) addressed: Vec<Resource>,
@@ -53,7 +55,7 @@ pub(super) struct Entry {
 /// If the frame violates a rule of frame descriptions, a message about it.
 pub(crate) fn document(frames: ComparedFrames<'_>, origin: &Origin) -> Result<String, String> {
     let frame = frames.captured;
-    let described = Described::of(frames, origin);
+    let described = DescribedFrame::of(frames, origin);
     let built = described.build(frame, origin, false).or_else(|error| {
         // Work on several queues that the host orders, which a frame cannot express.
         described.build(frame, origin, true).map_err(|_| error)
@@ -68,7 +70,7 @@ pub(crate) fn document(frames: ComparedFrames<'_>, origin: &Origin) -> Result<St
 
 /// A frame with its resources and passes in order.
 #[derive(Default)]
-pub(super) struct Described<'a> {
+pub(super) struct DescribedFrame<'a> {
     pub(super) entries: Vec<Entry>,
     pub(super) index: HashMap<usize, usize>,
     /// For each pair of alternating resources, the written one by the read one, by key.
@@ -77,23 +79,23 @@ pub(super) struct Described<'a> {
     pub(super) pass_names: Vec<String>,
     /// For each command buffer, the index of its first pass.
     pub(super) first_pass: Vec<usize>,
-    pub(super) found: Vec<Found>,
+    pub(super) found: Vec<Inference>,
     /// The fate of the contents of each resource, by key.
-    pub(super) contents: HashMap<usize, Followed>,
+    pub(super) contents: HashMap<usize, FollowedContents>,
     /// The names of the next frame's passes.
     pub(super) next_names: Vec<String>,
 }
 
-impl<'a> Described<'a> {
-    fn of(frames: ComparedFrames<'a>, origin: &Origin) -> Described<'a> {
+impl<'a> DescribedFrame<'a> {
+    fn of(frames: ComparedFrames<'a>, origin: &Origin) -> DescribedFrame<'a> {
         let frame = frames.captured;
         let before = &frames.before.map_or_else(HashMap::new, Submits::first_uses);
-        let mut all = Described {
+        let mut all = DescribedFrame {
             alternates: take_turns(frames),
             contents: follow(frames),
             pass_names: names_of_passes(frame),
             next_names: frames.next.map_or_else(Vec::new, names_of_passes),
-            ..Described::default()
+            ..DescribedFrame::default()
         };
         let mut names = Names::default();
         for flat in frame.flats() {
@@ -159,12 +161,12 @@ impl<'a> Described<'a> {
         };
         for command in &flat.commands {
             match &command.action {
-                Action::Barrier(all)
-                | Action::WaitEvents {
+                CommandEffect::Barrier(all)
+                | CommandEffect::WaitEvents {
                     dependencies: all, ..
                 } => {
                     for one in all {
-                        if let Memory::Image {
+                        if let AffectedMemory::Image {
                             resource, old, new, ..
                         } = &one.memory
                         {
@@ -172,28 +174,28 @@ impl<'a> Described<'a> {
                         }
                     }
                 }
-                Action::Begin(instance) => {
+                CommandEffect::Begin(instance) => {
                     for one in &instance.attachments {
                         saw(one.resource, one.initial, one.last);
                     }
                 }
-                Action::Access(all) => {
+                CommandEffect::Access(all) => {
                     for one in all {
                         one.layout
                             .iter()
                             .for_each(|layout| saw(one.resource, layout.0, layout.0));
                     }
                 }
-                Action::None
-                | Action::SetEvent { .. }
-                | Action::ResetEvent { .. }
-                | Action::NextSubpass
-                | Action::End => {}
+                CommandEffect::None
+                | CommandEffect::SetEvent { .. }
+                | CommandEffect::ResetEvent { .. }
+                | CommandEffect::NextSubpass
+                | CommandEffect::End => {}
             }
         }
     }
 
-    pub(super) fn access(&self, (pass, position): (usize, usize)) -> &'a Access {
+    pub(super) fn access(&self, (pass, position): (usize, usize)) -> &'a FollowedAccess {
         &self.passes[pass].accesses[position]
     }
 
@@ -205,11 +207,11 @@ impl<'a> Described<'a> {
     }
 
     /// Returns true if the access is to the read one of two alternating resources.
-    fn is_other(&self, access: &Access) -> bool {
+    fn is_other(&self, access: &FollowedAccess) -> bool {
         self.alternates.contains_key(&access.resource.key())
     }
 
-    fn infer(&self, entry: &Entry, before: &HashMap<usize, FirstUse>) -> Found {
+    fn infer(&self, entry: &Entry, before: &HashMap<usize, FirstUse>) -> Inference {
         use vk::ImageUsageFlags as U;
         let cells = Cells::of(&entry.resource);
         let attachments = U::COLOR_ATTACHMENT | U::DEPTH_STENCIL_ATTACHMENT | U::TRANSIENT_ATTACHMENT;
@@ -284,8 +286,8 @@ impl<'a> Described<'a> {
         let mut found = infer(&uses, cells.size, attached, outside.as_deref(), &next, name);
         if let Some(first) = takes_turns.filter(|_| outside.is_none()) {
             let pass = &self.pass_names[entry.uses[first].0];
-            (found.inferred, found.previous) = (Inferred::History, other);
-            found.decided = Decision::Frame;
+            (found.inferred, found.previous) = (InferredLifetime::History, other);
+            found.decided = LifetimeEvidence::Frame;
             found.reason =
                 format!("two take turns: pass `{pass}` reads what the frame before left in the other one");
         }
@@ -295,8 +297,8 @@ impl<'a> Described<'a> {
     fn persistence(&self, index: usize) -> Persistence {
         let (entry, found) = (&self.entries[index], &self.found[index]);
         match (found.inferred, &entry.resource) {
-            (Inferred::Transient, _) => return Persistence::Transient,
-            (Inferred::History, _) => return Persistence::History,
+            (InferredLifetime::Transient, _) => return Persistence::Transient,
+            (InferredLifetime::History, _) => return Persistence::History,
             (_, Resource::Buffer(_)) => {
                 return Persistence::External(ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED));
             }
@@ -420,11 +422,11 @@ impl<'a> Described<'a> {
             .pass(commands, &*self.pass_names[index], pass.kind)
             .views(pass.view_mask);
         if pass.secondary {
-            built = built.contents(Contents::Secondary);
+            built = built.contents(CommandSource::Secondary);
         }
         let attached = pass.accesses.iter().filter(|access| access.kind.is_attachment());
         let covered = attached
-            .filter_map(Access::extent)
+            .filter_map(FollowedAccess::extent)
             .reduce(|a, b| (a.0.min(b.0), a.1.min(b.1)));
         if let (Some(area), Some((width, height))) = (pass.area, covered) {
             let whole = vk::Extent2D { width, height };
@@ -510,7 +512,7 @@ pub(super) fn resources_of<'a>(
 }
 
 /// Returns the load operation of a write; `again` means that the frame has written the contents before.
-fn load(access: &Access, again: bool) -> LoadOp {
+fn load(access: &FollowedAccess, again: bool) -> LoadOp {
     match access.coverage {
         _ if access.kind.is_attachment() => access.load,
         Coverage::Whole => LoadOp::DontCare,

@@ -97,7 +97,7 @@ pub(crate) enum WhyWasted {
 
 /// The fate of the contents of a resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Followed {
+pub(crate) struct FollowedContents {
     pub(crate) next: NextUse,
     pub(crate) wasted: Vec<WastedOperation>,
     /// Accesses that load undefined contents.
@@ -173,12 +173,12 @@ impl Grid {
 }
 
 /// Follows the contents of a resource of `size` cells through `uses`, in order. O(uses x parts).
-pub(crate) fn contents(uses: &[ContentUse], size: [u32; 3]) -> Followed {
+pub(crate) fn contents(uses: &[ContentUse], size: [u32; 3]) -> FollowedContents {
     let Some(grid) = Grid::of(uses, size) else {
-        return Followed::default();
+        return FollowedContents::default();
     };
     let parts: Vec<Vec<usize>> = uses.iter().map(|one| grid.parts(one)).collect();
-    let mut found = Followed::default();
+    let mut found = FollowedContents::default();
     undefined_loads(uses, &parts, grid.count(), &mut found);
     unread_results(uses, &parts, grid.count(), &mut found);
     found.wasted.sort_by_key(|one| (one.place, !one.is_load));
@@ -219,7 +219,7 @@ fn passes(uses: &[ContentUse]) -> impl DoubleEndedIterator<Item = std::ops::Rang
 }
 
 /// Finds the loads of undefined contents.
-fn undefined_loads(uses: &[ContentUse], parts: &[Vec<usize>], count: usize, found: &mut Followed) {
+fn undefined_loads(uses: &[ContentUse], parts: &[Vec<usize>], count: usize, found: &mut FollowedContents) {
     let mut undefined = vec![false; count];
     for pass in passes(uses) {
         for index in pass.clone() {
@@ -250,7 +250,7 @@ fn undefined_loads(uses: &[ContentUse], parts: &[Vec<usize>], count: usize, foun
 }
 
 /// Finds the next frame's use of the contents that the captured one leaves, and the loads and stores whose results nothing reads.
-fn unread_results(uses: &[ContentUse], parts: &[Vec<usize>], count: usize, found: &mut Followed) {
+fn unread_results(uses: &[ContentUse], parts: &[Vec<usize>], count: usize, found: &mut FollowedContents) {
     let mut fates = vec![Fate::Untouched; count];
     let mut is_next_known = false;
     for pass in passes(uses).rev() {
@@ -280,7 +280,7 @@ fn unread_results(uses: &[ContentUse], parts: &[Vec<usize>], count: usize, found
 }
 
 /// Returns true for a load of undefined contents in the captured frame, which reads nothing.
-fn is_of_undefined(one: &ContentUse, found: &Followed) -> bool {
+fn is_of_undefined(one: &ContentUse, found: &FollowedContents) -> bool {
     one.frame == ComparedFrame::Captured && found.undefined.contains(&one.place)
 }
 
@@ -305,7 +305,13 @@ fn next_use(uses: &[ContentUse], parts: &[Vec<usize>], fates: &[Fate]) -> NextUs
 }
 
 /// Decides whether the load and the store of a use are wasted, by the next events of its parts.
-fn judge(one: &ContentUse, parts: &[usize], pass: &[ContentUse], fates: &[Fate], found: &mut Followed) {
+fn judge(
+    one: &ContentUse,
+    parts: &[usize],
+    pass: &[ContentUse],
+    fates: &[Fate],
+    found: &mut FollowedContents,
+) {
     // Of parts that several passes replace, the first one; `None` if any is read, or not used again.
     let mut replaced: Option<(ComparedFrame, usize, bool)> = None;
     let mut is_dead = !parts.is_empty();

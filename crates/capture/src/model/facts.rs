@@ -6,15 +6,16 @@ use ash::vk;
 use tileheap::frame::Frame;
 use tileheap::units::Bytes;
 
-use super::build::{Described, Entry, Origin, resources_of};
+use super::build::{DescribedFrame, Entry, Origin, resources_of};
 use super::contents::{ComparedFrame, WhyWasted};
-use super::infer::Found;
+use super::infer::Inference;
 use super::objects::{Image, Resource};
 use super::recorded::recording;
 use super::submits::Submits;
-use super::timeline::{ComparedFrames, Ends, moved_bytes};
+use super::timeline::{AttachmentLoadsAndStores, ComparedFrames, moved_bytes};
 use crate::document::{
-    Capture, Operation, PassFacts, ResourceFacts, Unresolved, UnresolvedKind, VERSION, WastedOperation,
+    AttachmentOperation, Capture, PassFacts, ResourceFacts, UnresolvedAccesses, UnresolvedKind, VERSION,
+    WastedOperation,
 };
 
 /// Usages of attachments: without others, contents are only read in their render pass.
@@ -25,7 +26,7 @@ const ATTACHMENTS: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
         | vk::ImageUsageFlags::INPUT_ATTACHMENT.as_raw(),
 );
 
-impl Described<'_> {
+impl DescribedFrame<'_> {
     pub(super) fn capture(&self, frames: ComparedFrames<'_>, origin: &Origin, built: &Frame) -> Capture {
         let frame = frames.captured;
         let version = origin.api_version;
@@ -62,8 +63,8 @@ impl Described<'_> {
         }
     }
 
-    fn unresolved(&self, frame: &Submits, origin: &Origin) -> Vec<Unresolved> {
-        let mut all: BTreeMap<UnresolvedKind, (Unresolved, HashMap<usize, u64>)> = BTreeMap::new();
+    fn unresolved(&self, frame: &Submits, origin: &Origin) -> Vec<UnresolvedAccesses> {
+        let mut all: BTreeMap<UnresolvedKind, (UnresolvedAccesses, HashMap<usize, u64>)> = BTreeMap::new();
         for (flat, first) in frame.flats().zip(&self.first_pass) {
             for (pass, missed) in &flat.missed {
                 let (one, resources) = all.entry(missed.kind).or_default();
@@ -76,7 +77,7 @@ impl Described<'_> {
                 resources.extend(resources_of(missed, origin).map(|one| (one.key(), one.size())));
             }
         }
-        let finish = |(kind, (one, resources)): (_, (Unresolved, HashMap<usize, u64>))| {
+        let finish = |(kind, (one, resources)): (_, (UnresolvedAccesses, HashMap<usize, u64>))| {
             use UnresolvedKind as K;
             let is_limited = matches!(kind, K::DeviceAddress | K::BindlessArray | K::Shader);
             let bytes = is_limited.then(|| {
@@ -84,7 +85,7 @@ impl Described<'_> {
                     .values()
                     .fold(0, |sum: u64, size| sum.saturating_add(*size))
             });
-            Unresolved { bytes, ..one }
+            UnresolvedAccesses { bytes, ..one }
         };
         all.into_iter().map(finish).collect()
     }
@@ -97,7 +98,7 @@ impl Described<'_> {
             for (number, pass) in flat.passes.iter().enumerate() {
                 let mut facts = pass.facts.clone();
                 for access in &pass.accesses {
-                    let ends = Ends::of(&flat.passes, number, access);
+                    let ends = AttachmentLoadsAndStores::of(&flat.passes, number, access);
                     let resource = self.index[&access.resource.key()] as u32;
                     let loads = ends.loads && access.reads;
                     let stores =
@@ -140,9 +141,9 @@ impl Described<'_> {
                     pass: number as u32,
                     resource: *entry as u32,
                     operation: if one.is_load {
-                        Operation::Load
+                        AttachmentOperation::Load
                     } else {
-                        Operation::Store
+                        AttachmentOperation::Store
                     },
                     bytes: moved_bytes(pass, access),
                     reason: self.why_wasted(one.why),
@@ -185,7 +186,7 @@ impl Described<'_> {
         frames: ComparedFrames<'_>,
         origin: &Origin,
         entry: &Entry,
-        found: &Found,
+        found: &Inference,
     ) -> ResourceFacts {
         let mut facts = ResourceFacts {
             inferred: found.inferred,

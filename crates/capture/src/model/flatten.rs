@@ -12,13 +12,13 @@ use tileheap::frame::tables::PassKind;
 use tileheap::frame::{AccessKind, LoadOp, SubresourceRange};
 use tileheap::units::Run;
 
-use super::access::{Access, Coverage};
+use super::access::{Coverage, FollowedAccess};
 use super::objects::Resource;
-use super::recording::{Instance, Memory, Op, Recorded, ShaderCommand, Synchronization};
+use super::recording::{DependencyMemory, Op, Recorded, RenderPassInstance, ShaderCommand, Synchronization};
 use super::resource_table::ResourceTable;
 use super::shader_use::{ShaderUse, UnresolvedAccess};
 use crate::document::PassFacts;
-use crate::document::recording::{Action, Command, Unresolved};
+use crate::document::recording::{Command, CommandEffect, UnfollowedAccess};
 
 /// A pass and its accesses.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub(crate) struct Pass {
     pub(crate) secondary: bool,
     pub(crate) area: Option<vk::Rect2D>,
     pub(crate) view_mask: u32,
-    pub(crate) accesses: Vec<Access>,
+    pub(crate) accesses: Vec<FollowedAccess>,
     /// Reads of other parts of its render targets, which `accesses` does not list.
     pub(crate) also_read: Vec<(Resource, SubresourceRange)>,
     /// The render pass instance that it belongs to, numbered in its command buffer.
@@ -73,11 +73,11 @@ struct Walker<'a> {
     /// True if conditional rendering is active around it.
     is_conditional: bool,
     /// The read of the predicate while conditional rendering is active, which its passes make.
-    predicate: Option<&'a Access>,
+    predicate: Option<&'a FollowedAccess>,
     /// The open pass.
     open: Option<usize>,
     /// The render pass instance, its subpass, and whether that is recorded in secondary command buffers.
-    instance: Option<(&'a Instance, usize, bool)>,
+    instance: Option<(&'a RenderPassInstance, usize, bool)>,
     /// Pipelines and sets that the open pass has used.
     used: HashSet<Vec<usize>>,
     /// The accesses of their shaders, by their key.
@@ -117,18 +117,18 @@ impl<'a> Walker<'a> {
                     self.run(PassKind::Compute);
                     self.run_shaders(one, shaded);
                 }
-                Op::ClearAttachments => self.command(one, Action::Access(Vec::new())),
+                Op::ClearAttachments => self.command(one, CommandEffect::Access(Vec::new())),
                 Op::Transfer(accesses) => {
                     self.run(PassKind::Transfer);
                     accesses.iter().for_each(|access| self.access(access.clone()));
                     let accesses = self.recorded(accesses);
-                    self.command(one, Action::Access(accesses));
+                    self.command(one, CommandEffect::Access(accesses));
                 }
                 Op::Condition(predicate) => {
                     self.predicate = predicate.as_ref();
                     let accesses = self.recorded(predicate.as_slice());
                     if !accesses.is_empty() {
-                        self.command(one, Action::Access(accesses));
+                        self.command(one, CommandEffect::Access(accesses));
                     }
                 }
                 Op::Count(facts) => self.count(facts),
@@ -140,13 +140,13 @@ impl<'a> Walker<'a> {
                 }
                 Op::BeginPass(instance) => {
                     let begun = self.resources.instance(instance);
-                    self.command(one, Action::Begin(Box::new(begun)));
+                    self.command(one, CommandEffect::Begin(Box::new(begun)));
                     self.begin(instance, 0, instance.secondary);
                     self.rates(one);
                 }
                 Op::NextSubpass { secondary } => {
                     if let Some((instance, subpass, _)) = self.instance {
-                        self.command(one, Action::NextSubpass);
+                        self.command(one, CommandEffect::NextSubpass);
                         self.begin(instance, subpass + 1, *secondary);
                         self.rates(one);
                     }
@@ -154,7 +154,7 @@ impl<'a> Walker<'a> {
                 Op::EndPass => {
                     // A render pass whose creation was not seen has no beginning.
                     if self.instance.take().is_some() {
-                        self.command(one, Action::End);
+                        self.command(one, CommandEffect::End);
                     }
                     self.open = None;
                 }
@@ -171,7 +171,7 @@ impl<'a> Walker<'a> {
                         what: one.call.to_owned(),
                         resources: Vec::new(),
                     };
-                    self.command(one, Action::None);
+                    self.command(one, CommandEffect::None);
                     self.unresolved(&missed);
                     self.miss(missed);
                 }
@@ -186,7 +186,7 @@ impl<'a> Walker<'a> {
         };
         let passes = self.flat.passes.len();
         for one in all {
-            if let Memory::Image {
+            if let DependencyMemory::Image {
                 image,
                 range,
                 old: vk::ImageLayout::UNDEFINED,
@@ -212,7 +212,7 @@ impl<'a> Walker<'a> {
     }
 
     /// Adds a command.
-    fn command(&mut self, one: &Recorded, action: Action) {
+    fn command(&mut self, one: &Recorded, action: CommandEffect) {
         self.flat.commands.push(Command {
             call: one.call.to_owned(),
             number: one.number,
@@ -234,7 +234,7 @@ impl<'a> Walker<'a> {
         };
         let resources = listed.iter().map(|one| self.resources.number(one)).collect();
         if let Some(last) = self.flat.commands.last_mut() {
-            last.unresolved.push(Unresolved {
+            last.unresolved.push(UnfollowedAccess {
                 kind: missed.kind,
                 what: missed.what.clone(),
                 resources,
@@ -243,8 +243,8 @@ impl<'a> Walker<'a> {
     }
 
     /// Converts accesses for a recording.
-    fn recorded(&mut self, accesses: &[Access]) -> Vec<crate::document::recording::Access> {
-        let one = |access: &Access| access.recorded(self.resources.number(&access.resource));
+    fn recorded(&mut self, accesses: &[FollowedAccess]) -> Vec<crate::document::recording::RecordedAccess> {
+        let one = |access: &FollowedAccess| access.recorded(self.resources.number(&access.resource));
         accesses.iter().flat_map(one).collect()
     }
 
@@ -304,7 +304,7 @@ impl<'a> Walker<'a> {
         all.has_side_effects |= facts.has_side_effects;
     }
 
-    fn begin(&mut self, instance: &'a Instance, subpass: usize, secondary: bool) {
+    fn begin(&mut self, instance: &'a RenderPassInstance, subpass: usize, secondary: bool) {
         self.flat.instances += usize::from(subpass == 0);
         self.instance = Some((instance, subpass, secondary));
         if subpass < instance.subpasses.len() {
@@ -321,11 +321,11 @@ impl<'a> Walker<'a> {
         if !rates.is_empty() {
             rates.iter().for_each(|access| self.access(access.clone()));
             let accesses = self.recorded(rates);
-            self.command(one, Action::Access(accesses));
+            self.command(one, CommandEffect::Access(accesses));
         }
     }
 
-    fn attach(&mut self, instance: &Instance, subpass: usize, secondary: bool, again: bool) {
+    fn attach(&mut self, instance: &RenderPassInstance, subpass: usize, secondary: bool, again: bool) {
         let rendering = &instance.subpasses[subpass];
         let number = self.flat.instances;
         let pass = self.open_pass(PassKind::Render);
@@ -352,12 +352,12 @@ impl<'a> Walker<'a> {
             .iter_mut()
             .for_each(|access| access.is_conditional |= self.is_conditional);
         let performed = found.performed(shaded.groups, &shaded.push_constants).into_iter();
-        accesses.extend(performed.map(|access| Access {
+        accesses.extend(performed.map(|access| FollowedAccess {
             is_conditional: access.is_conditional || shaded.is_conditional || self.is_conditional,
             ..access
         }));
         let recorded = self.recorded(&accesses);
-        self.command(one, Action::Access(recorded));
+        self.command(one, CommandEffect::Access(recorded));
         found.missed.iter().for_each(|missed| self.unresolved(missed));
         if self.open.is_some() && self.used.insert(key) {
             let (accesses, missed) = (&found.accesses, &found.missed);
@@ -369,7 +369,7 @@ impl<'a> Walker<'a> {
     }
 
     /// Adds an access to the open pass, merged with an equal one or with a write to the same part.
-    fn access(&mut self, access: Access) {
+    fn access(&mut self, access: FollowedAccess) {
         let Some(open) = self.open else { return };
         let accesses = &mut self.flat.passes[open].accesses;
         let known = self.found.entry(access.resource.key()).or_default();
@@ -396,7 +396,7 @@ impl<'a> Walker<'a> {
             }
             return;
         }
-        let stages = |one: &Access| one.stages.unwrap_or(one.kind.default_stages(PassKind::Compute));
+        let stages = |one: &FollowedAccess| one.stages.unwrap_or(one.kind.default_stages(PassKind::Compute));
         if other.stages != access.stages {
             other.stages = Some(stages(other) | stages(&access));
         }

@@ -6,7 +6,7 @@
 //!         read and write          external: updated in place, or written elsewhere
 //! ```
 
-use crate::document::{Decision, Inferred};
+use crate::document::{InferredLifetime, LifetimeEvidence};
 
 /// One use of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,9 +34,9 @@ pub(crate) enum NextPass {
 
 /// The inferred lifetime, with its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
-    pub(crate) inferred: Inferred,
-    pub(crate) decided: Decision,
+pub(crate) struct Inference {
+    pub(crate) inferred: InferredLifetime,
+    pub(crate) decided: LifetimeEvidence,
     pub(crate) reason: String,
     /// For each use, true if it reads the contents that the previous frame left.
     pub(crate) previous: Vec<bool>,
@@ -53,7 +53,7 @@ pub(crate) fn infer(
     outside: Option<&str>,
     next: &NextPass,
     pass: impl Fn(usize) -> String,
-) -> Found {
+) -> Inference {
     let count = size.iter().map(|side| *side as usize).product::<usize>();
     let (mut written, mut read_since) = (vec![false; count], vec![true; count]);
     let mut previous = vec![false; uses.len()];
@@ -96,11 +96,14 @@ pub(crate) fn infer(
     let is_read = read_since.iter().all(|read| *read);
     let by = uses.iter().find(|one| one.writes).map(|one| one.pass);
     let (inferred, reason) = match (outside, last_write, early) {
-        (Some(why), ..) => (Inferred::External, why.to_owned()),
-        (None, None, _) => (Inferred::External, "nothing in the frame writes it".to_owned()),
+        (Some(why), ..) => (InferredLifetime::External, why.to_owned()),
+        (None, None, _) => (
+            InferredLifetime::External,
+            "nothing in the frame writes it".to_owned(),
+        ),
         (None, Some(last), Some(first)) => match in_place {
             None if replaced => (
-                Inferred::History,
+                InferredLifetime::History,
                 format!(
                     "pass `{}` reads it before pass `{}` writes it",
                     pass(first),
@@ -108,14 +111,14 @@ pub(crate) fn infer(
                 ),
             ),
             None => (
-                Inferred::External,
+                InferredLifetime::External,
                 format!(
                     "pass `{}` reads parts of it that the frame does not write",
                     pass(first)
                 ),
             ),
             Some(first) => (
-                Inferred::External,
+                InferredLifetime::External,
                 format!(
                     "pass `{}` updates what the frame before left, in place",
                     pass(first)
@@ -127,16 +130,16 @@ pub(crate) fn infer(
         }
     };
     let decided = match (outside, last_write, early, next) {
-        (Some(_), ..) | (None, None, ..) => Decision::Frame,
+        (Some(_), ..) | (None, None, ..) => LifetimeEvidence::Frame,
         (_, _, Some(_), NextPass::Reads(_)) | (_, _, None, NextPass::Reads(_) | NextPass::Replaces(_)) => {
-            Decision::NextFrame
+            LifetimeEvidence::NextFrame
         }
-        _ => Decision::Assumed,
+        _ => LifetimeEvidence::Assumed,
     };
-    if inferred != Inferred::History {
+    if inferred != InferredLifetime::History {
         previous.fill(false);
     }
-    Found {
+    Inference {
         inferred,
         decided,
         reason,
@@ -151,31 +154,31 @@ fn written_first(
     [first, last]: [usize; 2],
     (is_read, attached): (bool, bool),
     pass: impl Fn(usize) -> String,
-) -> (Inferred, String) {
+) -> (InferredLifetime, String) {
     let (first, last) = (pass(first), pass(last));
     match next {
         NextPass::Reads(reader) => (
-            Inferred::External,
+            InferredLifetime::External,
             format!("pass `{reader}` of the next frame reads what pass `{last}` leaves"),
         ),
         NextPass::Replaces(writer) => (
-            Inferred::Transient,
+            InferredLifetime::Transient,
             format!(
                 "pass `{first}` writes it before anything reads it, and pass `{writer}` of the next frame replaces it"
             ),
         ),
         NextPass::Unknown if is_read => (
-            Inferred::Transient,
+            InferredLifetime::Transient,
             format!("pass `{first}` writes it before anything reads it"),
         ),
         NextPass::Unknown if attached => (
-            Inferred::Transient,
+            InferredLifetime::Transient,
             format!(
                 "pass `{first}` writes it again, and it cannot be used as anything but an attachment; its last contents are stored and not read"
             ),
         ),
         NextPass::Unknown => (
-            Inferred::External,
+            InferredLifetime::External,
             format!("pass `{last}` writes it and nothing in the frame reads it: something else does"),
         ),
     }
@@ -228,7 +231,7 @@ mod tests {
         }
     }
 
-    fn found(uses: &[ResourceUse], attached: bool) -> Found {
+    fn found(uses: &[ResourceUse], attached: bool) -> Inference {
         let uses: Vec<_> = uses
             .iter()
             .enumerate()
@@ -241,19 +244,29 @@ mod tests {
 
     #[test]
     fn the_next_frame_decides_what_this_one_does_not_show() {
-        use Inferred::{External, History, Transient};
+        use InferredLifetime::{External, History, Transient};
         let [reads, replaces] = [NextPass::Reads, NextPass::Replaces].map(|of| of("next".to_owned()));
         for (uses, next, inferred, decided) in [
             // A stored depth buffer: the next frame clears it.
-            (&[CLEAR][..], &NextPass::Unknown, External, Decision::Assumed),
-            (&[CLEAR], &replaces, Transient, Decision::NextFrame),
-            (&[CLEAR], &reads, External, Decision::NextFrame),
-            (&[CLEAR, READ], &NextPass::Unknown, Transient, Decision::Assumed),
-            (&[CLEAR, READ], &replaces, Transient, Decision::NextFrame),
-            (&[CLEAR, READ], &reads, External, Decision::NextFrame),
-            (&[READ, CLEAR], &reads, History, Decision::NextFrame),
-            (&[UPDATE, READ], &replaces, External, Decision::Assumed),
-            (&[READ], &NextPass::Unknown, External, Decision::Frame),
+            (
+                &[CLEAR][..],
+                &NextPass::Unknown,
+                External,
+                LifetimeEvidence::Assumed,
+            ),
+            (&[CLEAR], &replaces, Transient, LifetimeEvidence::NextFrame),
+            (&[CLEAR], &reads, External, LifetimeEvidence::NextFrame),
+            (
+                &[CLEAR, READ],
+                &NextPass::Unknown,
+                Transient,
+                LifetimeEvidence::Assumed,
+            ),
+            (&[CLEAR, READ], &replaces, Transient, LifetimeEvidence::NextFrame),
+            (&[CLEAR, READ], &reads, External, LifetimeEvidence::NextFrame),
+            (&[READ, CLEAR], &reads, History, LifetimeEvidence::NextFrame),
+            (&[UPDATE, READ], &replaces, External, LifetimeEvidence::Assumed),
+            (&[READ], &NextPass::Unknown, External, LifetimeEvidence::Frame),
         ] {
             let numbered = uses.iter().enumerate();
             let numbered: Vec<_> = numbered.map(|(pass, one)| ResourceUse { pass, ..*one }).collect();
@@ -268,7 +281,7 @@ mod tests {
 
     #[test]
     fn lifetimes_follow_from_the_order_of_reads_and_writes() {
-        use Inferred::{External, History, Transient};
+        use InferredLifetime::{External, History, Transient};
         let discarded = ResourceUse {
             discards: true,
             ..CLEAR
@@ -323,7 +336,7 @@ mod tests {
         );
         assert_eq!(
             (found.inferred, &*found.reason),
-            (Inferred::External, "an image of a swapchain")
+            (InferredLifetime::External, "an image of a swapchain")
         );
     }
 }

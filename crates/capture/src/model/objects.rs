@@ -10,12 +10,12 @@ use ash::vk::Handle;
 use tileheap::format;
 use tileheap::frame::{BufferDesc, ImageDesc, SubresourceRange};
 use tileheap::units::{Bytes, Run};
-use tileheap_layer::descriptors::{Source, Written};
+use tileheap_layer::descriptors::{Source, WrittenDescriptor};
 use tileheap_layer::set_layouts::{SetLayout, consecutive};
 use tileheap_layer::sharded::Sharded;
 use tileheap_layer::{array, chained};
 
-use crate::document::Placement;
+use crate::document::MemoryBinding;
 
 /// An allocation of memory.
 #[derive(Debug, Default)]
@@ -98,9 +98,9 @@ impl Common {
         });
     }
 
-    pub(crate) fn placement(&self) -> Option<Placement> {
+    pub(crate) fn placement(&self) -> Option<MemoryBinding> {
         let bound = lock(&self.bound);
-        bound.as_ref().map(|bound| Placement {
+        bound.as_ref().map(|bound| MemoryBinding {
             object: bound.allocation.number,
             offset: bound.offset,
             size: bound.size,
@@ -503,7 +503,7 @@ impl Set {
     }
 
     /// Writes a descriptor.
-    pub(crate) fn write(&self, objects: &Objects, (binding, element, kind, source): Written<'_>) {
+    pub(crate) fn write(&self, objects: &Objects, (binding, element, kind, source): WrittenDescriptor<'_>) {
         let mut contents = lock(&self.contents);
         match source.and_then(|source| descriptor(objects, kind, source)) {
             Some(found) => _ = contents.insert((binding, element), found),

@@ -9,8 +9,8 @@ use tileheap::format;
 use super::objects::{Image, Resource};
 use super::recording::Recorded;
 use super::submits::{HostStep, Queue, Submits};
-use crate::document::Placement;
-use crate::document::recording::{self, Batch, CommandBuffer, MemoryFacts, Recording, Step};
+use crate::document::MemoryBinding;
+use crate::document::recording::{self, Batch, CommandBuffer, MemoryFacts, RecordedStep, Recording};
 
 /// Maps numbers to smaller ones, in order of occurrence.
 #[derive(Default)]
@@ -63,20 +63,22 @@ pub(crate) fn recording(frame: &Submits, granularity: u64) -> Recording {
 }
 
 /// Returns the semaphores that a step refers to.
-fn semaphores(step: &Step) -> Vec<u32> {
+fn semaphores(step: &RecordedStep) -> Vec<u32> {
     match step {
-        Step::Submit(batch) => {
+        RecordedStep::Submit(batch) => {
             let all = batch.waits.iter().chain(&batch.signals);
             all.map(|one| one.semaphore).collect()
         }
-        Step::WaitSemaphore { semaphore, .. } | Step::SignalSemaphore { semaphore, .. } => vec![*semaphore],
-        Step::Acquire { semaphore, .. } => semaphore.iter().copied().collect(),
-        Step::Present { waits, .. } => waits.clone(),
-        Step::WaitFence(_)
-        | Step::ResetFence(_)
-        | Step::WaitIdle(_)
-        | Step::HostEvent(_)
-        | Step::Outside(_) => Vec::new(),
+        RecordedStep::WaitSemaphore { semaphore, .. } | RecordedStep::SignalSemaphore { semaphore, .. } => {
+            vec![*semaphore]
+        }
+        RecordedStep::Acquire { semaphore, .. } => semaphore.iter().copied().collect(),
+        RecordedStep::Present { waits, .. } => waits.clone(),
+        RecordedStep::WaitFence(_)
+        | RecordedStep::ResetFence(_)
+        | RecordedStep::WaitIdle(_)
+        | RecordedStep::HostEvent(_)
+        | RecordedStep::Outside(_) => Vec::new(),
     }
 }
 
@@ -103,7 +105,7 @@ impl Builder {
             name if name.trim().is_empty() => format!("{word} {}", common.number),
             name => name,
         };
-        let placement = common.placement().map(|placed| Placement {
+        let placement = common.placement().map(|placed| MemoryBinding {
             object: self.memory(placed.object, common.is_mapped()),
             ..placed
         });
@@ -155,16 +157,16 @@ impl Builder {
         number
     }
 
-    fn step(&mut self, step: &HostStep, frame: &Submits) -> Step {
+    fn step(&mut self, step: &HostStep, frame: &Submits) -> RecordedStep {
         match step {
             HostStep::Submit { submit, batch, fence } => {
                 let (queue, batches) = &frame.submits[*submit];
                 self.batch(queue, batches.get(*batch), *fence)
             }
-            HostStep::Other(Step::WaitIdle(Some(queue))) => {
-                Step::WaitIdle(Some(self.queues.number((*queue).into())))
+            HostStep::Other(RecordedStep::WaitIdle(Some(queue))) => {
+                RecordedStep::WaitIdle(Some(self.queues.number((*queue).into())))
             }
-            HostStep::Other(Step::Submit(batch)) => Step::Submit(Batch {
+            HostStep::Other(RecordedStep::Submit(batch)) => RecordedStep::Submit(Batch {
                 queue: self.queues.number(batch.queue.into()),
                 ..batch.clone()
             }),
@@ -172,7 +174,12 @@ impl Builder {
         }
     }
 
-    fn batch(&mut self, queue: &Queue, batch: Option<&super::submits::Batch>, fence: Option<u32>) -> Step {
+    fn batch(
+        &mut self,
+        queue: &Queue,
+        batch: Option<&super::submits::Batch>,
+        fence: Option<u32>,
+    ) -> RecordedStep {
         let mut step = Batch {
             queue: self.queues.number(queue.number().into()),
             family: queue.family,
@@ -185,7 +192,7 @@ impl Builder {
             let commands = batch.commands.iter().map(|one| self.command_buffer(one));
             step.command_buffers = commands.collect();
         }
-        Step::Submit(step)
+        RecordedStep::Submit(step)
     }
 
     /// Returns the number of a command buffer, which is the same if it is submitted again with equal accesses.

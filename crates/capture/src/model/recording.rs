@@ -7,19 +7,19 @@ use ash::vk;
 use tileheap::frame::AccessKind;
 use tileheap_layer::push_constants::PushConstants;
 
-use super::access::Access;
+use super::access::FollowedAccess;
 use super::objects::{BufferRange, Image, Set, View};
 use super::pipelines::Pipeline;
-use crate::document::recording::{self, Scopes};
+use crate::document::recording::{self, DependencyScopes};
 use crate::document::{PassFacts, UnresolvedKind};
 
 /// A subpass, or a dynamic rendering instance.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rendering {
     /// Color attachments in order, depth/stencil, then resolve attachments.
-    pub(crate) attachments: Vec<Access>,
+    pub(crate) attachments: Vec<FollowedAccess>,
     /// Reads of shading rates and fragment densities.
-    pub(crate) rates: Vec<Access>,
+    pub(crate) rates: Vec<FollowedAccess>,
     pub(crate) area: vk::Rect2D,
     pub(crate) view_mask: u32,
     pub(crate) resumes: bool,
@@ -27,13 +27,13 @@ pub(crate) struct Rendering {
 
 /// A render pass instance.
 #[derive(Debug, Default)]
-pub(crate) struct Instance {
+pub(crate) struct RenderPassInstance {
     pub(crate) subpasses: Vec<Rendering>,
     pub(crate) dynamic: bool,
     /// True if the first subpass is recorded in secondary command buffers.
     pub(crate) secondary: bool,
     /// The instance for a recording, without the numbers of its images, which come from `views`.
-    pub(crate) recorded: recording::Instance,
+    pub(crate) recorded: recording::RenderPassInstance,
     /// The view of each of its attachments.
     pub(crate) views: Vec<Arc<View>>,
 }
@@ -47,14 +47,14 @@ pub(crate) struct BoundSet {
 
 /// The shaders and descriptors of draws or dispatches.
 #[derive(Debug)]
-pub(crate) struct Use {
+pub(crate) struct ShaderState {
     pub(crate) pipeline: Option<Arc<Pipeline>>,
     pub(crate) sets: BTreeMap<u32, BoundSet>,
     /// True if descriptor buffers replace sets.
     pub(crate) buffers: bool,
 }
 
-impl Use {
+impl ShaderState {
     /// Returns a key that identifies the use while it is held.
     pub(crate) fn key(&self) -> Vec<usize> {
         let pipeline = self
@@ -81,9 +81,9 @@ impl Use {
 /// A draw or a dispatch.
 #[derive(Debug)]
 pub(crate) struct ShaderCommand {
-    pub(crate) using: Arc<Use>,
+    pub(crate) using: Arc<ShaderState>,
     /// Vertex, index and indirect buffers.
-    pub(crate) fetches: Vec<Access>,
+    pub(crate) fetches: Vec<FollowedAccess>,
     /// The workgroups of a dispatch, if known.
     pub(crate) groups: Option<[u32; 3]>,
     /// The push constants of a dispatch.
@@ -104,14 +104,14 @@ pub(crate) enum Synchronization {
 /// A dependency of a barrier.
 #[derive(Clone, Debug)]
 pub(crate) struct Dependency {
-    pub(crate) scopes: Scopes,
-    pub(crate) memory: Memory,
+    pub(crate) scopes: DependencyScopes,
+    pub(crate) memory: DependencyMemory,
     pub(crate) families: Option<[u32; 2]>,
 }
 
 /// The memory of a dependency.
 #[derive(Clone, Debug)]
-pub(crate) enum Memory {
+pub(crate) enum DependencyMemory {
     None,
     All,
     Buffer(BufferRange),
@@ -133,13 +133,13 @@ pub(crate) enum Op {
     /// Clears attachments of the subpass.
     ClearAttachments,
     /// A copy, fill or clear outside a render pass.
-    Transfer(Vec<Access>),
+    Transfer(Vec<FollowedAccess>),
     /// Conditional rendering begins, with the read of its predicate if the buffer is known, or ends.
-    Condition(Option<Access>),
+    Condition(Option<FollowedAccess>),
     /// The counts of the commands since the previous operation.
     Count(PassFacts),
     Synchronization(Synchronization),
-    BeginPass(Instance),
+    BeginPass(RenderPassInstance),
     NextSubpass {
         secondary: bool,
     },
@@ -168,14 +168,14 @@ pub(crate) struct BoundState {
     /// True if descriptor buffers replace sets.
     pub(crate) buffers: bool,
     /// The same state, as referred to by commands.
-    using: Option<Arc<Use>>,
+    using: Option<Arc<ShaderState>>,
     changed: bool,
 }
 
 impl BoundState {
-    fn using(&mut self) -> Arc<Use> {
+    fn using(&mut self) -> Arc<ShaderState> {
         let using = self.using.get_or_insert_with(|| {
-            Arc::new(Use {
+            Arc::new(ShaderState {
                 pipeline: self.pipeline.clone(),
                 sets: self.sets.clone(),
                 buffers: self.buffers,
@@ -336,7 +336,7 @@ impl Recording {
     }
 
     /// Records a draw, with the buffers that contain its parameters.
-    pub(crate) fn draw(&mut self, drawn: DrawnElements, parameters: Vec<Access>) {
+    pub(crate) fn draw(&mut self, drawn: DrawnElements, parameters: Vec<FollowedAccess>) {
         let is_empty = match drawn {
             DrawnElements::Vertices(elements, instances) | DrawnElements::Indices(elements, instances) => {
                 elements.count == 0 || instances.count == 0
@@ -374,7 +374,7 @@ impl Recording {
     }
 
     /// Adds the fetches of a draw to an earlier one with the same bindings; joins adjacent ranges.
-    fn fetch_too(&mut self, draw: usize, fetches: Vec<Access>) {
+    fn fetch_too(&mut self, draw: usize, fetches: Vec<FollowedAccess>) {
         /// Draws read their buffers in turn: the range to extend is among the last ones.
         const LAST: usize = 8;
         /// Maximum number of ranges that are listed separately.
@@ -383,10 +383,10 @@ impl Recording {
             return;
         };
         for access in fetches {
-            let is_like = |known: &&mut Access| {
+            let is_like = |known: &&mut FollowedAccess| {
                 (known.kind, known.resource.key()) == (access.kind, access.resource.key())
             };
-            let extends = |known: &&mut Access| {
+            let extends = |known: &&mut FollowedAccess| {
                 is_like(known)
                     && (known.is_whole, known.is_conditional) == (access.is_whole, access.is_conditional)
                     && known.bytes[1] == access.bytes[0]
@@ -408,7 +408,7 @@ impl Recording {
     }
 
     /// Returns true if no draw since the last command of another kind has made this fetch.
-    fn is_new_fetch(&mut self, access: &Access) -> bool {
+    fn is_new_fetch(&mut self, access: &FollowedAccess) -> bool {
         let [first, end] = access.bytes;
         let known = self
             .fetched
@@ -428,7 +428,7 @@ impl Recording {
     }
 
     /// Returns the accesses of a draw to vertex and index buffers.
-    fn fetches(&self, drawn: DrawnElements) -> Vec<Access> {
+    fn fetches(&self, drawn: DrawnElements) -> Vec<FollowedAccess> {
         let (vertices, instances) = match drawn {
             DrawnElements::Vertices(vertices, instances) => (Some(vertices), Some(instances)),
             DrawnElements::Indices(_, instances) => (None, Some(instances)),
@@ -448,20 +448,20 @@ impl Recording {
                 }
                 None => range.clone(),
             };
-            all.push(Access::of_buffer(&read, AccessKind::VertexBuffer).reading());
+            all.push(FollowedAccess::of_buffer(&read, AccessKind::VertexBuffer).reading());
         }
         let indices = self.indices.as_ref();
         all.extend(indices.and_then(|(range, bytes)| match drawn {
             DrawnElements::Indices(Elements { first, count }, _) => {
                 let read = range.part(first * bytes, count * bytes);
                 Some(
-                    Access::of_buffer(&read, AccessKind::IndexBuffer)
+                    FollowedAccess::of_buffer(&read, AccessKind::IndexBuffer)
                         .reading()
                         .whole(),
                 )
             }
             DrawnElements::Unknown { indexed: true, .. } => {
-                Some(Access::of_buffer(range, AccessKind::IndexBuffer).reading())
+                Some(FollowedAccess::of_buffer(range, AccessKind::IndexBuffer).reading())
             }
             _ => None,
         }));
@@ -499,7 +499,7 @@ impl Recording {
     }
 
     /// Records a dispatch of workgroups; `None` if their number is in a buffer.
-    pub(crate) fn dispatch(&mut self, groups: Option<[u32; 3]>, parameters: Option<Access>) {
+    pub(crate) fn dispatch(&mut self, groups: Option<[u32; 3]>, parameters: Option<FollowedAccess>) {
         let bound = &mut self.bound[1];
         bound.changed = false;
         let using = bound.using();
@@ -508,7 +508,7 @@ impl Recording {
             using,
             fetches: parameters
                 .into_iter()
-                .map(|access| Access {
+                .map(|access| FollowedAccess {
                     is_conditional: self.is_conditional,
                     ..access
                 })
@@ -521,9 +521,9 @@ impl Recording {
     }
 
     /// Records a transfer command that runs at this stage; accesses to objects whose creation was not seen are `None`.
-    pub(crate) fn transfer(&mut self, stage: vk::PipelineStageFlags2, accesses: Vec<Option<Access>>) {
+    pub(crate) fn transfer(&mut self, stage: vk::PipelineStageFlags2, accesses: Vec<Option<FollowedAccess>>) {
         let is_unknown = accesses.iter().any(Option::is_none);
-        let known = accesses.into_iter().flatten().map(|access| Access {
+        let known = accesses.into_iter().flatten().map(|access| FollowedAccess {
             stages: Some(stage),
             ..access
         });

@@ -6,12 +6,12 @@ use ash::vk;
 use tileheap::format;
 use tileheap::frame::{AccessKind, ClearValue, LoadOp, SubresourceRange};
 use tileheap::units::Run;
-use tileheap_layer::render_passes::{Reference, RenderPassDesc, Subpass};
+use tileheap_layer::render_passes::{AttachmentReference, RenderPassDesc, Subpass};
 
-use super::access::{Access, Coverage};
+use super::access::{Coverage, FollowedAccess};
 use super::objects::{Resource, View};
-use super::recording::{Instance, Rendering};
-use crate::document::recording::{self, Attachment, AttachmentUse, Role, Scopes};
+use super::recording::{RenderPassInstance, Rendering};
+use crate::document::recording::{self, Attachment, AttachmentUse, DependencyScopes, Role};
 
 /// A render pass object.
 #[derive(Debug)]
@@ -31,16 +31,16 @@ impl RenderPass {
         views: &[Arc<View>],
         clears: &[vk::ClearValue],
         rendered: Rendered,
-    ) -> Instance {
+    ) -> RenderPassInstance {
         let mut loaded = vec![false; self.0.attachments.len()];
-        let mut instance = Instance {
+        let mut instance = RenderPassInstance {
             recorded: self.recorded(views, rendered),
             views: views.to_vec(),
-            ..Instance::default()
+            ..RenderPassInstance::default()
         };
         self.split_stencil(&mut instance.recorded, &mut instance.views);
         // Transitions of these attachments are not recorded.
-        let keeps_layout = |one: &&Reference| {
+        let keeps_layout = |one: &&AttachmentReference| {
             let attachment = self.0.attachments.get(one.0 as usize);
             attachment.is_some_and(|known| known.initial_layout == one.1 && known.final_layout == one.1)
         };
@@ -72,13 +72,13 @@ impl RenderPass {
     }
 
     /// Returns the instance for a recording; without attachments if views are missing.
-    fn recorded(&self, views: &[Arc<View>], rendered: Rendered) -> recording::Instance {
+    fn recorded(&self, views: &[Arc<View>], rendered: Rendered) -> recording::RenderPassInstance {
         let dependencies = self.0.dependencies.iter().filter(|one| one.0 != one.1);
         let subpass = |index: u32| (index != vk::SUBPASS_EXTERNAL).then_some(index);
         let dependencies = dependencies.map(|(from, to, one)| recording::SubpassDependency {
             from: subpass(*from),
             to: subpass(*to),
-            scopes: Scopes::of(one),
+            scopes: DependencyScopes::of(one),
         });
         let is_multiview = self.0.subpasses.iter().any(|one| one.view_mask != 0);
         let layers = if is_multiview { u32::MAX } else { rendered.layers };
@@ -103,7 +103,7 @@ impl RenderPass {
                 view_mask: one.view_mask,
             });
         }
-        recording::Instance {
+        recording::RenderPassInstance {
             area: area(rendered.area, views),
             attachments,
             subpasses,
@@ -114,7 +114,7 @@ impl RenderPass {
     }
 
     /// Makes stencil a separate attachment if it has its own layouts.
-    fn split_stencil(&self, instance: &mut recording::Instance, views: &mut Vec<Arc<View>>) {
+    fn split_stencil(&self, instance: &mut recording::RenderPassInstance, views: &mut Vec<Arc<View>>) {
         use vk::ImageAspectFlags as Aspects;
         for (index, [initial, last]) in &self.0.stencils {
             let (Some(both), Some(view)) = (
@@ -158,8 +158,8 @@ impl RenderPass {
         views: &[Arc<View>],
         clears: &[vk::ClearValue],
         loaded: &[bool],
-    ) -> Vec<Access> {
-        let of = |(index, layout): &Reference, kind| {
+    ) -> Vec<FollowedAccess> {
+        let of = |(index, layout): &AttachmentReference, kind| {
             let index = *index as usize;
             let (Some(view), Some(described)) = (views.get(index), self.0.attachments.get(index)) else {
                 return Vec::new();
@@ -176,7 +176,7 @@ impl RenderPass {
             let stores = [described.store_op, described.stencil_store_op];
             attachment_accesses(view, kind, *layout, loads, stores)
         };
-        let mut all: Vec<Access> = subpass
+        let mut all: Vec<FollowedAccess> = subpass
             .colors
             .iter()
             .flat_map(|one| of(one, AccessKind::ColorAttachment))
@@ -204,13 +204,13 @@ impl RenderPass {
 
 /// Returns the attachments of a subpass.
 fn uses(subpass: &Subpass) -> Vec<AttachmentUse> {
-    let used = |&(attachment, layout): &Reference, role| AttachmentUse {
+    let used = |&(attachment, layout): &AttachmentReference, role| AttachmentUse {
         attachment,
         role,
         layout,
         resolved: vk::ImageAspectFlags::empty(),
     };
-    let resolve = |one: &Reference, role, source: u32| AttachmentUse {
+    let resolve = |one: &AttachmentReference, role, source: u32| AttachmentUse {
         resolved: subpass.resolved_from(source),
         ..used(one, role)
     };
@@ -300,7 +300,7 @@ pub(crate) fn attachment_accesses(
     layout: vk::ImageLayout,
     loads: [LoadOp; 2],
     stores: [vk::AttachmentStoreOp; 2],
-) -> Vec<Access> {
+) -> Vec<FollowedAccess> {
     use vk::{ImageAspectFlags as A, ImageLayout as L};
     const READ_ONLY: [L; 5] = [
         L::DEPTH_STENCIL_READ_ONLY_OPTIMAL,
@@ -312,7 +312,7 @@ pub(crate) fn attachment_accesses(
     let only_read = kind == AccessKind::DepthStencilAttachment && READ_ONLY.contains(&layout);
     let aspects = format::aspects(view.image.desc.format);
     let one = |aspects: A, which: usize| {
-        let mut access = Access::of_view(view, kind, layout);
+        let mut access = FollowedAccess::of_view(view, kind, layout);
         access.range.aspects = aspects;
         access.load = if only_read { LoadOp::Load } else { loads[which] };
         access.reads = access.load == LoadOp::Load;
@@ -335,18 +335,18 @@ pub(crate) fn attachment_accesses(
 }
 
 /// Returns the read of fragment densities; `None` if the host reads them, before the commands run, because the view is not dynamic.
-pub(crate) fn density_map(view: &View, layout: vk::ImageLayout) -> Option<Access> {
-    let read = || Access::of_view(view, AccessKind::FragmentDensityMap, layout).reading();
+pub(crate) fn density_map(view: &View, layout: vk::ImageLayout) -> Option<FollowedAccess> {
+    let read = || FollowedAccess::of_view(view, AccessKind::FragmentDensityMap, layout).reading();
     view.is_dynamic.then(read)
 }
 
 /// Returns the read of shading rates.
-pub(crate) fn shading_rate(view: &View, layout: vk::ImageLayout) -> Access {
-    Access {
+pub(crate) fn shading_rate(view: &View, layout: vk::ImageLayout) -> FollowedAccess {
+    FollowedAccess {
         stages: Some(vk::PipelineStageFlags2::FRAGMENT_SHADING_RATE_ATTACHMENT_KHR),
         accesses: Some(vk::AccessFlags2::FRAGMENT_SHADING_RATE_ATTACHMENT_READ_KHR),
         described_as: Some("shading rates are read from it, and the frame describes a sampled image"),
-        ..Access::of_view(view, AccessKind::SampledImage, layout).reading()
+        ..FollowedAccess::of_view(view, AccessKind::SampledImage, layout).reading()
     }
 }
 
@@ -360,8 +360,9 @@ pub(crate) fn resolve(
     layout: vk::ImageLayout,
     store: vk::AttachmentStoreOp,
     resolved: vk::ImageAspectFlags,
-) -> Access {
-    let mut access = Access::of_view(target, AccessKind::ResolveAttachment, layout).writing(Coverage::Whole);
+) -> FollowedAccess {
+    let mut access =
+        FollowedAccess::of_view(target, AccessKind::ResolveAttachment, layout).writing(Coverage::Whole);
     (access.load, access.store) = (LoadOp::DontCare, Some(store));
     access.resolves = Some(Resource::Image(source.image.clone()));
     let all = format::aspects(target.image.desc.format);
@@ -371,8 +372,12 @@ pub(crate) fn resolve(
 }
 
 /// Returns the access to an aspect of the source of a resolve that is not attached: a frame resolves depth and stencil together.
-pub(crate) fn unattached(source: &View, layout: vk::ImageLayout, aspects: vk::ImageAspectFlags) -> Access {
-    let mut access = Access::of_view(source, AccessKind::DepthStencilAttachment, layout).reading();
+pub(crate) fn unattached(
+    source: &View,
+    layout: vk::ImageLayout,
+    aspects: vk::ImageAspectFlags,
+) -> FollowedAccess {
+    let mut access = FollowedAccess::of_view(source, AccessKind::DepthStencilAttachment, layout).reading();
     access.range.aspects = aspects;
     (access.store, access.described_as) = (Some(vk::AttachmentStoreOp::NONE), Some(RESOLVES_BOTH));
     access

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::objects::Resource;
-use super::recording::{Dependency, Instance, Memory, Synchronization};
-use crate::document::recording::{self, Action};
+use super::recording::{Dependency, DependencyMemory, RenderPassInstance, Synchronization};
+use crate::document::recording::{self, CommandEffect};
 
 /// The images and buffers of a frame, numbered in the order in which commands refer to them.
 #[derive(Debug, Default)]
@@ -29,15 +29,15 @@ impl ResourceTable {
     }
 
     /// Converts a barrier or an event operation for a recording.
-    pub(crate) fn synchronization(&mut self, sync: &Synchronization) -> Action {
+    pub(crate) fn synchronization(&mut self, sync: &Synchronization) -> CommandEffect {
         match sync {
-            Synchronization::Barrier(all) => Action::Barrier(self.dependencies(all)),
-            Synchronization::SetEvent(event, stages) => Action::SetEvent {
+            Synchronization::Barrier(all) => CommandEffect::Barrier(self.dependencies(all)),
+            Synchronization::SetEvent(event, stages) => CommandEffect::SetEvent {
                 event: *event,
                 stages: *stages,
             },
-            Synchronization::ResetEvent(event) => Action::ResetEvent { event: *event },
-            Synchronization::WaitEvents(events, all) => Action::WaitEvents {
+            Synchronization::ResetEvent(event) => CommandEffect::ResetEvent { event: *event },
+            Synchronization::WaitEvents(events, all) => CommandEffect::WaitEvents {
                 events: events.clone(),
                 dependencies: self.dependencies(all),
             },
@@ -50,19 +50,19 @@ impl ResourceTable {
 
     fn dependency(&mut self, one: &Dependency) -> recording::Dependency {
         let memory = match &one.memory {
-            Memory::None => recording::Memory::None,
-            Memory::All => recording::Memory::All,
-            Memory::Buffer(range) => recording::Memory::Buffer {
+            DependencyMemory::None => recording::AffectedMemory::None,
+            DependencyMemory::All => recording::AffectedMemory::All,
+            DependencyMemory::Buffer(range) => recording::AffectedMemory::Buffer {
                 resource: self.number(&Resource::Buffer(range.buffer.clone())),
                 first: range.first,
                 end: range.end,
             },
-            Memory::Image {
+            DependencyMemory::Image {
                 image,
                 range,
                 old,
                 new,
-            } => recording::Memory::Image {
+            } => recording::AffectedMemory::Image {
                 resource: self.number(&Resource::Image(image.clone())),
                 range: *range,
                 old: *old,
@@ -77,7 +77,7 @@ impl ResourceTable {
     }
 
     /// Returns a render pass instance with the numbers of its images.
-    pub(crate) fn instance(&mut self, instance: &Instance) -> recording::Instance {
+    pub(crate) fn instance(&mut self, instance: &RenderPassInstance) -> recording::RenderPassInstance {
         let mut recorded = instance.recorded.clone();
         for (attachment, view) in recorded.attachments.iter_mut().zip(&instance.views) {
             attachment.resource = self.number(&Resource::Image(view.image.clone()));

@@ -4,11 +4,11 @@ use tileheap::format;
 use tileheap::frame::AccessKind;
 use tileheap::units::Run;
 use tileheap_layer::push_constants::PushConstants;
-use tileheap_spirv::{Binding, Dispatch, Extent, Guard, GuardValue};
+use tileheap_spirv::{AccessRange, Binding, Dispatch, Guard, GuardValue};
 
-use super::access::{Access, Coverage};
+use super::access::{Coverage, FollowedAccess};
 use super::objects::{Descriptor, Resource};
-use super::recording::Use;
+use super::recording::ShaderState;
 use crate::document::UnresolvedKind;
 
 /// An access that was not followed, with the resources that it may be to.
@@ -32,7 +32,7 @@ pub(crate) struct ShaderUse {
 #[derive(Debug)]
 pub(crate) struct ShaderAccess {
     /// The access to anything in the descriptor.
-    pub(crate) access: Access,
+    pub(crate) access: FollowedAccess,
     binding: Binding,
     /// True if it is the only descriptor of its binding.
     is_single: bool,
@@ -40,7 +40,7 @@ pub(crate) struct ShaderAccess {
 
 impl ShaderUse {
     /// Collects the accesses of shaders through the bound sets, and those that were not followed.
-    pub(crate) fn of(using: &Use, call: &str) -> ShaderUse {
+    pub(crate) fn of(using: &ShaderState, call: &str) -> ShaderUse {
         let mut found = ShaderUse::default();
         if using.buffers {
             found.miss(UnresolvedKind::DescriptorBuffer, call.to_owned(), Vec::new());
@@ -79,7 +79,11 @@ impl ShaderUse {
     }
 
     /// Returns the reads and writes of a draw or dispatch. `groups` are the workgroups of a dispatch; `None` if they are not known, or for a draw.
-    pub(crate) fn performed(&self, groups: Option<[u32; 3]>, push_constants: &PushConstants) -> Vec<Access> {
+    pub(crate) fn performed(
+        &self,
+        groups: Option<[u32; 3]>,
+        push_constants: &PushConstants,
+    ) -> Vec<FollowedAccess> {
         let values = |value: GuardValue| match value {
             GuardValue::PushConstant { offset } => push_constants.word(offset),
             value => {
@@ -126,10 +130,10 @@ impl ShaderUse {
         for descriptor in &found {
             let mut access = match descriptor {
                 Descriptor::Image(view, layout) if binding.kind.fits_images() => {
-                    Access::of_view(view, binding.kind, *layout)
+                    FollowedAccess::of_view(view, binding.kind, *layout)
                 }
                 Descriptor::Buffer(range) if binding.kind.fits_buffers() => {
-                    Access::of_buffer(range, binding.kind)
+                    FollowedAccess::of_buffer(range, binding.kind)
                 }
                 // Its kind differs from the shader's: not accessed.
                 _ => continue,
@@ -153,7 +157,7 @@ impl ShaderUse {
 
 impl ShaderAccess {
     /// Returns the reads and writes of a draw or dispatch: the part that is certainly accessed, then everything that may be accessed.
-    fn performed(&self, dispatch: Option<Dispatch<'_>>) -> Vec<Access> {
+    fn performed(&self, dispatch: Option<Dispatch<'_>>) -> Vec<FollowedAccess> {
         let (binding, mut all) = (&self.binding, Vec::new());
         let is_draw = self.binding.stages != ash::vk::PipelineStageFlags2::COMPUTE_SHADER;
         let dispatch = dispatch.or(is_draw.then(|| [1; 3].into()));
@@ -161,7 +165,7 @@ impl ShaderAccess {
         let range = self.access.bytes[1] - self.access.bytes[0];
         let read = dispatch.and_then(|dispatch| binding.read_extent(dispatch, range));
         let written = dispatch.and_then(|dispatch| binding.written_extent(dispatch, range));
-        let one = |reads, writes| Access {
+        let one = |reads, writes| FollowedAccess {
             reads,
             writes,
             ..self.access.clone()
@@ -178,12 +182,17 @@ impl ShaderAccess {
     }
 
     /// Returns a whole access to the part that is certainly accessed, and a possible one to everything in the descriptor, if that is more.
-    fn certain_and_rest(&self, access: Access, extent: Option<Extent>, always: bool) -> Vec<Access> {
+    fn certain_and_rest(
+        &self,
+        access: FollowedAccess,
+        extent: Option<AccessRange>,
+        always: bool,
+    ) -> Vec<FollowedAccess> {
         let certain = extent.and_then(|extent| within(&access, extent));
         let is_all = certain.as_ref().is_some_and(|certain| {
             (certain.bytes, certain.area) == (access.bytes, access.area) && certain.range == access.range
         });
-        let rest = Access {
+        let rest = FollowedAccess {
             is_conditional: !(always && self.is_single) || certain.is_some(),
             ..access
         };
@@ -192,7 +201,7 @@ impl ShaderAccess {
 }
 
 /// Returns an image size or array length that a guard compares, of the only descriptor of a binding, if that is certainly used unchanged.
-fn guard_value(using: &Use, value: GuardValue) -> Option<u32> {
+fn guard_value(using: &ShaderState, value: GuardValue) -> Option<u32> {
     use ash::vk::DescriptorBindingFlags as F;
     let (GuardValue::ImageSize { set, binding, .. } | GuardValue::ArrayLength { set, binding, .. }) = value
     else {
@@ -242,16 +251,16 @@ fn guard_value(using: &Use, value: GuardValue) -> Option<u32> {
 }
 
 /// Returns the part of an access inside an extent, as a whole access; `None` if its location is not known.
-fn within(access: &Access, extent: Extent) -> Option<Access> {
+fn within(access: &FollowedAccess, extent: AccessRange) -> Option<FollowedAccess> {
     let size = |block: format::TexelBlock| (block.width, block.height);
     let mut certain = access.clone().whole();
     match (extent, &access.resource) {
-        (Extent::Bytes(bytes), Resource::Buffer(_)) => {
+        (AccessRange::Bytes(bytes), Resource::Buffer(_)) => {
             let at = |offset: u64| access.bytes[0].saturating_add(offset).min(access.bytes[1]);
             certain.bytes = [at(bytes.start), at(bytes.end)];
             (certain.bytes[0] < certain.bytes[1]).then_some(certain)
         }
-        (Extent::Texels { start, end }, Resource::Image(image)) => {
+        (AccessRange::Texels { start, end }, Resource::Image(image)) => {
             let level = access.range.levels.first;
             certain.range.levels = Run::new(level, level + 1);
             if image.is_3d() {

@@ -12,7 +12,7 @@ use super::objects::{Resource, number_of};
 use super::recording::Recorded;
 use super::resource_table::ResourceTable;
 use crate::document::SemaphoreUse;
-use crate::document::recording::Step;
+use crate::document::recording::RecordedStep;
 
 /// A queue of the program.
 #[derive(Clone, Copy, Debug, Default)]
@@ -91,7 +91,7 @@ pub(crate) enum HostStep {
         batch: usize,
         fence: Option<u32>,
     },
-    Other(Step),
+    Other(RecordedStep),
 }
 
 /// A frame of a program, as it was submitted.
@@ -123,11 +123,15 @@ impl Submits {
     }
 
     /// Adds a step of the host. A repeated wait is omitted if only waits came in between.
-    pub(crate) fn step(&mut self, step: Step) {
+    pub(crate) fn step(&mut self, step: RecordedStep) {
         let is_wait = |step: &HostStep| {
             matches!(
                 step,
-                HostStep::Other(Step::WaitFence(_) | Step::WaitSemaphore { .. } | Step::WaitIdle(_))
+                HostStep::Other(
+                    RecordedStep::WaitFence(_)
+                        | RecordedStep::WaitSemaphore { .. }
+                        | RecordedStep::WaitIdle(_)
+                )
             )
         };
         let step = HostStep::Other(step);

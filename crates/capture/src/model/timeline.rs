@@ -6,8 +6,8 @@ use ash::vk;
 use tileheap::format;
 use tileheap::frame::{AccessKind, LoadOp, SubresourceRange};
 
-use super::access::{Access, Coverage};
-use super::contents::{ComparedFrame, ContentUse, Effect, Followed, WHOLE, contents};
+use super::access::{Coverage, FollowedAccess};
+use super::contents::{ComparedFrame, ContentUse, Effect, FollowedContents, WHOLE, contents};
 use super::flatten::Pass;
 use super::objects::Resource;
 use super::submits::Submits;
@@ -66,7 +66,7 @@ impl Cells {
 }
 
 /// Follows the contents of every resource of the captured frame, by key.
-pub(crate) fn follow(frames: ComparedFrames<'_>) -> HashMap<usize, Followed> {
+pub(crate) fn follow(frames: ComparedFrames<'_>) -> HashMap<usize, FollowedContents> {
     let mut uses: HashMap<usize, (Resource, Vec<ContentUse>)> = HashMap::new();
     let in_order = [
         (ComparedFrame::Before, frames.before),
@@ -106,7 +106,7 @@ fn add_frame(
                 add(resource, discard(which, place, Cells::of(resource).range(*range)));
             }
             for (position, access) in pass.accesses.iter().enumerate() {
-                let ends = Ends::of(&flat.passes, number, access);
+                let ends = AttachmentLoadsAndStores::of(&flat.passes, number, access);
                 add(
                     &access.resource,
                     of_access(which, (place, position), pass, access, ends),
@@ -146,17 +146,17 @@ fn discard(frame: ComparedFrame, pass: usize, cells: [(u32, u32); 3]) -> Content
 
 /// Loads and stores of an attachment by a pass, or by another pass of the same render pass instance.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Ends {
+pub(crate) struct AttachmentLoadsAndStores {
     pub(crate) loads: bool,
     pub(crate) stores: bool,
 }
 
-impl Ends {
+impl AttachmentLoadsAndStores {
     /// Determines them for an access of a pass of a command buffer.
-    pub(crate) fn of(passes: &[Pass], number: usize, access: &Access) -> Ends {
+    pub(crate) fn of(passes: &[Pass], number: usize, access: &FollowedAccess) -> AttachmentLoadsAndStores {
         let pass = &passes[number];
         let Some(instance) = pass.instance.filter(|_| access.kind.is_attachment()) else {
-            return Ends::default();
+            return AttachmentLoadsAndStores::default();
         };
         let uses = |other: &Pass| {
             let mut all = other.accesses.iter();
@@ -171,7 +171,7 @@ impl Ends {
             let of_instance = |other: &&Pass| other.instance == Some(instance);
             passes.iter().filter(of_instance).any(uses)
         };
-        Ends {
+        AttachmentLoadsAndStores {
             loads: access.described_as.is_none() && !pass.facts.resumes && !is_used_in(&passes[..number]),
             stores: !pass.suspends && !is_used_in(&passes[number + 1..]),
         }
@@ -182,8 +182,8 @@ fn of_access(
     frame: ComparedFrame,
     place: (usize, usize),
     pass: &Pass,
-    access: &Access,
-    ends: Ends,
+    access: &FollowedAccess,
+    ends: AttachmentLoadsAndStores,
 ) -> ContentUse {
     let is_attachment = access.kind.is_attachment();
     // Contents that the pass itself clears do not come from before it.
@@ -223,7 +223,7 @@ fn of_access(
 }
 
 /// Returns the area of an attachment that its pass renders; for other accesses the whole area.
-fn attached_area(pass: &Pass, access: &Access) -> [(u32, u32); 2] {
+fn attached_area(pass: &Pass, access: &FollowedAccess) -> [(u32, u32); 2] {
     let (Some(area), Resource::Image(image), true) =
         (pass.area, &access.resource, access.kind.is_attachment())
     else {
@@ -235,7 +235,7 @@ fn attached_area(pass: &Pass, access: &Access) -> [(u32, u32); 2] {
 }
 
 /// Returns the bytes that a single read or write of an access moves: of its part and the area of its pass, without padding.
-pub(crate) fn moved_bytes(pass: &Pass, access: &Access) -> u64 {
+pub(crate) fn moved_bytes(pass: &Pass, access: &FollowedAccess) -> u64 {
     let Resource::Image(image) = &access.resource else {
         return access.bytes[1].saturating_sub(access.bytes[0]);
     };

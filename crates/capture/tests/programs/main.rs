@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use tileheap::frame::tables::{Access, PassKind, Version};
+use tileheap::frame::tables::{Access, HistoryVersion, PassKind};
 use tileheap::frame::{BatchId, Frame};
 use tileheap_capture::check::check;
-use tileheap_capture::document::{Border, Capture, Inferred};
+use tileheap_capture::document::{Capture, FrameBoundary, InferredLifetime};
 use tileheap_capture::{LAYER, LAYER_NAME, settings};
 
 #[cfg(unix)]
@@ -116,7 +116,7 @@ fn the_third_frame_of_deferred_is_the_one_that_it_describes() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && said.contains("frame-2.json"), "{said}");
     let (frame, capture) = read(&folder.join("frame-2.json"));
-    assert_eq!((capture.border, capture.frame), (Border::Submits, 2));
+    assert_eq!((capture.border, capture.frame), (FrameBoundary::Submits, 2));
     assert!(capture.compared, "with the fourth frame");
     assert_eq!(capture.wasted, [], "it stores nothing that nothing reads");
     assert_eq!(capture.followed(), Some(1.0), "{:?}", capture.unresolved);
@@ -129,11 +129,14 @@ fn the_third_frame_of_deferred_is_the_one_that_it_describes() {
     let history = frame
         .resource_named("resolved")
         .expect("two images that take turns are one resource");
-    assert_eq!(capture.resources[history.index()].inferred, Inferred::History);
+    assert_eq!(
+        capture.resources[history.index()].inferred,
+        InferredLifetime::History
+    );
     assert!(
         frame
             .accesses_to(history)
-            .any(|access| access.version == Version::Previous)
+            .any(|access| access.version == HistoryVersion::Previous)
     );
     assert_no_mistakes("deferred", &capture);
 }

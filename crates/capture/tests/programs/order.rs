@@ -7,7 +7,7 @@ use std::process::Command;
 
 use ash::vk;
 use tileheap_capture::check::check;
-use tileheap_capture::check::finding::{Problem, Report, Verdict};
+use tileheap_capture::check::finding::{Certainty, CheckReport, Problem};
 use tileheap_capture::settings;
 use tileheap_testkit::glsl::{Stage, compile};
 use tileheap_testkit::objects::{
@@ -431,12 +431,12 @@ fn run(rig: &Rig, instance: &ash::Instance, name: &str) {
 }
 
 /// A verdict, the problem and the number of occurrences.
-type Expected = (Verdict, Problem, u64);
+type Expected = (Certainty, Problem, u64);
 
 /// Programs and their findings.
 const PROGRAMS: &[(&str, &[Expected])] = {
+    use Certainty::{Certain, Possible};
     use Problem::{Discarded, Unordered, WrittenThrough};
-    use Verdict::{Certain, Possible};
     &[
         ("two fills", &[(Certain, Unordered, 1)]),
         ("secondaries", &[(Certain, Unordered, 1)]),
@@ -485,7 +485,7 @@ fn an_order_program() {
 }
 
 /// Runs a program with the layer, and checks its recording.
-fn checked(name: &str) -> Option<Report> {
+fn checked(name: &str) -> Option<CheckReport> {
     let folder = folder(&format!("capture_order_{}", name.replace([' ', ','], "_")));
     std::fs::create_dir_all(&folder).expect("a folder");
     let this = std::env::args_os().next().expect("the path of this program");

@@ -6,8 +6,8 @@ use std::process::{Command, Output};
 
 use ash::vk;
 use tileheap_capture::check::check;
-use tileheap_capture::check::finding::{Problem, Verdict};
-use tileheap_capture::document::Border;
+use tileheap_capture::check::finding::{Certainty, Problem};
+use tileheap_capture::document::FrameBoundary;
 use tileheap_capture::{LAYER, settings};
 use tileheap_testkit::objects::{Objects, command_buffers, record};
 use tileheap_testkit::runnable;
@@ -197,7 +197,7 @@ fn run(way: &str, border: &str, frames: &str) -> Option<(Output, PathBuf)> {
 }
 
 /// Returns the border, batches and passes of each written frame of a device.
-fn frames(folder: &Path, device: &str) -> Vec<(Border, usize, usize)> {
+fn frames(folder: &Path, device: &str) -> Vec<(FrameBoundary, usize, usize)> {
     let all = (0..8).map(|frame| folder.join(format!("frame-{frame}{device}.json")));
     let of = |path: PathBuf| {
         let (frame, capture) = read(&path);
@@ -209,7 +209,7 @@ fn frames(folder: &Path, device: &str) -> Vec<(Border, usize, usize)> {
 
 #[test]
 fn frames_end_at_labels_at_the_signal_and_on_each_device_for_itself() {
-    use Border::{End, Label, Signal, Submits};
+    use FrameBoundary::{End, Label, Signal, Submits};
     // There is no frame before the first label.
     let labels = &[
         (Label, 1, 1),
@@ -254,7 +254,10 @@ fn a_program_that_exits_or_dies_in_the_middle_leaves_its_frame() {
         );
         // For one that crashes, the last version that was written.
         let written = frames(&folder, "");
-        assert!(matches!(written[..], [(Border::End, 1, 1)]), "{way}: {written:?}");
+        assert!(
+            matches!(written[..], [(FrameBoundary::End, 1, 1)]),
+            "{way}: {written:?}"
+        );
     }
 }
 
@@ -271,7 +274,7 @@ fn what_the_host_waits_for_is_before_what_it_submits_then() {
             .iter()
             .map(|one| (one.verdict, one.problem))
             .collect();
-        let expected = [(Verdict::Certain, Problem::Unordered)];
+        let expected = [(Certainty::Certain, Problem::Unordered)];
         let expected = &expected[..usize::from(wait == "nothing")];
         assert_eq!(found, expected, "{wait}");
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tileheap::units::Bytes;
 use tileheap_textures::PolicyDesc;
 use tileheap_textures::replay::{Distribution, lower_bound};
-use tileheap_textures::trace::Entry;
+use tileheap_textures::trace::TraceEntry;
 
 use super::run::{Report, Run};
 use super::trace::{next, open};
@@ -61,7 +61,7 @@ pub(crate) fn play(path: &Path, options: &ReplayOptions) -> Result<Played> {
         if options.lower_bound {
             entries.push(entry);
         }
-        if entry == Entry::EndFrame {
+        if entry == TraceEntry::EndFrame {
             progress.set_position(trace.position());
         }
     }

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use tileheap::units::Bytes;
-use tileheap_textures::replay::{Replay, Summary};
-use tileheap_textures::trace::Entry;
-use tileheap_textures::{Event, Geometry, Journal, Policy, PolicyDesc};
+use tileheap_textures::replay::{Replay, TraceSummary};
+use tileheap_textures::trace::TraceEntry;
+use tileheap_textures::{CacheEvent, Geometry, Journal, Policy, PolicyDesc};
 
 use super::trace::{Trace, next};
 use crate::error::{Error, Result};
@@ -27,7 +27,7 @@ pub(super) struct Run {
 /// The figures of a policy.
 pub(crate) struct Report {
     pub(crate) policy: PolicyDesc<'static>,
-    pub(crate) summary: Summary,
+    pub(crate) summary: TraceSummary,
     /// Mean time per request.
     pub(crate) nanoseconds: f64,
     /// Bytes per frame.
@@ -58,10 +58,10 @@ impl Run {
         })
     }
 
-    pub(super) fn play(&mut self, entry: Entry) -> Result<()> {
+    pub(super) fn play(&mut self, entry: TraceEntry) -> Result<()> {
         let walls = &mut self.walls;
         let played = self.replay.play_with(entry, |event| {
-            if let Event::Walls { arena, end, .. } = *event {
+            if let CacheEvent::Walls { arena, end, .. } = *event {
                 let arena = arena as usize;
                 if walls.len() <= arena {
                     walls.resize(arena + 1, 0);
@@ -70,7 +70,7 @@ impl Run {
             }
         });
         played.map_err(|error| Error::new(error.to_string()))?;
-        if entry == Entry::EndFrame {
+        if entry == TraceEntry::EndFrame {
             let frame = self.replay.last_frame();
             self.uses.push(frame.uses);
             self.hits.push(frame.hits);
@@ -88,19 +88,19 @@ impl Run {
         let mut journal = Journal::new();
         while let Some(entry) = next(&mut trace, path)? {
             frame.push(entry);
-            if entry != Entry::EndFrame {
+            if entry != TraceEntry::EndFrame {
                 continue;
             }
             journal.clear();
             let start = Instant::now();
             for &entry in &frame {
                 match entry {
-                    Entry::Use(request) => {
+                    TraceEntry::Use(request) => {
                         uses += 1;
                         std::hint::black_box(policy.request(request, &mut journal));
                     }
-                    Entry::Release(texture) => policy.release(texture, &mut journal),
-                    Entry::EndFrame => policy.end_frame(&mut journal),
+                    TraceEntry::Release(texture) => policy.release(texture, &mut journal),
+                    TraceEntry::EndFrame => policy.end_frame(&mut journal),
                 }
             }
             spent += start.elapsed();

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use tileheap_textures::trace::{Entry, TraceReader};
+use tileheap_textures::trace::{TraceEntry, TraceReader};
 
 use crate::error::{Error, Result};
 
@@ -17,7 +17,7 @@ pub(super) fn open(path: &Path) -> Result<Trace> {
         .map_err(|error| Error::of(path.display(), error))
 }
 
-pub(super) fn next(trace: &mut Trace, path: &Path) -> Result<Option<Entry>> {
+pub(super) fn next(trace: &mut Trace, path: &Path) -> Result<Option<TraceEntry>> {
     trace
         .next_entry()
         .map_err(|error| Error::of(path.display(), error))

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tileheap::arrange::{DescriptionChange, Way};
+use tileheap::arrange::{DescriptionChange, GroupMode};
 use tileheap::frame::{Frame, PassId, ResourceId};
 use tileheap::plan::Plan;
-use tileheap_capture::document::{Capture, Operation};
+use tileheap_capture::document::{AttachmentOperation, Capture};
 
 use super::names::{at, described};
 use super::traffic::Traffic;
@@ -16,18 +16,18 @@ use crate::values::megabytes;
 
 /// The devices that a change helps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) enum Helps {
+pub(crate) enum HelpedDevices {
     #[serde(rename = "every tiler")]
     EveryTiler,
     #[serde(rename = "only with a tile heap")]
     OnlyTileHeap,
 }
 
-impl Helps {
+impl HelpedDevices {
     pub(crate) fn words(self) -> &'static str {
         match self {
-            Helps::EveryTiler => "every tiler",
-            Helps::OnlyTileHeap => "only with a tile heap",
+            HelpedDevices::EveryTiler => "every tiler",
+            HelpedDevices::OnlyTileHeap => "only with a tile heap",
         }
     }
 }
@@ -44,7 +44,7 @@ pub(crate) struct Change {
     pub(crate) cost: String,
     /// The change in terms of Vulkan.
     pub(crate) how: String,
-    pub(crate) helps: Helps,
+    pub(crate) helps: HelpedDevices,
     /// The affected resources, one line each.
     pub(crate) details: Vec<String>,
 }
@@ -66,7 +66,7 @@ pub(super) fn proposed(
     traffic: &Traffic,
 ) -> Vec<Change> {
     let frame = plan.described();
-    let mut all: Vec<Change> = [Operation::Store, Operation::Load]
+    let mut all: Vec<Change> = [AttachmentOperation::Store, AttachmentOperation::Load]
         .into_iter()
         .filter_map(|operation| wasted(frame, capture, operation))
         .collect();
@@ -91,7 +91,7 @@ fn details(mut all: Vec<(u64, String)>) -> Vec<String> {
 }
 
 /// Proposes not to load or store if nothing needs the result.
-fn wasted(frame: &Frame, capture: &Capture, operation: Operation) -> Option<Change> {
+fn wasted(frame: &Frame, capture: &Capture, operation: AttachmentOperation) -> Option<Change> {
     let all: Vec<_> = capture
         .wasted
         .iter()
@@ -99,8 +99,8 @@ fn wasted(frame: &Frame, capture: &Capture, operation: Operation) -> Option<Chan
         .collect();
     let saves_bytes = all.iter().map(|one| one.bytes).sum();
     let (verb, replaced) = match operation {
-        Operation::Load => ("loaded but not used", "LOAD_OP_DONT_CARE"),
-        Operation::Store => ("stored but never read", "STORE_OP_DONT_CARE"),
+        AttachmentOperation::Load => ("loaded but not used", "LOAD_OP_DONT_CARE"),
+        AttachmentOperation::Store => ("stored but never read", "STORE_OP_DONT_CARE"),
     };
     let lines = all.iter().filter_map(|one| {
         let (pass, id) = at(frame, one.pass, one.resource)?;
@@ -120,8 +120,8 @@ fn wasted(frame: &Frame, capture: &Capture, operation: Operation) -> Option<Chan
     });
     let details = details(lines.collect());
     let title = match operation {
-        Operation::Load => "Do not load attachments whose loaded contents nothing needs",
-        Operation::Store => "Do not store attachments that nothing reads",
+        AttachmentOperation::Load => "Do not load attachments whose loaded contents nothing needs",
+        AttachmentOperation::Store => "Do not store attachments that nothing reads",
     };
     (!all.is_empty()).then(|| Change {
         title: title.to_owned(),
@@ -129,7 +129,7 @@ fn wasted(frame: &Frame, capture: &Capture, operation: Operation) -> Option<Chan
         frees_bytes: 0,
         cost: "none".to_owned(),
         how: format!("{replaced} in VkAttachmentDescription or VkRenderingAttachmentInfo"),
-        helps: Helps::EveryTiler,
+        helps: HelpedDevices::EveryTiler,
         details,
     })
 }
@@ -158,7 +158,7 @@ fn lazily_allocated(frame: &Frame, capture: &Capture) -> Option<Change> {
         how: "TRANSIENT_ATTACHMENT usage, memory of a type with LAZILY_ALLOCATED, LOAD_OP_CLEAR or DONT_CARE, and \
               STORE_OP_DONT_CARE"
             .to_owned(),
-        helps: Helps::EveryTiler,
+        helps: HelpedDevices::EveryTiler,
         details: details(all),
     })
 }
@@ -189,7 +189,7 @@ fn in_tile_memory(plan: &Plan, best: &ArrangedPlan<'_>, traffic: &Traffic) -> Op
         cost: format!("{reserved} of tile memory, which the driver's binning has less; a second code path"),
         how: "VK_QCOM_tile_memory_heap: TILE_MEMORY usage, memory of the tile heap, vkCmdBindTileMemoryQCOM around the passes"
             .to_owned(),
-        helps: Helps::OnlyTileHeap,
+        helps: HelpedDevices::OnlyTileHeap,
         details: lines(&saved),
     })
 }
@@ -203,28 +203,28 @@ fn arranged(frame: &Frame, best: &ArrangedPlan<'_>, traffic: &Traffic) -> Vec<Ch
     let mut saved = vec![(0u64, 0u64); groups.len() + 1];
     let mut details_of: Vec<BTreeMap<ResourceId, u64>> = vec![BTreeMap::new(); groups.len() + 1];
     for ((pass, id), moved) in traffic {
-        let group_of = |is_wanted: fn(&Way) -> bool| {
+        let group_of = |is_wanted: fn(&GroupMode) -> bool| {
             let mut all = groups.iter();
-            let group = all.position(|group| is_wanted(&group.way) && group.passes.contains(pass));
+            let group = all.position(|group| is_wanted(&group.mode) && group.passes.contains(pass));
             group.unwrap_or(groups.len())
         };
         // On devices without a tile heap, merged passes save only the contents that the driver's own tiles keep.
-        let by_driver = group_of(|way| matches!(way, Way::Merged));
-        let by_tile = group_of(|way| matches!(way, Way::Strips(_)));
+        let by_driver = group_of(|mode| matches!(mode, GroupMode::Merged));
+        let by_tile = group_of(|mode| matches!(mode, GroupMode::Strips(_)));
         saved[by_driver].1 += moved.merged;
         saved[by_tile].0 += moved.tile_arranged;
         *details_of[by_driver].entry(*id).or_default() += moved.merged;
         *details_of[by_tile].entry(*id).or_default() += moved.tile_arranged;
     }
-    let total = |is_wanted: &dyn Fn(&Way) -> bool| -> u64 {
+    let total = |is_wanted: &dyn Fn(&GroupMode) -> bool| -> u64 {
         let all = groups
             .iter()
             .zip(&saved)
-            .filter(|(group, _)| is_wanted(&group.way));
+            .filter(|(group, _)| is_wanted(&group.mode));
         all.map(|(_, saved)| saved.0 + saved.1).sum()
     };
-    let strips = total(&|way| matches!(way, Way::Strips(_)));
-    let merged = total(&|way| matches!(way, Way::Merged));
+    let strips = total(&|mode| matches!(mode, GroupMode::Strips(_)));
+    let merged = total(&|mode| matches!(mode, GroupMode::Merged));
     let mut all = Vec::new();
     for (number, (tile, driver)) in saved.iter().copied().enumerate() {
         let bytes = tile + driver;
@@ -238,7 +238,7 @@ fn arranged(frame: &Frame, best: &ArrangedPlan<'_>, traffic: &Traffic) -> Vec<Ch
             names.join(", ")
         };
         let (title, charge, cost, how, mut helps) = match groups.get(number) {
-            Some(group) if matches!(group.way, Way::Merged) => {
+            Some(group) if matches!(group.mode, GroupMode::Merged) => {
                 let charge = of(costs.merges.0, merged);
                 (
                     format!("Merge {} into one render pass", names(&group.passes)),
@@ -247,7 +247,7 @@ fn arranged(frame: &Frame, best: &ArrangedPlan<'_>, traffic: &Traffic) -> Vec<Ch
                         .to_owned(),
                     "VK_KHR_dynamic_rendering_local_read (Vulkan 1.4), or subpasses with input attachments"
                         .to_owned(),
-                    Helps::EveryTiler,
+                    HelpedDevices::EveryTiler,
                 )
             }
             Some(group) => {
@@ -257,7 +257,7 @@ fn arranged(frame: &Frame, best: &ArrangedPlan<'_>, traffic: &Traffic) -> Vec<Ch
                     charge,
                     format!("{} for repeated passes and halos, deducted", megabytes(charge)),
                     in_group(&changed, frame, &group.passes),
-                    Helps::OnlyTileHeap,
+                    HelpedDevices::OnlyTileHeap,
                 )
             }
             None => {
@@ -275,12 +275,12 @@ fn arranged(frame: &Frame, best: &ArrangedPlan<'_>, traffic: &Traffic) -> Vec<Ch
                         true => "VK_QCOM_tile_memory_heap, once render passes are merged".to_owned(),
                         false => format!("{}; then VK_QCOM_tile_memory_heap", words.join("; ")),
                     },
-                    Helps::OnlyTileHeap,
+                    HelpedDevices::OnlyTileHeap,
                 )
             }
         };
         if driver == 0 {
-            helps = Helps::OnlyTileHeap;
+            helps = HelpedDevices::OnlyTileHeap;
         }
         let lines = details_of[number].iter().filter(|(_, bytes)| **bytes > 0);
         let lines = lines.map(|(id, bytes)| {

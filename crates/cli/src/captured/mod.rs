@@ -18,10 +18,12 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use tileheap::frame::{Frame, PassId, ResourceId};
-use tileheap::plan::{NotTile, PlacementReason, Plan};
-use tileheap_capture::document::{Border, Capture, Decision, Inferred, Unresolved};
+use tileheap::plan::{OffChipReason, PlacementReason, Plan};
+use tileheap_capture::document::{
+    Capture, FrameBoundary, InferredLifetime, LifetimeEvidence, UnresolvedAccesses,
+};
 
-use self::changes::{Change, DescriptionChanges, Helps};
+use self::changes::{Change, DescriptionChanges, HelpedDevices};
 use self::names::described;
 use self::traffic::Traffic;
 use crate::error::Result;
@@ -42,7 +44,7 @@ pub(crate) struct CaptureReport {
     changes: Vec<Change>,
     description_changes: DescriptionChanges,
     /// Traffic that stays in memory, by reason.
-    stays: Vec<Staying>,
+    stays: Vec<RemainingTraffic>,
     async_compute_bytes: u64,
     async_compute: String,
     /// The frame, its device, and how much was followed.
@@ -53,7 +55,7 @@ pub(crate) struct CaptureReport {
 
 /// Traffic that no proposed change removes.
 #[derive(Clone, Debug, Serialize)]
-struct Staying {
+struct RemainingTraffic {
     why: String,
     bytes: u64,
     resources: Vec<String>,
@@ -124,12 +126,12 @@ fn program<'a>(capture: &'a Capture, frame: &'a Frame) -> &'a str {
 }
 
 /// One sentence: the traffic, the part that the changes remove, and the devices that benefit.
-fn verdict(now: u64, changes: &[Change], (is_eligible, stays): (bool, &[Staying])) -> String {
+fn verdict(now: u64, changes: &[Change], (is_eligible, stays): (bool, &[RemainingTraffic])) -> String {
     let of = |helps| -> u64 {
         let all = changes.iter().filter(|change| change.helps == helps);
         all.map(|change| change.saves_bytes).sum()
     };
-    let (everywhere, tile) = (of(Helps::EveryTiler), of(Helps::OnlyTileHeap));
+    let (everywhere, tile) = (of(HelpedDevices::EveryTiler), of(HelpedDevices::OnlyTileHeap));
     let moves = format!("A frame moves {} to and from memory", megabytes(now));
     match (everywhere, tile) {
         (0, 0) => {
@@ -169,7 +171,7 @@ fn verdict(now: u64, changes: &[Change], (is_eligible, stays): (bool, &[Staying]
 }
 
 /// Traffic that stays in memory despite the changes, by reason, largest first.
-fn staying(plan: &Plan, capture: &Capture, traffic: &Traffic) -> Vec<Staying> {
+fn staying(plan: &Plan, capture: &Capture, traffic: &Traffic) -> Vec<RemainingTraffic> {
     let frame = plan.described();
     let mut of_resource: BTreeMap<ResourceId, u64> = BTreeMap::new();
     for ((_, id), moved) in traffic {
@@ -183,7 +185,7 @@ fn staying(plan: &Plan, capture: &Capture, traffic: &Traffic) -> Vec<Staying> {
             .or_default()
             .push((bytes, id));
     }
-    let mut all: Vec<Staying> = reasons
+    let mut all: Vec<RemainingTraffic> = reasons
         .into_iter()
         .map(|(why, mut resources)| {
             resources.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
@@ -195,7 +197,7 @@ fn staying(plan: &Plan, capture: &Capture, traffic: &Traffic) -> Vec<Staying> {
             if more > 0 {
                 names.push(format!("and {more} more"));
             }
-            Staying {
+            RemainingTraffic {
                 why,
                 bytes: resources.iter().map(|(bytes, _)| bytes).sum(),
                 resources: names,
@@ -215,11 +217,11 @@ fn why_in_memory(plan: &Plan, capture: &Capture, id: ResourceId) -> String {
     let words = match plan.resources[id.index()].reason {
         _ if facts.swapchain => "are of images that are presented",
         PlacementReason::External if !is_written => "are only read: textures, vertices and constants",
-        PlacementReason::External if facts.decided == Decision::Assumed => {
+        PlacementReason::External if facts.decided == LifetimeEvidence::Assumed => {
             "are assumed to be needed after the frame"
         }
         PlacementReason::External => "are needed after the frame, or come from before it",
-        _ if facts.inferred == Inferred::History => "are read again by the next frame",
+        _ if facts.inferred == InferredLifetime::History => "are read again by the next frame",
         reason if traffic::is_kept_by_driver(reason) => {
             "are of attachments of one render pass, whose tiles hold them already: only their loads and stores move"
         }
@@ -233,26 +235,30 @@ fn why_in_memory(plan: &Plan, capture: &Capture, id: ResourceId) -> String {
 }
 
 /// The rule that keeps resources out of tile memory, in terms of Vulkan.
-fn not_tile(why: NotTile) -> &'static str {
+fn not_tile(why: OffChipReason) -> &'static str {
     match why {
-        NotTile::NoTileHeap => "could be in tile memory, which this device does not have",
-        NotTile::History => "are read again by the next frame",
-        NotTile::CrossesWindows { .. } => {
+        OffChipReason::NoTileHeap => "could be in tile memory, which this device does not have",
+        OffChipReason::History => "are read again by the next frame",
+        OffChipReason::CrossesWindows { .. } => {
             "are used in several batches or submits, which the contents of tile memory do not survive"
         }
-        NotTile::CrossesQueues { .. } => "are used on several queues, each of which has its own tile memory",
-        NotTile::Transfer { .. } => "are copied, which tile memory does not allow: draw or dispatch instead",
-        NotTile::ResolveTarget { .. } => "are resolve targets, which tile memory does not allow",
-        NotTile::BufferUse { .. } => "are of buffers with uses that tile memory does not allow",
-        NotTile::DeclaredUsage => {
+        OffChipReason::CrossesQueues { .. } => {
+            "are used on several queues, each of which has its own tile memory"
+        }
+        OffChipReason::Transfer { .. } => {
+            "are copied, which tile memory does not allow: draw or dispatch instead"
+        }
+        OffChipReason::ResolveTarget { .. } => "are resolve targets, which tile memory does not allow",
+        OffChipReason::BufferUse { .. } => "are of buffers with uses that tile memory does not allow",
+        OffChipReason::DeclaredUsage => {
             "are of images or buffers created with a usage that tile memory does not allow, such as TRANSFER_SRC"
         }
-        NotTile::Refused => "get no tile memory from the driver",
-        NotTile::TooLarge { .. } => "are larger than the tile heap",
-        NotTile::CostExceedsSavings { .. } => "cost more in the driver's binning than they save",
-        NotTile::Excluded { .. } => "are excluded by the frame",
-        NotTile::NoRoom { .. } => "find no room in the tile heap beside what saves more",
-        NotTile::OnePass { .. } | NotTile::Stored { .. } => "move in or out of tile memory",
+        OffChipReason::Refused => "get no tile memory from the driver",
+        OffChipReason::TooLarge { .. } => "are larger than the tile heap",
+        OffChipReason::CostExceedsSavings { .. } => "cost more in the driver's binning than they save",
+        OffChipReason::Excluded { .. } => "are excluded by the frame",
+        OffChipReason::NoRoom { .. } => "find no room in the tile heap beside what saves more",
+        OffChipReason::OnePass { .. } | OffChipReason::Stored { .. } => "move in or out of tile memory",
     }
 }
 
@@ -271,14 +277,14 @@ fn facts(frame: &Frame, capture: &Capture) -> Vec<(&'static str, String)> {
     let lifetimes = match capture.compared {
         true => format!(
             "{} shown by the frame, {} by the next one, {} assumed",
-            decided(Decision::Frame),
-            decided(Decision::NextFrame),
-            decided(Decision::Assumed)
+            decided(LifetimeEvidence::Frame),
+            decided(LifetimeEvidence::NextFrame),
+            decided(LifetimeEvidence::Assumed)
         ),
         false => format!(
             "{} shown by the frame, {} assumed: no next frame was captured",
-            decided(Decision::Frame),
-            decided(Decision::Assumed) + decided(Decision::NextFrame)
+            decided(LifetimeEvidence::Frame),
+            decided(LifetimeEvidence::Assumed) + decided(LifetimeEvidence::NextFrame)
         ),
     };
     vec![
@@ -323,11 +329,11 @@ fn not_known(frame: &Frame, capture: &Capture, cannot_run: &[String]) -> Vec<Str
         .map(|broken| format!("The device cannot run this frame as it is: {broken}."))
         .collect();
     all.extend(capture.unresolved.iter().map(|one| unfollowed(frame, one)));
-    if capture.border == Border::End {
+    if capture.border == FrameBoundary::End {
         all.push("The program ended in this frame: it may be a part of one.".to_owned());
     }
     let assumed = capture.resources.iter().zip(frame.resource_ids());
-    let assumed = assumed.filter(|(facts, _)| facts.decided == Decision::Assumed);
+    let assumed = assumed.filter(|(facts, _)| facts.decided == LifetimeEvidence::Assumed);
     let assumed: Vec<String> = assumed.map(|(_, id)| described(frame, id)).collect();
     if !assumed.is_empty() {
         let more = assumed.len().saturating_sub(MAX_RESOURCES);
@@ -355,7 +361,7 @@ fn not_known(frame: &Frame, capture: &Capture, cannot_run: &[String]) -> Vec<Str
 }
 
 /// Describes accesses that could not be followed, in one sentence.
-fn unfollowed(frame: &Frame, one: &Unresolved) -> String {
+fn unfollowed(frame: &Frame, one: &UnresolvedAccesses) -> String {
     let bytes = one.bytes.map_or("unknown size".to_owned(), |bytes| {
         format!("at most {}", megabytes(bytes))
     });

@@ -6,7 +6,9 @@ use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::tables::PassKind;
 use tileheap::frame::{AccessKind, BufferDesc, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceId};
 use tileheap::units::Bytes;
-use tileheap_capture::document::{FrameChoice, Operation, PassFacts, ResourceFacts, WastedOperation};
+use tileheap_capture::document::{
+    AttachmentOperation, FrameChoice, PassFacts, ResourceFacts, WastedOperation,
+};
 
 use super::*;
 use crate::frames::arrange::ArrangeOptions;
@@ -58,24 +60,24 @@ impl Captured {
         }
     }
 
-    fn resource(&mut self, name: &str, inferred: Inferred, desc: ImageDesc) -> ResourceId {
+    fn resource(&mut self, name: &str, inferred: InferredLifetime, desc: ImageDesc) -> ResourceId {
         self.capture.resources.push(ResourceFacts {
             inferred,
             bytes: SIZE,
-            decided: Decision::NextFrame,
+            decided: LifetimeEvidence::NextFrame,
             ..ResourceFacts::default()
         });
         let persistence = match inferred {
-            Inferred::Transient => Persistence::Transient,
-            Inferred::History => Persistence::History,
-            Inferred::External => {
+            InferredLifetime::Transient => Persistence::Transient,
+            InferredLifetime::History => Persistence::History,
+            InferredLifetime::External => {
                 Persistence::External(ExternalDesc::in_layout(vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL))
             }
         };
         self.builder.resource(name, desc, persistence)
     }
 
-    fn color(&mut self, name: &str, inferred: Inferred) -> ResourceId {
+    fn color(&mut self, name: &str, inferred: InferredLifetime) -> ResourceId {
         use vk::ImageUsageFlags as U;
         let desc = ImageDesc {
             usage: U::COLOR_ATTACHMENT | U::SAMPLED,
@@ -89,7 +91,7 @@ impl Captured {
             usage: vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT,
             ..ImageDesc::new(vk::Format::D32_SFLOAT, EXTENT)
         };
-        self.resource(name, Inferred::Transient, desc)
+        self.resource(name, InferredLifetime::Transient, desc)
     }
 
     /// A render pass that samples some images and renders to others, each loaded or cleared, and stored or not.
@@ -159,7 +161,7 @@ fn a_store_that_nothing_reads_is_the_first_change() {
     let mut captured = Captured::new();
     let (depth, shown) = (
         captured.depth("image 12"),
-        captured.color("swapchain image 1", Inferred::External),
+        captured.color("swapchain image 1", InferredLifetime::External),
     );
     captured.capture.resources[depth.index()].reason = "depth".to_owned();
     captured.capture.resources[depth.index()].memoryless = true;
@@ -168,7 +170,7 @@ fn a_store_that_nothing_reads_is_the_first_change() {
     captured.capture.wasted.push(WastedOperation {
         pass: 0,
         resource: 0,
-        operation: Operation::Store,
+        operation: AttachmentOperation::Store,
         bytes: SIZE,
         reason: "the next frame replaces the contents in `scene` before anything reads them".to_owned(),
         assumed: false,
@@ -184,7 +186,7 @@ fn a_store_that_nothing_reads_is_the_first_change() {
     let changes: Vec<_> = report.changes.iter().collect();
     assert_eq!(
         (changes[0].saves_bytes, changes[0].helps),
-        (SIZE, Helps::EveryTiler)
+        (SIZE, HelpedDevices::EveryTiler)
     );
     assert!(
         changes[0].details[0].starts_with(
@@ -209,8 +211,8 @@ fn a_store_that_nothing_reads_is_the_first_change() {
 #[test]
 fn tile_memory_helps_only_devices_that_have_it() {
     let mut captured = Captured::new();
-    let hdr = captured.color("hdr", Inferred::Transient);
-    let shown = captured.color("swapchain image 1", Inferred::External);
+    let hdr = captured.color("hdr", InferredLifetime::Transient);
+    let shown = captured.color("swapchain image 1", InferredLifetime::External);
     captured.capture.resources[shown.index()].swapchain = true;
     captured.render("scene", &[], &[(hdr, false, true)]);
     captured.render("tone map", &[hdr], &[(shown, false, true)]);
@@ -222,7 +224,7 @@ fn tile_memory_helps_only_devices_that_have_it() {
     };
     assert_eq!(
         (change.saves_bytes, change.helps),
-        (2 * SIZE, Helps::OnlyTileHeap)
+        (2 * SIZE, HelpedDevices::OnlyTileHeap)
     );
     assert_eq!(
         change.details,
@@ -238,10 +240,10 @@ fn tile_memory_helps_only_devices_that_have_it() {
 #[test]
 fn nothing_is_explained() {
     let mut captured = Captured::new();
-    let shown = captured.color("swapchain image 1", Inferred::External);
+    let shown = captured.color("swapchain image 1", InferredLifetime::External);
     captured.capture.resources[shown.index()].swapchain = true;
     captured.capture.choice = None;
-    captured.capture.border = Border::End;
+    captured.capture.border = FrameBoundary::End;
     captured.render("scene", &[], &[(shown, false, true)]);
     let report = captured.report();
     assert_complete(&report);
@@ -262,8 +264,8 @@ fn nothing_is_explained() {
 fn asynchronous_compute_hides_at_most_what_is_independent() {
     let mut captured = Captured::new();
     let (shadow, shown) = (
-        captured.color("shadow", Inferred::Transient),
-        captured.color("swapchain image 1", Inferred::External),
+        captured.color("shadow", InferredLifetime::Transient),
+        captured.color("swapchain image 1", InferredLifetime::External),
     );
     captured.capture.resources.push(ResourceFacts {
         bytes: 1_000_000,
@@ -305,9 +307,9 @@ fn merged_passes_help_every_tiler_by_what_they_no_longer_move() {
     let mut captured = Captured::new();
     let (depth, hdr) = (
         captured.depth("depth"),
-        captured.color("hdr", Inferred::Transient),
+        captured.color("hdr", InferredLifetime::Transient),
     );
-    let shown = captured.color("swapchain image 1", Inferred::External);
+    let shown = captured.color("swapchain image 1", InferredLifetime::External);
     captured.capture.resources[depth.index()].reason = "depth".to_owned();
     captured.capture.resources[shown.index()].swapchain = true;
     captured.render("opaque", &[], &[(hdr, false, true), (depth, false, true)]);
@@ -320,7 +322,7 @@ fn merged_passes_help_every_tiler_by_what_they_no_longer_move() {
     let everywhere = report
         .changes
         .iter()
-        .filter(|change| change.helps == Helps::EveryTiler);
+        .filter(|change| change.helps == HelpedDevices::EveryTiler);
     let details: Vec<&str> = everywhere
         .flat_map(|change| &change.details)
         .map(String::as_str)

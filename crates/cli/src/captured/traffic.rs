@@ -14,16 +14,16 @@ use tileheap::execute::PassRun;
 use tileheap::frame::tables::Access;
 use tileheap::frame::{AccessKind, Frame, PassId, ResourceId};
 use tileheap::plan::model::savings;
-use tileheap::plan::{MemoryKind, NotTile, PlacementReason, Plan};
+use tileheap::plan::{MemoryKind, OffChipReason, PlacementReason, Plan};
 use tileheap::units::Bytes;
-use tileheap_capture::document::{Capture, Operation};
+use tileheap_capture::document::{AttachmentOperation, Capture};
 
 use super::names::at;
 use crate::frames::arrange::ArrangedPlan;
 
 /// Traffic of a pass to a resource, in bytes per frame.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Moved {
+pub(super) struct PassTraffic {
     pub(super) now: u64,
     pub(super) wasted: u64,
     /// Kept in tile memory by the frame as it is.
@@ -35,11 +35,11 @@ pub(super) struct Moved {
 }
 
 /// The traffic of each pass to each resource.
-pub(super) type Traffic = BTreeMap<(PassId, ResourceId), Moved>;
+pub(super) type Traffic = BTreeMap<(PassId, ResourceId), PassTraffic>;
 
 /// Modelled traffic of a described pass to a resource in the arranged plan: in tile memory, in the driver's tiles, in total.
 #[derive(Clone, Copy, Default)]
-struct Kept {
+struct ArrangedTraffic {
     tile: u64,
     driver: u64,
     all: u64,
@@ -102,7 +102,7 @@ fn moved_now(frame: &Frame, capture: &Capture, access: &Access, size: Bytes) -> 
     };
     if access.kind.is_attachment() {
         let is_wasted_load = capture.wasted.iter().any(|one| {
-            one.operation == Operation::Load && (one.pass, one.resource) == (pass as u32, resource)
+            one.operation == AttachmentOperation::Load && (one.pass, one.resource) == (pass as u32, resource)
         });
         let loads = facts.loads.contains(&resource) && (access.reads || is_wasted_load);
         let stores = facts.stores.contains(&resource) && access.writes;
@@ -126,15 +126,15 @@ pub(super) fn is_kept_by_driver(reason: PlacementReason) -> bool {
     matches!(
         reason,
         PlacementReason::Lazy { .. }
-            | PlacementReason::Arena(NotTile::OnePass { .. })
-            | PlacementReason::Dedicated(NotTile::OnePass { .. })
+            | PlacementReason::Arena(OffChipReason::OnePass { .. })
+            | PlacementReason::Dedicated(OffChipReason::OnePass { .. })
     )
 }
 
 /// Modelled traffic of each described pass to each described resource, as arranged: on chip and in total, including strips and merged passes.
-fn kept_by(best: &ArrangedPlan<'_>, described: &Plan) -> BTreeMap<(PassId, ResourceId), Kept> {
+fn kept_by(best: &ArrangedPlan<'_>, described: &Plan) -> BTreeMap<(PassId, ResourceId), ArrangedTraffic> {
     let (plan, arranged) = (&best.plan, &best.arranged);
-    let mut kept: BTreeMap<_, Kept> = BTreeMap::new();
+    let mut kept: BTreeMap<_, ArrangedTraffic> = BTreeMap::new();
     let frame = arranged.frame();
     let runs_of = |pass| arranged.described_passes(pass);
     for pass in frame.pass_ids() {

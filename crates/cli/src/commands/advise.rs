@@ -8,7 +8,7 @@ use tileheap::plan::Plan;
 use crate::documents::{self, SweepPoint};
 use crate::error::Result;
 use crate::frames::advice::{self, Advice};
-use crate::frames::arrange::{ArrangeOptions, Described, changes, figures};
+use crate::frames::arrange::{ArrangeOptions, DescribedPlan, changes, figures};
 use crate::frames::limits::limits_in_words;
 use crate::frames::plan::FrameArguments;
 use crate::frames::sweep::sweep;
@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let arranged = arrange.arrange(&arguments.frame.options, &imported, &described)?;
     let plan = arranged.as_ref().map_or(&described, |arranged| &arranged.plan);
     let progress = Progress::new("searching for advice", 0);
-    let from = Described {
+    let from = DescribedPlan {
         options: &arguments.frame.options,
         imported: &imported,
         plan: &described,

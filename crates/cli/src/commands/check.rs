@@ -6,10 +6,10 @@ use std::sync::Arc;
 use clap::{Args, ValueHint};
 use serde_json::Value;
 use tileheap::Checked;
-use tileheap::execute::Executed;
+use tileheap::execute::ExecutedFrame;
 use tileheap::frame::{Frame, ResourceId};
 use tileheap::lower::check::DeviceFacts;
-use tileheap::lower::{DeviceQueues, Situation, lower};
+use tileheap::lower::{DeviceQueues, LoweringDesc, lower};
 use tileheap::measure::estimate;
 use tileheap::plan::{Plan, WindowRule};
 use tileheap::profile::DeviceProfile;
@@ -99,7 +99,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// The frame as it was planned: resources are split into the values that the plan names.
-fn executed(arguments: &Arguments, frame: &Frame, text: &str) -> Result<Executed> {
+fn executed(arguments: &Arguments, frame: &Frame, text: &str) -> Result<ExecutedFrame> {
     let plan: Value = serde_json::from_str(text).unwrap_or_default();
     let named: Vec<&str> = plan["resources"]
         .as_array()
@@ -107,7 +107,7 @@ fn executed(arguments: &Arguments, frame: &Frame, text: &str) -> Result<Executed
         .flatten()
         .filter_map(|resource| resource["name"].as_str())
         .collect();
-    let itself = Executed::as_described(frame);
+    let itself = ExecutedFrame::as_described(frame);
     let Ok(profile) = DeviceProfile::from_json(&plan["profile"].to_string()) else {
         return arranged(arguments, itself, text);
     };
@@ -126,7 +126,7 @@ fn executed(arguments: &Arguments, frame: &Frame, text: &str) -> Result<Executed
 }
 
 /// The frame as it was planned: arranged, if an arrangement is given, searched for or saved with the plan.
-fn arranged(arguments: &Arguments, executed: Executed, text: &str) -> Result<Executed> {
+fn arranged(arguments: &Arguments, executed: ExecutedFrame, text: &str) -> Result<ExecutedFrame> {
     let plan: Value = serde_json::from_str(text).unwrap_or_default();
     let frame = executed.frame();
     if arguments.best {
@@ -172,9 +172,12 @@ fn barriers(plan: &Checked<Plan>) -> tileheap::Result<usize> {
     }
     let frame = &plan.frame;
     let mut barriers = 0;
-    for queues in [DeviceQueues::apart(frame), DeviceQueues::one(frame)] {
+    for queues in [
+        DeviceQueues::separate_families(frame),
+        DeviceQueues::single_queue(frame),
+    ] {
         let device = DeviceFacts::declared(&plan.profile, &plan.requirements, frame, &queues);
-        let mut situation = Situation::first(queues);
+        let mut situation = LoweringDesc::first(queues);
         for _ in 0..2 {
             let tables = lower(plan, &situation)?
                 .into_inner()

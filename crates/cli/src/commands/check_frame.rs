@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use tileheap::frame::Frame;
 use tileheap_capture::check::check;
-use tileheap_capture::check::finding::{Report, Verdict};
+use tileheap_capture::check::finding::{Certainty, CheckReport};
 use tileheap_capture::document::recording::Recording;
 use tileheap_capture::document::{Capture, VERSION};
 
@@ -81,48 +81,49 @@ fn read(text: &str) -> Result<(String, Recording), String> {
 }
 
 /// The reason that the command fails, if it does. Findings by the letter of the specification count as warnings if they are `listed`.
-fn failure(report: &Report, listed: bool, fail_on: FailOn) -> Option<String> {
+fn failure(report: &CheckReport, listed: bool, fail_on: FailOn) -> Option<String> {
     if report.checked == 0 {
         return Some(NOTHING_CHECKED.to_owned());
     }
     let has = |verdict| findings::of_verdict(report, verdict).next().is_some();
-    let warnings = has(Verdict::Possible) || (listed && has(Verdict::ByTheLetter));
-    let fails = has(Verdict::Certain) || (fail_on == FailOn::Warning && warnings);
+    let warnings = has(Certainty::Possible) || (listed && has(Certainty::ByTheLetter));
+    let fails = has(Certainty::Certain) || (fail_on == FailOn::Warning && warnings);
     findings::counts(report, listed).filter(|_| fails)
 }
 
 #[cfg(test)]
 mod tests {
-    use tileheap_capture::check::finding::{Finding, Overlap, Problem, Use};
-    use tileheap_capture::document::recording::Part;
+    use tileheap_capture::check::finding::{Finding, Overlap, Problem, ResourceUse};
+    use tileheap_capture::document::recording::ResourcePart;
 
     use super::*;
 
-    fn report(checked: u64, verdicts: &[Verdict]) -> Report {
-        let finding = |&verdict: &Verdict| Finding {
+    fn report(checked: u64, verdicts: &[Certainty]) -> CheckReport {
+        let finding = |&verdict: &Certainty| Finding {
             verdict,
             problem: Problem::NeverWritten,
             first: None,
-            second: Use::default(),
-            overlap: Overlap::Resource(Part::Bytes(0, 4)),
+            second: ResourceUse::default(),
+            overlap: Overlap::Resource(ResourcePart::Bytes(0, 4)),
             unknown: None,
             fix: None,
             section: String::new(),
             vuid: None,
             count: 1,
         };
-        Report {
+        CheckReport {
             checked,
             findings: verdicts.iter().map(finding).collect(),
-            ..Report::default()
+            ..CheckReport::default()
         }
     }
 
     #[test]
     fn only_findings_at_the_chosen_level_fail() {
-        use Verdict::{ByTheLetter, Certain, Possible};
-        let fails =
-            |verdicts: &[Verdict], listed, fail_on| failure(&report(9, verdicts), listed, fail_on).is_some();
+        use Certainty::{ByTheLetter, Certain, Possible};
+        let fails = |verdicts: &[Certainty], listed, fail_on| {
+            failure(&report(9, verdicts), listed, fail_on).is_some()
+        };
         for listed in [false, true] {
             for fail_on in [FailOn::Error, FailOn::Warning] {
                 assert!(fails(&[Certain], listed, fail_on));
@@ -143,10 +144,10 @@ mod tests {
     #[test]
     fn the_reason_for_a_failure_counts_findings() {
         let verdicts = [
-            Verdict::Certain,
-            Verdict::Certain,
-            Verdict::ByTheLetter,
-            Verdict::Possible,
+            Certainty::Certain,
+            Certainty::Certain,
+            Certainty::ByTheLetter,
+            Certainty::Possible,
         ];
         let why = |listed| failure(&report(9, &verdicts), listed, FailOn::Error);
         assert_eq!(

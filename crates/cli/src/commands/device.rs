@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use ash::vk;
 use clap::{Args, ValueHint};
 use serde_json::{Value, json};
-use tileheap::runtime::Support;
-use tileheap::runtime::detect::{DeviceSupport, enumerate_devices};
+use tileheap::runtime::DeviceSupport;
+use tileheap::runtime::detect::{EnumeratedDevice, enumerate_devices};
 
 use crate::error::{Error, Result};
 use crate::frames::profile;
@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Output::to(arguments.output.clone()).write_report(&texts?.join("\n\n"))
 }
 
-fn in_words(device: &DeviceSupport) -> Result<String> {
+fn in_words(device: &EnumeratedDevice) -> Result<String> {
     let support = match &device.support {
         Ok(support) => support,
         Err(error) => return Ok(format!("{}\n  not usable: {error}\n", device.name)),
@@ -65,7 +65,7 @@ fn in_words(device: &DeviceSupport) -> Result<String> {
     Ok(text)
 }
 
-fn in_json(device: &DeviceSupport) -> Result<Value> {
+fn in_json(device: &EnumeratedDevice) -> Result<Value> {
     let kind = kind(device.kind);
     let support = match &device.support {
         Ok(support) => support,
@@ -101,7 +101,7 @@ fn kind(kind: vk::PhysicalDeviceType) -> &'static str {
     }
 }
 
-fn version(support: &Support) -> String {
+fn version(support: &DeviceSupport) -> String {
     let version = support.version();
     format!(
         "{}.{}",

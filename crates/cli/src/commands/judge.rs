@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 use serde_json::{Value, json};
-use tileheap_tensor::judge::{self, Allocations, BufferFault, Fault, Judged, Overlap, ReadOptions, SpanEnds};
+use tileheap_tensor::judge::{
+    self, Allocations, BufferFault, Fault, JudgedAllocations, Overlap, ReadOptions, SpanEnds,
+};
 use tileheap_tensor::units::{Bytes, Span, Step};
 
 use crate::error::{Error, Result};
@@ -24,7 +26,7 @@ pub(crate) struct Arguments {
     file: PathBuf,
     /// Read the lifetimes of a table as [lower, upper) or as [lower, upper] [default: by column name: `upper` is exclusive, `end` inclusive]
     #[arg(long, value_enum, value_name = "ENDS")]
-    ends: Option<Ends>,
+    ends: Option<LifetimeEnds>,
     /// Names of the activations of a TVM graph; its other `null` nodes are weights [default: guessed from the graph]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     inputs: Vec<String>,
@@ -41,7 +43,7 @@ pub(crate) struct Arguments {
 
 /// The ends of lifetimes in tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Ends {
+enum LifetimeEnds {
     /// [lower, upper)
     Exclusive,
     /// [lower, upper]
@@ -59,8 +61,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let bytes = read_bytes(&arguments.file, "plan", form)?;
     let ends = match arguments.ends {
         None => SpanEnds::ByColumn,
-        Some(Ends::Exclusive) => SpanEnds::Exclusive,
-        Some(Ends::Inclusive) => SpanEnds::Inclusive,
+        Some(LifetimeEnds::Exclusive) => SpanEnds::Exclusive,
+        Some(LifetimeEnds::Inclusive) => SpanEnds::Inclusive,
     };
     let inputs = arguments.inputs.clone();
     let options = ReadOptions { ends, inputs };
@@ -99,7 +101,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
 }
 
-fn in_json(judged: &Judged) -> Value {
+fn in_json(judged: &JudgedAllocations) -> Value {
     let mut document = json!({ "format": "tileheap-judgement", "version": 1, "sound": judged.is_sound() });
     let fields = serde_json::to_value(judged).expect("plain data");
     if let (Value::Object(document), Value::Object(fields)) = (&mut document, fields) {
@@ -108,7 +110,7 @@ fn in_json(judged: &Judged) -> Value {
     document
 }
 
-fn in_words(file: &str, judged: &Judged) -> String {
+fn in_words(file: &str, judged: &JudgedAllocations) -> String {
     let of = &judged.allocations;
     let mut text = format!("{file}: {}, {} buffers\n", of.format, of.buffers.len());
     for (arena, bytes) in of.arenas.iter().zip(&judged.arenas) {
@@ -154,7 +156,7 @@ fn and_more(count: usize) -> String {
     }
 }
 
-fn counts(judged: &Judged) -> String {
+fn counts(judged: &JudgedAllocations) -> String {
     let plural = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let more = if judged.has_more { "more than " } else { "" };
     let counts = [

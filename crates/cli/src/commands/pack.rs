@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use tileheap::units::Bytes;
 use tileheap_baselines::pack::STRATEGIES;
 use tileheap_pack::{
-    Certificate, Conflict, Packer, PackingStrategy, Problem, ProblemDesc, Steps, Strategy, Verdict, Watch,
-    certify, check,
+    Certificate, Conflict, Packer, PackingStrategy, Problem, ProblemDesc, ProgressCallback, Steps, Strategy,
+    Verdict, certify, check,
 };
 
 use crate::certificates;
@@ -60,7 +60,7 @@ pub(crate) struct Arguments {
 }
 
 /// The result in any mode.
-struct Outcome {
+struct PackOutcome {
     offsets: Option<Vec<Option<Bytes>>>,
     height: Option<Bytes>,
     /// The height, or the total weight with `--select`.
@@ -151,7 +151,7 @@ fn exit(is_packed: bool, verdict: Verdict) -> Result<()> {
 }
 
 /// Runs a search within the budgets, and shows its progress; Ctrl-C ends it with the best answer so far.
-fn watched<T>(arguments: &Arguments, search: impl FnOnce(Steps, Watch<'_>) -> T) -> T {
+fn watched<T>(arguments: &Arguments, search: impl FnOnce(Steps, ProgressCallback<'_>) -> T) -> T {
     let shown = Progress::new("packing", 0);
     let stop = interrupt();
     stop.store(false, Ordering::Relaxed);
@@ -187,12 +187,12 @@ fn solve(
     table: &Table,
     problem: &Problem,
     budget: Steps,
-    watch: Watch<'_>,
-) -> Outcome {
+    watch: ProgressCallback<'_>,
+) -> PackOutcome {
     let mut packer = Packer::default();
     if arguments.select {
         let selection = packer.select(problem, &table.weights, budget, watch);
-        return Outcome {
+        return PackOutcome {
             offsets: Some(selection.offsets),
             height: Some(selection.height),
             value: Some(selection.weight),
@@ -215,7 +215,7 @@ fn solve(
         check(problem, packing).expect("an answer passes the checker");
     }
     let height = packing.as_ref().map(|packing| packing.height);
-    Outcome {
+    PackOutcome {
         height,
         value: height.map(|height| height.0),
         offsets: packing.map(|packing| packing.offsets.into_iter().map(Some).collect()),
@@ -228,7 +228,7 @@ fn solve(
     }
 }
 
-fn in_words(arguments: &Arguments, table: &Table, outcome: &Outcome, took: Duration) -> String {
+fn in_words(arguments: &Arguments, table: &Table, outcome: &PackOutcome, took: Duration) -> String {
     let mut text = String::new();
     let mut row = |name: &str, value: String| text += &format!("{name:<10} {value}\n");
     row("items", table.items.len().to_string());
@@ -284,7 +284,7 @@ fn in_words(arguments: &Arguments, table: &Table, outcome: &Outcome, took: Durat
     text
 }
 
-fn proof(arguments: &Arguments, outcome: &Outcome) -> &'static str {
+fn proof(arguments: &Arguments, outcome: &PackOutcome) -> &'static str {
     match (outcome.verdict, outcome.offsets.is_some()) {
         (Verdict::Proved, false) => "proved: infeasible",
         (Verdict::Proved, true) if arguments.select => "proved: no selection has a greater weight",
@@ -294,7 +294,7 @@ fn proof(arguments: &Arguments, outcome: &Outcome) -> &'static str {
     }
 }
 
-fn in_json(arguments: &Arguments, table: &Table, outcome: &Outcome, took: Duration) -> Value {
+fn in_json(arguments: &Arguments, table: &Table, outcome: &PackOutcome, took: Duration) -> Value {
     let items = outcome.offsets.as_ref().map(|offsets| {
         let items = table.ids.iter().zip(offsets);
         let items = items.map(|(id, offset)| json!({ "id": id, "offset": offset }));

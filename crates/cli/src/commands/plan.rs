@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use tileheap::Checked;
-use tileheap::frame::import::Imported;
-use tileheap::lower::{DeviceQueues, FamilyQueue, Lowered, Situation, aliasing, lower};
-use tileheap::plan::{Ladder, NotTile, PlacementReason, Plan};
+use tileheap::frame::import::ImportedFrame;
+use tileheap::lower::{DeviceQueues, FamilyQueue, Lowered, LoweringDesc, aliasing, lower};
+use tileheap::plan::{Ladder, OffChipReason, PlacementReason, Plan};
 
 use crate::error::Result;
 use crate::frames::advice;
-use crate::frames::arrange::{ArrangeOptions, ArrangedPlan, Described};
+use crate::frames::arrange::{ArrangeOptions, ArrangedPlan, DescribedPlan};
 use crate::frames::plan::{FrameArguments, Sizes};
 use crate::output::Output;
 use crate::progress::Progress;
@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         }
         let progress = Progress::new("searching for advice", 0);
         let limits = arguments.advice.then_some(&arguments.arrange.limits);
-        let from = Described {
+        let from = DescribedPlan {
             options: &frame.options,
             imported: &imported,
             plan: &described,
@@ -106,14 +106,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 /// The device queue of each declared queue.
 fn device_queues(arguments: &Arguments, plan: &Plan) -> DeviceQueues {
     match arguments.queues[..] {
-        [] => DeviceQueues::apart(&plan.frame),
+        [] => DeviceQueues::separate_families(&plan.frame),
         ref queues => DeviceQueues::new(queues),
     }
 }
 
 /// The tables of the frame of this number, each frame before it lowered for what the one before it left.
-fn lowered(arguments: &Arguments, plan: &Checked<Plan>) -> Result<(Checked<Lowered>, Situation)> {
-    let mut situation = Situation::first(device_queues(arguments, plan));
+fn lowered(arguments: &Arguments, plan: &Checked<Plan>) -> Result<(Checked<Lowered>, LoweringDesc)> {
+    let mut situation = LoweringDesc::first(device_queues(arguments, plan));
     let mut lowered = lower(plan, &situation)?;
     for _ in 1..arguments.frame_number {
         situation = situation.after(&lowered);
@@ -143,7 +143,7 @@ fn append_list(report: &mut String, title: &str, lines: &[String]) {
 }
 
 /// Resources whose `tile_eligible` in the file contradicts the rules.
-fn wrong_claims(imported: &Imported, plan: &Plan) -> Vec<String> {
+fn wrong_claims(imported: &ImportedFrame, plan: &Plan) -> Vec<String> {
     let frame = &imported.frame;
     let claims = frame.resource_ids().zip(frame.resources()).zip(&imported.claims);
     let wrong = claims.filter_map(|((id, resource), claim)| {
@@ -172,11 +172,11 @@ fn is_eligible(reason: PlacementReason) -> Option<bool> {
         PlacementReason::Arena(why) | PlacementReason::Dedicated(why) => why,
     };
     match why {
-        NotTile::NoTileHeap | NotTile::OnePass { .. } | NotTile::Stored { .. } => None,
-        NotTile::TooLarge { .. }
-        | NotTile::Excluded { .. }
-        | NotTile::NoRoom { .. }
-        | NotTile::CostExceedsSavings { .. } => Some(true),
+        OffChipReason::NoTileHeap | OffChipReason::OnePass { .. } | OffChipReason::Stored { .. } => None,
+        OffChipReason::TooLarge { .. }
+        | OffChipReason::Excluded { .. }
+        | OffChipReason::NoRoom { .. }
+        | OffChipReason::CostExceedsSavings { .. } => Some(true),
         _ => Some(false),
     }
 }

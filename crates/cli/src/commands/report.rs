@@ -23,7 +23,7 @@ use crate::caches::play::{ReplayOptions, is_trace, play};
 use crate::documents::{self, Document, Replay, SweepResult, Tensors, Trace};
 use crate::error::{Error, Result};
 use crate::frames::advice::with_advice;
-use crate::frames::arrange::{ArrangeOptions, Described};
+use crate::frames::arrange::{ArrangeOptions, DescribedPlan};
 use crate::frames::diff::{differences, moved_resources};
 use crate::frames::plan::{FrameArguments, FrameOptions};
 use crate::frames::sweep::sweep;
@@ -181,7 +181,7 @@ fn read(arguments: &Arguments, path: &Path) -> Result<Input> {
     // Tables and JSON lines are not JSON.
     let document: Value = match serde_json::from_str(&text) {
         Ok(document) => document,
-        Err(_) if is_table(&text) || import::Input::accepts(&text) => {
+        Err(_) if is_table(&text) || import::ImportedInput::accepts(&text) => {
             return network(arguments, path, &text);
         }
         Err(error) => {
@@ -208,7 +208,7 @@ fn read(arguments: &Arguments, path: &Path) -> Result<Input> {
                  or a trace of the emulator"
             ),
         )),
-        None if import::Input::accepts(&text) => network(arguments, path, &text),
+        None if import::ImportedInput::accepts(&text) => network(arguments, path, &text),
         _ => {
             let frame = FrameArguments {
                 frame: path.to_owned(),
@@ -279,7 +279,7 @@ fn planned(arguments: &Arguments, frame: &FrameArguments, text: &str) -> Result<
         progress.set_message("searching for advice");
     }
     let limits = thorough.then_some(&arguments.arrange.limits);
-    let from = Described {
+    let from = DescribedPlan {
         options,
         imported: &imported,
         plan: &described,

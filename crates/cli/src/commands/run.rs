@@ -15,7 +15,7 @@ use crate::documents::{self, Document};
 use crate::error::{Error, Result};
 use crate::layered::{self, absolute, signal_of, wait};
 use crate::output::Output;
-use crate::report::messages::{Checked, Summary};
+use crate::report::messages::{CheckedMemory, Summary};
 use crate::values::{FailOn, named};
 
 /// Run a program on emulated tile memory, or check the memory that its resources share
@@ -71,10 +71,10 @@ impl Layer {
         }
     }
 
-    fn checked(self) -> Checked {
+    fn checked(self) -> CheckedMemory {
         match self {
-            Layer::Emulator => Checked::TileMemory,
-            Layer::Aliasing => Checked::SharedMemory,
+            Layer::Emulator => CheckedMemory::TileMemory,
+            Layer::Aliasing => CheckedMemory::SharedMemory,
         }
     }
 
@@ -98,7 +98,7 @@ const FAILED: u8 = 3;
 
 /// The result of a run: the end of the program, and the reported messages.
 #[derive(Serialize, Deserialize)]
-struct Outcome {
+struct RunOutcome {
     /// The exit status of this command.
     exit: u8,
     program: Ended,
@@ -108,7 +108,7 @@ struct Outcome {
     summary: Summary,
 }
 
-impl Document for Outcome {
+impl Document for RunOutcome {
     const FORMAT: &'static str = "tileheap-run";
     const VERSION: u64 = 1;
 }
@@ -178,7 +178,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
 }
 
-fn outcome(ended: ExitStatus, summary: Summary, fail_on: FailOn) -> Outcome {
+fn outcome(ended: ExitStatus, summary: Summary, fail_on: FailOn) -> RunOutcome {
     let program = Ended {
         status: ended.code(),
         signal: signal_of(ended),
@@ -190,7 +190,7 @@ fn outcome(ended: ExitStatus, summary: Summary, fail_on: FailOn) -> Outcome {
         true if unchecked.is_some() => FAILED,
         true => 0,
     };
-    Outcome {
+    RunOutcome {
         exit,
         program,
         unchecked,
@@ -198,7 +198,7 @@ fn outcome(ended: ExitStatus, summary: Summary, fail_on: FailOn) -> Outcome {
     }
 }
 
-fn text(outcome: &Outcome, log: Option<&Path>) -> String {
+fn text(outcome: &RunOutcome, log: Option<&Path>) -> String {
     let mut text = outcome.summary.text();
     if let Some(unchecked) = &outcome.unchecked {
         text += &format!("tileheap: {unchecked}\n");

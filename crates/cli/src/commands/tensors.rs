@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use tileheap::units::Bytes;
-use tileheap_tensor::import::Input;
+use tileheap_tensor::import::ImportedInput;
 use tileheap_tensor::import::tvm::TvmGraph;
 use tileheap_tensor::plan::timeline::Timeline;
 use tileheap_tensor::plan::{MemoryPlan, Region};
@@ -60,7 +60,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let file = &arguments.file;
     let network = read_network(arguments)?;
     if let Some(file) = &arguments.graph {
-        let (Input::Graph(graph) | Input::Tvm(TvmGraph { graph, .. })) = &network.input else {
+        let (ImportedInput::Graph(graph) | ImportedInput::Tvm(TvmGraph { graph, .. })) = &network.input
+        else {
             return Err(Error::bad_input(
                 "--graph needs a graph, and the file has records only",
             ));
@@ -97,7 +98,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Output::to(Some(file.clone())).write(&planned.timeline.chrome_trace())?;
     }
     if let (Some(file), Some(choice)) = (&arguments.scopes, &network.choice) {
-        let Input::Tvm(of) = &network.input else {
+        let ImportedInput::Tvm(of) = &network.input else {
             return Err(Error::bad_input("--scopes needs a TVM graph"));
         };
         Output::to(Some(file.clone())).write(&of.write(|id| choice.scope(id).to_owned()))?;
@@ -197,7 +198,7 @@ fn read_network(arguments: &Arguments) -> Result<Network> {
 
 /// Reads a model, with the ranges of its open dimensions.
 #[cfg(feature = "onnx")]
-fn read_onnx(arguments: &Arguments, bytes: &[u8]) -> Result<Input> {
+fn read_onnx(arguments: &Arguments, bytes: &[u8]) -> Result<ImportedInput> {
     use tileheap_tensor::import::onnx::{OnnxOptions, read_onnx};
     let mut options = OnnxOptions::default();
     for form in &arguments.range {
@@ -212,7 +213,7 @@ fn read_onnx(arguments: &Arguments, bytes: &[u8]) -> Result<Input> {
     }
     let graph = read_onnx(bytes, &options);
     graph
-        .map(Input::Graph)
+        .map(ImportedInput::Graph)
         .map_err(|error| Error::bad_input(format!("{}: {error}", shown(&arguments.file))))
 }
 
@@ -225,7 +226,7 @@ fn is_onnx(_: &[u8]) -> bool {
 }
 
 #[cfg(not(feature = "onnx"))]
-fn read_onnx(arguments: &Arguments, _: &[u8]) -> Result<Input> {
+fn read_onnx(arguments: &Arguments, _: &[u8]) -> Result<ImportedInput> {
     Err(Error::bad_input(format!(
         "{} is an ONNX file: this build lacks the feature `onnx`",
         shown(&arguments.file)

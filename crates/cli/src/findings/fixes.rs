@@ -1,8 +1,8 @@
 //! Remedies of findings, in words.
 
 use ash::vk;
-use tileheap_capture::check::finding::{Action, Finding, Fix, Use};
-use tileheap_capture::document::recording::Scopes;
+use tileheap_capture::check::finding::{Action, Finding, Fix, ResourceUse};
+use tileheap_capture::document::recording::DependencyScopes;
 
 use super::words::{self, clean, is_alias, is_of_render_pass, position, scope};
 
@@ -16,10 +16,15 @@ pub(super) fn fix(finding: &Finding) -> Option<String> {
 }
 
 /// A memory barrier, or more stages and accesses in the dependency that transitions the image.
-fn barrier(scopes: Scopes, is_alias: bool, first: Option<&Use>, second: &Use) -> String {
+fn barrier(
+    scopes: DependencyScopes,
+    is_alias: bool,
+    first: Option<&ResourceUse>,
+    second: &ResourceUse,
+) -> String {
     let from = scope((scopes.src_stages, scopes.src_access));
     let to = scope((scopes.dst_stages, scopes.dst_access));
-    let is_transition = |one: &Use| one.action == Action::Transition;
+    let is_transition = |one: &ResourceUse| one.action == Action::Transition;
     let at = position(second);
     if is_transition(second) && is_alias {
         return format!(
@@ -32,7 +37,7 @@ fn barrier(scopes: Scopes, is_alias: bool, first: Option<&Use>, second: &Use) ->
     if let Some(first) = first.filter(|first| is_transition(first) && !is_alias) {
         return wider_transition(first, "second", &to);
     }
-    let is_drawn = |one: &Use| {
+    let is_drawn = |one: &ResourceUse| {
         ["vkCmdDraw", "vkCmdClearAttachments"]
             .iter()
             .any(|call| one.call.starts_with(call))
@@ -46,7 +51,7 @@ fn barrier(scopes: Scopes, is_alias: bool, first: Option<&Use>, second: &Use) ->
 }
 
 /// More stages and accesses for the dependency of a layout transition; a render pass may still lack that dependency.
-fn wider_transition(one: &Use, which: &str, scope: &str) -> String {
+fn wider_transition(one: &ResourceUse, which: &str, scope: &str) -> String {
     let at = position(one);
     let of_subpass = match one.call.as_str() {
         call if call.starts_with("vkCmdEnd") => "a dependency to VK_SUBPASS_EXTERNAL",
@@ -62,7 +67,7 @@ fn wider_transition(one: &Use, which: &str, scope: &str) -> String {
 }
 
 /// A semaphore between two queues, or between a queue and the presentation engine.
-fn semaphore(stages: vk::PipelineStageFlags2, first: Option<&Use>, second: &Use) -> String {
+fn semaphore(stages: vk::PipelineStageFlags2, first: Option<&ResourceUse>, second: &ResourceUse) -> String {
     let waits = format!(
         "submission {} waits for at {}",
         second.submission,

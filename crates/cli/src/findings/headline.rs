@@ -1,6 +1,6 @@
 //! The problem of a finding in one sentence: `vkCmdDispatch` reads what `vkCmdBlitImage2` wrote, but nothing makes the write available.
 
-use tileheap_capture::check::finding::{Action, Finding, Problem, Use, Verdict};
+use tileheap_capture::check::finding::{Action, Certainty, Finding, Problem, ResourceUse};
 
 use super::words::{before_transition, clean, is_alias, layout};
 
@@ -45,7 +45,7 @@ fn earlier(finding: &Finding) -> String {
 /// The first word, or the second one for a possible finding.
 fn either(finding: &Finding, [certain, possible]: [&'static str; 2]) -> &'static str {
     match finding.verdict {
-        Verdict::Possible => possible,
+        Certainty::Possible => possible,
         _ => certain,
     }
 }
@@ -99,7 +99,7 @@ fn hazard(finding: &Finding, earlier: &str) -> String {
 }
 
 /// `what A wrote`: the resource that both commands use, by its first use.
-fn one_resource(finding: &Finding, first: &Use, earlier: &str) -> String {
+fn one_resource(finding: &Finding, first: &ResourceUse, earlier: &str) -> String {
     let what = match finding.second.action {
         Action::Read { .. } | Action::Write { .. } => "what",
         Action::Transition | Action::Present => "an image that",
@@ -116,7 +116,7 @@ fn one_resource(finding: &Finding, first: &Use, earlier: &str) -> String {
 }
 
 /// `memory that A wrote through another resource`: what aliases share, by its first use.
-fn shared_memory(finding: &Finding, first: &Use, earlier: &str) -> String {
+fn shared_memory(finding: &Finding, first: &ResourceUse, earlier: &str) -> String {
     let what = match finding.second.action {
         Action::Read { .. } | Action::Write { .. } => "",
         Action::Transition | Action::Present => "an image in ",
@@ -147,7 +147,7 @@ fn written(finding: &Finding) -> &'static str {
 }
 
 /// The second half of a sentence about a missing dependency.
-fn missing(finding: &Finding, first: Option<&Use>) -> String {
+fn missing(finding: &Finding, first: Option<&ResourceUse>) -> String {
     let write = match first.map(|first| first.action) {
         Some(Action::Transition) => "the layout transition",
         Some(Action::Release | Action::Acquire) => "the transfer of ownership",

@@ -15,7 +15,7 @@ mod samples;
 mod tests;
 mod words;
 
-use tileheap_capture::check::finding::{Finding, Report, Unchecked, Verdict};
+use tileheap_capture::check::finding::{Certainty, CheckReport, Finding, UncheckedAccesses};
 
 use words::{Row, cause, clean, command, is_alias, overlap};
 
@@ -25,25 +25,25 @@ const WIDTH: usize = 160;
 const DETAILS: usize = 14;
 
 /// The report of a frame. Findings by the letter of the specification are only counted unless they are `listed`.
-pub(crate) fn text(frame: &str, report: &Report, listed: bool) -> String {
+pub(crate) fn text(frame: &str, report: &CheckReport, listed: bool) -> String {
     let mut text = header(frame, report, listed);
     let mut number = 0;
     for (verdict, title) in [
         (
-            Verdict::Certain,
+            Certainty::Certain,
             "Certain: the specification forbids it, and contents can be wrong",
         ),
         (
-            Verdict::ByTheLetter,
+            Certainty::ByTheLetter,
             "By the letter: the specification requires a dependency that no known implementation needs",
         ),
         (
-            Verdict::Possible,
+            Certainty::Possible,
             "Possible: whether it is an error depends on something unknown",
         ),
     ] {
         let group: Vec<&Finding> = of_verdict(report, verdict).collect();
-        if group.is_empty() || (verdict == Verdict::ByTheLetter && !listed) {
+        if group.is_empty() || (verdict == Certainty::ByTheLetter && !listed) {
             continue;
         }
         text += &format!("\n{title}\n");
@@ -57,28 +57,28 @@ pub(crate) fn text(frame: &str, report: &Report, listed: bool) -> String {
 }
 
 /// The findings of one verdict.
-pub(crate) fn of_verdict(report: &Report, verdict: Verdict) -> impl Iterator<Item = &Finding> {
+pub(crate) fn of_verdict(report: &CheckReport, verdict: Certainty) -> impl Iterator<Item = &Finding> {
     let findings = report.findings.iter();
     findings.filter(move |finding| finding.verdict == verdict)
 }
 
 /// The number of findings by verdict, in words; `None` if there are none. Findings by the letter are left out unless they are `listed`.
-pub(crate) fn counts(report: &Report, listed: bool) -> Option<String> {
+pub(crate) fn counts(report: &CheckReport, listed: bool) -> Option<String> {
     let mut counts = Vec::new();
     for (verdict, word) in [
-        (Verdict::Certain, "certain finding"),
-        (Verdict::ByTheLetter, "finding by the letter"),
-        (Verdict::Possible, "possible finding"),
+        (Certainty::Certain, "certain finding"),
+        (Certainty::ByTheLetter, "finding by the letter"),
+        (Certainty::Possible, "possible finding"),
     ] {
         let count = of_verdict(report, verdict).count() as u64;
-        if count > 0 && (verdict != Verdict::ByTheLetter || listed) {
+        if count > 0 && (verdict != Certainty::ByTheLetter || listed) {
             counts.push(counted(count, word));
         }
     }
     (!counts.is_empty()).then(|| counts.join(", "))
 }
 
-fn header(frame: &str, report: &Report, listed: bool) -> String {
+fn header(frame: &str, report: &CheckReport, listed: bool) -> String {
     let title = format!(
         "Frame `{}`: {}, {}, {}",
         clean(frame),
@@ -88,7 +88,7 @@ fn header(frame: &str, report: &Report, listed: bool) -> String {
     );
     let mut text = wrapped("", 2, &title);
     text += &wrapped("  ", 2, &summary(report, listed));
-    let by_letter = of_verdict(report, Verdict::ByTheLetter).count() as u64;
+    let by_letter = of_verdict(report, Certainty::ByTheLetter).count() as u64;
     if by_letter > 0 && !listed {
         let number = counted(by_letter, "finding by the letter");
         text += &wrapped(
@@ -101,7 +101,7 @@ fn header(frame: &str, report: &Report, listed: bool) -> String {
 }
 
 /// The first line after the title.
-fn summary(report: &Report, listed: bool) -> String {
+fn summary(report: &CheckReport, listed: bool) -> String {
     if report.checked == 0 {
         return NOTHING_CHECKED.to_owned();
     }
@@ -158,7 +158,7 @@ fn details(finding: &Finding) -> Vec<Row> {
 }
 
 /// Gaps first, then the limits of every check.
-fn write_unchecked(text: &mut String, unchecked: &[Unchecked]) {
+fn write_unchecked(text: &mut String, unchecked: &[UncheckedAccesses]) {
     if unchecked.is_empty() {
         return;
     }
@@ -170,7 +170,7 @@ fn write_unchecked(text: &mut String, unchecked: &[Unchecked]) {
 }
 
 /// `12 commands access memory by buffer device addresses (first: command 3 of 'cull'; any of 4 resources)`.
-fn gap(one: &Unchecked) -> String {
+fn gap(one: &UncheckedAccesses) -> String {
     let what = clean(&one.what);
     let what = match one.count {
         0 => what,
@@ -191,7 +191,7 @@ fn gap(one: &Unchecked) -> String {
 }
 
 /// The resources that the accesses may refer to: `resources 'a', 'b' and 2 others`.
-fn resources(one: &Unchecked) -> Option<String> {
+fn resources(one: &UncheckedAccesses) -> Option<String> {
     let quoted = |name: &String| format!("`{}`", clean(name));
     let mut names: Vec<String> = one.resources.iter().map(quoted).collect();
     let others = one.resource_count.saturating_sub(names.len() as u64);

@@ -4,9 +4,9 @@ use ash::vk::{AccessFlags2 as A, ImageAspectFlags, ImageLayout as L, PipelineSta
 use tileheap::frame::SubresourceRange;
 use tileheap::units::Run;
 use tileheap_capture::check::finding::{
-    Action, Finding, Fix, Overlap, Problem, Report, Unchecked, Use, Verdict,
+    Action, Certainty, CheckReport, Finding, Fix, Overlap, Problem, ResourceUse, UncheckedAccesses,
 };
-use tileheap_capture::document::recording::{Part, Scopes};
+use tileheap_capture::document::recording::{DependencyScopes, ResourcePart};
 
 const HDR: &str = "R16G16B16A16_SFLOAT, 1920x1080, 7 levels";
 
@@ -36,8 +36,8 @@ const COLOR: Action = Action::Write {
 };
 
 /// A command of the command buffer `post`.
-fn of_post(number: u32, call: &str, resource: &str, description: &str, action: Action) -> Use {
-    Use {
+fn of_post(number: u32, call: &str, resource: &str, description: &str, action: Action) -> ResourceUse {
+    ResourceUse {
         call: call.to_owned(),
         command_buffer: "post".to_owned(),
         number,
@@ -45,13 +45,13 @@ fn of_post(number: u32, call: &str, resource: &str, description: &str, action: A
         resource: resource.to_owned(),
         description: description.to_owned(),
         action,
-        ..Use::default()
+        ..ResourceUse::default()
     }
 }
 
 /// The presentation engine's use of an image.
-fn of_engine(call: &str, submission: u64, action: Action) -> Use {
-    Use {
+fn of_engine(call: &str, submission: u64, action: Action) -> ResourceUse {
+    ResourceUse {
         command_buffer: String::new(),
         submission,
         ..of_post(0, call, "swapchain image 1", "B8G8R8A8_SRGB, 1920x1080", action)
@@ -65,11 +65,11 @@ fn texels(level: u32, area: Option<[[u32; 2]; 2]>) -> Overlap {
         levels: Run::new(level, level + 1),
         layers: Run::new(0, 1),
     };
-    Overlap::Resource(Part::Texels { range, area })
+    Overlap::Resource(ResourcePart::Texels { range, area })
 }
 
 fn scopes(src: (S, A), dst: (S, A)) -> Fix {
-    Fix::Barrier(Scopes {
+    Fix::Barrier(DependencyScopes {
         src_stages: src.0,
         src_access: src.1,
         dst_stages: dst.0,
@@ -77,7 +77,13 @@ fn scopes(src: (S, A), dst: (S, A)) -> Fix {
     })
 }
 
-fn finding(verdict: Verdict, problem: Problem, first: Option<Use>, second: Use, overlap: Overlap) -> Finding {
+fn finding(
+    verdict: Certainty,
+    problem: Problem,
+    first: Option<ResourceUse>,
+    second: ResourceUse,
+    overlap: Overlap,
+) -> Finding {
     Finding {
         verdict,
         problem,
@@ -106,7 +112,7 @@ fn blit_and_dispatch() -> Finding {
         )),
         count: 4,
         ..finding(
-            Verdict::Certain,
+            Certainty::Certain,
             Problem::NotAvailable,
             Some(first),
             second,
@@ -119,7 +125,7 @@ fn blit_and_dispatch() -> Finding {
 pub(super) fn particles() -> Finding {
     let of_particles =
         |number, action| of_post(number, "vkCmdDispatch", "particles", "buffer, 4 MiB", action);
-    let overlap = Overlap::Resource(Part::Bytes(0, 4 << 20));
+    let overlap = Overlap::Resource(ResourcePart::Bytes(0, 4 << 20));
     let read = Action::Read {
         stage: S::COMPUTE_SHADER,
         access: A::SHADER_STORAGE_READ,
@@ -131,7 +137,7 @@ pub(super) fn particles() -> Finding {
             (S::COMPUTE_SHADER, A::SHADER_STORAGE_READ),
         )),
         ..finding(
-            Verdict::Possible,
+            Certainty::Possible,
             Problem::Unordered,
             Some(of_particles(3, STORED)),
             of_particles(4, read),
@@ -162,7 +168,7 @@ pub(super) fn by_letter() -> Finding {
         )),
         section: "Render Pass Store Operations".to_owned(),
         ..finding(
-            Verdict::ByTheLetter,
+            Certainty::ByTheLetter,
             Problem::Unordered,
             Some(first),
             second,
@@ -171,15 +177,15 @@ pub(super) fn by_letter() -> Finding {
     }
 }
 
-pub(super) fn gaps() -> Vec<Unchecked> {
-    let limit = |what: &str, count| Unchecked {
+pub(super) fn gaps() -> Vec<UncheckedAccesses> {
+    let limit = |what: &str, count| UncheckedAccesses {
         what: what.to_owned(),
         count,
         always: true,
-        ..Unchecked::default()
+        ..UncheckedAccesses::default()
     };
     vec![
-        Unchecked {
+        UncheckedAccesses {
             resources: vec!["camera".to_owned(), "readback".to_owned()],
             resource_count: 3,
             ..limit(
@@ -188,24 +194,24 @@ pub(super) fn gaps() -> Vec<Unchecked> {
             )
         },
         limit("work before the frame counts as complete", 0),
-        Unchecked {
+        UncheckedAccesses {
             what: "commands access memory by buffer device addresses".to_owned(),
             count: 12,
             first: "`vkCmdDispatch`, command 3 of `cull`: shader `cull`".to_owned(),
-            ..Unchecked::default()
+            ..UncheckedAccesses::default()
         },
-        Unchecked {
+        UncheckedAccesses {
             what: "batches wait for a signal that was not recorded: the order of what follows is unknown"
                 .to_owned(),
             count: 1,
             first: "submission 3".to_owned(),
-            ..Unchecked::default()
+            ..UncheckedAccesses::default()
         },
     ]
 }
 
-pub(super) fn report(findings: Vec<Finding>, unchecked: Vec<Unchecked>) -> Report {
-    Report {
+pub(super) fn report(findings: Vec<Finding>, unchecked: Vec<UncheckedAccesses>) -> CheckReport {
+    CheckReport {
         command_buffers: 41,
         commands: 1204,
         checked: 5310,
@@ -214,7 +220,7 @@ pub(super) fn report(findings: Vec<Finding>, unchecked: Vec<Unchecked>) -> Repor
     }
 }
 
-pub(super) fn game() -> Report {
+pub(super) fn game() -> CheckReport {
     report(vec![blit_and_dispatch(), by_letter(), particles()], gaps())
 }
 
@@ -251,21 +257,21 @@ const CLEARED: Action = Action::Write {
 const ALL: (S, A) = (S::ALL_COMMANDS, A::NONE);
 const BARRIER: &str = "vkCmdPipelineBarrier2";
 
-fn x(number: u32, call: &str, action: Action) -> Use {
+fn x(number: u32, call: &str, action: Action) -> ResourceUse {
     of_post(number, call, "x", "R8G8B8A8_UNORM, 64x64", action)
 }
 
-fn y(number: u32, call: &str, action: Action) -> Use {
+fn y(number: u32, call: &str, action: Action) -> ResourceUse {
     of_post(number, call, "y", "R32_SFLOAT, 64x64", action)
 }
 
 /// A certain finding about all texels of an image.
-fn certain(problem: Problem, first: Use, second: Use) -> Finding {
-    finding(Verdict::Certain, problem, Some(first), second, texels(0, None))
+fn certain(problem: Problem, first: ResourceUse, second: ResourceUse) -> Finding {
+    finding(Certainty::Certain, problem, Some(first), second, texels(0, None))
 }
 
 /// A certain finding about two resources that share memory.
-fn of_aliases(problem: Problem, first: Use, second: Use) -> Finding {
+fn of_aliases(problem: Problem, first: ResourceUse, second: ResourceUse) -> Finding {
     let overlap = Overlap::Memory {
         memory: 3,
         first: 65536,
@@ -294,7 +300,7 @@ fn missing_dependencies() -> Vec<Finding> {
         levels: Run::new(0, 0),
         layers: Run::new(0, 6),
     };
-    let overlap = Overlap::Resource(Part::Texels { range, area: None });
+    let overlap = Overlap::Resource(ResourcePart::Texels { range, area: None });
     let unseen = Finding {
         overlap,
         ..certain(Problem::NotVisible, x(2, "vkCmdCopyImage2", COPY_WRITE), drawn)
@@ -409,7 +415,7 @@ fn missing_at_transfers() -> Vec<Finding> {
     let released = certain(
         Problem::Unordered,
         x(2, BARRIER, Action::Release),
-        Use {
+        ResourceUse {
             submission: 2,
             ..x(3, "vkCmdDispatch", SAMPLED)
         },
@@ -487,7 +493,7 @@ fn lost_contents() -> Vec<Finding> {
     let presented = of_engine("vkQueuePresentKHR", 2, Action::Present);
     let whole = texels(0, None);
     let mut unwritten = finding(
-        Verdict::Certain,
+        Certainty::Certain,
         Problem::NeverWritten,
         None,
         reader(),
@@ -500,10 +506,10 @@ fn lost_contents() -> Vec<Finding> {
         certain(Problem::Discarded, x(2, "vkCmdEndRenderPass", COLOR), reader()),
         of_aliases(Problem::Overwritten, y(2, "vkCmdDispatch", STORED), reader()),
         Finding {
-            verdict: Verdict::Possible,
+            verdict: Certainty::Possible,
             ..through
         },
-        finding(Verdict::Possible, Problem::NeverWritten, None, presented, whole),
+        finding(Certainty::Possible, Problem::NeverWritten, None, presented, whole),
     ]
 }
 
@@ -525,14 +531,14 @@ fn layouts() -> Vec<Finding> {
     read.vuid = Some("VUID-vkCmdDraw-None-09600".to_owned());
     let all = vec![
         read,
-        alone(Verdict::Possible, general, x(3, BARRIER, Action::Transition)),
+        alone(Certainty::Possible, general, x(3, BARRIER, Action::Transition)),
         alone(
-            Verdict::Certain,
+            Certainty::Certain,
             general,
             x(3, "vkCmdBeginRenderPass", Action::Transition),
         ),
         alone(
-            Verdict::Certain,
+            Certainty::Certain,
             color,
             of_engine("vkQueuePresentKHR", 2, Action::Present),
         ),

@@ -37,7 +37,7 @@ fn names_of_any_length_and_content_fit_the_lines() {
     first.command_buffer = "two\nlines and a tab\t".to_owned();
     long.second.resource = "y".repeat(160);
     long.second.secondary = "é".repeat(150);
-    let unchecked = Unchecked {
+    let unchecked = UncheckedAccesses {
         what: "commands run shaders that were not understood".to_owned(),
         count: 1,
         first: "z".repeat(170),
@@ -56,19 +56,19 @@ fn names_of_any_length_and_content_fit_the_lines() {
 #[test]
 fn a_report_without_findings_says_what_that_means() {
     let limits: Vec<_> = gaps().into_iter().filter(|one| one.always).collect();
-    let summary = |report: &Report| text("f", report, false).lines().nth(1).map(str::to_owned);
+    let summary = |report: &CheckReport| text("f", report, false).lines().nth(1).map(str::to_owned);
     let all = "  every access inside the frame is ordered, and all contents that it reads are defined";
     assert_eq!(summary(&report(vec![], vec![])).as_deref(), Some(all));
     assert_eq!(summary(&report(vec![], limits)).as_deref(), Some(all));
     let most = "  nothing found in the 5,310 accesses that could be checked; the others are listed below";
     assert_eq!(summary(&report(vec![], gaps())).as_deref(), Some(most));
-    let one = Report {
+    let one = CheckReport {
         checked: 1,
         ..report(vec![], gaps())
     };
     let most = "  nothing found in the 1 access that could be checked; the others are listed below";
     assert_eq!(summary(&one).as_deref(), Some(most));
-    let none = Report {
+    let none = CheckReport {
         checked: 0,
         ..report(vec![], gaps())
     };
@@ -116,7 +116,7 @@ fn numbers_agree_with_their_words() {
 fn reports_are_read_back_from_json() {
     let mut all = game();
     all.findings.extend(every_problem());
-    for report in [all, Report::default()] {
+    for report in [all, CheckReport::default()] {
         let document = FrameCheck {
             frame: "game frame 2".to_owned(),
             report,

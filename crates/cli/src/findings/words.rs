@@ -4,8 +4,8 @@ use ash::vk;
 use tileheap::frame::SubresourceRange;
 use tileheap::names::{Vocabulary, bit_names, name_of};
 use tileheap::units::Run;
-use tileheap_capture::check::finding::{Action, Finding, Overlap, Problem, Use};
-use tileheap_capture::document::recording::Part;
+use tileheap_capture::check::finding::{Action, Finding, Overlap, Problem, ResourceUse};
+use tileheap_capture::document::recording::ResourcePart;
 
 /// A label and its text.
 pub(super) type Row = (&'static str, String);
@@ -62,7 +62,7 @@ pub(super) fn scope(scope: (vk::PipelineStageFlags2, vk::AccessFlags2)) -> Strin
 }
 
 /// `command 12 of 'post'`, or the call of the host.
-pub(super) fn position(one: &Use) -> String {
+pub(super) fn position(one: &ResourceUse) -> String {
     match &*one.command_buffer {
         "" => format!("`{}`", clean(&one.call)),
         name => format!("command {} of `{}`", one.number, clean(name)),
@@ -70,7 +70,7 @@ pub(super) fn position(one: &Use) -> String {
 }
 
 /// A command and its action; with the description of the resource if it `is_new`.
-pub(super) fn command(one: &Use, is_new: bool) -> String {
+pub(super) fn command(one: &ResourceUse, is_new: bool) -> String {
     let mut context = Vec::new();
     if one.submission > 0 {
         context.push(format!("submission {}", one.submission));
@@ -105,8 +105,8 @@ pub(super) fn command(one: &Use, is_new: bool) -> String {
 /// The memory that both commands access.
 pub(super) fn overlap(finding: &Finding) -> String {
     match &finding.overlap {
-        Overlap::Resource(Part::Bytes(first, end)) => format!("bytes [{first}, {end})"),
-        Overlap::Resource(Part::Texels { range, area }) => texels(*range, *area),
+        Overlap::Resource(ResourcePart::Bytes(first, end)) => format!("bytes [{first}, {end})"),
+        Overlap::Resource(ResourcePart::Texels { range, area }) => texels(*range, *area),
         Overlap::Memory { memory, first, end } => {
             let bytes = format!("bytes [{first}, {end}) of memory {memory}");
             match &finding.first {
@@ -256,7 +256,7 @@ fn operation(action: Action) -> String {
 }
 
 /// The name of an image's layout before a transition.
-pub(super) fn before_transition(one: &Use) -> &'static str {
+pub(super) fn before_transition(one: &ResourceUse) -> &'static str {
     match is_of_render_pass(one) {
         true => "initial layout",
         false => "old layout",
@@ -264,7 +264,7 @@ pub(super) fn before_transition(one: &Use) -> &'static str {
 }
 
 /// Returns true if a render pass, and not a barrier, changes the layout of an image.
-pub(super) fn is_of_render_pass(one: &Use) -> bool {
+pub(super) fn is_of_render_pass(one: &ResourceUse) -> bool {
     let calls = ["vkCmdBeginRenderPass", "vkCmdNextSubpass", "vkCmdEndRenderPass"];
     calls.iter().any(|call| one.call.starts_with(call))
 }

@@ -1,11 +1,11 @@
 //! Combinations of changes that would keep more of a frame on chip, and what keeps the rest out: the search, and its result as JSON.
 
 use serde_json::{Value, json};
-use tileheap::arrange::Found;
+use tileheap::arrange::SearchResult;
 use tileheap::frame::ResourceId;
-use tileheap::plan::{NotTile, PlacementReason, Plan};
+use tileheap::plan::{OffChipReason, PlacementReason, Plan};
 
-use super::arrange::{ArrangedPlan, Described, Limits, gain};
+use super::arrange::{ArrangedPlan, DescribedPlan, Limits, gain};
 use super::limits::caps_document;
 use crate::error::{Error, Result};
 
@@ -14,7 +14,7 @@ pub(crate) struct Advice<'a> {
     /// The largest share on chip first.
     pub(crate) combinations: Vec<Combination<'a>>,
     /// With all that is allowed and keeps the description.
-    pub(crate) as_described: Found,
+    pub(crate) as_described: SearchResult,
     /// Resources that a change could move into tile memory, with the rule or limit that keeps them out.
     pub(crate) kept_out: Vec<(ResourceId, &'static str)>,
 }
@@ -29,8 +29,12 @@ pub(crate) struct Combination<'a> {
 /// Maximum number of combinations in a report.
 const COMBINATIONS: usize = 5;
 
-/// Searches with each kind of change alone, with all but strips, with all that keep the description, and with all; drops what gains nothing or another has already.
-fn combinations<'a>(described: Described<'a>, limits: &Limits) -> Result<(Vec<Combination<'a>>, Found)> {
+/// Searches with each kind of change alone, with all but strips, with all that keep the description, and with all; drops what gains nothing or another has
+/// already.
+fn combinations<'a>(
+    described: DescribedPlan<'a>,
+    limits: &Limits,
+) -> Result<(Vec<Combination<'a>>, SearchResult)> {
     let all = limits.kinds();
     let mut sets: Vec<Vec<&'static str>> = all.iter().map(|&kind| vec![kind]).collect();
     let whole = all.iter().copied().filter(|kind| *kind != "strips");
@@ -60,7 +64,7 @@ fn combinations<'a>(described: Described<'a>, limits: &Limits) -> Result<(Vec<Co
 
 impl<'a> Advice<'a> {
     /// Searches for other ways to run the described frame, and lists the resources that the plan keeps out of tile memory.
-    pub(crate) fn of(described: Described<'a>, plan: &Plan, limits: &Limits) -> Result<Advice<'a>> {
+    pub(crate) fn of(described: DescribedPlan<'a>, plan: &Plan, limits: &Limits) -> Result<Advice<'a>> {
         let (combinations, as_described) = combinations(described, limits)?;
         let kept_out = plan.frame.resource_ids().filter_map(|id| {
             let (PlacementReason::Arena(why) | PlacementReason::Dedicated(why)) =
@@ -70,10 +74,10 @@ impl<'a> Advice<'a> {
             };
             let is_final = matches!(
                 why,
-                NotTile::NoTileHeap
-                    | NotTile::OnePass { .. }
-                    | NotTile::Excluded { .. }
-                    | NotTile::Stored { .. }
+                OffChipReason::NoTileHeap
+                    | OffChipReason::OnePass { .. }
+                    | OffChipReason::Excluded { .. }
+                    | OffChipReason::Stored { .. }
             );
             (!is_final).then(|| (id, why.rule(plan.frame.resource(id).is_image())))
         });
@@ -87,7 +91,7 @@ impl<'a> Advice<'a> {
 
 /// A plan as JSON, with its advice in the field `advice`, and how it is arranged in the field `arrangement`.
 pub(crate) fn with_advice(
-    described: Described<'_>,
+    described: DescribedPlan<'_>,
     arranged: Option<&ArrangedPlan<'_>>,
     limits: Option<&Limits>,
 ) -> Result<Value> {

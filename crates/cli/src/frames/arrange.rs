@@ -9,10 +9,11 @@ use clap::{ArgGroup, Args, ValueHint};
 use serde_json::{Value, json};
 use tileheap::Checked;
 use tileheap::arrange::{
-    self, Allowed, Alone, ArrangeError, Arrangement, CannotGroup, Costs, DescriptionChange, Found, Way,
+    self, ArrangeError, Arrangement, ArrangementCosts, CannotGroup, DescriptionChange, GroupMode,
+    SearchOptions, SearchResult, UngroupedPass,
 };
-use tileheap::execute::Executed;
-use tileheap::frame::import::Imported;
+use tileheap::execute::ExecutedFrame;
+use tileheap::frame::import::ImportedFrame;
 use tileheap::frame::{Frame, PassId, ResourceId};
 use tileheap::plan::Plan;
 use tileheap::units::Bytes;
@@ -104,18 +105,18 @@ impl Limits {
     }
 
     /// The requested costs; otherwise those measured on the device; otherwise the assumed ones.
-    pub(crate) fn costs(&self, plan: &Plan) -> Costs {
-        let costs = Costs::of(&plan.profile);
-        Costs {
+    pub(crate) fn costs(&self, plan: &Plan) -> ArrangementCosts {
+        let costs = ArrangementCosts::of(&plan.profile);
+        ArrangementCosts {
             repeat: self.repeat_cost.or(costs.repeat),
             ..costs
         }
     }
 
     /// Searches with these kinds of changes, also from arrangements found elsewhere; Ctrl-C ends the search with the best so far.
-    pub(crate) fn search(&self, plan: &Plan, kinds: &[&str], others: &[Arrangement]) -> Found {
-        let defaults = Allowed::default();
-        let allowed = Allowed {
+    pub(crate) fn search(&self, plan: &Plan, kinds: &[&str], others: &[Arrangement]) -> SearchResult {
+        let defaults = SearchOptions::default();
+        let allowed = SearchOptions {
             order: kinds.contains(&"order"),
             merge: kinds.contains(&"merge"),
             fuse: kinds.contains(&"fuse"),
@@ -162,18 +163,18 @@ pub(crate) fn interrupt() -> &'static Arc<AtomicBool> {
 
 /// A planned frame, from which others are arranged.
 #[derive(Clone, Copy)]
-pub(crate) struct Described<'a> {
+pub(crate) struct DescribedPlan<'a> {
     pub(crate) options: &'a FrameOptions,
-    pub(crate) imported: &'a Imported,
+    pub(crate) imported: &'a ImportedFrame,
     pub(crate) plan: &'a Checked<Plan>,
 }
 
 /// A frame that is run another way, and its plan.
 pub(crate) struct ArrangedPlan<'a> {
-    described: Described<'a>,
+    described: DescribedPlan<'a>,
     /// With the traffic of the plan.
-    pub(crate) found: Found,
-    pub(crate) arranged: Executed,
+    pub(crate) found: SearchResult,
+    pub(crate) arranged: ExecutedFrame,
     pub(crate) plan: Checked<Plan>,
     /// Parts of a saved arrangement that the frame no longer allows.
     not_kept: Vec<String>,
@@ -181,7 +182,7 @@ pub(crate) struct ArrangedPlan<'a> {
 
 impl<'a> ArrangedPlan<'a> {
     /// The planned frame that was rearranged.
-    pub(crate) fn described(&self) -> Described<'a> {
+    pub(crate) fn described(&self) -> DescribedPlan<'a> {
         self.described
     }
 
@@ -216,10 +217,10 @@ impl ArrangeOptions {
     pub(crate) fn arrange<'a>(
         &self,
         options: &'a FrameOptions,
-        imported: &'a Imported,
+        imported: &'a ImportedFrame,
         plan: &'a Checked<Plan>,
     ) -> Result<Option<ArrangedPlan<'a>>> {
-        let described = Described {
+        let described = DescribedPlan {
             options,
             imported,
             plan,
@@ -241,7 +242,7 @@ impl ArrangeOptions {
                 let text = read_text(path, "arrangement")?;
                 let read = read_repaired(&text, frame);
                 let (arrangement, not_kept) = read.map_err(|error| Error::of(shown(path), error))?;
-                let found = Found::of(plan, arrangement, self.limits.costs(plan));
+                let found = SearchResult::of(plan, arrangement, self.limits.costs(plan));
                 described.planned(found.map_err(tileheap::Error::from)?, not_kept)?
             }
         };
@@ -260,7 +261,7 @@ impl ArrangeOptions {
     }
 }
 
-impl<'a> Described<'a> {
+impl<'a> DescribedPlan<'a> {
     /// The best frame of a search with these kinds of changes, planned; the described one if the plan does not reach what the search expected.
     pub(crate) fn searched(
         self,
@@ -273,12 +274,12 @@ impl<'a> Described<'a> {
             return Ok(planned);
         }
         let start = Arrangement::described(self.plan.input.frame());
-        let found = Found::of(self.plan, start, limits.costs(self.plan));
+        let found = SearchResult::of(self.plan, start, limits.costs(self.plan));
         self.planned(found.map_err(tileheap::Error::from)?, Vec::new())
     }
 
     /// The frame run as it was found, planned.
-    pub(super) fn planned(self, mut found: Found, not_kept: Vec<String>) -> Result<ArrangedPlan<'a>> {
+    pub(super) fn planned(self, mut found: SearchResult, not_kept: Vec<String>) -> Result<ArrangedPlan<'a>> {
         let (described, imported) = (self.plan, self.imported);
         let arranged = found.apply(described)?;
         // The file is of the frame as described, or of its parts where their description changes.
@@ -296,7 +297,7 @@ impl<'a> Described<'a> {
                 raw_texel_bytes[image.index()] = 0;
             }
         }
-        let imported = Imported {
+        let imported = ImportedFrame {
             frame: arranged.described().clone(),
             claims,
             raw_texel_bytes,
@@ -322,7 +323,7 @@ impl<'a> Described<'a> {
 /// # Errors
 /// If it is not an arrangement, or is one of another frame.
 pub(crate) fn read_repaired(text: &str, frame: &Frame) -> Result<(Arrangement, Vec<String>), ArrangeError> {
-    let (repaired, lost) = Arrangement::repaired(text, frame)?;
+    let (repaired, lost) = Arrangement::from_json_lossy(text, frame)?;
     let why = Arrangement::from_json(text, frame).err();
     let why = why.map(|why| format!("repaired, for {why}"));
     let notes = lost.iter().map(|error| format!("not kept: {error}"));
@@ -330,12 +331,12 @@ pub(crate) fn read_repaired(text: &str, frame: &Frame) -> Result<(Arrangement, V
 }
 
 /// Bytes that an arrangement saves, without charges.
-fn saves(found: &Found) -> Bytes {
+fn saves(found: &SearchResult) -> Bytes {
     Bytes(found.described.moved.0.saturating_sub(found.traffic.moved.0))
 }
 
 /// Bytes saved less charges.
-pub(crate) fn gain(found: &Found) -> i64 {
+pub(crate) fn gain(found: &SearchResult) -> i64 {
     found.described.off_chip().0 as i64 - found.traffic.off_chip().0 as i64
 }
 
@@ -349,7 +350,7 @@ fn list(names: &[&str]) -> String {
 }
 
 /// The changes in the program that runs the frame, one per entry.
-pub(crate) fn changes(frame: &Frame, arrangement: &Arrangement, arranged: &Executed) -> Vec<String> {
+pub(crate) fn changes(frame: &Frame, arrangement: &Arrangement, arranged: &ExecutedFrame) -> Vec<String> {
     let name = |pass: PassId| frame.pass(pass).name.as_str();
     let described = arrangement.changes.iter();
     let mut changes: Vec<String> = described.map(|change| change.in_words(frame)).collect();
@@ -369,13 +370,13 @@ pub(crate) fn changes(frame: &Frame, arrangement: &Arrangement, arranged: &Execu
     }
     for group in arrangement.groups() {
         let passes: Vec<&str> = group.passes.iter().map(|&pass| name(pass)).collect();
-        match group.way {
-            Way::Once => {}
-            Way::Merged => changes.push(format!(
+        match group.mode {
+            GroupMode::Once => {}
+            GroupMode::Merged => changes.push(format!(
                 "merge {} into one render pass, by local read or as subpasses",
                 list(&passes)
             )),
-            Way::Strips(grid) => {
+            GroupMode::Strips(grid) => {
                 let halo = |pass| {
                     let runs = arranged.executed_passes(pass).next();
                     runs.and_then(|id| arranged.strip(id))
@@ -428,7 +429,7 @@ fn is_moved<T: Ord>(order: &[T], at: usize) -> bool {
 }
 
 /// Savings and costs in words: `saves 1 B per frame, costs 2 B for halos, shades 1.20 pixels per pixel`.
-pub(crate) fn figures(found: &Found) -> String {
+pub(crate) fn figures(found: &SearchResult) -> String {
     let mut words = format!("saves {} per frame", saves(found));
     for (bytes, what) in [
         (found.traffic.repeats, "repeated passes"),
@@ -474,7 +475,7 @@ impl ArrangedPlan<'_> {
         value["caps"] = caps_document(self.described.plan, &self.found);
         value["fixed_bytes"] = self.found.fixed.0.into();
         let named = |why: Option<CannotGroup>| why.map(|why| why.to_string());
-        let alone = self.alone().into_iter();
+        let alone = self.ungrouped().into_iter();
         let alone = alone.map(|one| {
             json!({ "pass": frame.pass(one.pass).name, "strips": named(one.strips), "merge": named(one.merge) })
         });
@@ -485,10 +486,10 @@ impl ArrangedPlan<'_> {
     }
 
     /// The passes that run alone, with the reasons.
-    fn alone(&self) -> Vec<Alone> {
+    fn ungrouped(&self) -> Vec<UngroupedPass> {
         let arrangement = &self.found.arrangement;
         let frame = arrangement.description(self.described_frame());
-        frame.map_or_else(|_| Vec::new(), |frame| arrangement.alone(&frame))
+        frame.map_or_else(|_| Vec::new(), |frame| arrangement.ungrouped(&frame))
     }
 
     /// The first section of a report.
@@ -527,7 +528,7 @@ impl ArrangedPlan<'_> {
             report += &format!("    {change}\n");
         }
         report += "  passes that run alone, and why neither in strips nor merged\n";
-        for Alone { pass, strips, merge } in self.alone() {
+        for UngroupedPass { pass, strips, merge } in self.ungrouped() {
             let why = |why: Option<CannotGroup>| match why {
                 Some(why) => why.to_string(),
                 None => "possible, and saves no more than it costs".to_owned(),

@@ -1,14 +1,14 @@
 //! The limits of a frame: the cap that no arrangement exceeds, and what is missing up to it.
 
 use serde_json::{Value, json};
-use tileheap::arrange::{CannotGroup, Cap, Found, Shortfall};
+use tileheap::arrange::{CannotGroup, ResourceCap, SearchResult, Shortfall};
 use tileheap::plan::Plan;
 use tileheap::units::Bytes;
 
 use crate::values::{percent, share};
 
 /// The reason why a resource is whole.
-fn cap_in_words(cap: &Cap) -> String {
+fn cap_in_words(cap: &ResourceCap) -> String {
     match &cap.why {
         CannotGroup::NothingInside => "no run of passes that can be divided is its only user".to_owned(),
         why => why.to_string(),
@@ -16,7 +16,7 @@ fn cap_in_words(cap: &Cap) -> String {
 }
 
 /// The resources that no run of strips can hold, as JSON.
-pub(super) fn caps_document(plan: &Plan, found: &Found) -> Value {
+pub(super) fn caps_document(plan: &Plan, found: &SearchResult) -> Value {
     let caps = found.caps.iter().map(|cap| {
         json!({
             "resource": plan.input.frame().resource(cap.resource).name,
@@ -29,7 +29,7 @@ pub(super) fn caps_document(plan: &Plan, found: &Found) -> Value {
 }
 
 /// The traffic between a share and its cap by cause, as JSON.
-pub(super) fn shortfalls_document(plan: &Plan, found: &Found) -> Value {
+pub(super) fn shortfalls_document(plan: &Plan, found: &SearchResult) -> Value {
     let shortfalls = found.shortfalls.iter().map(|one| {
         json!({
             "bytes": one.bytes.0,
@@ -41,7 +41,7 @@ pub(super) fn shortfalls_document(plan: &Plan, found: &Found) -> Value {
 }
 
 /// The limits of a frame: its cap, and the causes of the rest up to the cap, of a hundredth of the traffic or more each.
-pub(crate) fn limits_in_words(plan: &Plan, found: &Found) -> String {
+pub(crate) fn limits_in_words(plan: &Plan, found: &SearchResult) -> String {
     let all = found.described.described;
     let mut words = String::new();
     if !found.caps.is_empty() || found.fixed > Bytes::ZERO {

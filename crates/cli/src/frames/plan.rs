@@ -7,12 +7,12 @@ use ash::vk;
 use clap::builder::TypedValueParser;
 use clap::{Args, ValueEnum, ValueHint};
 use tileheap::Checked;
-use tileheap::execute::Executed;
-use tileheap::frame::import::{self, Imported};
+use tileheap::execute::ExecutedFrame;
+use tileheap::frame::import::{self, ImportedFrame};
 use tileheap::frame::weights::Weights;
-use tileheap::frame::{Frame, Persistence, Reaches, ResourceId};
+use tileheap::frame::{Frame, Persistence, ReachAssumptions, ResourceId};
 use tileheap::measure::{estimate, raw};
-use tileheap::plan::{DEFAULT_BUDGET, Ladder, Plan, PlanOptions, Strategy, WindowRule};
+use tileheap::plan::{DEFAULT_BUDGET, Ladder, Plan, PlanOptions, ResidencyStrategy, WindowRule};
 use tileheap::profile::DeviceProfile;
 use tileheap::units::Bytes;
 
@@ -45,8 +45,8 @@ pub(crate) struct FrameOptions {
     #[arg(long, value_name = "WxH", value_parser = parse_extent)]
     pub(crate) size: Option<(u32, u32)>,
     /// Strategy that chooses the resources in tile memory
-    #[arg(long, default_value = Strategy::Optimal.name(), value_parser = strategies())]
-    pub(crate) strategy: Strategy,
+    #[arg(long, default_value = ResidencyStrategy::Optimal.name(), value_parser = strategies())]
+    pub(crate) strategy: ResidencyStrategy,
     /// Source of the sizes of resources
     #[arg(long, value_enum, default_value_t)]
     pub(crate) sizes: Sizes,
@@ -89,7 +89,7 @@ pub(crate) struct AssumedReach {
 
 impl AssumedReach {
     /// Applies the assumptions to the frame of a file; a frame from standard input is found by its own name.
-    pub(crate) fn apply(&self, file: &Path, imported: &mut Imported) -> Result<()> {
+    pub(crate) fn apply(&self, file: &Path, imported: &mut ImportedFrame) -> Result<()> {
         let Some(path) = &self.assume_reach else {
             return Ok(());
         };
@@ -97,7 +97,7 @@ impl AssumedReach {
             Some(name) if !is_stdin(file) => name.to_string_lossy().into_owned(),
             _ => imported.frame.name().to_owned(),
         };
-        let reaches = Reaches::from_json(&read_text(path, "assumed reach")?, &name);
+        let reaches = ReachAssumptions::from_json(&read_text(path, "assumed reach")?, &name);
         let assumed = reaches.and_then(|reaches| imported.frame.with_reaches(&reaches));
         imported.frame = assumed.map_err(|error| Error::of(shown(path), error))?;
         Ok(())
@@ -115,7 +115,7 @@ pub(crate) enum Sizes {
 }
 
 impl FrameArguments {
-    pub(crate) fn plan(&self) -> Result<(Imported, Checked<Plan>)> {
+    pub(crate) fn plan(&self) -> Result<(ImportedFrame, Checked<Plan>)> {
         let imported = self.frame_from(&read_text(&self.frame, "frame")?, self.options.size)?;
         let profile = self.options.read_profile()?;
         let _progress = Progress::new("planning", 0);
@@ -124,7 +124,7 @@ impl FrameArguments {
     }
 
     /// The frame of the file's text, at another base extent if one is given.
-    pub(crate) fn frame_from(&self, text: &str, extent: Option<(u32, u32)>) -> Result<Imported> {
+    pub(crate) fn frame_from(&self, text: &str, extent: Option<(u32, u32)>) -> Result<ImportedFrame> {
         let mut imported = frame_from(&self.frame, text, extent)?;
         self.options.assumed.apply(&self.frame, &mut imported)?;
         self.options.apply(imported)
@@ -150,7 +150,7 @@ impl FrameOptions {
     }
 
     /// Plans a frame, with the values of its resources apart.
-    pub(crate) fn plan(&self, imported: &Imported, profile: &DeviceProfile) -> Result<Checked<Plan>> {
+    pub(crate) fn plan(&self, imported: &ImportedFrame, profile: &DeviceProfile) -> Result<Checked<Plan>> {
         reject_unsupported(&imported.frame, &self.frame_limits(profile))?;
         let executed = with_values(&imported.frame, &self.frame_limits(profile))?;
         self.plan_executed(&executed, imported, profile)
@@ -167,8 +167,8 @@ impl FrameOptions {
     /// Plans a frame that was rewritten: `imported` has the frame as described.
     pub(super) fn plan_executed(
         &self,
-        executed: &Executed,
-        imported: &Imported,
+        executed: &ExecutedFrame,
+        imported: &ImportedFrame,
         profile: &DeviceProfile,
     ) -> Result<Checked<Plan>> {
         let (frame, profile) = (executed.frame(), &self.frame_limits(profile));
@@ -207,7 +207,7 @@ impl FrameOptions {
     }
 
     /// Applies weights, `--pin` and `--exclude` to a frame.
-    fn apply(&self, mut imported: Imported) -> Result<Imported> {
+    fn apply(&self, mut imported: ImportedFrame) -> Result<ImportedFrame> {
         if let Some(path) = &self.weights {
             let weights = Weights::from_json(&read_text(path, "weights")?);
             let weighed = weights.and_then(|weights| imported.frame.with_weights(&weights));
@@ -244,8 +244,8 @@ impl FrameOptions {
 /// The frame with the values of its resources apart, where the device can run that.
 ///
 /// The divided values of an external or history resource need memory in addition to the resource's own, so it is divided only if they may be on chip.
-pub(crate) fn with_values(frame: &Frame, profile: &DeviceProfile) -> Result<Executed> {
-    let itself = Executed::as_described(frame);
+pub(crate) fn with_values(frame: &Frame, profile: &DeviceProfile) -> Result<ExecutedFrame> {
+    let itself = ExecutedFrame::as_described(frame);
     let is_transient = |id: ResourceId| frame.resource(id).persistence == Persistence::Transient;
     let all = itself.separate_values_of(|id| profile.tile.is_some() || is_transient(id))?;
     if all.frame().violations_on(profile).is_empty() {
@@ -255,7 +255,7 @@ pub(crate) fn with_values(frame: &Frame, profile: &DeviceProfile) -> Result<Exec
 }
 
 /// Facts about the described resources, by the resources of the executed frame.
-pub(super) fn of_parts<T: Clone + Default>(executed: &Executed, described: &[T]) -> Vec<T> {
+pub(super) fn of_parts<T: Clone + Default>(executed: &ExecutedFrame, described: &[T]) -> Vec<T> {
     let parts = executed.frame().resource_ids();
     let origins = parts.map(|id| executed.origins().resource(id).resource);
     origins
@@ -284,7 +284,7 @@ fn reject_unsupported(frame: &Frame, profile: &DeviceProfile) -> Result<()> {
 }
 
 /// The frame in a text, native or loose, at another base extent if one is given.
-pub(crate) fn frame_from(path: &Path, text: &str, extent: Option<(u32, u32)>) -> Result<Imported> {
+pub(crate) fn frame_from(path: &Path, text: &str, extent: Option<(u32, u32)>) -> Result<ImportedFrame> {
     let extent = extent.map(|(width, height)| vk::Extent2D { width, height });
     import::read(text, extent).map_err(|error| Error::of(shown(path), error))
 }
@@ -298,15 +298,17 @@ fn ladders() -> impl TypedValueParser<Value = Ladder> {
     named(Ladder::ALL, Ladder::name, Some(description))
 }
 
-fn strategies() -> impl TypedValueParser<Value = Strategy> {
+fn strategies() -> impl TypedValueParser<Value = ResidencyStrategy> {
     let description = |strategy| match strategy {
-        Strategy::Optimal => "Maximum savings, by a search that proves optimality or reports a bound",
-        Strategy::Greedy => "Greedy by savings per byte and step, the best of several orders",
-        Strategy::Fast => "Greedy in a single order",
-        Strategy::FirstCome => {
+        ResidencyStrategy::Optimal => {
+            "Maximum savings, by a search that proves optimality or reports a bound"
+        }
+        ResidencyStrategy::Greedy => "Greedy by savings per byte and step, the best of several orders",
+        ResidencyStrategy::Fast => "Greedy in a single order",
+        ResidencyStrategy::FirstCome => {
             "As in the vendor's sample: in order of declaration, the whole heap always bound"
         }
-        Strategy::Off => "No tile memory",
+        ResidencyStrategy::Off => "No tile memory",
     };
-    named(Strategy::ALL, Strategy::name, Some(description))
+    named(ResidencyStrategy::ALL, ResidencyStrategy::name, Some(description))
 }

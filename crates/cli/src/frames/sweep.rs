@@ -1,11 +1,11 @@
 //! A frame planned at many heap sizes or extents, or arranged at many costs of repeating a pass.
 
-use tileheap::arrange::{Arrangement, Found};
+use tileheap::arrange::{Arrangement, SearchResult};
 use tileheap::execute::ChargeCause;
 use tileheap::plan::Traffic;
 use tileheap::units::Bytes;
 
-use super::arrange::{Described, Limits};
+use super::arrange::{DescribedPlan, Limits};
 use super::plan::FrameArguments;
 use crate::documents::{SweepOver, SweepPoint, SweepResult};
 use crate::error::Result;
@@ -84,13 +84,13 @@ fn repeats(
     let limits: Vec<Limits> = (0..POINTS)
         .map(|step| limits.at_repeat_cost(Bytes(between(from, to, step))))
         .collect();
-    let described = Described {
+    let described = DescribedPlan {
         options: &arguments.options,
         imported: &imported,
         plan: &plan,
     };
     // An arrangement found at one cost may also be the best at another. It is planned once, because repeat costs do not change the plan.
-    let mut known: Vec<Found> = Vec::new();
+    let mut known: Vec<SearchResult> = Vec::new();
     for limits in &limits {
         let others: Vec<Arrangement> = known.iter().map(|other| other.arrangement.clone()).collect();
         let found = limits.search(&plan, &limits.kinds(), &others);
@@ -102,7 +102,7 @@ fn repeats(
     for limits in limits {
         let costs = limits.costs(&plan);
         let there = known.iter().map(|found| {
-            let charged = Found {
+            let charged = SearchResult {
                 costs,
                 ..found.clone()
             }

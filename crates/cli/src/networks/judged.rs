@@ -1,12 +1,12 @@
 //! Converts judged allocations to the document from which charts of tensors are drawn.
 
-use tileheap_tensor::judge::Judged;
+use tileheap_tensor::judge::JudgedAllocations;
 use tileheap_tensor::units::Step;
 
 use crate::documents::{Memory, Region, Tensor, Tensors};
 
 /// The document; steps at which nothing begins or ends are omitted.
-pub(crate) fn document(name: &str, judged: &Judged) -> Tensors {
+pub(crate) fn document(name: &str, judged: &JudgedAllocations) -> Tensors {
     let of = &judged.allocations;
     let spans = of.buffers.iter().flat_map(|buffer| &buffer.lifetimes);
     let mut at: Vec<Step> = spans.flat_map(|span| [span.first, span.end]).collect();

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use tileheap::units::Bytes;
-use tileheap_tensor::import::Input;
+use tileheap_tensor::import::ImportedInput;
 use tileheap_tensor::import::tvm::TvmGraph;
-use tileheap_tensor::storage::{Buffers, default_policy};
+use tileheap_tensor::storage::{BuffersOnly, default_policy};
 use tileheap_tensor::{MemoryDesc, StorageChoice, StoragePolicy, choose};
 
 use super::document;
@@ -18,7 +18,7 @@ use crate::progress::Progress;
 
 /// A network, and the storage chosen for its tensors.
 pub(crate) struct Network {
-    pub(crate) input: Input,
+    pub(crate) input: ImportedInput,
     /// `None` for records.
     pub(crate) choice: Option<StorageChoice>,
     policy: &'static dyn StoragePolicy,
@@ -28,15 +28,15 @@ pub(crate) struct Network {
 impl Network {
     /// Reads a graph or records.
     pub(crate) fn read(text: &str, path: &Path, options: &TensorOptions) -> Result<Network> {
-        let input = Input::parse(text, &options.input)
+        let input = ImportedInput::parse(text, &options.input)
             .map_err(|error| Error::bad_input(format!("{}: {error}", shown(path))))?;
         Network::of(input, path, options)
     }
 
     /// Chooses the storage.
-    pub(crate) fn of(mut input: Input, path: &Path, options: &TensorOptions) -> Result<Network> {
-        let (mut choice, mut policy) = (None, &Buffers as &'static dyn StoragePolicy);
-        if let Input::Graph(graph) | Input::Tvm(TvmGraph { graph, .. }) = &mut input {
+    pub(crate) fn of(mut input: ImportedInput, path: &Path, options: &TensorOptions) -> Result<Network> {
+        let (mut choice, mut policy) = (None, &BuffersOnly as &'static dyn StoragePolicy);
+        if let ImportedInput::Graph(graph) | ImportedInput::Tvm(TvmGraph { graph, .. }) = &mut input {
             if options.keep_inputs {
                 *graph = graph.clone().with_kept_inputs();
             }
@@ -68,7 +68,7 @@ impl Network {
         strategy: Strategy,
     ) -> tileheap_tensor::Result<Planned> {
         match (&self.input, &self.choice) {
-            (Input::Records(items), _) => of_records(items, memories, strategy),
+            (ImportedInput::Records(items), _) => of_records(items, memories, strategy),
             (_, Some(choice)) => of_graph(choice, self.policy.name(), &options.plan(strategy, memories)),
             _ => unreachable!("graphs have a storage choice"),
         }

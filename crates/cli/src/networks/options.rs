@@ -7,8 +7,8 @@ use clap::builder::TypedValueParser;
 use tileheap::units::Bytes;
 use tileheap_baselines::tensor::pools::POOLS;
 use tileheap_pack::PackingStrategy;
-use tileheap_tensor::graph::Bounding;
-use tileheap_tensor::layout::{ImageLimits, Oversize};
+use tileheap_tensor::graph::ShapeBound;
+use tileheap_tensor::layout::{ImageLimits, OversizePolicy};
 use tileheap_tensor::plan::{CarryRule, Offsets, StorageIds};
 use tileheap_tensor::storage::POLICIES;
 use tileheap_tensor::{MemoryDesc, PlacementStrategy, StorageOptions, StoragePolicy, TensorPlanOptions};
@@ -51,7 +51,7 @@ pub(crate) struct TensorOptions {
     pub(crate) unroll_limit: u32,
     /// The bound of open dimensions to plan for: the ends of their ranges, or the values of the examples
     #[arg(long, default_value = "ranges", value_name = "BOUND", value_parser = boundings())]
-    pub(crate) bound: Bounding,
+    pub(crate) bound: ShapeBound,
     /// The largest side of an image, in texels
     #[arg(long, default_value_t = 16_384, value_name = "TEXELS")]
     pub(crate) image_limit: u64,
@@ -89,7 +89,7 @@ impl TensorOptions {
                 side_2d: self.image_limit,
                 ..ImageLimits::default()
             },
-            oversize: Oversize {
+            oversize: OversizePolicy {
                 other_layout: may("layout"),
                 split: may("grid"),
                 buffer: may("buffer"),
@@ -178,12 +178,12 @@ fn carry_rules() -> impl TypedValueParser<Value = CarryRule> {
     named([CarryRule::Avoid, CarryRule::Forbid, CarryRule::Copy], name, None)
 }
 
-fn boundings() -> impl TypedValueParser<Value = Bounding> {
+fn boundings() -> impl TypedValueParser<Value = ShapeBound> {
     let name = |bounding| match bounding {
-        Bounding::Ranges => "ranges",
-        Bounding::Examples => "examples",
+        ShapeBound::Ranges => "ranges",
+        ShapeBound::Examples => "examples",
     };
-    named([Bounding::Ranges, Bounding::Examples], name, None)
+    named([ShapeBound::Ranges, ShapeBound::Examples], name, None)
 }
 
 /// Strategies by name.

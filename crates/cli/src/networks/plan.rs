@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use tileheap::units::{Alignment, Bytes, Span};
-use tileheap_tensor::graph::Source;
+use tileheap_tensor::graph::TensorSource;
 use tileheap_tensor::layout::{ImageExtent, StorageReason};
 use tileheap_tensor::plan::flow::{Flow, flows};
-use tileheap_tensor::plan::placement::{Space, SpaceItem, place};
+use tileheap_tensor::plan::placement::{PlacedRegions, SpaceItem, place};
 use tileheap_tensor::plan::timeline::Timeline;
 use tileheap_tensor::plan::{Backing, MemoryPlan, Region};
 use tileheap_tensor::{
@@ -14,7 +14,7 @@ use tileheap_tensor::{
 };
 
 use super::options::Strategy;
-use crate::documents::{self, Place};
+use crate::documents::{self, TensorLocation};
 
 /// The plan of a network.
 pub(crate) struct Planned {
@@ -45,7 +45,7 @@ pub(crate) struct Row {
     /// Its regions, in order of time.
     pub(crate) regions: Vec<Region>,
     /// Its location in each loop iteration; `None` unless planned.
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<TensorLocation>,
     /// Part of another tensor, or the result of a loop.
     pub(crate) is_within_another: bool,
     pub(crate) lifetimes: Vec<Span>,
@@ -59,14 +59,14 @@ pub(super) fn of_records(
 ) -> Result<Planned> {
     let one = [MemoryDesc::new("device")];
     let memories = if memories.is_empty() { &one } else { memories };
-    let Space { regions, memories } = place(items, memories, strategy)?;
+    let PlacedRegions { regions, memories } = place(items, memories, strategy)?;
     let rows = items.iter().zip(&regions).map(|(item, region)| Row {
         name: item.name.clone(),
         storage: None,
         extent: None,
         scope: None,
         reason: None,
-        place: Some(Place::At(documents::Region::from(*region))),
+        place: Some(TensorLocation::At(documents::Region::from(*region))),
         backing: Backing::Planned,
         size: item.size,
         regions: vec![*region],
@@ -126,7 +126,7 @@ pub(super) fn of_graph(
     let outside: Vec<u64> = choice
         .graph
         .tensor_ids()
-        .filter(|id| choice.graph.tensor(*id).source == Source::Constant)
+        .filter(|id| choice.graph.tensor(*id).source == TensorSource::Constant)
         .map(|id| choice.layouts[id.index()].bytes().0)
         .collect();
     if !outside.is_empty() {
@@ -178,7 +178,7 @@ pub(super) fn of_graph(
             place: placed
                 .placement
                 .as_ref()
-                .map(|place| Place::of(&choice.graph, place)),
+                .map(|place| TensorLocation::of(&choice.graph, place)),
             backing: placed.backing,
             size: placed.size,
             is_within_another: placed.placement.is_some() && regions.is_empty(),

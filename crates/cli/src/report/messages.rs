@@ -10,7 +10,7 @@ use crate::values::FailOn;
 /// The memory that a layer checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Checked {
+pub(crate) enum CheckedMemory {
     /// Tile memory, checked by the emulator.
     #[default]
     TileMemory,
@@ -22,7 +22,7 @@ pub(crate) enum Checked {
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Summary {
-    checked: Checked,
+    checked: CheckedMemory,
     errors: u64,
     warnings: u64,
     /// Findings that are possible, or by the letter of the specification.
@@ -52,7 +52,7 @@ struct Message {
 
 impl Summary {
     /// Summarizes a log. The last line may be cut off if the program was killed.
-    pub(crate) fn of(log: &str, checked: Checked) -> Summary {
+    pub(crate) fn of(log: &str, checked: CheckedMemory) -> Summary {
         let mut summary = Summary {
             checked,
             ..Summary::default()
@@ -126,8 +126,8 @@ impl Summary {
             others => format!(", and {}", counted(others, "possible or pedantic finding")),
         };
         let layer = match self.checked {
-            Checked::TileMemory => "emulator",
-            Checked::SharedMemory => "aliasing layer",
+            CheckedMemory::TileMemory => "emulator",
+            CheckedMemory::SharedMemory => "aliasing layer",
         };
         let mut text = format!("tileheap: the {layer} reported {errors} and {warnings}{others}\n");
         for message in &self.messages {
@@ -160,10 +160,10 @@ impl Summary {
             _ if self.instances == 0 => {
                 Some("nothing was checked: the program created no Vulkan instance with the layer")
             }
-            Checked::TileMemory if self.devices_with_tile_memory == 0 => {
+            CheckedMemory::TileMemory if self.devices_with_tile_memory == 0 => {
                 Some("nothing was checked: no device enabled the feature tileMemoryHeap")
             }
-            Checked::SharedMemory if self.devices_with_shared_memory == 0 => {
+            CheckedMemory::SharedMemory if self.devices_with_shared_memory == 0 => {
                 Some("nothing was checked: no two images or buffers shared bytes of memory")
             }
             _ => None,
@@ -188,7 +188,7 @@ mod tests {
 {"event":"repeated","id":"a","text":"wrong","times":598}
 {"event":"repeated","id":"a","text":"also wrong","times":1}
 {"event":"end"}"#;
-        let summary = Summary::of(log, Checked::SharedMemory);
+        let summary = Summary::of(log, CheckedMemory::SharedMemory);
         let expected = "tileheap: the aliasing layer reported 2 errors and 0 warnings\n\
             error a, 2 times, and 599 repetitions:\n  wrong\n";
         assert_eq!(summary.text(), expected);
@@ -208,18 +208,18 @@ mod tests {
         let expected = "tileheap: the emulator reported 1 error and 2 warnings\nerror a, 1 time:\n  wrong\n\
             warning b, 2 times:\n  first\n      at: x\n\
             tileheap: the program ended before it destroyed its device: these are the messages until then\n";
-        assert_eq!(Summary::of(log, Checked::TileMemory).text(), expected);
+        assert_eq!(Summary::of(log, CheckedMemory::TileMemory).text(), expected);
         let ended = format!(
             "{}\n{{\"event\":\"end\"}}",
             log.lines().nth(1).unwrap_or_default()
         );
         let unchecked_by =
             |checked| move |log: &str| Summary::of(log, checked).unchecked().unwrap_or_default();
-        let unchecked = unchecked_by(Checked::TileMemory);
+        let unchecked = unchecked_by(CheckedMemory::TileMemory);
         assert!(unchecked(&ended).contains("no Vulkan instance"));
         assert!(unchecked("{\"event\":\"instance\"}").contains("tileMemoryHeap"));
         assert_eq!(unchecked(log), "");
-        let unchecked = unchecked_by(Checked::SharedMemory);
+        let unchecked = unchecked_by(CheckedMemory::SharedMemory);
         assert!(unchecked(log).contains("no two images or buffers shared"));
         assert_eq!(unchecked(&format!("{log}\n{{\"event\":\"shared-memory\"}}")), "");
     }

@@ -5,7 +5,7 @@ use super::chart::{Area, Chart, Facts, Item, Kind, Panel, Step};
 use super::numbers::{Cell, Curve, Form, Series, Table, Unit};
 use super::verdict::{Bar, Verdict};
 use super::words::amount;
-use crate::documents::{Compared, Memory, Place, Region, Tensor, Tensors};
+use crate::documents::{Compared, Memory, Region, Tensor, TensorLocation, Tensors};
 
 pub(crate) fn chart(plan: &Tensors) -> Chart {
     let (tensors, live) = (&plan.tensors, &plan.live_bytes);
@@ -199,7 +199,10 @@ fn item(plan: &Tensors, tensor: &Tensor, steps: &[Step]) -> Item {
             ),
         );
     }
-    let moves = matches!(tensor.place, Some(Place::PerRound { .. } | Place::AtExit(_)));
+    let moves = matches!(
+        tensor.place,
+        Some(TensorLocation::PerRound { .. } | TensorLocation::AtExit(_))
+    );
     if let Some(place) = tensor.place.as_ref().filter(|_| moves) {
         let memory = |index: usize| {
             plan.memories

@@ -138,8 +138,10 @@ impl Pair<'_> {
                     .iter()
                     .filter(|edge| edge.second.contains(&time(item)));
                 edges.any(|edge| {
-                    let destination =
-                        scopes::Scope::destination(edge.masks.destination.0, edge.masks.destination.1);
+                    let destination = scopes::ExpandedScope::destination(
+                        edge.masks.destination.0,
+                        edge.masks.destination.1,
+                    );
                     let is_visible = destination.named.contains(stage) && destination.access.contains(access);
                     let is_own = self.before == (edge.at.unwrap_or(usize::MAX), Act::Transition);
                     is_visible && self.covers(edge) && (is_own || self.follows(edge, &happened, &available).1)
@@ -161,7 +163,7 @@ impl Pair<'_> {
     /// available.
     fn follows(&self, edge: &Edge, happened: &Reached, available: &Reached) -> (bool, bool) {
         let (item, before) = self.before;
-        let source = scopes::Scope::source(edge.masks.source.0, edge.masks.source.1);
+        let source = scopes::ExpandedScope::source(edge.masks.source.0, edge.masks.source.1);
         let is_in = edge.first.contains(&time(item)) && source.execution.intersects(before.stage());
         let makes_available = match before {
             Act::Access(stage, access) => {
@@ -195,7 +197,7 @@ impl Pair<'_> {
 
 /// The scopes ordered after the first scope of a dependency: the second scope, and the layout transitions between the two.
 fn follow(edge: &Edge) -> impl Iterator<Item = (S, Times)> + use<> {
-    let second = scopes::Scope::destination(edge.masks.destination.0, A::NONE).execution;
+    let second = scopes::ExpandedScope::destination(edge.masks.destination.0, A::NONE).execution;
     let transition = edge
         .at
         .filter(|_| edge.transitions)

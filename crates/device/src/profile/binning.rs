@@ -10,20 +10,20 @@
 //! the right order of magnitude; they were not read from a device.
 
 /// Width and height in pixels.
-pub type Sides = (u32, u32);
+pub type BinSize = (u32, u32);
 
 /// The granularity of tile sides.
-pub const GRANULARITY: Sides = (32, 16);
+pub const GRANULARITY: BinSize = (32, 16);
 /// The largest tile.
-pub const LARGEST_TILE: Sides = (1024, 1008);
+pub const LARGEST_TILE: BinSize = (1024, 1008);
 
 /// The tiles of a render pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Binning {
     /// The size of a tile, in pixels.
-    pub tile: Sides,
+    pub tile: BinSize,
     /// Tiles across and down.
-    pub count: Sides,
+    pub count: BinSize,
 }
 
 impl Binning {
@@ -46,7 +46,7 @@ impl Binning {
 /// let beside = binning(12 << 20, 8_355_840, 16, (1920, 1080));
 /// assert!(alone.tiles() < beside.tiles());
 /// ```
-pub fn binning(gmem: u64, reserved: u64, bytes_per_pixel: u64, area: Sides) -> Binning {
+pub fn binning(gmem: u64, reserved: u64, bytes_per_pixel: u64, area: BinSize) -> Binning {
     let left = gmem.saturating_sub(reserved);
     let pixels = left.checked_div(bytes_per_pixel).unwrap_or(u64::MAX);
     let mut best: Option<(u64, u32, Binning)> = None;
@@ -78,7 +78,7 @@ fn longest_side(side: u32, step: u32, largest: u32) -> u32 {
         .min(largest)
 }
 
-fn cut(tile: Sides, area: Sides) -> Binning {
+fn cut(tile: BinSize, area: BinSize) -> Binning {
     Binning {
         tile,
         count: (area.0.max(1).div_ceil(tile.0), area.1.max(1).div_ceil(tile.1)),

@@ -19,7 +19,7 @@ pub use device::{
     TileHeap, TileRequirements,
 };
 pub use limits::{Limits, OptionalFeatures};
-pub use presets::{PRESETS, Quirks, TypePosition};
+pub use presets::{MemoryTypePosition, PRESETS, Quirks};
 pub use sizes::{
     IMAGE_ALIGNMENT, TILE_IMAGE_USES, content_bytes, ordinary_image_bytes, texel_bytes, tile_buffer_uses,
 };

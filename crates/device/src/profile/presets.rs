@@ -38,7 +38,7 @@ pub struct Quirks {
     /// The flags of each tile memory type.
     pub tile_types: &'static [vk::MemoryPropertyFlags],
     /// The position of the tile memory types among the others.
-    pub tile_type_position: TypePosition,
+    pub tile_type_position: MemoryTypePosition,
     /// The arrays of memory types and heaps contain nonzero entries past their counts.
     pub nonsense_behind_counts: bool,
     /// The tile requirements of a resource that is larger than the heap are 0.
@@ -56,7 +56,7 @@ pub struct Quirks {
 /// The position of tile memory types among the others, within the limits of the rule of subsets: a type whose flags are a strict
 /// subset of another's comes before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TypePosition {
+pub enum MemoryTypePosition {
     /// As early as possible.
     First,
     /// Half way between.
@@ -76,7 +76,7 @@ const LAZY: vk::MemoryPropertyFlags = vk::MemoryPropertyFlags::from_raw(
 impl Quirks {
     const NONE: Quirks = Quirks {
         tile_types: &[vk::MemoryPropertyFlags::DEVICE_LOCAL],
-        tile_type_position: TypePosition::Last,
+        tile_type_position: MemoryTypePosition::Last,
         nonsense_behind_counts: false,
         nothing_beyond_heap: false,
         least_size: Bytes(1),
@@ -88,7 +88,7 @@ impl Quirks {
     const ADRENO: Quirks = Quirks {
         tile_types: &[LAZY],
         // Not known; programs that take the first device local type should fail wherever they may.
-        tile_type_position: TypePosition::First,
+        tile_type_position: MemoryTypePosition::First,
         ..Quirks::NONE
     };
 
@@ -105,7 +105,7 @@ impl Quirks {
                 ..Quirks::NONE
             },
             "hostile" => Quirks {
-                tile_type_position: TypePosition::First,
+                tile_type_position: MemoryTypePosition::First,
                 nonsense_behind_counts: true,
                 nothing_beyond_heap: true,
                 odd_sizes: true,
@@ -117,13 +117,13 @@ impl Quirks {
                 ..Quirks::NONE
             },
             "generous" => Quirks {
-                tile_type_position: TypePosition::Middle,
+                tile_type_position: MemoryTypePosition::Middle,
                 beyond_guaranteed: true,
                 ..Quirks::NONE
             },
             "two-tile-types" => Quirks {
                 tile_types: &[vk::MemoryPropertyFlags::DEVICE_LOCAL, LAZY],
-                tile_type_position: TypePosition::Middle,
+                tile_type_position: MemoryTypePosition::Middle,
                 ..Quirks::NONE
             },
             _ => Quirks::NONE,

@@ -12,7 +12,7 @@ use super::plain_barriers::PlainDependencies;
 use super::recorder::{self, Recorder, recorded_commands, recording_into};
 use super::strip;
 use super::tile_shading;
-use crate::model::passes::{self, Attached, Performs, Secondary};
+use crate::model::passes::{self, BoundAttachment, PerformedOperations, Secondary};
 use crate::model::recording::bound_inside;
 use crate::model::resources::RenderPass;
 use crate::model::tile_passes::{is_tile_shading, with_kept_stores};
@@ -92,7 +92,7 @@ device_entry_points! {
         let begin = |recorder: &Recorder| {
             let attached = passes::of_rendering(&recorder.device.resources, info);
             let reads_locally = recorder.device.descriptors.has_inputs.load(Ordering::Relaxed);
-            let performs = Performs::of(info.flags, reads_locally);
+            let performs = PerformedOperations::of(info.flags, reads_locally);
             begin_pass(recorder, &attached, performs, None, info.render_area, "vkCmdBeginRendering");
         };
         let stripped = strip::rendering(info);
@@ -238,7 +238,7 @@ fn begin_render_pass(
         tile_shading::begin_pass(recorder, info, contents);
     }
     let attached = passes::of_render_pass(&recorder.device.resources, info);
-    let all = Performs {
+    let all = PerformedOperations {
         loads: true,
         stores: true,
         reads_locally: false,
@@ -260,8 +260,8 @@ fn begin_render_pass(
 
 fn begin_pass(
     recorder: &Recorder,
-    attached: &[Attached],
-    performs: Performs,
+    attached: &[BoundAttachment],
+    performs: PerformedOperations,
     pass: Option<&RenderPass>,
     area: vk::Rect2D,
     command: &'static str,

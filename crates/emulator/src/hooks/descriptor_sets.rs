@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use ash::vk;
 use ash::vk::Handle;
 
-use tileheap_layer::descriptors::{Template, each_written};
+use tileheap_layer::descriptors::{UpdateTemplate, each_written};
 use tileheap_layer::pipelines::shader_stages;
 use tileheap_layer::{array, call_down, given};
 
@@ -60,7 +60,7 @@ creates! {
     /// Registers the layout of the update data.
     vkCreateDescriptorUpdateTemplate;
     |device, info, template| {
-        device.descriptors.templates.insert(template.as_raw(), Arc::new(Template::new(info)));
+        device.descriptors.templates.insert(template.as_raw(), Arc::new(UpdateTemplate::new(info)));
     }
 }
 

@@ -16,12 +16,12 @@ use crate::model::reporter::Reporter;
 use crate::model::resources::Resources;
 use crate::model::submissions::Queues;
 use crate::model::trace::Trace;
-use crate::tables::emulation::Physical;
+use crate::tables::emulation::PhysicalDeviceInfo;
 
 /// A device.
 pub(crate) struct Device {
     pub(crate) driver: Driver,
-    pub(crate) physical: Arc<Physical>,
+    pub(crate) physical: Arc<PhysicalDeviceInfo>,
     pub(crate) reporter: Reporter,
     pub(crate) enabled: Enabled,
     pub(crate) resources: Resources,

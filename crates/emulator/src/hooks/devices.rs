@@ -29,7 +29,7 @@ use crate::model::submissions::Queues;
 use crate::model::trace::Trace;
 use crate::tables::action_commands::ActionTable;
 use crate::tables::device_commands::DeviceTable;
-use crate::tables::emulation::{self, Emulation, Physical, is_own_extension};
+use crate::tables::emulation::{self, Emulation, PhysicalDeviceInfo, is_own_extension};
 use crate::tables::instance_commands::InstanceTable;
 use crate::tables::messages::MessageId;
 use crate::tables::settings::VALIDATION;
@@ -81,7 +81,7 @@ struct Request {
 /// The arguments are those of `vkCreateDevice`, with the loader's chain.
 unsafe fn create(
     instance: &Arc<Instance>,
-    physical: &Arc<Physical>,
+    physical: &Arc<PhysicalDeviceInfo>,
     info: &vk::DeviceCreateInfo<'_>,
     allocator: *const vk::AllocationCallbacks<'_>,
     out: *mut vk::Device,
@@ -239,7 +239,7 @@ fn close(device: &Device) {
     }
 }
 impl Request {
-    fn read(instance: &Instance, physical: &Physical, info: &vk::DeviceCreateInfo<'_>) -> Request {
+    fn read(instance: &Instance, physical: &PhysicalDeviceInfo, info: &vk::DeviceCreateInfo<'_>) -> Request {
         let names = array!(info.pp_enabled_extension_names, info.enabled_extension_count);
         // SAFETY: As above.
         let enabled = unsafe { c_strings(info.pp_enabled_extension_names, info.enabled_extension_count) };
@@ -291,7 +291,7 @@ impl Request {
     /// `info` and `create`'s other arguments are those of `vkCreateDevice`.
     unsafe fn create_below(
         &self,
-        physical: &Physical,
+        physical: &PhysicalDeviceInfo,
         info: &vk::DeviceCreateInfo<'_>,
         create: vk::PFN_vkCreateDevice,
         allocator: *const vk::AllocationCallbacks<'_>,
@@ -368,7 +368,7 @@ fn timeline_is_out_of_reach(p_next: *const c_void) -> bool {
 }
 
 /// The device's `bufferImageGranularity`.
-fn granularity(instance: &Instance, physical: &Physical) -> u64 {
+fn granularity(instance: &Instance, physical: &PhysicalDeviceInfo) -> u64 {
     let mut properties = vk::PhysicalDeviceProperties::default();
     call_down!(
         instance.next,
@@ -377,7 +377,7 @@ fn granularity(instance: &Instance, physical: &Physical) -> u64 {
     properties.limits.buffer_image_granularity
 }
 
-fn has_timeline(instance: &Instance, physical: &Physical) -> bool {
+fn has_timeline(instance: &Instance, physical: &PhysicalDeviceInfo) -> bool {
     let mut timeline = vk::PhysicalDeviceTimelineSemaphoreFeatures::default();
     let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut timeline);
     let next = &instance.next;
@@ -394,7 +394,7 @@ fn has_addresses(p_next: *const c_void) -> bool {
 }
 
 /// Returns true if one of the tools below reports that it validates; unknown if the device does not have such a query.
-fn validation_is_below(instance: &Instance, physical: &Physical) -> bool {
+fn validation_is_below(instance: &Instance, physical: &PhysicalDeviceInfo) -> bool {
     let (next, handle) = (&instance.next, physical.handle);
     let mut properties = vk::PhysicalDeviceProperties::default();
     call_down!(next, vkGetPhysicalDeviceProperties(handle, &mut properties));

@@ -15,7 +15,7 @@ use tileheap_layer::{array, chained};
 use super::physical_query::query;
 use crate::model::objects::Object;
 use crate::model::reporter::{Listener, Listeners, Reporter};
-use crate::tables::emulation::Physical;
+use crate::tables::emulation::PhysicalDeviceInfo;
 use crate::tables::instance_commands::{InstanceTable, has_name};
 use crate::tables::layer::Layer;
 use crate::tables::messages::MessageId;
@@ -30,14 +30,14 @@ pub(crate) struct Instance {
     pub(crate) next_look_up: vk::PFN_vkGetInstanceProcAddr,
     pub(crate) settings: Settings,
     pub(crate) reporter: Reporter,
-    physical: Mutex<HashMap<vk::PhysicalDevice, Arc<Physical>>>,
+    physical: Mutex<HashMap<vk::PhysicalDevice, Arc<PhysicalDeviceInfo>>>,
 }
 
 /// The instances.
 pub(crate) static INSTANCES: Registry<Instance> = Registry::new();
 
 /// Looks up the instance and the physical device of a handle.
-pub(crate) fn physical_of(handle: vk::PhysicalDevice) -> Option<(Arc<Instance>, Arc<Physical>)> {
+pub(crate) fn physical_of(handle: vk::PhysicalDevice) -> Option<(Arc<Instance>, Arc<PhysicalDeviceInfo>)> {
     let instance = INSTANCES.of(handle)?;
     let physical = instance.physical(handle);
     Some((instance, physical))
@@ -125,8 +125,8 @@ impl Instance {
     }
 
     /// The results of queries of a physical device.
-    pub(crate) fn physical(&self, handle: vk::PhysicalDevice) -> Arc<Physical> {
-        let known = |physical: &Mutex<HashMap<_, Arc<Physical>>>| {
+    pub(crate) fn physical(&self, handle: vk::PhysicalDevice) -> Arc<PhysicalDeviceInfo> {
+        let known = |physical: &Mutex<HashMap<_, Arc<PhysicalDeviceInfo>>>| {
             physical
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)

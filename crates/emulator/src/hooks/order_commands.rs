@@ -2,8 +2,10 @@
 
 use ash::vk;
 use ash::vk::Handle;
-use tileheap_layer::dependencies::{self, first_kind, of_memory, second_kind, wide};
-use tileheap_sync::program::{Change, Dependency, Extent, Part, ResourceId, Scopes};
+use tileheap_layer::dependencies::{self, from_v1, from_v2, of_memory, stage_flags_2};
+use tileheap_sync::program::{
+    BarrierChange, Dependency, DependencyMemory, DependencyScopes, ResourceId, ResourcePart,
+};
 
 use super::recorder::{Recorder, recorded_commands};
 use crate::model::objects::Object;
@@ -16,7 +18,7 @@ use crate::tables::device_commands::DeviceTable;
 recorded_commands! {
     /// Stores the first scope of later waits.
     vkCmdSetEvent(commands, event, stages) => commands DeviceTable |recorder| {
-        order_event(recorder, Event::Set(event, wide(stages)));
+        order_event(recorder, Event::Set(event, stage_flags_2(stages)));
     };
 
     /// Forgets the stored scope.
@@ -79,7 +81,7 @@ impl OrderedAs<'_> {
 const ALL_STAGES: vk::DependencyFlags = vk::DependencyFlags::from_raw(0x20);
 
 /// Returns a transfer between queue families, if its stages are ignored.
-fn family_change(flags: vk::DependencyFlags, (from, to): (u32, u32)) -> Option<Change> {
+fn family_change(flags: vk::DependencyFlags, (from, to): (u32, u32)) -> Option<BarrierChange> {
     let is_own = |family| {
         ![
             vk::QUEUE_FAMILY_IGNORED,
@@ -89,7 +91,7 @@ fn family_change(flags: vk::DependencyFlags, (from, to): (u32, u32)) -> Option<C
         .contains(&family)
     };
     let is_transfer = from != to && is_own(from) && is_own(to) && !flags.contains(ALL_STAGES);
-    is_transfer.then_some(Change::Family { from, to })
+    is_transfer.then_some(BarrierChange::Family { from, to })
 }
 
 /// The extent of a barrier in a resource, and what it changes: a part of a placed resource, or a part of an `ordinary` one that the barrier transfers
@@ -98,14 +100,14 @@ fn of_resource(
     recorder: &Recorder,
     object: Object,
     resource: Option<&Resource>,
-    (family, ordinary): (Option<Change>, Part),
-    of_placed: impl FnOnce(&Resource) -> (Part, Change),
-) -> (Extent, Change) {
+    (family, ordinary): (Option<BarrierChange>, ResourcePart),
+    of_placed: impl FnOnce(&Resource) -> (ResourcePart, BarrierChange),
+) -> (DependencyMemory, BarrierChange) {
     match (resource.filter(|one| one.place.get().is_some()), family) {
         (Some(resource), family) => {
             let (part, change) = of_placed(resource);
             (
-                Extent::Part(ResourceId(resource.number), part),
+                DependencyMemory::Part(ResourceId(resource.number), part),
                 family.unwrap_or(change),
             )
         }
@@ -113,29 +115,29 @@ fn of_resource(
             let resources = &recorder.device.resources;
             let mut followed = recorder.check().followed();
             let number = followed.number_of_transferred(object, || resources.next_number());
-            (Extent::Part(number, ordinary), change)
+            (DependencyMemory::Part(number, ordinary), change)
         }
-        (None, None) => (Extent::Execution, Change::None),
+        (None, None) => (DependencyMemory::Execution, BarrierChange::None),
     }
 }
 
 /// Converts a dependency to the model's form.
 fn ordered(recorder: &Recorder, flags: vk::DependencyFlags, one: dependencies::Dependency) -> Dependency {
-    use dependencies::Memory as M;
+    use dependencies::DependencyMemory as M;
     let resources = &recorder.device.resources;
     let family = family_change(flags, one.families).filter(|_| recorder.follows_order);
     let (extent, change) = match one.memory {
-        M::None => (Extent::Execution, Change::None),
-        M::All => (Extent::All, Change::None),
+        M::None => (DependencyMemory::Execution, BarrierChange::None),
+        M::All => (DependencyMemory::All, BarrierChange::None),
         M::Buffer(buffer, offset, size) => {
             let resource = resources.buffers.get(buffer.as_raw());
-            let transfer = (family, Part::Bytes(offset, offset.saturating_add(size)));
+            let transfer = (family, ResourcePart::Bytes(offset, offset.saturating_add(size)));
             of_resource(
                 recorder,
                 Object::of(buffer),
                 resource.as_deref(),
                 transfer,
-                |buffer| (buffer.bytes(offset, size), Change::None),
+                |buffer| (buffer.bytes(offset, size), BarrierChange::None),
             )
         }
         M::Image(image, range, old, new) => {
@@ -150,8 +152,8 @@ fn ordered(recorder: &Recorder, flags: vk::DependencyFlags, one: dependencies::D
                     let (part, is_exact) = image.barrier_part(&range);
                     let discards = transitions::discards(old, new);
                     let change = match is_exact && old != new {
-                        true => Change::Layout { discards },
-                        false => Change::None,
+                        true => BarrierChange::Layout { discards },
+                        false => BarrierChange::None,
                     };
                     (part, change)
                 },
@@ -166,8 +168,8 @@ fn ordered(recorder: &Recorder, flags: vk::DependencyFlags, one: dependencies::D
 }
 
 /// Converts the scopes of a dependency to the model's form.
-pub(crate) fn scopes(one: &dependencies::Dependency) -> Scopes {
-    Scopes {
+pub(crate) fn scopes(one: &dependencies::Dependency) -> DependencyScopes {
+    DependencyScopes {
         src: one.src,
         src_access: one.src_access,
         dst: one.dst,
@@ -179,8 +181,8 @@ pub(crate) fn scopes(one: &dependencies::Dependency) -> Scopes {
 fn global(one: &dependencies::Dependency) -> Dependency {
     Dependency {
         scopes: scopes(one),
-        extent: Extent::All,
-        change: Change::None,
+        extent: DependencyMemory::All,
+        change: BarrierChange::None,
     }
 }
 
@@ -208,7 +210,7 @@ pub(super) fn order_barriers(
     (memory, buffers, images): Barriers<'_>,
 ) {
     if !events.is_empty() {
-        wait_for_host(recorder, wide(from));
+        wait_for_host(recorder, stage_flags_2(from));
     }
     let recording = &mut *recorder.lock();
     recording.at.is_between(command);
@@ -220,7 +222,7 @@ pub(super) fn order_barriers(
         let all = of_memory((from, to), memory).map(|one| global(&one));
         return recording.order.barrier(all, events, &recording.at);
     }
-    let all = first_kind((from, to), memory, buffers, images).map(|one| ordered(recorder, flags, one));
+    let all = from_v1((from, to), memory, buffers, images).map(|one| ordered(recorder, flags, one));
     recording.order.barrier(all, events, &recording.at);
 }
 
@@ -243,7 +245,7 @@ pub(super) fn order_dependencies(
         recording.at.is_between(command);
     }
     for (index, info) in infos.iter().enumerate() {
-        let all = second_kind(info).map(|one| ordered(recorder, info.dependency_flags, one));
+        let all = from_v2(info).map(|one| ordered(recorder, info.dependency_flags, one));
         match ordered_as {
             OrderedAs::Barrier => recording.order.barrier(all, &[], &recording.at),
             OrderedAs::Wait(events) => {

@@ -10,7 +10,7 @@ use tileheap_layer::sharded::spread;
 use tileheap_layer::{chained, given};
 
 use super::device::Device;
-use crate::model::resources::{Place, Resource};
+use crate::model::resources::{MemoryBinding, Resource};
 
 /// Registers an allocation; memory that other programs may access is not tracked.
 pub(crate) fn allocated(
@@ -48,7 +48,7 @@ pub(crate) fn bind(device: &Device, resource: Option<Arc<Resource>>, memory: vk:
         0 => 0,
         contents => spread(spread(contents ^ offset) ^ memory.as_raw()) | 1,
     };
-    let place = Place {
+    let place = MemoryBinding {
         memory: memory.as_raw(),
         is_tile: false,
         first: offset,

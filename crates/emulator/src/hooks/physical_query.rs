@@ -9,7 +9,7 @@ use tileheap_layer::call_down;
 
 use crate::model::objects::Object;
 use crate::model::reporter::Reporter;
-use crate::tables::emulation::{Emulation, Physical};
+use crate::tables::emulation::{Emulation, PhysicalDeviceInfo};
 use crate::tables::instance_commands::InstanceTable;
 use crate::tables::layer::Layer;
 use crate::tables::messages::MessageId;
@@ -21,7 +21,7 @@ pub(crate) fn query(
     settings: &Settings,
     reporter: &Reporter,
     handle: vk::PhysicalDevice,
-) -> Physical {
+) -> PhysicalDeviceInfo {
     let listed = read_array(|count, out| {
         call_down!(
             next,
@@ -55,7 +55,7 @@ pub(crate) fn query(
             })
             .ok()
     };
-    Physical {
+    PhysicalDeviceInfo {
         handle,
         extensions,
         failure,

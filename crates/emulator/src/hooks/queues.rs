@@ -35,7 +35,7 @@ device_entry_points! {
         let infos = array!(infos, count);
         let batches = infos.iter().map(|info| {
             let is_fixed = chained!(info.p_next => vk::DeviceGroupSubmitInfo<'_>).is_some();
-            known(layer::Batch::first_kind(info), is_fixed)
+            known(layer::Batch::from_v1(info), is_fixed)
         });
         let batches: Vec<_> = batches.collect();
         submit(&device, check, queue, &batches, fence, as_given, |batches| {
@@ -69,7 +69,7 @@ device_entry_points! {
         let as_given = || call_down!(device.driver.commands, vkQueueSubmit2(queue, count, infos, fence));
         let Some(check) = &device.check else { return as_given() };
         let infos = array!(infos, count);
-        let batches: Vec<_> = infos.iter().map(|info| known(layer::Batch::second_kind(info), false)).collect();
+        let batches: Vec<_> = infos.iter().map(|info| known(layer::Batch::from_v2(info), false)).collect();
         submit(&device, check, queue, &batches, fence, as_given, |batches| {
             let parts: Vec<_> = batches.iter().map(|batch| Parts::new(batch, infos)).collect();
             let below: Vec<_> = batches.iter().zip(&parts).map(|(batch, parts)| second_kind(batch, infos, parts)).collect();

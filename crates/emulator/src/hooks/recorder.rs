@@ -5,14 +5,14 @@ use std::sync::{Arc, LazyLock};
 use ash::vk;
 use ash::vk::Handle;
 use tileheap_device::ffi::TileMemoryBindInfoQCOM;
-use tileheap_layer::exclusive::{Exclusive, Used};
+use tileheap_layer::exclusive::{Exclusive, ExclusiveGuard};
 use tileheap_layer::guard::guard;
-use tileheap_layer::live::Live;
+use tileheap_layer::handle_table::HandleTable;
 use tileheap_layer::sharded::Sharded;
 use tileheap_layer::{chained, given};
 
 use super::device::{Check, DEVICES, Device, Tile};
-use crate::model::checks::{Checked, check_descriptors, check_transfer};
+use crate::model::checks::{CheckResult, check_descriptors, check_transfer};
 use crate::model::discards::Discard;
 use crate::model::finding::Finding;
 use crate::model::objects::Object;
@@ -38,7 +38,7 @@ pub(crate) struct Recorder {
 static RECORDERS: LazyLock<Sharded<Arc<Recorder>>> = LazyLock::new(Sharded::default);
 
 /// The recorders, which most look-ups find without a lock.
-static LIVE: Live<Recorder> = Live::new();
+static LIVE: HandleTable<Recorder> = HandleTable::new();
 
 /// The recorder of a command buffer that is not being recorded; `None` on devices without a check.
 pub(crate) fn recorder(commands: vk::CommandBuffer) -> Option<Arc<Recorder>> {
@@ -155,7 +155,7 @@ fn forget_where(is_gone: impl Fn(&Recorder) -> bool) {
 impl Recorder {
     /// The recording, which the application synchronizes externally.
     #[inline]
-    pub(crate) fn lock(&self) -> Used<'_, Recording> {
+    pub(crate) fn lock(&self) -> ExclusiveGuard<'_, Recording> {
         self.recording.lock()
     }
 
@@ -336,7 +336,7 @@ pub(crate) fn before_action(
 #[inline(never)]
 fn transfer(
     recorder: &Recorder,
-    mut recording: Used<'_, Recording>,
+    mut recording: ExclusiveGuard<'_, Recording>,
     operation: &Operation<'_>,
     command: &'static str,
 ) {
@@ -354,7 +354,7 @@ fn transfer(
 #[cold]
 fn read_and_draw(
     recorder: &Recorder,
-    mut recording: Used<'_, Recording>,
+    mut recording: ExclusiveGuard<'_, Recording>,
     (reachable, operation, attachments): (ReachableDescriptors, &Operation<'_>, Vec<LoggedAccess>),
     (command, acts): (&'static str, bool),
 ) {
@@ -384,7 +384,7 @@ fn read_and_draw(
 #[cold]
 fn fetch_and_check(
     recorder: &Recorder,
-    mut recording: Used<'_, Recording>,
+    mut recording: ExclusiveGuard<'_, Recording>,
     reachable: ReachableDescriptors,
     (operation, fetch, mut own): (&Operation<'_>, &Fetch, Vec<LoggedAccess>),
     (command, acts): (&'static str, bool),
@@ -410,13 +410,13 @@ fn fetch_and_check(
 #[inline(never)]
 fn check(
     recorder: &Recorder,
-    mut recording: Used<'_, Recording>,
+    mut recording: ExclusiveGuard<'_, Recording>,
     reachable: ReachableDescriptors,
     (operation, own): (&Operation<'_>, Vec<LoggedAccess>),
     (command, acts): (&'static str, bool),
 ) {
     let device = &recorder.device;
-    let Checked {
+    let CheckResult {
         findings,
         unseen_writes,
     } = check_descriptors(

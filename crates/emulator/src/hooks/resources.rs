@@ -87,7 +87,7 @@ creates! {
     /// Removes the layer's structures, and registers operations on attachments.
     vkCreateRenderPass, strip::render_pass;
     |device, info, pass| {
-        let mut remembered = render_pass(&RenderPassDesc::first_kind(info), info.p_next);
+        let mut remembered = render_pass(&RenderPassDesc::from_v1(info), info.p_next);
         if device.tile_shading.is_some() && remembered.is_tile_shading && info.subpass_count == 1 {
             remembered.again = resuming!(device, info, strip::render_pass, vkCreateRenderPass);
         }
@@ -97,7 +97,7 @@ creates! {
     /// As `vkCreateRenderPass`.
     vkCreateRenderPass2, strip::render_pass2;
     |device, info, pass| {
-        let mut remembered = render_pass(&RenderPassDesc::second_kind(info), info.p_next);
+        let mut remembered = render_pass(&RenderPassDesc::from_v2(info), info.p_next);
         if device.tile_shading.is_some() && remembered.is_tile_shading && info.subpass_count == 1 {
             remembered.again = resuming!(device, info, strip::render_pass2, vkCreateRenderPass2);
         }

@@ -8,7 +8,7 @@ use tileheap_device::ffi::{
 };
 
 use tileheap_layer::array;
-use tileheap_layer::chain::{Chain, Treatment};
+use tileheap_layer::chain::{Chain, StructTreatment};
 
 use crate::model::tile_passes::{is_tile_shading, kept};
 use crate::tables::extended_flags::{ImageStencilUsage, ImageUsage, ImageViewUsage};
@@ -23,7 +23,7 @@ pub(crate) struct Stripped<T, A = ()> {
 }
 
 /// The structures that the layer adds to input chains.
-fn own(s_type: vk::StructureType) -> Treatment {
+fn own(s_type: vk::StructureType) -> StructTreatment {
     let own = [
         ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM::STRUCTURE_TYPE,
         vk::PhysicalDeviceTilePropertiesFeaturesQCOM::STRUCTURE_TYPE,
@@ -33,9 +33,9 @@ fn own(s_type: vk::StructureType) -> Treatment {
         ffi::RenderPassTileShadingCreateInfoQCOM::STRUCTURE_TYPE,
     ];
     if own.contains(&s_type) {
-        Treatment::Remove
+        StructTreatment::Remove
     } else {
-        Treatment::Keep
+        StructTreatment::Keep
     }
 }
 
@@ -43,7 +43,7 @@ fn own(s_type: vk::StructureType) -> Treatment {
 pub(crate) fn chain(p_next: *const std::ffi::c_void, edited: &[vk::StructureType]) -> Chain {
     let decide = |s_type| {
         if edited.contains(&s_type) {
-            Treatment::Edit
+            StructTreatment::Edit
         } else {
             own(s_type)
         }

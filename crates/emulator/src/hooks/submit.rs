@@ -10,14 +10,14 @@ use super::driver::{Driver, created};
 use super::recorder::recorder;
 use crate::model::finding::Finding;
 use crate::model::order::followed::FollowedBatch;
-use crate::model::submissions::{Batch, Given, Submission};
+use crate::model::submissions::{ApplicationBatch, Batch, Submission};
 use crate::model::trace::Trace;
 
 /// A batch of the application, with the properties of its command buffers.
-pub(crate) fn given(batch: layer::Batch, is_fixed: bool) -> Given {
+pub(crate) fn given(batch: layer::Batch, is_fixed: bool) -> ApplicationBatch {
     let uses_tile =
         |commands: &vk::CommandBuffer| recorder(*commands).is_some_and(|recorder| recorder.lock().uses_tile);
-    Given {
+    ApplicationBatch {
         uses_tile: batch.commands.iter().any(uses_tile),
         batch,
         is_fixed,
@@ -27,7 +27,7 @@ pub(crate) fn given(batch: layer::Batch, is_fixed: bool) -> Given {
 /// Follows order and contents in batches that are about to be submitted.
 fn follow(check: &Check, submission: &Submission<'_>, fence: vk::Fence) -> Vec<Finding> {
     let family = check.queues.family(submission.queue);
-    let logs = |batch: &Given| {
+    let logs = |batch: &ApplicationBatch| {
         let log = |commands: &vk::CommandBuffer| Some(recorder(*commands)?.lock().order.freeze());
         batch.batch.commands.iter().filter_map(log).collect()
     };
@@ -68,7 +68,7 @@ pub(crate) fn submit(
     device: &Device,
     check: &Check,
     queue: vk::Queue,
-    given: &[Given],
+    given: &[ApplicationBatch],
     fence: vk::Fence,
     as_given: impl FnOnce() -> vk::Result,
     with_batches: impl FnOnce(&[Batch]) -> vk::Result,

@@ -20,7 +20,7 @@ use super::tile_records::TilePipeline;
 use crate::model::finding::Finding;
 use crate::model::objects::Object;
 use crate::model::operations::Operation;
-use crate::model::tile_passes::{Again, Rendering, TilePass};
+use crate::model::tile_passes::{Rendering, ResumeState, TilePass};
 use crate::model::tile_shaders::GROUP;
 use crate::tables::action_commands::ReachableDescriptors;
 use crate::tables::messages::MessageId;
@@ -38,7 +38,7 @@ pub(crate) fn begin_rendering(
         per_tile: false,
         area: info.render_area,
         tile: tile_of_rendering(&recorder.device, reserved, info),
-        again: Rendering::new(stripped).map(Again::Rendering),
+        again: Rendering::new(stripped).map(ResumeState::Rendering),
     }));
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn begin_pass(
         Some(_) if contents != vk::SubpassContents::INLINE => {
             Err("its contents are secondary command buffers")
         }
-        Some(pass) => Ok(Again::Pass {
+        Some(pass) => Ok(ResumeState::Pass {
             pass,
             framebuffer: info.framebuffer,
             views: views.map_or(Vec::new(), |views| {
@@ -87,8 +87,8 @@ fn interrupt(recorder: &Recorder, pass: &TilePass, record: impl FnOnce(&Device))
     let (device, commands) = (&*recorder.device, recorder.handle);
     let next = &device.driver.commands;
     match again {
-        Again::Rendering(_) => call_down!(next, vkCmdEndRendering(commands)),
-        Again::Pass { .. } => call_down!(next, vkCmdEndRenderPass(commands)),
+        ResumeState::Rendering(_) => call_down!(next, vkCmdEndRendering(commands)),
+        ResumeState::Pass { .. } => call_down!(next, vkCmdEndRenderPass(commands)),
     }
     let everything = || {
         let (stages, none) = (vk::PipelineStageFlags::ALL_COMMANDS, vk::DependencyFlags::empty());
@@ -105,10 +105,10 @@ fn interrupt(recorder: &Recorder, pass: &TilePass, record: impl FnOnce(&Device))
     record(device);
     everything();
     match again {
-        Again::Rendering(rendering) => rendering.with_info(pass.area, |info| {
+        ResumeState::Rendering(rendering) => rendering.with_info(pass.area, |info| {
             call_down!(next, vkCmdBeginRendering(commands, info));
         }),
-        Again::Pass {
+        ResumeState::Pass {
             pass: handle,
             framebuffer,
             views,

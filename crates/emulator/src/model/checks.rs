@@ -8,8 +8,8 @@ use tileheap_device::ffi::{
 };
 use tileheap_device::scopes::WRITES;
 use tileheap_layer::set_layouts::SetBinding;
-use tileheap_spirv::{CertainAccess, Dispatch, Extent, GuardValue};
-use tileheap_sync::program::{self, AccessKind, Part, ResourceId};
+use tileheap_spirv::{AccessRange, CertainAccess, Dispatch, GuardValue};
+use tileheap_sync::program::{self, AccessKind, ResourceId, ResourcePart};
 
 use super::bound_sets::Parameters;
 use super::descriptors::{Descriptors, Entry, UNCERTAIN};
@@ -19,7 +19,7 @@ use super::order::log::LoggedAccess;
 use super::order::passes::Subpasses;
 use super::position::{BoundMemory, Position, UNKNOWN};
 use super::recording::{Pass, Recording, ReportedOnce};
-use super::resources::{Place, Resource};
+use super::resources::{MemoryBinding, Resource};
 use super::shaders::DescriptorAccess;
 use super::transfers::TransferUse;
 use crate::tables::action_commands::{ReachableDescriptors, wrong_object_rule};
@@ -29,20 +29,20 @@ use crate::tables::unseen_writes::UnseenWrites;
 /// A finding, if a command accesses a resource of an object other than the bound one. Reads of such a draw or dispatch are not checked: one mistake,
 /// one message. No rule of Vulkan says what must be bound for a transfer, so its reads are checked.
 #[inline]
-pub(crate) fn check_object(at: Position, resource: &Resource, access: Access<'_>) -> Option<Finding> {
+pub(crate) fn check_object(at: Position, resource: &Resource, access: AccessMethod<'_>) -> Option<Finding> {
     let place = resource.tile_place()?;
     (!is_bound(at.bound, place)).then(|| wrong_object(at, resource, place, access))
 }
 
 /// Returns true if the memory object of `place` is bound.
 #[inline]
-pub(crate) fn is_bound(bound: Option<BoundMemory>, place: &Place) -> bool {
+pub(crate) fn is_bound(bound: Option<BoundMemory>, place: &MemoryBinding) -> bool {
     bound.is_some_and(|bound| bound.memory == place.memory || bound == UNKNOWN)
 }
 
 /// The way in which a command accesses a resource.
 #[derive(Clone, Copy)]
-pub(crate) enum Access<'a> {
+pub(crate) enum AccessMethod<'a> {
     /// A descriptor of a draw, dispatch or trace.
     Descriptor(ReachableDescriptors, &'a str),
     /// An attachment of the render pass that it draws in.
@@ -54,28 +54,33 @@ pub(crate) enum Access<'a> {
 }
 
 #[cold]
-fn wrong_object(at: Position, resource: &Resource, place: &Place, access: Access<'_>) -> Finding {
+fn wrong_object(
+    at: Position,
+    resource: &Resource,
+    place: &MemoryBinding,
+    access: AccessMethod<'_>,
+) -> Finding {
     let object = resource.object;
     let memory = Object(vk::ObjectType::DEVICE_MEMORY, place.memory);
     let own = format!("{memory}, which is not bound");
     let draw = ReachableDescriptors::Draw;
     let (id, text, rule) = match access {
-        Access::Descriptor(reachable, command) => (
+        AccessMethod::Descriptor(reachable, command) => (
             MessageId::WrongObject,
             format!("{command} accesses {object} in {own}"),
             wrong_object_rule(reachable, command),
         ),
-        Access::Attachment(command) => (
+        AccessMethod::Attachment(command) => (
             MessageId::WrongObject,
             format!("{command} draws to the attachment {object} in {own}"),
             wrong_object_rule(draw, command),
         ),
-        Access::Transfer(command) => (
+        AccessMethod::Transfer(command) => (
             MessageId::TransferUnbound,
             format!("{command} accesses {object} in {own}"),
             None,
         ),
-        Access::PassWithoutDraw(command) => (
+        AccessMethod::PassWithoutDraw(command) => (
             MessageId::AttachmentUnbound,
             format!(
                 "{command} ends a render pass without draws, with the attachment {object} in {own}: what the pass loads is \
@@ -90,7 +95,7 @@ fn wrong_object(at: Position, resource: &Resource, place: &Place, access: Access
 
 /// The attachments of the render pass whose object is not bound: reported at the first draw, whose rule is broken, or otherwise at the end of the
 /// pass.
-pub(crate) fn unbound_attachments(pass: &mut Pass, at: Position, access: Access<'_>) -> Vec<Finding> {
+pub(crate) fn unbound_attachments(pass: &mut Pass, at: Position, access: AccessMethod<'_>) -> Vec<Finding> {
     let unbound = std::mem::take(&mut pass.unbound);
     let found = unbound.iter().filter_map(|(resource, bound)| {
         let mut at = at;
@@ -101,7 +106,7 @@ pub(crate) fn unbound_attachments(pass: &mut Pass, at: Position, access: Access<
 }
 
 /// The result of checking a draw or dispatch.
-pub(crate) struct Checked {
+pub(crate) struct CheckResult {
     pub(crate) findings: Vec<Finding>,
     /// Writes that it may perform to memory that is unknown at this time: its pipeline is unknown, or it writes through descriptors that may change.
     pub(crate) unseen_writes: UnseenWrites,
@@ -125,7 +130,7 @@ pub(crate) fn check_descriptors(
     reachable: ReachableDescriptors,
     (groups, fetches): (Option<[u32; 3]>, Vec<LoggedAccess>),
     (command, acts): (&'static str, bool),
-) -> Checked {
+) -> CheckResult {
     recording.at.is_at(command);
     let values = recording
         .sets
@@ -138,7 +143,7 @@ pub(crate) fn check_descriptors(
         .as_mut()
         .filter(|_| reachable == ReachableDescriptors::Draw)
     {
-        findings = unbound_attachments(pass, at, Access::Attachment(command));
+        findings = unbound_attachments(pass, at, AccessMethod::Attachment(command));
     }
     let mut rules = Rules {
         at,
@@ -195,7 +200,7 @@ pub(crate) fn check_descriptors(
         // Draws after it access the attachments again.
         recording.order.epoch += 1;
     }
-    Checked {
+    CheckResult {
         findings,
         unseen_writes,
     }
@@ -235,7 +240,7 @@ impl Rules<'_> {
         let wrong = check_object(
             self.at,
             &entry.resource,
-            Access::Descriptor(self.reachable, self.command),
+            AccessMethod::Descriptor(self.reachable, self.command),
         );
         let is_wrong = wrong.is_some();
         if let Some(finding) = wrong.filter(|finding| self.reported.is_first(finding)) {
@@ -298,7 +303,7 @@ impl Rules<'_> {
         self.by_parameters = true;
         let length = |value: GuardValue| match (value, entry.part) {
             // The descriptor's own length, which may have a dynamic offset.
-            (GuardValue::ArrayLength { set, binding, .. }, Some(Part::Bytes(first, end))) => {
+            (GuardValue::ArrayLength { set, binding, .. }, Some(ResourcePart::Bytes(first, end))) => {
                 let is_own = (set, binding) == (accessed.set, accessed.binding);
                 value.length_in(end.saturating_sub(first)).filter(|_| is_own)
             }
@@ -326,12 +331,12 @@ impl Rules<'_> {
 }
 
 /// An access to an attachment by a dispatch for each tile.
-fn of_tile(access: program::Access) -> program::Access {
+fn of_tile(access: program::MemoryAccess) -> program::MemoryAccess {
     let as_tile = match WRITES.contains(access.access) {
         true => ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM,
         false => ACCESS_2_SHADER_TILE_ATTACHMENT_READ_BIT_QCOM,
     };
-    program::Access {
+    program::MemoryAccess {
         access: as_tile,
         ..access
     }
@@ -340,7 +345,8 @@ fn of_tile(access: program::Access) -> program::Access {
 /// Returns `true` if two resources are the same, or share bytes.
 fn overlap(one: &Resource, other: &Resource) -> bool {
     let [a, b] = [one.place.get(), other.place.get()];
-    let share = |(a, b): (&Place, &Place)| a.memory == b.memory && a.first < b.end && b.first < a.end;
+    let share =
+        |(a, b): (&MemoryBinding, &MemoryBinding)| a.memory == b.memory && a.first < b.end && b.first < a.end;
     one.number == other.number || a.zip(b).is_some_and(share)
 }
 
@@ -355,8 +361,8 @@ fn logged(
     let resource = &entry.resource;
     let part = entry.part.unwrap_or_else(|| resource.all());
     let range = match part {
-        Part::Bytes(first, end) => end.saturating_sub(first),
-        Part::Texels(_) => 0,
+        ResourcePart::Bytes(first, end) => end.saturating_sub(first),
+        ResourcePart::Texels(_) => 0,
     };
     let fits = match is_image(entry.kind) {
         true => accessed.kind.fits_images(),
@@ -365,12 +371,12 @@ fn logged(
     let is_known = acts && entry.part.is_some() && entry.element == 0;
     // The whole of an image in tile memory: contents lost there are lost for most draws that read it.
     let reads_all = !accessed.writes && is_image(entry.kind) && resource.tile_place().is_some();
-    let one = |access, is_performed: bool, extent: Option<Extent>| {
+    let one = |access, is_performed: bool, extent: Option<AccessRange>| {
         let is_certain = is_known && is_performed;
         let is_covered = || extent.is_some_and(|extent| covers(&extent, &part, resource));
         let is_whole = is_certain && (reads_all || is_covered());
         LoggedAccess {
-            access: program::Access {
+            access: program::MemoryAccess {
                 resource: ResourceId(resource.number),
                 part,
                 stage: accessed.stages,
@@ -415,10 +421,12 @@ fn is_image(kind: vk::DescriptorType) -> bool {
 }
 
 /// Returns true if an extent of a descriptor is all of its part: its bytes, or the texels of its only level and layer.
-fn covers(extent: &Extent, part: &Part, resource: &Resource) -> bool {
+fn covers(extent: &AccessRange, part: &ResourcePart, resource: &Resource) -> bool {
     match (extent, part) {
-        (Extent::Bytes(bytes), Part::Bytes(first, end)) => bytes.start == 0 && bytes.end >= end - first,
-        (Extent::Texels { start, end }, Part::Texels(texels)) => {
+        (AccessRange::Bytes(bytes), ResourcePart::Bytes(first, end)) => {
+            bytes.start == 0 && bytes.end >= end - first
+        }
+        (AccessRange::Texels { start, end }, ResourcePart::Texels(texels)) => {
             let is_3d = resource.extent.depth > 1;
             let layers = texels.layers.end.saturating_sub(texels.layers.first);
             // Coordinates are those of the first level, which is the largest.
@@ -450,9 +458,9 @@ pub(crate) fn check_transfer(
             .iter()
             .any(|other| Arc::ptr_eq(&other.resource, resource) && other.writes == one.writes);
         if !is_other_region {
-            findings.extend(check_object(at, resource, Access::Transfer(command)));
+            findings.extend(check_object(at, resource, AccessMethod::Transfer(command)));
         }
-        let access = program::Access {
+        let access = program::MemoryAccess {
             resource: ResourceId(resource.number),
             part: one.part,
             stage: one.stage,

@@ -11,28 +11,28 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ash::vk;
 use ash::vk::Handle;
 use tileheap_device::format::texel_block;
-use tileheap_layer::descriptors::{Source, Template, Written};
+use tileheap_layer::descriptors::{Source, UpdateTemplate, WrittenDescriptor};
 use tileheap_layer::pipelines::shader_stages;
 use tileheap_layer::set_layouts::{SetLayout, SetLayouts, consecutive};
 use tileheap_layer::sharded::Sharded;
 use tileheap_layer::{array, chained, text};
 use tileheap_spirv::GuardValue;
-use tileheap_sync::program::Part;
+use tileheap_sync::program::ResourcePart;
 
 use super::resources::{Resource, Resources};
-use super::shaders::{Code, Codes, PipelineShaders, ShaderAccesses};
+use super::shaders::{Code, PipelineShaders, ShaderAccesses, ShaderCodes};
 use super::vertex_input::VertexInput;
 
 /// The shader modules, pipelines, descriptor sets and update templates of a device, by handle.
 #[derive(Default)]
 pub(crate) struct Descriptors {
     pub(crate) modules: Sharded<Arc<Code>>,
-    pub(crate) codes: Codes,
+    pub(crate) codes: ShaderCodes,
     pub(crate) pipelines: Sharded<Arc<PipelineShaders>>,
     /// The vertex buffers that graphics pipelines read.
     pub(crate) vertex_inputs: Sharded<Arc<VertexInput>>,
     pub(crate) sets: Sharded<Arc<Set>>,
-    pub(crate) templates: Sharded<Arc<Template>>,
+    pub(crate) templates: Sharded<Arc<UpdateTemplate>>,
     pub(crate) layouts: SetLayouts,
     /// True once a set layout has an input attachment.
     pub(crate) has_inputs: AtomicBool,
@@ -72,7 +72,7 @@ pub(crate) struct Entry {
     pub(crate) kind: vk::DescriptorType,
     pub(crate) resource: Arc<Resource>,
     /// The part of the resource, without the offset of a dynamic descriptor; `None` if it is unknown.
-    pub(crate) part: Option<Part>,
+    pub(crate) part: Option<ResourcePart>,
 }
 
 impl Entry {
@@ -84,10 +84,10 @@ impl Entry {
     /// The value that a guard compares: a side of its image, or the length of an array in its buffer.
     pub(crate) fn guard_value(&self, value: GuardValue) -> Option<u32> {
         match (value, self.part?) {
-            (GuardValue::ArrayLength { .. }, Part::Bytes(first, end)) => {
+            (GuardValue::ArrayLength { .. }, ResourcePart::Bytes(first, end)) => {
                 value.length_in(end.saturating_sub(first))
             }
-            (GuardValue::ImageSize { axis, .. }, Part::Texels(texels)) => {
+            (GuardValue::ImageSize { axis, .. }, ResourcePart::Texels(texels)) => {
                 let resource = &self.resource;
                 // A view of blocks as texels has different sides.
                 let block = texel_block(resource.format)?;
@@ -117,18 +117,18 @@ impl Entry {
         let index = layout.and_then(|layout| layout.dynamic().position(|one| one == place));
         let offset = index.and_then(|index| offsets.get(index));
         let part = offset.and_then(|offset| match self.part? {
-            Part::Bytes(first, end) => {
+            ResourcePart::Bytes(first, end) => {
                 let at = |byte: u64| byte.saturating_add((*offset).into()).min(self.resource.size);
-                Some(Part::Bytes(at(first), at(end)))
+                Some(ResourcePart::Bytes(at(first), at(end)))
             }
-            Part::Texels(_) => None,
+            ResourcePart::Texels(_) => None,
         });
         Entry { part, ..self.clone() }
     }
 }
 
 /// A resource, and the part of it that a descriptor refers to.
-type Described = (Arc<Resource>, Option<Part>);
+type DescribedPart = (Arc<Resource>, Option<ResourcePart>);
 
 impl Set {
     /// Creates an empty set of a pool.
@@ -145,7 +145,7 @@ impl Set {
     }
 
     /// Writes one descriptor: of a resource that the layer knows, or an unknown one.
-    fn put(&self, binding: u32, element: u32, kind: vk::DescriptorType, resource: Option<Described>) {
+    fn put(&self, binding: u32, element: u32, kind: vk::DescriptorType, resource: Option<DescribedPart>) {
         if resource.is_none() && self.count.load(Ordering::Relaxed) == 0 {
             return;
         }
@@ -167,7 +167,11 @@ impl Set {
     }
 
     /// Writes a descriptor.
-    pub(crate) fn write(&self, resources: &Resources, (binding, element, kind, source): Written<'_>) {
+    pub(crate) fn write(
+        &self,
+        resources: &Resources,
+        (binding, element, kind, source): WrittenDescriptor<'_>,
+    ) {
         let resource = source.and_then(|source| described(resources, kind, source));
         self.put(binding, element, kind, resource);
     }
@@ -226,7 +230,7 @@ impl Set {
 }
 
 /// The resource that a descriptor is written from, if the layer knows it.
-fn described(resources: &Resources, kind: vk::DescriptorType, source: Source<'_>) -> Option<Described> {
+fn described(resources: &Resources, kind: vk::DescriptorType, source: Source<'_>) -> Option<DescribedPart> {
     Some(match source {
         Source::Image(info) => {
             let view = resources.image_views.get(info.image_view.as_raw())?;

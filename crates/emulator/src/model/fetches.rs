@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use ash::vk::{AccessFlags2 as A, Handle, PipelineStageFlags2 as S};
-use tileheap_sync::program::{self, AccessKind, Part, ResourceId};
+use tileheap_sync::program::{self, AccessKind, ResourceId, ResourcePart};
 
 use super::operations::{Drawn, Elements, Fetch, Parameters};
 use super::order::log::LoggedAccess;
@@ -44,16 +44,16 @@ impl BoundBuffer {
     }
 
     /// Bytes `[first, end)` from the offset, clamped to the bound range.
-    fn part(&self, buffer: &Resource, first: u64, end: u64) -> Part {
-        let Part::Bytes(_, limit) = buffer.bytes(self.offset, self.size) else {
+    fn part(&self, buffer: &Resource, first: u64, end: u64) -> ResourcePart {
+        let ResourcePart::Bytes(_, limit) = buffer.bytes(self.offset, self.size) else {
             return buffer.all();
         };
         let at = |offset: u64| self.offset.saturating_add(offset).min(limit);
-        Part::Bytes(at(first), at(end))
+        ResourcePart::Bytes(at(first), at(end))
     }
 
     /// The whole bound range.
-    fn all(&self, buffer: &Resource) -> Part {
+    fn all(&self, buffer: &Resource) -> ResourcePart {
         buffer.bytes(self.offset, self.size)
     }
 }
@@ -140,7 +140,7 @@ impl BoundBuffers {
         resources: &Resources,
         drawn: Drawn,
         acts: bool,
-        all: &mut Vec<(LoggedAccess, Part)>,
+        all: &mut Vec<(LoggedAccess, ResourcePart)>,
     ) {
         let elements = match drawn {
             Drawn::Indices(elements, _) => Some(elements),
@@ -169,7 +169,7 @@ impl BoundBuffers {
         input: Option<&VertexInput>,
         drawn: Drawn,
         acts: bool,
-        all: &mut Vec<(LoggedAccess, Part)>,
+        all: &mut Vec<(LoggedAccess, ResourcePart)>,
     ) {
         if matches!(drawn, Drawn::Groups(_)) {
             return;
@@ -200,13 +200,13 @@ impl BoundBuffers {
     }
 
     /// A fetch to log, unless it was logged before; `bound` is the whole bound range.
-    fn new_fetch(&mut self, mut one: LoggedAccess, bound: Part) -> Option<LoggedAccess> {
+    fn new_fetch(&mut self, mut one: LoggedAccess, bound: ResourcePart) -> Option<LoggedAccess> {
         let of_resource = |known: &&LoggedAccess| {
             let usage = |one: &LoggedAccess| (one.access.resource, one.access.stage, one.access.access);
             usage(known) == usage(&one)
         };
-        let contains = |outer: Part, inner: Part| match (outer, inner) {
-            (Part::Bytes(first, end), Part::Bytes(from, to)) => first <= from && to <= end,
+        let contains = |outer: ResourcePart, inner: ResourcePart| match (outer, inner) {
+            (ResourcePart::Bytes(first, end), ResourcePart::Bytes(from, to)) => first <= from && to <= end,
             _ => false,
         };
         let mut known = self.fetched.iter().filter(of_resource);
@@ -214,7 +214,7 @@ impl BoundBuffers {
             let is_whole = known.access.kind == AccessKind::Whole && known.is_certain >= one.is_certain;
             *known == one || is_whole && contains(known.access.part, one.access.part)
         });
-        if is_known || matches!(one.access.part, Part::Bytes(first, end) if first >= end) {
+        if is_known || matches!(one.access.part, ResourcePart::Bytes(first, end) if first >= end) {
             return None;
         }
         if self.fetched.iter().filter(of_resource).count() >= MAX_RANGES {
@@ -229,7 +229,7 @@ impl BoundBuffers {
 }
 
 impl Parameters {
-    fn fetch(&self, resources: &Resources, acts: bool, all: &mut Vec<(LoggedAccess, Part)>) {
+    fn fetch(&self, resources: &Resources, acts: bool, all: &mut Vec<(LoggedAccess, ResourcePart)>) {
         let usage = (S::DRAW_INDIRECT, A::INDIRECT_COMMAND_READ);
         let mut read = |buffer: vk::Buffer, (offset, size): (u64, u64), kind, is_certain| {
             let buffer = resources.buffers.get(buffer.as_raw());
@@ -265,7 +265,7 @@ fn vertices(
     buffer: &Resource,
     binding: &VertexBinding,
     drawn: Drawn,
-) -> (Part, AccessKind) {
+) -> (ResourcePart, AccessKind) {
     let elements = match (drawn, binding.step) {
         (Drawn::Vertices(vertices, _), VertexStep::Vertex) => Some(vertices),
         (Drawn::Vertices(_, instances) | Drawn::Indices(_, instances), VertexStep::Instance) => {
@@ -295,13 +295,13 @@ fn vertices(
 
 fn logged(
     buffer: &Resource,
-    part: Part,
+    part: ResourcePart,
     (stage, access): (S, A),
     kind: AccessKind,
     is_certain: bool,
 ) -> LoggedAccess {
     LoggedAccess {
-        access: program::Access {
+        access: program::MemoryAccess {
             resource: ResourceId(buffer.number),
             part,
             stage,
@@ -322,7 +322,7 @@ mod tests {
 
     use super::*;
     use crate::model::objects::Object;
-    use crate::model::resources::Place;
+    use crate::model::resources::MemoryBinding;
     use crate::tables::unseen_writes::UnseenWrites;
 
     const SIZE: u64 = 4096;
@@ -334,7 +334,7 @@ mod tests {
     fn resources() -> Resources {
         let resources = Resources::default();
         for handle in [VERTICES, INDICES, PARAMETERS, UNBOUND] {
-            let place = Place {
+            let place = MemoryBinding {
                 memory: 1,
                 is_tile: true,
                 first: 0,
@@ -409,11 +409,11 @@ mod tests {
     ) -> Vec<Fetched> {
         let all = bound.fetch(&resources(), input, &fetch, (acts, false), 1);
         let one = |one: LoggedAccess| match one.access.part {
-            Part::Bytes(first, end) => {
+            ResourcePart::Bytes(first, end) => {
                 let is_whole = one.access.kind == AccessKind::Whole;
                 (one.access.resource.0, (first, end), is_whole, one.is_certain)
             }
-            Part::Texels(_) => panic!("{one:?}"),
+            ResourcePart::Texels(_) => panic!("{one:?}"),
         };
         all.into_iter().map(one).collect()
     }

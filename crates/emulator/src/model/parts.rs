@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ash::vk;
 use tileheap_device::profile::texel_bytes;
 use tileheap_layer::chained;
-use tileheap_sync::program::{Part, Texels, Tiling};
+use tileheap_sync::program::{ResourcePart, Texels, Tiling};
 use tileheap_units::Run;
 
 use super::resources::{Resource, View};
@@ -31,7 +31,7 @@ impl View {
     /// Creates a view of a buffer.
     pub(crate) fn of_buffer(buffer: Arc<Resource>, info: &vk::BufferViewCreateInfo<'_>) -> View {
         let mut part = buffer.bytes(info.offset, info.range);
-        if let (Part::Bytes(first, end), vk::WHOLE_SIZE) = (&mut part, info.range) {
+        if let (ResourcePart::Bytes(first, end), vk::WHOLE_SIZE) = (&mut part, info.range) {
             *end -= (*end - *first) % texel_bytes(info.format).unwrap_or(1).max(1);
         }
         View {
@@ -42,10 +42,10 @@ impl View {
 }
 
 /// The subresources of a range of an image about which nothing else is known.
-pub(crate) fn any_subresources(range: &vk::ImageSubresourceRange) -> Part {
+pub(crate) fn any_subresources(range: &vk::ImageSubresourceRange) -> ResourcePart {
     // `VK_REMAINING_MIP_LEVELS` and similar constants are the largest numbers.
     let run = |first: u32, count: u32| Run::new(first, first.saturating_add(count.max(1)));
-    Part::Texels(Texels {
+    ResourcePart::Texels(Texels {
         aspects: range.aspect_mask,
         levels: run(range.base_mip_level, range.level_count),
         layers: run(range.base_array_layer, range.layer_count),
@@ -55,16 +55,16 @@ pub(crate) fn any_subresources(range: &vk::ImageSubresourceRange) -> Part {
 
 impl Resource {
     /// The bytes `[offset, offset + size)` of a buffer; the rest with `VK_WHOLE_SIZE`.
-    pub(crate) fn bytes(&self, offset: u64, size: u64) -> Part {
+    pub(crate) fn bytes(&self, offset: u64, size: u64) -> ResourcePart {
         let first = offset.min(self.size);
-        Part::Bytes(first, first.saturating_add(size).min(self.size))
+        ResourcePart::Bytes(first, first.saturating_add(size).min(self.size))
     }
 
     /// All of it.
-    pub(crate) fn all(&self) -> Part {
+    pub(crate) fn all(&self) -> ResourcePart {
         match self.tiling {
-            Tiling::Optimal(all) => Part::Texels(all),
-            _ => Part::Bytes(0, self.size),
+            Tiling::Optimal(all) => ResourcePart::Texels(all),
+            _ => ResourcePart::Bytes(0, self.size),
         }
     }
 
@@ -72,7 +72,7 @@ impl Resource {
     ///
     /// Without maintenance9, a range of one layer of a 3D image is all slices, with it the first slice
     /// (VUID-VkImageMemoryBarrier2-maintenance9-10798); that transition is not tracked.
-    pub(crate) fn barrier_part(&self, range: &vk::ImageSubresourceRange) -> (Part, bool) {
+    pub(crate) fn barrier_part(&self, range: &vk::ImageSubresourceRange) -> (ResourcePart, bool) {
         let is_unclear = self.extent.depth > 1 && (range.base_array_layer, range.layer_count) == (0, 1);
         if !is_unclear {
             return (self.subresources(range), true);
@@ -86,7 +86,7 @@ impl Resource {
     }
 
     /// The subresources of a range, whose layers are the slices of a 3D image; all bytes of an image with linear tiling.
-    pub(crate) fn subresources(&self, range: &vk::ImageSubresourceRange) -> Part {
+    pub(crate) fn subresources(&self, range: &vk::ImageSubresourceRange) -> ResourcePart {
         let Tiling::Optimal(all) = &self.tiling else {
             return self.bytes(0, vk::WHOLE_SIZE);
         };
@@ -100,7 +100,7 @@ impl Resource {
             0 | 1 => all.layers.end,
             depth => (depth >> levels.first.min(31)).max(1),
         };
-        Part::Texels(Texels {
+        ResourcePart::Texels(Texels {
             aspects: named(range.aspect_mask, all.aspects),
             levels,
             layers: run(range.base_array_layer, range.layer_count, end),
@@ -111,8 +111,8 @@ impl Resource {
 
 /// The names of a part's subresources: "aspect STENCIL, mip level 1". Aspects, levels and layers are left out if the image has only one of them;
 /// levels and layers also if the part has all of them. `None` if nothing is left, and for a buffer.
-pub(crate) fn named_part(resource: &Resource, part: &Part) -> Option<String> {
-    let (Tiling::Optimal(all), Part::Texels(part)) = (&resource.tiling, part) else {
+pub(crate) fn named_part(resource: &Resource, part: &ResourcePart) -> Option<String> {
+    let (Tiling::Optimal(all), ResourcePart::Texels(part)) = (&resource.tiling, part) else {
         return None;
     };
     let mut names = Vec::new();
@@ -152,12 +152,12 @@ fn plural(word: &str, count: u32) -> String {
 }
 
 /// The part with the aspects of another one, if both have the same levels and layers.
-pub(crate) fn with_aspects(part: Part, other: &Part) -> Part {
+pub(crate) fn with_aspects(part: ResourcePart, other: &ResourcePart) -> ResourcePart {
     match (part, other) {
-        (Part::Texels(one), Part::Texels(other))
+        (ResourcePart::Texels(one), ResourcePart::Texels(other))
             if (one.levels, one.layers) == (other.levels, other.layers) =>
         {
-            Part::Texels(Texels {
+            ResourcePart::Texels(Texels {
                 aspects: one.aspects | other.aspects,
                 ..one
             })
@@ -241,7 +241,7 @@ mod tests {
             .view_type(kind)
             .subresource_range(range);
         match View::of_image(image.clone(), &info).part {
-            Part::Texels(texels) => (texels.levels.into(), texels.layers.into(), texels.aspects),
+            ResourcePart::Texels(texels) => (texels.levels.into(), texels.layers.into(), texels.aspects),
             part => panic!("{part:?}"),
         }
     }
@@ -273,7 +273,7 @@ mod tests {
             .view_type(all)
             .subresource_range(range([0, 1], [0, 1], color))
             .push_next(&mut slices);
-        let Part::Texels(texels) = View::of_image(volume, &sliced).part else {
+        let ResourcePart::Texels(texels) = View::of_image(volume, &sliced).part else {
             panic!("an image with optimal tiling");
         };
         assert_eq!(texels.layers, Run::new(4, 6));
@@ -324,13 +324,13 @@ mod tests {
         let planar = image(flat, vk::Format::G8_B8R8_2PLANE_420_UNORM, (1, 1));
         let of = |aspects| name(&planar, V::TYPE_2D, range([0, REST], [0, 1], aspects));
         assert_eq!([of(Aspects::COLOR), of(Aspects::PLANE_1)], ["", "aspect PLANE_1"]);
-        assert_eq!(named_part(&both, &Part::Bytes(0, 4)), None);
+        assert_eq!(named_part(&both, &ResourcePart::Bytes(0, 4)), None);
     }
 
     #[test]
     fn aspects_of_equal_subresources_are_one_part() {
         let part = |aspects, layer| {
-            Part::Texels(Texels {
+            ResourcePart::Texels(Texels {
                 aspects,
                 levels: Run::new(0, 1),
                 layers: Run::new(layer, layer + 1),
@@ -352,13 +352,16 @@ mod tests {
             View::of_buffer(buffer.clone(), &info.offset(offset).range(size)).part
         };
         let rgba = vk::Format::R32G32B32A32_SFLOAT;
-        assert_eq!(bytes(rgba, 16, 32), Part::Bytes(16, 48));
-        assert_eq!(bytes(rgba, 16, vk::WHOLE_SIZE), Part::Bytes(16, 992));
+        assert_eq!(bytes(rgba, 16, 32), ResourcePart::Bytes(16, 48));
+        assert_eq!(bytes(rgba, 16, vk::WHOLE_SIZE), ResourcePart::Bytes(16, 992));
         assert_eq!(
             bytes(vk::Format::R8_UINT, 16, vk::WHOLE_SIZE),
-            Part::Bytes(16, 1000)
+            ResourcePart::Bytes(16, 1000)
         );
-        assert_eq!(buffer.bytes(2000, vk::WHOLE_SIZE), Part::Bytes(1000, 1000));
+        assert_eq!(
+            buffer.bytes(2000, vk::WHOLE_SIZE),
+            ResourcePart::Bytes(1000, 1000)
+        );
     }
 
     #[test]
@@ -366,6 +369,6 @@ mod tests {
         let nothing = vk::Extent3D::default();
         let linear = resource(Tiling::Linear, vk::Format::R8_UNORM, nothing);
         let all = range([0, 1], [0, 1], Aspects::COLOR);
-        assert_eq!(linear.subresources(&all), Part::Bytes(0, 1000));
+        assert_eq!(linear.subresources(&all), ResourcePart::Bytes(0, 1000));
     }
 }

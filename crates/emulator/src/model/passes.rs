@@ -5,12 +5,12 @@ use std::sync::Arc;
 use ash::vk;
 use ash::vk::Handle;
 use tileheap_layer::{array, chained};
-use tileheap_sync::program::{Part, ResourceId, Texels};
+use tileheap_sync::program::{ResourceId, ResourcePart, Texels};
 use tileheap_sync::render_pass::{self, AttachmentUse, Role, written_in};
 use tileheap_units::Run;
 use vk::ImageAspectFlags as Aspects;
 
-use super::checks::{Access, is_bound, unbound_attachments};
+use super::checks::{AccessMethod, is_bound, unbound_attachments};
 use super::contents::Contents;
 use super::discards::{Discard, DiscardReason};
 use super::finding::Finding;
@@ -23,7 +23,7 @@ use super::resources::{Attachment, RenderPass, Resources, View, is_only_read};
 use crate::tables::messages::MessageId;
 
 /// An attachment of a render pass instance that the layer knows.
-pub(crate) struct Attached {
+pub(crate) struct BoundAttachment {
     pub(crate) view: Arc<View>,
     pub(crate) attachment: Attachment,
     /// Its index in the render pass; 0 in dynamic rendering.
@@ -37,7 +37,10 @@ pub(crate) struct Attached {
 }
 
 /// The attachments of `vkCmdBeginRenderPass`.
-pub(crate) fn of_render_pass(resources: &Resources, info: &vk::RenderPassBeginInfo<'_>) -> Vec<Attached> {
+pub(crate) fn of_render_pass(
+    resources: &Resources,
+    info: &vk::RenderPassBeginInfo<'_>,
+) -> Vec<BoundAttachment> {
     let pass = resources.render_passes.get(info.render_pass.as_raw());
     let framebuffer = resources.framebuffers.get(info.framebuffer.as_raw());
     let mut attached = Vec::new();
@@ -55,7 +58,7 @@ pub(crate) fn of_render_pass(resources: &Resources, info: &vk::RenderPassBeginIn
             framebuffer.attachments.clone()
         };
         for (index, (view, attachment)) in (0..).zip(views.into_iter().zip(&pass.attachments)) {
-            attached.extend(view.map(|view| Attached {
+            attached.extend(view.map(|view| BoundAttachment {
                 index,
                 roles: Vec::new(),
                 layers: rendered_layers(framebuffer.layers, pass.view_mask),
@@ -69,10 +72,10 @@ pub(crate) fn of_render_pass(resources: &Resources, info: &vk::RenderPassBeginIn
 }
 
 /// The attachments of `vkCmdBeginRendering`.
-pub(crate) fn of_rendering(resources: &Resources, info: &vk::RenderingInfo<'_>) -> Vec<Attached> {
+pub(crate) fn of_rendering(resources: &Resources, info: &vk::RenderingInfo<'_>) -> Vec<BoundAttachment> {
     let views = &resources.image_views;
     let layers = rendered_layers(info.layer_count, info.view_mask);
-    let mut attached: Vec<Attached> = Vec::new();
+    let mut attached: Vec<BoundAttachment> = Vec::new();
     let mut add = |target: &vk::RenderingAttachmentInfo<'_>, is_depth: bool, is_stencil: bool| {
         let aspects = match (is_depth, is_stencil) {
             (_, true) => Aspects::STENCIL,
@@ -81,7 +84,7 @@ pub(crate) fn of_rendering(resources: &Resources, info: &vk::RenderingInfo<'_>) 
         };
         if target.resolve_mode != vk::ResolveModeFlags::NONE {
             if let Some(view) = views.get(target.resolve_image_view.as_raw()) {
-                attached.push(Attached {
+                attached.push(BoundAttachment {
                     index: 0,
                     roles: vec![Role::ResolveTarget { resolved: aspects }],
                     layers,
@@ -124,7 +127,7 @@ pub(crate) fn of_rendering(resources: &Resources, info: &vk::RenderingInfo<'_>) 
                 } else {
                     ((load, store), stencil)
                 };
-                attached.push(Attached {
+                attached.push(BoundAttachment {
                     index: 0,
                     roles: roles(target, aspects),
                     layers,
@@ -194,17 +197,17 @@ fn merge(roles: &mut Vec<Role>, others: Vec<Role>) {
 
 /// The operations that a render pass instance performs on its attachments.
 #[derive(Clone, Copy)]
-pub(crate) struct Performs {
+pub(crate) struct PerformedOperations {
     pub(crate) loads: bool,
     pub(crate) stores: bool,
     /// Draws may read attachments as input attachments without a render pass object.
     pub(crate) reads_locally: bool,
 }
 
-impl Performs {
+impl PerformedOperations {
     /// Those of dynamic rendering: a suspended instance does not store yet, and a resuming one does not load again.
-    pub(crate) fn of(flags: vk::RenderingFlags, reads_locally: bool) -> Performs {
-        Performs {
+    pub(crate) fn of(flags: vk::RenderingFlags, reads_locally: bool) -> PerformedOperations {
+        PerformedOperations {
             reads_locally,
             loads: !flags.contains(vk::RenderingFlags::RESUMING),
             stores: !flags.contains(vk::RenderingFlags::SUSPENDING),
@@ -260,7 +263,7 @@ impl Attachment {
 
 /// Commands to record before a render pass instance.
 #[derive(Default)]
-pub(crate) struct Begun {
+pub(crate) struct PassPrologue {
     /// It is the first action command with tile memory bound.
     pub(crate) guard: bool,
     pub(crate) discards: Vec<Discard>,
@@ -270,12 +273,12 @@ pub(crate) struct Begun {
 /// Begins a render pass instance. Returns its discards at the beginning, and the findings.
 pub(crate) fn begin(
     recording: &mut Recording,
-    attached: &[Attached],
-    performs: Performs,
+    attached: &[BoundAttachment],
+    performs: PerformedOperations,
     render_pass: Option<&RenderPass>,
     area: vk::Rect2D,
     command: &'static str,
-) -> Begun {
+) -> PassPrologue {
     recording.at.act(command);
     let at = recording.at;
     let Preparation { guard, discard } = recording.act(command).unwrap_or_default();
@@ -328,7 +331,7 @@ pub(crate) fn begin(
         }
     }
     recording.pass = Some(pass);
-    Begun {
+    PassPrologue {
         guard: guard && performs.loads,
         discards,
         findings,
@@ -338,8 +341,8 @@ pub(crate) fn begin(
 /// The instance in the model's form: it includes unbound attachments, for the dependencies that their layouts imply. Nothing is loaded from an
 /// attachment whose object is not bound, which is a separate mistake.
 fn instance(
-    attached: &[Attached],
-    performs: Performs,
+    attached: &[BoundAttachment],
+    performs: PerformedOperations,
     render_pass: Option<&RenderPass>,
     (area, bound): (vk::Rect2D, Option<BoundMemory>),
 ) -> render_pass::RenderPass {
@@ -404,7 +407,7 @@ impl Attachment {
         };
         let one = Run::new(0, 1);
         let (resource, range) = match view.map(|(view, layers)| (view.resource.number, view.part, layers)) {
-            Some((number, Part::Texels(texels), layers)) if place.is_some() => {
+            Some((number, ResourcePart::Texels(texels), layers)) if place.is_some() => {
                 let at = |layer: u32| texels.layers.first.saturating_add(layer).min(texels.layers.end);
                 let layers = Run::new(at(layers.first), at(layers.end));
                 (ResourceId(number), (texels.levels, layers))
@@ -431,7 +434,7 @@ impl Attachment {
 
 /// Returns `true` if another attachment shares bytes with this one: they alternate within the pass, and it is unknown which of them has contents when
 /// the pass begins.
-fn shares_bytes(attached: &[Attached], index: usize) -> bool {
+fn shares_bytes(attached: &[BoundAttachment], index: usize) -> bool {
     let Some(place) = attached[index].view.resource.tile_place() else {
         return false;
     };
@@ -448,7 +451,7 @@ pub(crate) fn end(recording: &mut Recording, command: &'static str) -> (Vec<Disc
     let Some(mut pass) = recording.pass.take() else {
         return (Vec::new(), Vec::new());
     };
-    let findings = unbound_attachments(&mut pass, at, Access::PassWithoutDraw(command));
+    let findings = unbound_attachments(&mut pass, at, AccessMethod::PassWithoutDraw(command));
     pass.subpasses.end(&mut recording.order, &at);
     let inherited = pass
         .at_end

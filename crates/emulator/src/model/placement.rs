@@ -6,13 +6,13 @@ use tileheap_layer::sharded::spread;
 
 use super::finding::Finding;
 use super::objects::Object;
-use super::resources::{Place, Resource};
+use super::resources::{MemoryBinding, Resource};
 use crate::tables::messages::MessageId;
 
 /// The result of binding a resource to a tile memory object.
 pub(crate) struct Placement {
     /// The resource and its bytes of the heap; `None` if it cannot be bound there.
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<MemoryBinding>,
     pub(crate) finding: Option<Finding>,
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn place(
         );
         return result(None, MessageId::UnsupportedResource, text);
     };
-    let place = Place {
+    let place = MemoryBinding {
         memory: memory.as_raw(),
         is_tile: true,
         first: offset,

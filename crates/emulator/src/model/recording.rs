@@ -14,7 +14,7 @@ use super::operations::Operation;
 use super::order::log::{LoggedAccess, Recorded};
 use super::order::passes::Subpasses;
 use super::position::{BoundMemory, Position};
-use super::resources::{Place, Resource};
+use super::resources::{MemoryBinding, Resource};
 use super::tile_passes::TilePass;
 use crate::tables::action_commands::ReachableDescriptors;
 use crate::tables::messages::MessageId;
@@ -85,10 +85,10 @@ pub(crate) struct Pass {
     pub(crate) subpasses: Subpasses,
 }
 
-impl Place {
+impl MemoryBinding {
     /// The discard of all of a resource's bytes.
     pub(crate) fn discard(&self, reason: DiscardReason) -> Discard {
-        let Place { first, end, .. } = *self;
+        let MemoryBinding { first, end, .. } = *self;
         Discard { first, end, reason }
     }
 }

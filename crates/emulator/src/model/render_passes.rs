@@ -6,9 +6,9 @@ use ash::vk;
 use tileheap_device::ffi::TileMemorySizeInfoQCOM;
 use tileheap_device::format;
 use tileheap_device::profile::texel_bytes;
-use tileheap_layer::render_passes::{Reference, RenderPassDesc, Subpass};
+use tileheap_layer::render_passes::{AttachmentReference, RenderPassDesc, Subpass};
 use tileheap_layer::{chained, dependencies};
-use tileheap_sync::program::Scopes;
+use tileheap_sync::program::DependencyScopes;
 use tileheap_sync::render_pass::{AttachmentUse, PassDependency, Role, written_in};
 use vk::ImageAspectFlags as Aspects;
 
@@ -51,23 +51,23 @@ pub(crate) fn render_pass(desc: &RenderPassDesc, p_next: *const c_void) -> Rende
 
 /// The uses of a subpass.
 fn uses(subpass: &Subpass) -> Vec<AttachmentUse> {
-    let used = |&(attachment, layout): &Reference, role| AttachmentUse {
+    let used = |&(attachment, layout): &AttachmentReference, role| AttachmentUse {
         attachment: attachment as usize,
         role,
         layout,
     };
     let drawn = || subpass.colors.iter().chain(&subpass.depth);
-    let depth = |one: &Reference| {
+    let depth = |one: &AttachmentReference| {
         let written = written_in(one.1);
         used(one, Role::DepthStencil { written })
     };
-    let source = |resolve: &(u32, Reference)| {
+    let source = |resolve: &(u32, AttachmentReference)| {
         let source = drawn().find(|one| one.0 == resolve.0)?;
         let resolved = subpass.resolved_from(source.0);
         Some(used(source, Role::ResolveSource { resolved }))
     };
     let sources = subpass.resolves.iter().filter_map(source);
-    let target = |(source, target): &(u32, Reference)| {
+    let target = |(source, target): &(u32, AttachmentReference)| {
         let resolved = subpass.resolved_from(*source);
         used(target, Role::ResolveTarget { resolved })
     };
@@ -111,7 +111,7 @@ fn dependency((from, to, one): &(u32, u32, dependencies::Dependency)) -> Option<
     (from != to).then(|| PassDependency {
         from: subpass(*from),
         to: subpass(*to),
-        scopes: Scopes {
+        scopes: DependencyScopes {
             src: one.src,
             src_access: one.src_access,
             dst: one.dst,
@@ -370,7 +370,7 @@ mod tests {
             src_access: vk::AccessFlags2::TRANSFER_WRITE,
             dst: vk::PipelineStageFlags2::FRAGMENT_SHADER,
             dst_access: vk::AccessFlags2::SHADER_READ,
-            memory: dependencies::Memory::All,
+            memory: dependencies::DependencyMemory::All,
             families: (vk::QUEUE_FAMILY_IGNORED, vk::QUEUE_FAMILY_IGNORED),
         };
         let external = vk::SUBPASS_EXTERNAL;

@@ -8,7 +8,7 @@ use ash::vk::Handle;
 use tileheap_device::format;
 use tileheap_device::profile::TileRequirements;
 use tileheap_layer::sharded::Sharded;
-use tileheap_sync::program::{Part, Texels, Tiling};
+use tileheap_sync::program::{ResourcePart, Texels, Tiling};
 use tileheap_sync::render_pass::{AttachmentUse, PassDependency};
 use tileheap_units::Run;
 use vk::ImageAspectFlags as Aspects;
@@ -62,7 +62,7 @@ pub(crate) struct Resource {
     pub(crate) format: vk::Format,
     /// Zero for a buffer.
     pub(crate) extent: vk::Extent3D,
-    /// As [`Place::contents`], for resources at the same offset.
+    /// As [`MemoryBinding::contents`], for resources at the same offset.
     pub(crate) contents: u64,
     /// The kinds of unseen writes that can reach it.
     pub(crate) unseen_writes: UnseenWrites,
@@ -73,12 +73,12 @@ pub(crate) struct Resource {
     /// As [`Resource::is_followed`].
     pub(crate) follows: AtomicBool,
     /// Its binding to memory, if bound.
-    pub(crate) place: OnceLock<Place>,
+    pub(crate) place: OnceLock<MemoryBinding>,
 }
 
 impl Resource {
     /// Its place, if that is in tile memory.
-    pub(crate) fn tile_place(&self) -> Option<&Place> {
+    pub(crate) fn tile_place(&self) -> Option<&MemoryBinding> {
         self.place.get().filter(|place| place.is_tile)
     }
 
@@ -131,12 +131,12 @@ impl Resource {
 pub(crate) struct View {
     pub(crate) resource: Arc<Resource>,
     /// The subresources of its range, or its bytes. As an attachment, a depth/stencil view has both aspects, regardless of its range.
-    pub(crate) part: Part,
+    pub(crate) part: ResourcePart,
 }
 
 /// A resource's binding to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct MemoryBinding {
     /// The memory object's handle.
     pub(crate) memory: u64,
     /// True if it is tile memory.

@@ -28,7 +28,7 @@ pub(crate) struct Code {
 
 /// The code of a device's shader modules, each kept once: programs create the same modules repeatedly.
 #[derive(Debug, Default)]
-pub(crate) struct Codes {
+pub(crate) struct ShaderCodes {
     kept: Mutex<KeptCodes>,
 }
 
@@ -39,7 +39,7 @@ struct KeptCodes {
     words: usize,
 }
 
-impl Codes {
+impl ShaderCodes {
     /// Returns the code with these words, which keeps its analysis.
     pub(crate) fn get(&self, words: &[u32]) -> Arc<Code> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -184,7 +184,7 @@ impl PipelineShaders {
 #[cfg(test)]
 mod tests {
     use tileheap_device::AccessKind;
-    use tileheap_spirv::Extent;
+    use tileheap_spirv::AccessRange;
     use tileheap_testkit::glsl::{Stage, compile};
 
     use super::*;
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn equal_code_is_kept_once_up_to_a_limit() {
-        let codes = Codes::default();
+        let codes = ShaderCodes::default();
         let words = rate();
         let first = codes.get(&words);
         assert!(Arc::ptr_eq(&first, &codes.get(&words)));
@@ -244,9 +244,9 @@ mod tests {
             let extents = shaders.iter().map(|one| one.written_extent([1; 3], 1024));
             extents.collect::<Vec<_>>()
         };
-        assert_eq!(written(&shaders), [Some(Extent::Bytes(0..260))]);
+        assert_eq!(written(&shaders), [Some(AccessRange::Bytes(0..260))]);
         shaders.dispatch_from_anywhere();
-        assert_eq!(written(&shaders), [Some(Extent::Bytes(0..4))]);
+        assert_eq!(written(&shaders), [Some(AccessRange::Bytes(0..4))]);
         assert!(shaders.iter().all(|one| one.always_writes));
     }
 

@@ -92,7 +92,7 @@ pub(crate) enum Batch {
 }
 
 /// A batch of the application.
-pub(crate) struct Given {
+pub(crate) struct ApplicationBatch {
     pub(crate) batch: batches::Batch,
     /// True if it chains structures with an entry per command buffer: none may be added.
     pub(crate) is_fixed: bool,
@@ -106,7 +106,7 @@ pub(crate) struct Submission<'a> {
     pub(crate) queue: vk::Queue,
     /// The number of the submit call on the device.
     pub(crate) number: u64,
-    pub(crate) given: &'a [Given],
+    pub(crate) given: &'a [ApplicationBatch],
     /// True if contents survive between batches of one submission.
     pub(crate) queue_submit_boundary: bool,
     pub(crate) has_timeline: bool,
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     fn ends(queue_submit_boundary: bool, uses: &[bool]) -> Vec<bool> {
-        let given = |uses_tile: &bool| Given {
+        let given = |uses_tile: &bool| ApplicationBatch {
             batch: batches::Batch::default(),
             is_fixed: false,
             uses_tile: *uses_tile,

@@ -14,11 +14,11 @@ pub(crate) struct TilePass {
     /// The size of a tile; the first one begins at texel 0.
     pub(crate) tile: vk::Extent2D,
     /// State for resuming it, or the reason why it cannot be interrupted.
-    pub(crate) again: Result<Again, &'static str>,
+    pub(crate) again: Result<ResumeState, &'static str>,
 }
 
 /// State for resuming a pass, which then loads the contents that it has stored.
-pub(crate) enum Again {
+pub(crate) enum ResumeState {
     Rendering(Rendering),
     Pass {
         pass: vk::RenderPass,

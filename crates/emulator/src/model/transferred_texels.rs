@@ -2,7 +2,7 @@
 
 use ash::vk;
 use tileheap_device::format::{TexelBlock, texel_block};
-use tileheap_sync::program::{Part, Tiling};
+use tileheap_sync::program::{ResourcePart, Tiling};
 use tileheap_units::Run;
 
 use super::resources::Resource;
@@ -162,7 +162,7 @@ impl TexelBox {
 
 impl Resource {
     /// The part of an image that a transfer uses, with `true` if it uses all of the part; `None` if it is empty.
-    pub(crate) fn transferred(&self, texels: &TexelBox) -> Option<(Part, bool)> {
+    pub(crate) fn transferred(&self, texels: &TexelBox) -> Option<(ResourcePart, bool)> {
         let TexelBox {
             layers,
             offset,
@@ -183,27 +183,27 @@ impl Resource {
             base_array_layer,
             layer_count,
         });
-        let (Part::Texels(mut part), Tiling::Optimal(all)) = (part, &self.tiling) else {
+        let (ResourcePart::Texels(mut part), Tiling::Optimal(all)) = (part, &self.tiling) else {
             // The positions of texels in a linear image are unknown.
             return Some((part, false));
         };
         // Offsets and extents of planes are in their own texels.
         let is_planar = all.aspects.contains(vk::ImageAspectFlags::PLANE_0);
         if is_planar || !is_within {
-            return Some((Part::Texels(part), false));
+            return Some((ResourcePart::Texels(part), false));
         }
         part.area = area(self.extent, layers.mip_level, offset, extent)?;
-        Some((Part::Texels(part), is_exact))
+        Some((ResourcePart::Texels(part), is_exact))
     }
 
     /// The part of an image that a clear of a range writes: all slices of a 3D image.
-    pub(crate) fn cleared(&self, range: &vk::ImageSubresourceRange) -> (Part, bool) {
+    pub(crate) fn cleared(&self, range: &vk::ImageSubresourceRange) -> (ResourcePart, bool) {
         let mut range = *range;
         if self.extent.depth > 1 {
             (range.base_array_layer, range.layer_count) = (0, vk::REMAINING_ARRAY_LAYERS);
         }
         let part = self.subresources(&range);
-        (part, matches!(part, Part::Texels(_)))
+        (part, matches!(part, ResourcePart::Texels(_)))
     }
 }
 

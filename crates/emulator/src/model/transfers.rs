@@ -6,7 +6,7 @@ use ash::vk;
 use ash::vk::Handle;
 use tileheap_device::format::{TexelBlock, texel_block};
 use tileheap_layer::array;
-use tileheap_sync::program::{Part, Tiling};
+use tileheap_sync::program::{ResourcePart, Tiling};
 use vk::PipelineStageFlags2 as S;
 
 use super::resources::{Resource, Resources};
@@ -53,7 +53,7 @@ pub(crate) struct QueryResults {
 #[derive(Debug)]
 pub(crate) struct TransferUse {
     pub(crate) resource: Arc<Resource>,
-    pub(crate) part: Part,
+    pub(crate) part: ResourcePart,
     pub(crate) writes: bool,
     pub(crate) stage: S,
     /// True if it uses all of the part; otherwise only some of it: the image's format is unknown, its rows have gaps, or its texels are anywhere in
@@ -62,7 +62,7 @@ pub(crate) struct TransferUse {
 }
 
 /// A part, with `true` if a transfer uses all of it.
-type UsedPart = (Part, bool);
+type UsedPart = (ResourcePart, bool);
 
 /// The uses of a transfer found so far.
 struct Uses<'a> {
@@ -216,8 +216,8 @@ impl<'a> Transfer<'a> {
             }
         }
         uses.found.retain(|one| match one.part {
-            Part::Bytes(first, end) => first < end,
-            Part::Texels(_) => true,
+            ResourcePart::Bytes(first, end) => first < end,
+            ResourcePart::Texels(_) => true,
         });
         uses.found
     }
@@ -353,9 +353,11 @@ fn block_of(format: vk::Format, aspect: vk::ImageAspectFlags) -> Option<TexelBlo
 }
 
 /// The part that a fill or an update writes: `VK_WHOLE_SIZE` is rounded down to words.
-fn filled(buffer: &Resource, offset: u64, size: u64) -> Part {
+fn filled(buffer: &Resource, offset: u64, size: u64) -> ResourcePart {
     match buffer.bytes(offset, size) {
-        Part::Bytes(first, end) if size == vk::WHOLE_SIZE => Part::Bytes(first, end - (end - first) % 4),
+        ResourcePart::Bytes(first, end) if size == vk::WHOLE_SIZE => {
+            ResourcePart::Bytes(first, end - (end - first) % 4)
+        }
         part => part,
     }
 }
@@ -369,7 +371,7 @@ mod tests {
 
     use super::*;
     use crate::model::objects::Object;
-    use crate::model::resources::{Place, image_tiling};
+    use crate::model::resources::{MemoryBinding, image_tiling};
     use crate::tables::unseen_writes::UnseenWrites;
 
     fn resource(object: Object, tiling: Tiling, format: vk::Format) -> Arc<Resource> {
@@ -388,7 +390,7 @@ mod tests {
             unseen_through_others: Default::default(),
             is_fetched: false,
             follows: false.into(),
-            place: OnceLock::from(Place {
+            place: OnceLock::from(MemoryBinding {
                 memory: 1,
                 is_tile: true,
                 first: 0,
@@ -424,8 +426,10 @@ mod tests {
     fn uses(transfer: Transfer<'_>) -> Vec<Use> {
         let uses = transfer.uses(&resources());
         let one = |one: &TransferUse| match one.part {
-            Part::Bytes(first, end) => Some((one.resource.object.1, (first, end), one.writes, one.stage)),
-            Part::Texels(_) => None,
+            ResourcePart::Bytes(first, end) => {
+                Some((one.resource.object.1, (first, end), one.writes, one.stage))
+            }
+            ResourcePart::Texels(_) => None,
         };
         uses.iter().filter_map(one).collect()
     }

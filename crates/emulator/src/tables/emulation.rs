@@ -11,7 +11,7 @@ use super::memory_types::{AddedMemory, MemoryTypes};
 use super::settings::Profile;
 
 /// Properties of a physical device, from the first query.
-pub(crate) struct Physical {
+pub(crate) struct PhysicalDeviceInfo {
     pub(crate) handle: vk::PhysicalDevice,
     /// The extensions of the layers and the driver below.
     pub(crate) extensions: Vec<vk::ExtensionProperties>,
@@ -49,7 +49,7 @@ pub(crate) fn is_own_extension(name: &CStr) -> bool {
     EXTENSIONS.iter().any(|(own, _)| *own == name)
 }
 
-impl Physical {
+impl PhysicalDeviceInfo {
     /// Returns true if the layers and the driver below list an extension.
     pub(crate) fn lists(&self, name: &CStr) -> bool {
         self.extensions

@@ -9,7 +9,7 @@
 
 use ash::vk;
 use tileheap_device::ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM;
-use tileheap_device::profile::TypePosition;
+use tileheap_device::profile::MemoryTypePosition;
 
 /// The driver's counterpart of a memory type of the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub(crate) struct AddedMemory {
     pub(crate) heap_size: u64,
     /// The flags of each tile type.
     pub(crate) tile_types: &'static [vk::MemoryPropertyFlags],
-    pub(crate) position: TypePosition,
+    pub(crate) position: MemoryTypePosition,
     /// Fills the array elements past the counts.
     pub(crate) nonsense: bool,
     /// Adds a lazily allocated type.
@@ -78,7 +78,7 @@ impl MemoryTypes {
                 property_flags: local | vk::MemoryPropertyFlags::LAZILY_ALLOCATED,
                 heap_index: types[ordinary].heap_index,
             };
-            let at = type_index(&entries, kind.property_flags, TypePosition::Last);
+            let at = type_index(&entries, kind.property_flags, MemoryTypePosition::Last);
             entries.insert(at, (TypeOrigin::Lazy(ordinary as u32), kind));
         }
         let mut shown = *driver;
@@ -144,7 +144,7 @@ impl MemoryTypes {
 fn type_index(
     entries: &[(TypeOrigin, vk::MemoryType)],
     flags: vk::MemoryPropertyFlags,
-    position: TypePosition,
+    position: MemoryTypePosition,
 ) -> usize {
     let is_strict = |small: vk::MemoryPropertyFlags, large| small != large && large & small == small;
     let flags_of = |entry: &(TypeOrigin, vk::MemoryType)| entry.1.property_flags;
@@ -157,9 +157,9 @@ fn type_index(
         .rposition(|entry| is_strict(flags_of(entry), flags))
         .map_or(0, |at| at + 1);
     match position {
-        TypePosition::First => first,
-        TypePosition::Middle => (first + last).div_ceil(2),
-        TypePosition::Last => last,
+        MemoryTypePosition::First => first,
+        MemoryTypePosition::Middle => (first + last).div_ceil(2),
+        MemoryTypePosition::Last => last,
     }
 }
 
@@ -198,7 +198,7 @@ mod tests {
     const ADDED: AddedMemory = AddedMemory {
         heap_size: 5,
         tile_types: &[P::DEVICE_LOCAL],
-        position: TypePosition::Last,
+        position: MemoryTypePosition::Last,
         nonsense: false,
         lazy: false,
     };

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use ash::vk;
-use tileheap_device::profile::{DeviceProfile, Quirks, TileHeap, TypePosition};
+use tileheap_device::profile::{DeviceProfile, MemoryTypePosition, Quirks, TileHeap};
 use tileheap_layer::app_folder::resolve;
 use tileheap_layer::settings::SettingValues;
 use tileheap_units::{Alignment, Bytes};
@@ -201,11 +201,11 @@ fn bytes(text: &str) -> Result<u64, String> {
         .map_err(|_| "write a number of bytes".to_owned())
 }
 
-fn position(text: &str) -> Result<TypePosition, String> {
+fn position(text: &str) -> Result<MemoryTypePosition, String> {
     match text {
-        "first" => Ok(TypePosition::First),
-        "middle" => Ok(TypePosition::Middle),
-        "last" => Ok(TypePosition::Last),
+        "first" => Ok(MemoryTypePosition::First),
+        "middle" => Ok(MemoryTypePosition::Middle),
+        "last" => Ok(MemoryTypePosition::Last),
         _ => Err("write first, middle or last".to_owned()),
     }
 }

@@ -45,7 +45,7 @@ wrappers! {
     vkQueueSubmit: vk::PFN_vkQueueSubmit => |queue, count, infos, fence| below {
         attempt!("vkQueueSubmit");
         let (number, queue) = numbered(queue);
-        note(number, array!(infos, count).iter().map(Batch::first_kind));
+        note(number, array!(infos, count).iter().map(Batch::from_v1));
         // SAFETY: The layer's arguments.
         unsafe { below(queue, count, infos, fence) }
     }
@@ -53,7 +53,7 @@ wrappers! {
     vkQueueSubmit2: vk::PFN_vkQueueSubmit2 => |queue, count, infos, fence| below {
         attempt!("vkQueueSubmit2");
         let (number, queue) = numbered(queue);
-        note(number, array!(infos, count).iter().map(Batch::second_kind));
+        note(number, array!(infos, count).iter().map(Batch::from_v2));
         // SAFETY: The layer's arguments.
         unsafe { below(queue, count, infos, fence) }
     }

@@ -30,7 +30,7 @@ use search::{PLACES_PER_STEP, Search};
 mod tests;
 
 pub(super) use model::{Model, gcd};
-pub(super) use search::Outcome;
+pub(super) use search::RunResult;
 
 /// Larger models are not searched: with this many (piece, column) pairs a step takes a millisecond.
 const LARGEST_MODEL: u64 = 1_000_000;
@@ -53,7 +53,7 @@ impl Exact {
         capacity: u64,
         budget: u64,
         poll: &mut dyn FnMut(u64) -> bool,
-    ) -> (Outcome, u64) {
+    ) -> (RunResult, u64) {
         let Exact {
             model, search, keys, ..
         } = self;
@@ -75,7 +75,7 @@ impl Exact {
                 let limit = search.steps.saturating_add(length).min(budget);
                 let focus = (way.focus, way.mirrored != (round % 2 == 1));
                 let outcome = search.run(model, capacity, focus, limit, poll);
-                if outcome != Outcome::OutOfSteps || search.steps >= budget {
+                if outcome != RunResult::OutOfSteps || search.steps >= budget {
                     return (outcome, search.steps);
                 }
             }
@@ -83,7 +83,7 @@ impl Exact {
         }
     }
 
-    /// Writes the offsets of all units after [`Outcome::Packed`]; units that are not in the model are at their lowest offset.
+    /// Writes the offsets of all units after [`RunResult::Packed`]; units that are not in the model are at their lowest offset.
     pub(super) fn write(&self, problem: &Problem, offsets: &mut Vec<u64>) {
         problem.lowest_offsets(offsets);
         for (piece, &offset) in self.model.pieces.iter().zip(&self.search.state.offsets) {

@@ -19,7 +19,7 @@ pub(crate) enum First {
 
 /// One run: its branching rule and its order of candidates.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Way {
+pub(crate) struct SearchRun {
     pub(crate) focus: Focus,
     pub(crate) first: First,
     /// Among equal columns, choose the last instead of the first.
@@ -28,8 +28,8 @@ pub(crate) struct Way {
     pub(crate) length: u64,
 }
 
-const fn way(focus: Focus, first: First, length: u64, mirrored: bool) -> Way {
-    Way {
+const fn way(focus: Focus, first: First, length: u64, mirrored: bool) -> SearchRun {
+    SearchRun {
         focus,
         first,
         mirrored,
@@ -39,7 +39,7 @@ const fn way(focus: Focus, first: First, length: u64, mirrored: bool) -> Way {
 
 /// The runs of one round, strongest first. Each of them solves some instance of the hard set in a few hundred steps that the others do not solve in a
 /// million.
-pub(crate) const WAYS: [Way; 10] = [
+pub(crate) const WAYS: [SearchRun; 10] = [
     way(Focus::Tightest, First::Wide, 3, false),
     way(Focus::FewestChoicesLow, First::WideArea, 7, false),
     way(Focus::FewestChoicesLow, First::WideArea, 7, true),

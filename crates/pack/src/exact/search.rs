@@ -8,7 +8,7 @@ use crate::units::CompactSort;
 
 /// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum RunResult {
     /// Everything is placed.
     Packed,
     /// No packing stays within the capacity.
@@ -73,13 +73,13 @@ impl Search {
         focus: (Focus, bool),
         limit: u64,
         poll: &mut dyn FnMut(u64) -> bool,
-    ) -> Outcome {
+    ) -> RunResult {
         self.frames.clear();
         self.waiting.clear();
         self.candidates.clear();
         self.state.use_heads = model.pieces.iter().any(|piece| piece.low > 0);
         if self.state.start(model, capacity).is_err() {
-            return Outcome::Impossible;
+            return RunResult::Impossible;
         }
         let facts = model.width() + model.pieces.len();
         let known = self.words.len();
@@ -90,16 +90,16 @@ impl Search {
         let depth = (model.holders.len() / model.width().max(1)) as u64;
         loop {
             let Some(&part) = self.waiting.get(head as usize) else {
-                return Outcome::Packed;
+                return RunResult::Packed;
             };
             self.steps += 1 + u64::from(part.end - part.first) * depth / PLACES_PER_STEP;
             if self.steps >= limit {
-                return Outcome::OutOfSteps;
+                return RunResult::OutOfSteps;
             }
             if self.steps >= next_poll {
                 next_poll = self.steps + POLL_EVERY;
                 if !poll(self.steps) {
-                    return Outcome::Interrupted;
+                    return RunResult::Interrupted;
                 }
             }
             let opened = self.open(model, part, focus);
@@ -109,7 +109,7 @@ impl Search {
             };
             match found {
                 Some(waiting) => head = waiting,
-                None => return Outcome::Impossible,
+                None => return RunResult::Impossible,
             }
         }
     }

@@ -47,10 +47,10 @@ fn both_exact_searches_find_the_same_optimum() {
         let mut capacity = lower_bound(&problem).0;
         let (outcome, steps) = exact.fit(capacity, 5, &mut |_| true);
         assert!(
-            steps <= 6 && (steps > 4 || outcome != Outcome::OutOfSteps),
+            steps <= 6 && (steps > 4 || outcome != RunResult::OutOfSteps),
             "round {round}"
         );
-        while exact.fit(capacity, u64::MAX, &mut |_| true).0 != Outcome::Packed {
+        while exact.fit(capacity, u64::MAX, &mut |_| true).0 != RunResult::Packed {
             capacity += 1;
         }
         exact.write(&problem, &mut offsets);

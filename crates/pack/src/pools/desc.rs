@@ -37,13 +37,13 @@ pub struct Pool {
     pub capacity: Option<Bytes>,
     /// Bytes that no item may take.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub reserved: Vec<Reserved>,
+    pub reserved: Vec<ReservedRange>,
 }
 
 /// A range of bytes that no item may take, at all steps or at some.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Reserved {
+pub struct ReservedRange {
     /// Offset of the first byte.
     pub offset: Bytes,
     /// Number of bytes.

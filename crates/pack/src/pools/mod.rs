@@ -48,8 +48,8 @@ mod solve;
 mod state;
 
 pub use check::check;
-pub use desc::{Pool, PoolItem, PoolsDesc, Reserved};
+pub use desc::{Pool, PoolItem, PoolsDesc, ReservedRange};
 pub use error::PoolsError;
-pub use packing::{Place, PoolsAnswer, PoolsPacking};
+pub use packing::{PoolPlacement, PoolsAnswer, PoolsPacking};
 pub use problem::PoolsProblem;
 pub use solve::solve;

@@ -7,7 +7,7 @@ use crate::{Steps, Verdict};
 
 /// The pool and offset of an item.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct PoolPlacement {
     /// The pool, by index.
     pub pool: u32,
     /// The offset in the pool.
@@ -18,7 +18,7 @@ pub struct Place {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolsPacking {
     /// The place of each item, in the problem's order.
-    pub places: Vec<Place>,
+    pub places: Vec<PoolPlacement>,
     /// For each pool, the end of its highest item.
     pub heights: Vec<Bytes>,
     /// The sum of the penalties of all pairs that share bytes.

@@ -7,9 +7,9 @@ use super::bound::{cliques, infeasible, lower_bound};
 use super::few::{Few, MAX_UNITS};
 use super::problem::{FORBIDDEN, OPEN};
 use super::state::State;
-use super::{Place, PoolsAnswer, PoolsPacking, PoolsProblem};
+use super::{PoolPlacement, PoolsAnswer, PoolsPacking, PoolsProblem};
 use crate::units::Bytes;
-use crate::{Progress, Steps, Verdict, Watch};
+use crate::{Progress, ProgressCallback, Steps, Verdict};
 
 /// Steps per unit in the first round of local search.
 const STEPS_PER_UNIT: u64 = 100;
@@ -22,7 +22,7 @@ const HEATS: [u64; 4] = [16, 48, 8, 32];
 ///
 /// The same problem and budget give the same answer on every machine, unless `watch` interrupts; `watch` sees costs. With [`Steps::UNLIMITED`] only a
 /// proof or `watch` ends the search.
-pub fn solve(problem: &PoolsProblem, budget: Steps, watch: Watch<'_>) -> PoolsAnswer {
+pub fn solve(problem: &PoolsProblem, budget: Steps, watch: ProgressCallback<'_>) -> PoolsAnswer {
     let mut search = Search {
         problem,
         cliques: cliques(problem),
@@ -64,7 +64,7 @@ struct Search<'a, 'w> {
     budget: u64,
     /// True if the callback has ended the search.
     is_over: bool,
-    watch: Watch<'w>,
+    watch: ProgressCallback<'w>,
 }
 
 impl Search<'_, '_> {
@@ -231,7 +231,7 @@ fn height(problem: &PoolsProblem, state: &State, pool: usize) -> u64 {
 
 /// Converts a state to the places of items.
 fn packing(problem: &PoolsProblem, state: &State) -> PoolsPacking {
-    let place = |&unit: &usize| Place {
+    let place = |&unit: &usize| PoolPlacement {
         pool: state.pool[unit],
         offset: Bytes(state.offset[unit]),
     };

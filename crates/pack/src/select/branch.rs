@@ -4,7 +4,7 @@
 //! is far off, and the choice by loads keeps too many states. Once a few of them are decided, the prices of the rest are good again. A decision
 //! changes one gain, so the previous flow is close to the new optimum.
 
-use super::choice::{Chosen, Offer};
+use super::choice::{CandidateItem, Chosen};
 use super::prices::{Prices, SCALE_BITS};
 use super::task::Task;
 use crate::lists::refill;
@@ -198,7 +198,7 @@ impl<'a, 'b> Branch<'a, 'b> {
         let sums = &self.sums;
         refill(
             &mut self.surpluses,
-            task.offers.iter().map(|Offer { arc, .. }| {
+            task.offers.iter().map(|CandidateItem { arc, .. }| {
                 let price = sums[arc.end as usize] - sums[arc.first as usize];
                 arc.weight - price * i128::from(arc.size)
             }),

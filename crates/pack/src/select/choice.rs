@@ -11,7 +11,7 @@ use crate::units::CompactSort;
 
 /// An item that can be chosen.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Offer {
+pub(crate) struct CandidateItem {
     pub(crate) arc: Arc,
     /// Weight above the price of its bytes; scaled.
     pub(crate) surplus: i128,
@@ -38,7 +38,7 @@ struct State {
 
 /// A chosen item, linked to those before it.
 #[derive(Clone, Copy, Debug)]
-struct Taken {
+struct ChosenItem {
     item: u32,
     before: u32,
 }
@@ -55,7 +55,7 @@ pub(crate) struct LoadSearch {
     bytes: Vec<u64>,
     next_states: Vec<State>,
     next_bytes: Vec<u64>,
-    history: Vec<Taken>,
+    history: Vec<ChosenItem>,
     order: Vec<u32>,
     /// Classes by descending end.
     late_first: Vec<usize>,
@@ -70,7 +70,7 @@ const WORDS_PER_STEP: u64 = 1000;
 
 impl LoadSearch {
     /// Returns the number of states per column that a budget of steps allows.
-    pub(crate) fn width(offers: &[Offer], columns: usize, budget: u64) -> usize {
+    pub(crate) fn width(offers: &[CandidateItem], columns: usize, budget: u64) -> usize {
         let (_, classes) = classes(offers, columns);
         let words = offers.len().max(1) as u64 * (classes as u64 + 16);
         (budget.saturating_mul(WORDS_PER_STEP) / words).clamp(16, 2000) as usize
@@ -82,7 +82,7 @@ impl LoadSearch {
     /// as the load grows. `None` means no loss at any load.
     pub(crate) fn pass(
         &mut self,
-        offers: &[Offer],
+        offers: &[CandidateItem],
         (columns, capacity): (usize, u64),
         column_loss: impl Fn(usize, u64) -> Option<(i128, i128)>,
         allowed: i128,
@@ -155,7 +155,7 @@ impl LoadSearch {
     fn offer(
         &mut self,
         item: u32,
-        offer: &Offer,
+        offer: &CandidateItem,
         (class, classes): (usize, usize),
         capacity: u64,
         allowed: i128,
@@ -176,7 +176,7 @@ impl LoadSearch {
                 self.next_bytes.extend_from_slice(bytes);
             }
             if state.loss + with <= allowed && fits {
-                self.history.push(Taken {
+                self.history.push(ChosenItem {
                     item,
                     before: state.history,
                 });
@@ -279,7 +279,7 @@ pub(crate) fn unused(prices: &[i128], capacity: u64) -> impl Fn(usize, u64) -> O
 }
 
 /// Assigns a class to each item, shared only by items that end at the same column or do not overlap; returns the classes and their number.
-fn classes(offers: &[Offer], columns: usize) -> (Vec<usize>, usize) {
+fn classes(offers: &[CandidateItem], columns: usize) -> (Vec<usize>, usize) {
     // The first column of the items that end at each column.
     let mut births: Vec<u32> = vec![u32::MAX; columns + 1];
     for offer in offers {

@@ -3,7 +3,7 @@
 //! A choice that is heavier than the best known one loses less against the bound. An item whose surplus is more than that is in all such choices, or
 //! in none. The other items have weights close to the prices of their bytes; the columns between two of their first and last uses are one.
 
-use super::choice::{Chosen, LoadSearch, Offer};
+use super::choice::{CandidateItem, Chosen, LoadSearch};
 use super::prices::SCALE_BITS;
 use super::task::Task;
 
@@ -13,7 +13,7 @@ struct Core {
     taken: Vec<bool>,
     /// The other items, and their offers in the columns of the core.
     items: Vec<usize>,
-    offers: Vec<Offer>,
+    offers: Vec<CandidateItem>,
     /// Free bytes and the price of a byte in each column of the core.
     columns: Vec<(u64, i128)>,
     /// The loss of all choices.

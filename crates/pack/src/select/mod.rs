@@ -21,7 +21,7 @@ use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 
-use super::answer::{Progress, Steps, Verdict, Watch};
+use super::answer::{Progress, ProgressCallback, Steps, Verdict};
 use super::search_state::SearchState;
 use super::{Packer, Problem};
 use crate::units::Bytes;
@@ -70,7 +70,7 @@ pub struct Selection {
 ///
 /// # Panics
 /// If there is not exactly one weight per item, or if the weights sum past 2^63.
-pub fn select(problem: &Problem, weights: &[u64], budget: Steps, watch: Watch<'_>) -> Selection {
+pub fn select(problem: &Problem, weights: &[u64], budget: Steps, watch: ProgressCallback<'_>) -> Selection {
     Packer::default().select(problem, weights, budget, watch)
 }
 
@@ -87,7 +87,7 @@ impl Packer {
         problem: &Problem,
         weights: &[u64],
         budget: Steps,
-        watch: Watch<'_>,
+        watch: ProgressCallback<'_>,
     ) -> Selection {
         if budget == Steps::UNLIMITED {
             return self.select_in_rounds(problem, weights, watch);
@@ -154,7 +154,12 @@ impl Packer {
     }
 
     /// Runs rounds, each with twice the steps of the last, until the selection is proved or interrupted.
-    fn select_in_rounds(&mut self, problem: &Problem, weights: &[u64], watch: Watch<'_>) -> Selection {
+    fn select_in_rounds(
+        &mut self,
+        problem: &Problem,
+        weights: &[u64],
+        watch: ProgressCallback<'_>,
+    ) -> Selection {
         let mut round = Steps::default();
         let mut best = self.select(problem, weights, round, watch);
         while best.verdict == Verdict::OutOfSteps && round.0 <= u64::MAX / 8 {

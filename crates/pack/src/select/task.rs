@@ -4,13 +4,13 @@ use std::cmp::Reverse;
 
 use tileheap_units::CompactSort;
 
-use super::choice::{Chosen, LoadSearch, Offer, unused};
+use super::choice::{CandidateItem, Chosen, LoadSearch, unused};
 use super::prices::{Arc, Prices, SCALE_BITS};
 use crate::exact::{Model, gcd, mix};
 use crate::gap::align_up;
 use crate::problem::Unit;
 use crate::units::Bytes;
-use crate::{Problem, Shelf};
+use crate::{PartialPacking, Problem};
 
 /// The problem of choosing by loads.
 pub(super) struct Task<'a> {
@@ -21,7 +21,7 @@ pub(super) struct Task<'a> {
     pub(super) columns: usize,
     /// Units on offer, with an offer for each.
     pub(super) units: Vec<u32>,
-    pub(super) offers: Vec<Offer>,
+    pub(super) offers: Vec<CandidateItem>,
     pub(super) unit_weights: Vec<u64>,
     pub(super) prices: Vec<i128>,
     pub(super) bound: i128,
@@ -65,7 +65,7 @@ impl<'a> Task<'a> {
             let stands = piece.columns.of(&model.columns);
             let stands = &stands[..stands.partition_point(|&column| (column as usize) < columns)];
             pauses |= (stands[stands.len() - 1] - stands[0]) as usize + 1 != stands.len();
-            Offer {
+            CandidateItem {
                 arc: Arc {
                     first: stands[0],
                     end: stands[stands.len() - 1] + 1,
@@ -75,7 +75,7 @@ impl<'a> Task<'a> {
                 surplus: 0,
             }
         });
-        let offers: Vec<Offer> = offers.collect();
+        let offers: Vec<CandidateItem> = offers.collect();
         let weights = model.pieces.iter().map(|piece| unit_weights[piece.unit as usize]);
         Task {
             capacity,
@@ -193,7 +193,7 @@ impl<'a> Task<'a> {
     pub(super) fn round(&self, prices: &Prices) -> Chosen {
         let whole: Vec<bool> = prices.whole().collect();
         let key = |index: usize| {
-            let Offer { arc, surplus } = self.offers[index];
+            let CandidateItem { arc, surplus } = self.offers[index];
             let price = (arc.weight - surplus).max(1);
             let density = surplus.saturating_mul(1 << SCALE_BITS) / price;
             let rest = if whole[index] { 0 } else { density };
@@ -222,7 +222,7 @@ impl<'a> Task<'a> {
         if !problem.conflicts().is_empty() || problem.is_irregular() {
             return;
         }
-        let mut shelf = Shelf::with_capacity(Some(Bytes(self.capacity)));
+        let mut shelf = PartialPacking::with_capacity(Some(Bytes(self.capacity)));
         let mut is_placed = vec![false; problem.units.len()];
         for &(unit, offset) in placed.iter() {
             is_placed[unit as usize] = true;

@@ -1,7 +1,7 @@
 //! Problems with pools: answers are compared with all possible placements, and the checker refuses each kind of damage.
 
 use tileheap_pack::pools::{
-    Place, Pool, PoolItem, PoolsDesc, PoolsError, PoolsPacking, Reserved, check, solve,
+    Pool, PoolItem, PoolPlacement, PoolsDesc, PoolsError, PoolsPacking, ReservedRange, check, solve,
 };
 use tileheap_pack::units::{Alignment, Bytes, Span, SplitMix64};
 use tileheap_pack::{Error, Problem, Steps, Strategy, Verdict, pack};
@@ -29,7 +29,7 @@ fn random(random: &mut SplitMix64) -> PoolsDesc {
         };
         if random.one_in(3) {
             let count = random.below(2);
-            of.reserved.push(Reserved {
+            of.reserved.push(ReservedRange {
                 offset: Bytes(random.below(6)),
                 size: Bytes(random.below(3)),
                 lifetimes: spans(random, count),
@@ -100,7 +100,7 @@ fn place_next(desc: &PoolsDesc, room: u64, packing: PoolsPacking, best: &mut Opt
         let top = desc.pools[pool].capacity.map_or(room, |capacity| capacity.0);
         for offset in 0..=top {
             let mut tried = packing.clone();
-            tried.places.push(Place {
+            tried.places.push(PoolPlacement {
                 pool: pool as u32,
                 offset: Bytes(offset),
             });
@@ -249,7 +249,7 @@ fn sound() -> (PoolsDesc, PoolsPacking) {
         capacity: Some(Bytes(12)),
         reserved,
     };
-    let reserved = Reserved {
+    let reserved = ReservedRange {
         offset: Bytes(8),
         size: Bytes(4),
         lifetimes: Vec::new(),
@@ -272,7 +272,7 @@ fn sound() -> (PoolsDesc, PoolsPacking) {
         exclusive: vec![pair("c", "d")],
         penalties: vec![("a".to_owned(), "b".to_owned(), 5)],
     };
-    let places = [(0, 0), (0, 0), (0, 4), (0, 4), (1, 0), (0, 4)].map(|(pool, offset)| Place {
+    let places = [(0, 0), (0, 0), (0, 4), (0, 4), (1, 0), (0, 4)].map(|(pool, offset)| PoolPlacement {
         pool,
         offset: Bytes(offset),
     });

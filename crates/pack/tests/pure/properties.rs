@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use tileheap_pack::units::{Alignment, Bytes, Span};
 use tileheap_pack::{
-    Error, Item, Packer, Packing, Problem, ProblemDesc, Shelf, Steps, Strategy as Packs, Verdict, check, fit,
-    lower_bound, minimise, pack, select,
+    Error, Item, Packer, Packing, PartialPacking, Problem, ProblemDesc, Steps, Strategy as Packs, Verdict,
+    check, fit, lower_bound, minimise, pack, select,
 };
 
 use crate::go_on;
@@ -293,7 +293,7 @@ proptest! {
     #[test]
     fn a_shelf_gives_the_lowest_free_offset(items in proptest::collection::vec(item(TINY), 0..12)) {
         let capacity = 12;
-        let mut shelf = Shelf::with_capacity(Some(Bytes(capacity)));
+        let mut shelf = PartialPacking::with_capacity(Some(Bytes(capacity)));
         let mut placed: Vec<(Item, u64)> = Vec::new();
         for item in items {
             let (size, alignment) = (item.size.0, item.alignment.get());

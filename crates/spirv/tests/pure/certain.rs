@@ -1,7 +1,7 @@
 //! Accesses that every invocation performs, and the parts of buffers and images that they cover.
 
 use super::*;
-use tileheap_spirv::{Binding, Extent};
+use tileheap_spirv::{AccessRange, Binding};
 
 /// Declarations of most compute shaders here.
 const COMPUTE: &str = "
@@ -64,16 +64,16 @@ fn computed(body: &str, number: u32) -> Binding {
     )
 }
 
-fn bytes(start: u64, end: u64) -> Option<Extent> {
-    Some(Extent::Bytes(start..end))
+fn bytes(start: u64, end: u64) -> Option<AccessRange> {
+    Some(AccessRange::Bytes(start..end))
 }
 
-fn texels(end: [u32; 3]) -> Option<Extent> {
-    Some(Extent::Texels { start: [0; 3], end })
+fn texels(end: [u32; 3]) -> Option<AccessRange> {
+    Some(AccessRange::Texels { start: [0; 3], end })
 }
 
 /// Returns the part of a binding that a compute shader writes.
-fn written(body: &str, number: u32) -> Option<Extent> {
+fn written(body: &str, number: u32) -> Option<AccessRange> {
     let binding = computed(body, number);
     let extent = binding.written_extent(GROUPS, u64::MAX);
     assert!(extent.is_none() || binding.always_writes, "{body}");
@@ -81,7 +81,7 @@ fn written(body: &str, number: u32) -> Option<Extent> {
 }
 
 /// Returns the part of a binding that a compute shader reads.
-fn read(body: &str, number: u32) -> Option<Extent> {
+fn read(body: &str, number: u32) -> Option<AccessRange> {
     let binding = computed(body, number);
     let extent = binding.read_extent(GROUPS, u64::MAX);
     assert!(extent.is_none() || binding.always_reads, "{body}");
@@ -198,7 +198,7 @@ fn computed_indices_are_not_claimed_but_the_access_is() {
     ] {
         assert!(computed(body, 0).always_writes, "{body}");
         assert!(
-            !matches!(written(body, 0), Some(Extent::Bytes(bytes)) if bytes.end - bytes.start > 4),
+            !matches!(written(body, 0), Some(AccessRange::Bytes(bytes)) if bytes.end - bytes.start > 4),
             "{body}"
         );
     }

@@ -1,7 +1,7 @@
 //! Accesses of compute shaders after bounds checks, and the parts of buffers and images covered by the invocations that pass.
 
 use super::*;
-use tileheap_spirv::{Binding, Dispatch, Extent, GuardValue};
+use tileheap_spirv::{AccessRange, Binding, Dispatch, GuardValue};
 
 /// Local size 32 by 2, in dispatches of 3 by 2 groups: 96 by 4 invocations.
 const DECLARATIONS: &str = "
@@ -67,7 +67,7 @@ fn binding_of(body: &str, number: u32, minor: usize) -> Binding {
 }
 
 /// Returns the certain writes of a dispatch to a binding that is not always written: `true` if there are any, and the written part.
-fn written(body: &str, number: u32) -> (bool, Option<Extent>) {
+fn written(body: &str, number: u32) -> (bool, Option<AccessRange>) {
     let binding = binding_of(body, number, 6);
     assert!(!binding.always_writes, "{body}");
     let part = binding.written_extent(KNOWN, u64::MAX);
@@ -78,19 +78,19 @@ fn written(body: &str, number: u32) -> (bool, Option<Extent>) {
     (binding.certainly_writes(KNOWN), part)
 }
 
-fn elements(first: u64, end: u64) -> (bool, Option<Extent>) {
-    (true, Some(Extent::Bytes(16 + 4 * first..16 + 4 * end)))
+fn elements(first: u64, end: u64) -> (bool, Option<AccessRange>) {
+    (true, Some(AccessRange::Bytes(16 + 4 * first..16 + 4 * end)))
 }
 
-fn texels(start: [u32; 2], end: [u32; 2]) -> (bool, Option<Extent>) {
-    let extent = Extent::Texels {
+fn texels(start: [u32; 2], end: [u32; 2]) -> (bool, Option<AccessRange>) {
+    let extent = AccessRange::Texels {
         start: [start[0], start[1], 0],
         end: [end[0], end[1], 1],
     };
     (true, Some(extent))
 }
 
-const NOTHING: (bool, Option<Extent>) = (false, None);
+const NOTHING: (bool, Option<AccessRange>) = (false, None);
 
 #[test]
 fn accesses_behind_bounds_checks_are_certain() {

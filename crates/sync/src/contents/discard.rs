@@ -2,7 +2,7 @@
 
 use tileheap_units::CompactSort;
 
-use crate::finding::{DiscardedContents, Loss, Use, Verdict};
+use crate::finding::{Certainty, DiscardedContents, LossReason, MemoryUse};
 use crate::program::{Discard, MemoryId, Tag};
 use crate::region::Region;
 
@@ -18,8 +18,8 @@ impl AllContents {
         } else {
             None
         };
-        let loss = Loss::MemoryDiscarded { batch, tag };
-        for class in self.meeting(discard.memory, range) {
+        let loss = LossReason::MemoryDiscarded { batch, tag };
+        for class in self.overlapping(discard.memory, range) {
             if let Some(contents) = self.classes.get_mut(&class) {
                 contents.discard(range, loss);
             }
@@ -37,8 +37,8 @@ impl AllContents {
     }
 
     /// The first bytes of a range with defined contents, certain ones before others, with their last write.
-    fn defined(&self, memory: MemoryId, range: (u64, u64)) -> Option<((u64, u64), Use, Verdict)> {
-        let classes = self.meeting(memory, range);
+    fn defined(&self, memory: MemoryId, range: (u64, u64)) -> Option<((u64, u64), MemoryUse, Certainty)> {
+        let classes = self.overlapping(memory, range);
         let each = classes.iter().filter_map(|class| self.classes.get(class));
         let defined = each.filter_map(|contents| contents.defined(range));
         defined.min_by_key(|(bytes, _, verdict)| (std::cmp::Reverse(*verdict), bytes.0))
@@ -46,7 +46,7 @@ impl AllContents {
 }
 
 impl Contents {
-    fn discard(&mut self, range: (u64, u64), loss: Loss) {
+    fn discard(&mut self, range: (u64, u64), loss: LossReason) {
         let all = self.range();
         let common = (all.0.max(range.0), all.1.min(range.1));
         if common.0 >= common.1 {
@@ -63,26 +63,26 @@ impl Contents {
         if self.is_optimal {
             self.change(self.whole, |state| state.discarded(all, common, loss));
         } else {
-            self.change(region, |state| state.lost(loss, Verdict::Certain));
+            self.change(region, |state| state.lost(loss, Certainty::Certain));
         }
     }
 
     /// The first bytes of a range in which its contents are defined.
-    fn defined(&self, range: (u64, u64)) -> Option<((u64, u64), Use, Verdict)> {
+    fn defined(&self, range: (u64, u64)) -> Option<((u64, u64), MemoryUse, Certainty)> {
         match self.is_optimal {
             true => self.defined_in_image(range),
             false => self.defined_in_bytes(range),
         }
     }
 
-    fn defined_in_bytes(&self, range: (u64, u64)) -> Option<((u64, u64), Use, Verdict)> {
+    fn defined_in_bytes(&self, range: (u64, u64)) -> Option<((u64, u64), MemoryUse, Certainty)> {
         let states = self.states.iter().filter_map(|(region, state)| {
             let (first, end) = region.bytes();
             let bytes = (first.max(range.0), end.min(range.1));
             let (by, is_certain) = state.defined_by().filter(|_| bytes.0 < bytes.1)?;
             Some((bytes, by, verdict(is_certain)))
         });
-        let mut states: Vec<((u64, u64), Use, Verdict)> = states.collect();
+        let mut states: Vec<((u64, u64), MemoryUse, Certainty)> = states.collect();
         states.compact_sort_by_key(|state| state.0);
         let most = states.iter().map(|state| state.2).max()?;
         let mut defined = states.into_iter().filter(|state| state.2 == most);
@@ -97,7 +97,7 @@ impl Contents {
 
     /// Any subresource may occupy any byte of the image: bytes are certainly defined if all subresources are, or if one is and the range covers
     /// the whole image.
-    fn defined_in_image(&self, range: (u64, u64)) -> Option<((u64, u64), Use, Verdict)> {
+    fn defined_in_image(&self, range: (u64, u64)) -> Option<((u64, u64), MemoryUse, Certainty)> {
         let all = self.range();
         let discarded = (all.0.max(range.0), all.1.min(range.1));
         if discarded.0 >= discarded.1 {
@@ -109,7 +109,7 @@ impl Contents {
             discarded == all && is_written && state.discarded.is_none()
         };
         if let Some((by, _)) = states().find(is_entire).and_then(State::defined_by) {
-            return Some((all, by, Verdict::Certain));
+            return Some((all, by, Certainty::Certain));
         }
         let held = |state: &State| {
             let mut bytes = vec![discarded];
@@ -122,20 +122,20 @@ impl Contents {
             let shared = states().map(held).reduce(|one, other| common(&one, &other))?;
             let (by, _) = states().find_map(State::defined_by)?;
             if let Some(bytes) = shared.first() {
-                return Some((*bytes, by, Verdict::Certain));
+                return Some((*bytes, by, Certainty::Certain));
             }
         }
         let possible = states().filter_map(|state| {
             let (by, _) = state.defined_by()?;
-            Some((*held(state).first()?, by, Verdict::Possible))
+            Some((*held(state).first()?, by, Certainty::Possible))
         });
         possible.min_by_key(|(bytes, ..)| bytes.0)
     }
 }
 
-fn verdict(is_certain: bool) -> Verdict {
+fn verdict(is_certain: bool) -> Certainty {
     match is_certain {
-        true => Verdict::Certain,
-        false => Verdict::Possible,
+        true => Certainty::Certain,
+        false => Certainty::Possible,
     }
 }

@@ -17,11 +17,11 @@ mod state;
 
 use std::collections::HashMap;
 
-use crate::finding::{Loss, LostContents, Use, Verdict};
+use crate::finding::{Certainty, LossReason, LostContents, MemoryUse};
 use crate::intervals::Intervals;
 use crate::operation::{Bytes, padded};
 use crate::program::{AccessKind, MemoryId, ResourceId, Tag, Tiling};
-use crate::record::{Kind, Later};
+use crate::record::{Kind, LaterAccess};
 use crate::region::Region;
 
 use state::{Contents, State, Value, extend};
@@ -100,10 +100,13 @@ impl AllContents {
     }
 
     /// The writes and losses that findings may name.
-    pub(crate) fn each_use(&self, each: &mut impl FnMut(&Use)) {
+    pub(crate) fn each_use(&self, each: &mut impl FnMut(&MemoryUse)) {
         for (loss, used) in self.states().flat_map(State::named) {
             used.iter().for_each(&mut *each);
-            if let Some(Loss::Discarded(by) | Loss::Overwritten(by) | Loss::WrittenThrough(by)) = loss {
+            if let Some(
+                LossReason::Discarded(by) | LossReason::Overwritten(by) | LossReason::WrittenThrough(by),
+            ) = loss
+            {
                 each(&by);
             }
         }
@@ -112,7 +115,7 @@ impl AllContents {
     /// The tags of discards that findings may name.
     pub(crate) fn each_discard(&self, each: &mut impl FnMut(Tag)) {
         for (loss, _) in self.states().flat_map(State::named) {
-            if let Some(Loss::MemoryDiscarded { tag, .. }) = loss {
+            if let Some(LossReason::MemoryDiscarded { tag, .. }) = loss {
                 each(tag);
             }
         }
@@ -126,7 +129,7 @@ impl AllContents {
 
     /// Forgets freed memory.
     pub(crate) fn free(&mut self, memory: MemoryId) {
-        let all = self.meeting(memory, (0, u64::MAX));
+        let all = self.overlapping(memory, (0, u64::MAX));
         self.by_memory.remove(&memory);
         for class in all {
             self.classes.remove(&class);
@@ -136,19 +139,22 @@ impl AllContents {
     }
 
     /// The finding of a read.
-    pub(crate) fn read(&self, later: &Later, used: Use) -> Option<LostContents> {
+    pub(crate) fn read(&self, later: &LaterAccess, used: MemoryUse) -> Option<LostContents> {
         self.classes.get(&later.origin.class)?.read(later, used)
     }
 
     /// The classes that share bytes with a range of a memory.
-    fn meeting(&self, memory: MemoryId, range: (u64, u64)) -> Vec<ResourceId> {
-        let found = self.by_memory.get(&memory).map(|classes| classes.meeting(range));
+    fn overlapping(&self, memory: MemoryId, range: (u64, u64)) -> Vec<ResourceId> {
+        let found = self
+            .by_memory
+            .get(&memory)
+            .map(|classes| classes.overlapping(range));
         let ids = found.into_iter().flatten().map(|id| ResourceId(id as u32));
         ids.collect()
     }
 
     /// Applies a write to a region, or makes it undefined; linear and optimal resources alias pages of `granularity` bytes.
-    pub(crate) fn write(&mut self, later: &Later, used: Use, discards: bool, granularity: u64) {
+    pub(crate) fn write(&mut self, later: &LaterAccess, used: MemoryUse, discards: bool, granularity: u64) {
         let class = later.origin.class;
         let region = later.touched.certain;
         let is_exact = later.kind != Kind::Access(AccessKind::Partial);
@@ -157,7 +163,7 @@ impl AllContents {
         };
         if discards {
             contents.change(region, |state| {
-                state.lost(Loss::Discarded(used), Verdict::Certain)
+                state.lost(LossReason::Discarded(used), Certainty::Certain)
             });
         } else if later.kind == Kind::Access(AccessKind::Store) {
             // It writes the results of loads and draws.
@@ -174,7 +180,7 @@ impl AllContents {
             region.bytes()
         };
         self.mark_written(bytes.memory, (first, end));
-        let others = self.meeting(bytes.memory, padded((first, end), granularity));
+        let others = self.overlapping(bytes.memory, padded((first, end), granularity));
         for other in others.into_iter().filter(|other| *other != class) {
             let Some(alias) = self.classes.get_mut(&other) else {
                 continue;
@@ -197,13 +203,13 @@ impl AllContents {
             let has_pages = later.has_pages && alias.has_pages && is_optimal != alias.is_optimal;
             let is_close = has_pages && pages[0].0 < pages[1].1 && pages[1].0 < pages[0].1;
             let verdict = match (is_common, is_close) {
-                (true, _) if is_exact => Verdict::Certain,
-                (true, _) => Verdict::Possible,
+                (true, _) if is_exact => Certainty::Certain,
+                (true, _) => Certainty::Possible,
                 // Only shares a page: none of its own bytes are written.
-                (false, true) if alias.is_optimal => Verdict::ByTheLetter,
+                (false, true) if alias.is_optimal => Certainty::ByTheLetter,
                 _ => continue,
             };
-            alias.change(hit, |state| state.lost(Loss::Overwritten(used), verdict));
+            alias.change(hit, |state| state.lost(LossReason::Overwritten(used), verdict));
         }
     }
     fn mark_written(&mut self, memory: MemoryId, range: (u64, u64)) {

@@ -2,9 +2,9 @@
 
 use tileheap_units::CompactSort;
 
-use crate::finding::{Loss, LostContents, Use, Verdict};
+use crate::finding::{Certainty, LossReason, LostContents, MemoryUse};
 use crate::program::{AccessKind, ResourceId};
-use crate::record::{Kind, Later};
+use crate::record::{Kind, LaterAccess};
 use crate::region::Region;
 
 use super::state::{Contents, State, Value, common};
@@ -12,10 +12,10 @@ use super::state::{Contents, State, Value, common};
 /// A loss that a read may find.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
-    loss: Loss,
-    last: Option<Use>,
+    loss: LossReason,
+    last: Option<MemoryUse>,
     bytes: (u64, u64),
-    verdict: Verdict,
+    verdict: Certainty,
 }
 
 impl Contents {
@@ -23,7 +23,7 @@ impl Contents {
     ///
     /// A region that is only partly unwritten, or discarded by accesses, is not reported: programs load and copy more than they need.
     /// A read of unknown elements cannot find defined ones in a region that is undefined everywhere.
-    pub(super) fn read(&self, later: &Later, used: Use) -> Option<LostContents> {
+    pub(super) fn read(&self, later: &LaterAccess, used: MemoryUse) -> Option<LostContents> {
         let region = later.touched.certain;
         let is_lost = |state: &State| matches!(state.value, Value::Lost { .. });
         let is_whole = self.within(region).all(|(_, state)| is_lost(state));
@@ -61,9 +61,9 @@ impl Contents {
     fn worst(&self, region: Region, kind: Kind, reader: ResourceId) -> Option<Candidate> {
         let reads_all = matches!(kind, Kind::Access(AccessKind::Whole | AccessKind::Load))
             && (!self.is_optimal || region.contains(self.whole));
-        let if_all_is_read = |verdict: Verdict| match reads_all {
+        let if_all_is_read = |verdict: Certainty| match reads_all {
             true => verdict,
-            false => Verdict::Possible,
+            false => Certainty::Possible,
         };
         let undefined = self.undefined_bytes(region);
         let mut worst: Option<Candidate> = None;
@@ -74,9 +74,9 @@ impl Contents {
                 Value::Lost { loss, verdict, last } => {
                     let verdict = match loss {
                         // Programs bind views of more subresources than they use.
-                        Loss::MemoryDiscarded { .. } if self.is_optimal => Some(Verdict::Possible),
-                        Loss::MemoryDiscarded { .. } => Some(if_all_is_read(verdict)),
-                        Loss::Overwritten(_) => Some(Verdict::Possible),
+                        LossReason::MemoryDiscarded { .. } if self.is_optimal => Some(Certainty::Possible),
+                        LossReason::MemoryDiscarded { .. } => Some(if_all_is_read(verdict)),
+                        LossReason::Overwritten(_) => Some(Certainty::Possible),
                         _ => None,
                     };
                     let bytes = || self.merged(part, region, lost);
@@ -84,21 +84,21 @@ impl Contents {
                 }
                 Value::Through { by, last } => {
                     let bytes = self.merged(part, region, through);
-                    Some((Loss::WrittenThrough(by), last, bytes, Verdict::Possible))
+                    Some((LossReason::WrittenThrough(by), last, bytes, Certainty::Possible))
                 }
                 // An image that interprets the bytes in the same way shares this state.
                 Value::Written { by, replaced, .. } => {
                     let last = replaced.filter(|last| last.resource == reader && by.resource != reader);
                     let bytes = || self.merged(part, region, through);
-                    last.map(|_| (Loss::WrittenThrough(by), last, bytes(), Verdict::Possible))
+                    last.map(|_| (LossReason::WrittenThrough(by), last, bytes(), Certainty::Possible))
                 }
                 Value::Unknown => None,
             };
             let discarded = state.discarded.as_ref().map(|discarded| {
                 let certain = undefined
                     .first()
-                    .map(|bytes| (*bytes, if_all_is_read(Verdict::Certain)));
-                let (bytes, verdict) = certain.unwrap_or((discarded.bytes[0], Verdict::Possible));
+                    .map(|bytes| (*bytes, if_all_is_read(Certainty::Certain)));
+                let (bytes, verdict) = certain.unwrap_or((discarded.bytes[0], Certainty::Possible));
                 (discarded.loss, discarded.last, bytes, verdict)
             });
             for (loss, last, bytes, verdict) in found.into_iter().chain(discarded) {

@@ -2,7 +2,7 @@
 
 use tileheap_units::CompactSort;
 
-use crate::finding::{Loss, Use, Verdict};
+use crate::finding::{Certainty, LossReason, MemoryUse};
 use crate::operation::Bytes;
 use crate::region::Region;
 
@@ -13,19 +13,19 @@ const MAX_REGIONS: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Value {
     Written {
-        by: Use,
+        by: MemoryUse,
         /// `false` if it may have written only some of the region, like a shader that may access any elements.
         is_certain: bool,
         /// The last write through another image that interprets the bytes in the same way, if its contents were replaced.
-        replaced: Option<Use>,
+        replaced: Option<MemoryUse>,
     },
     /// Written through another resource that interprets the bytes consistently, after the last write through this one.
-    Through { by: Use, last: Option<Use> },
+    Through { by: MemoryUse, last: Option<MemoryUse> },
     /// Undefined, after the last write.
     Lost {
-        loss: Loss,
-        verdict: Verdict,
-        last: Option<Use>,
+        loss: LossReason,
+        verdict: Certainty,
+        last: Option<MemoryUse>,
     },
     /// Unknown, since there were too many changes, or it was not tracked from the beginning.
     Unknown,
@@ -35,9 +35,9 @@ pub(super) enum Value {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Discarded {
     /// The first discard since the last write.
-    pub(super) loss: Loss,
+    pub(super) loss: LossReason,
     /// The last write before it.
-    pub(super) last: Option<Use>,
+    pub(super) last: Option<MemoryUse>,
     /// Disjoint ranges in ascending order.
     pub(super) bytes: Vec<(u64, u64)>,
 }
@@ -63,18 +63,18 @@ impl State {
     /// The state of a resource that was never written.
     pub(super) fn never_written() -> State {
         State::from(Value::Lost {
-            loss: Loss::NeverWritten,
-            verdict: Verdict::Certain,
+            loss: LossReason::NeverWritten,
+            verdict: Certainty::Certain,
             last: None,
         })
     }
 
     pub(super) fn is_certainly_lost(&self) -> bool {
-        let certain = Verdict::Certain;
+        let certain = Certainty::Certain;
         matches!(self.value, Value::Lost { verdict, .. } if verdict == certain)
     }
 
-    fn last_write(&self) -> Option<Use> {
+    fn last_write(&self) -> Option<MemoryUse> {
         match self.value {
             Value::Written { by, .. } | Value::Through { by, .. } => Some(by),
             Value::Lost { last, .. } => last,
@@ -83,7 +83,7 @@ impl State {
     }
 
     /// The write that defined the value, and `true` if it certainly did.
-    pub(super) fn defined_by(&self) -> Option<(Use, bool)> {
+    pub(super) fn defined_by(&self) -> Option<(MemoryUse, bool)> {
         match self.value {
             Value::Written { by, is_certain, .. } => Some((by, is_certain)),
             Value::Through { by, .. } => Some((by, true)),
@@ -91,16 +91,16 @@ impl State {
         }
     }
 
-    /// The state after a loss of everything. The first loss since the last write is kept, unless it is less certain; [`Loss::Discarded`] also
-    /// replaces [`Loss::NeverWritten`].
-    pub(super) fn lost(&self, loss: Loss, verdict: Verdict) -> State {
+    /// The state after a loss of everything. The first loss since the last write is kept, unless it is less certain; [`LossReason::Discarded`] also
+    /// replaces [`LossReason::NeverWritten`].
+    pub(super) fn lost(&self, loss: LossReason, verdict: Certainty) -> State {
         if let Value::Lost {
             loss: first,
             verdict: known,
             ..
         } = self.value
         {
-            let is_first = first != Loss::NeverWritten || !matches!(loss, Loss::Discarded(_));
+            let is_first = first != LossReason::NeverWritten || !matches!(loss, LossReason::Discarded(_));
             if known >= verdict && is_first {
                 return self.clone();
             }
@@ -109,12 +109,12 @@ impl State {
         let discarded = self.discarded.clone();
         State {
             value: Value::Lost { loss, verdict, last },
-            discarded: discarded.filter(|_| verdict < Verdict::Certain),
+            discarded: discarded.filter(|_| verdict < Certainty::Certain),
         }
     }
 
     /// The state after a store operation, which writes the contents of an attachment: undefined contents stay undefined.
-    pub(super) fn stored(&self, by: Use) -> State {
+    pub(super) fn stored(&self, by: MemoryUse) -> State {
         if matches!(self.value, Value::Lost { .. }) || self.discarded.is_some() {
             return self.clone();
         }
@@ -122,7 +122,7 @@ impl State {
     }
 
     /// The state after a write.
-    pub(super) fn written(&self, by: Use, is_certain: bool) -> State {
+    pub(super) fn written(&self, by: MemoryUse, is_certain: bool) -> State {
         let replaced = match self.value {
             Value::Written { by: before, .. } if before.resource != by.resource => Some(before),
             Value::Written { replaced, .. } => replaced,
@@ -136,7 +136,7 @@ impl State {
     }
 
     /// The state after a write through another resource that interprets the bytes consistently.
-    pub(super) fn written_through(&self, by: Use) -> State {
+    pub(super) fn written_through(&self, by: MemoryUse) -> State {
         let last = match self.value {
             Value::Through { last, .. } => last,
             _ => self.last_write(),
@@ -145,7 +145,7 @@ impl State {
     }
 
     /// The state after a discard of `bytes`, a range of the bytes `all` that it may occupy.
-    pub(super) fn discarded(&self, all: (u64, u64), bytes: (u64, u64), loss: Loss) -> State {
+    pub(super) fn discarded(&self, all: (u64, u64), bytes: (u64, u64), loss: LossReason) -> State {
         if self.is_certainly_lost() {
             return self.clone();
         }
@@ -158,7 +158,7 @@ impl State {
         if discarded.bytes[..] == [all] {
             return State::from(Value::Lost {
                 loss: discarded.loss,
-                verdict: Verdict::Certain,
+                verdict: Certainty::Certain,
                 last: discarded.last,
             });
         }
@@ -169,12 +169,13 @@ impl State {
     }
 
     /// The losses and the writes that findings may name.
-    pub(super) fn named(&self) -> impl Iterator<Item = (Option<Loss>, Option<Use>)> {
+    pub(super) fn named(&self) -> impl Iterator<Item = (Option<LossReason>, Option<MemoryUse>)> {
         let value = match self.value {
-            Value::Written { by, replaced, .. } => {
-                (replaced.map(|_| Loss::WrittenThrough(by)), replaced.or(Some(by)))
-            }
-            Value::Through { by, last } => (Some(Loss::WrittenThrough(by)), last),
+            Value::Written { by, replaced, .. } => (
+                replaced.map(|_| LossReason::WrittenThrough(by)),
+                replaced.or(Some(by)),
+            ),
+            Value::Through { by, last } => (Some(LossReason::WrittenThrough(by)), last),
             Value::Lost { loss, last, .. } => (Some(loss), last),
             Value::Unknown => (None, None),
         };
@@ -218,7 +219,7 @@ impl Contents {
     }
 
     /// Replaces the contents of a region by a write. Only images that share these contents depend on earlier ones.
-    pub(super) fn write(&mut self, region: Region, by: Use, is_certain: bool) {
+    pub(super) fn write(&mut self, region: Region, by: MemoryUse, is_certain: bool) {
         match self.uniform(region, |state| state.written(by, is_certain)) {
             Some(state) => self.set(region, state),
             None => self.change(region, |state| state.written(by, is_certain)),

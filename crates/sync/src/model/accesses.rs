@@ -1,11 +1,11 @@
 //! Compares accesses with the records of earlier ones.
 
-use crate::finding::{Action, Findings, Hazard, Use};
+use crate::finding::{Action, Findings, Hazard, MemoryUse};
 use crate::operation::{Bytes, padded};
-use crate::program::{Access, AccessKind, Part, QueueId, ResourceId, Tag, Tiling};
-use crate::reach::missing::Lacking;
+use crate::program::{AccessKind, MemoryAccess, QueueId, ResourceId, ResourcePart, Tag, Tiling};
+use crate::reach::missing::MissingScope;
 use crate::reach::{Origin, Reach};
-use crate::record::{Kind, Later, Record, Touched};
+use crate::record::{Kind, LaterAccess, Record, TouchedRegion};
 use crate::region::Region;
 use crate::usage::Usage;
 
@@ -15,7 +15,7 @@ impl Model {
     pub(super) fn act(
         &mut self,
         tag: Tag,
-        accesses: &[Access],
+        accesses: &[MemoryAccess],
         running: RunningBatch,
         findings: &mut Findings,
     ) {
@@ -43,7 +43,13 @@ impl Model {
         }
     }
 
-    pub(super) fn host_access(&mut self, batch: u64, tag: Tag, access: &Access, findings: &mut Findings) {
+    pub(super) fn host_access(
+        &mut self,
+        batch: u64,
+        tag: Tag,
+        access: &MemoryAccess,
+        findings: &mut Findings,
+    ) {
         self.commands += 1;
         let running = RunningBatch {
             queue: QueueId::default(),
@@ -71,7 +77,7 @@ impl Model {
     }
 
     /// Converts an access of a running batch; `None` if its resource is unknown, or its stage does not perform it.
-    fn later_access(&self, access: &Access, running: RunningBatch) -> Option<Later> {
+    fn later_access(&self, access: &MemoryAccess, running: RunningBatch) -> Option<LaterAccess> {
         let usage = Usage::of(access.stage, access.access)?;
         let touched = self.touched(access, usage)?;
         let kind = Kind::Access(access.kind);
@@ -79,14 +85,14 @@ impl Model {
     }
 
     /// The region of an access; loads, stores and resolves that write may touch all of their subresources.
-    fn touched(&self, access: &Access, usage: Usage) -> Option<Touched> {
+    fn touched(&self, access: &MemoryAccess, usage: Usage) -> Option<TouchedRegion> {
         let certain = self.region(access.resource, &access.part)?;
         let is_wide = matches!(
             access.kind,
             AccessKind::Load | AccessKind::Store | AccessKind::Resolve
         );
-        let is_image = matches!(access.part, Part::Texels(_));
-        Some(Touched {
+        let is_image = matches!(access.part, ResourcePart::Texels(_));
+        Some(TouchedRegion {
             certain,
             by_letter: (is_wide && is_image && usage.writes()).then(|| certain.subresources()),
         })
@@ -96,17 +102,17 @@ impl Model {
     pub(super) fn later(
         &self,
         resource: ResourceId,
-        touched: Touched,
+        touched: TouchedRegion,
         kind: Kind,
         usage: Usage,
         running: RunningBatch,
-    ) -> Option<Later> {
+    ) -> Option<LaterAccess> {
         let placed = self.placed(resource)?;
         let whole = match placed.resource.tiling {
             Tiling::Linear | Tiling::Unknown => None,
             Tiling::Optimal(_) => Some(Region::whole(&placed.resource)),
         };
-        Some(Later {
+        Some(LaterAccess {
             origin: Origin {
                 queue: Some(running.queue),
                 place: running.place,
@@ -128,17 +134,17 @@ impl Model {
     /// missing before it.
     pub(super) fn compare(
         &mut self,
-        later: &Later,
-        used: &Use,
+        later: &LaterAccess,
+        used: &MemoryUse,
         findings: &mut Findings,
-        judge: impl Fn(&Record, &Reach, Region) -> Option<Lacking>,
+        judge: impl Fn(&Record, &Reach, Region) -> Option<MissingScope>,
     ) {
         if self.ignores_order {
             return;
         }
         let memory = later.origin.bytes.memory;
         let page = self.page(memory);
-        let numbers = self.meeting(later);
+        let numbers = self.overlapping(later);
         let Some(records) = self.records.get_mut(&memory) else {
             return;
         };
@@ -165,18 +171,18 @@ impl Model {
     }
 
     /// Updates the contents after a write.
-    pub(super) fn write_contents(&mut self, this: &Later, used: Use, discards: bool) {
+    pub(super) fn write_contents(&mut self, this: &LaterAccess, used: MemoryUse, discards: bool) {
         let page = self.page(this.origin.bytes.memory);
         self.contents.write(this, used, discards, page);
     }
 
     /// Keeps an access, to compare later ones with it.
-    pub(super) fn record(&mut self, this: &Later, used: Use, reach: &Reach) {
+    pub(super) fn record(&mut self, this: &LaterAccess, used: MemoryUse, reach: &Reach) {
         if self.ignores_order {
             return;
         }
         let position = self.forgotten + self.log.len() as u64;
-        let numbers = self.meeting(this);
+        let numbers = self.overlapping(this);
         let records = self.records.entry(this.origin.bytes.memory).or_default();
         self.work.compared += numbers.len() as u64;
         for number in numbers {
@@ -192,7 +198,7 @@ impl Model {
     }
 
     /// The numbers of the records that a later access may conflict with, or hide: their resources share bytes or pages with its own.
-    fn meeting(&self, later: &Later) -> Vec<u64> {
+    fn overlapping(&self, later: &LaterAccess) -> Vec<u64> {
         let Bytes { memory, first, end } = later.origin.bytes;
         let range = match self.has_moved_aliases.contains(&memory) {
             true => (0, u64::MAX),
@@ -200,6 +206,6 @@ impl Model {
         };
         self.records
             .get(&memory)
-            .map_or(Vec::new(), |records| records.meeting(range))
+            .map_or(Vec::new(), |records| records.overlapping(range))
     }
 }

@@ -1,15 +1,16 @@
 //! Recorded commands, and the transitions and transfers of barriers.
 
-use tileheap_device::scopes::Scope;
+use tileheap_device::scopes::ExpandedScope;
 
 use crate::finding::{Action, Findings};
-use crate::operation::{Earlier, Edge, EdgeKind, Limit, Operation, Place, Subpass, Union};
+use crate::operation::{Earlier, Edge, EdgeKind, EnclosingSubpass, Limit, Operation, Subpass, Union};
 use crate::program::{
-    Boundary, Change, Command, CommandBuffer, Dependency, EventId, Extent, Part, ResourceId, Tag,
+    BarrierChange, Command, CommandBuffer, Dependency, DependencyMemory, EventId, ResourceId, ResourcePart,
+    SubpassBoundary, Tag,
 };
 use crate::reach::Reach;
-use crate::reach::missing::Lacking;
-use crate::record::{Kind, Touched};
+use crate::reach::missing::MissingScope;
+use crate::record::{Kind, TouchedRegion};
 use crate::usage::Usage;
 
 use super::{Model, RunningBatch};
@@ -17,7 +18,7 @@ use super::{Model, RunningBatch};
 /// A layout transition or queue family transfer of a barrier.
 struct Between<'a> {
     resource: ResourceId,
-    part: Part,
+    part: ResourcePart,
     action: Action,
     /// A transition from `UNDEFINED`.
     discards: bool,
@@ -52,7 +53,7 @@ impl Model {
                 self.barrier(tag, dependencies, Some(events), *running, findings);
             }
             Command::SetEvent(event, stages) => {
-                let stages = Scope::source(*stages, ash::vk::AccessFlags2::NONE).execution;
+                let stages = ExpandedScope::source(*stages, ash::vk::AccessFlags2::NONE).execution;
                 self.follow(Operation::SetEvent {
                     queue: running.queue,
                     submitted: running.submitted,
@@ -103,7 +104,7 @@ impl Model {
         findings: &mut Findings,
     ) {
         for dependency in dependencies {
-            if let (Extent::Part(resource, part), Change::Layout { discards }) =
+            if let (DependencyMemory::Part(resource, part), BarrierChange::Layout { discards }) =
                 (&dependency.extent, dependency.change)
             {
                 self.change_layout(tag, (*resource, part), discards, running, findings);
@@ -115,7 +116,7 @@ impl Model {
     fn change_layout(
         &mut self,
         tag: Tag,
-        (resource, part): (ResourceId, &Part),
+        (resource, part): (ResourceId, &ResourcePart),
         discards: bool,
         running: RunningBatch,
         findings: &mut Findings,
@@ -125,7 +126,7 @@ impl Model {
             findings.unchecked.push(used);
             return;
         };
-        let touched = Touched {
+        let touched = TouchedRegion {
             certain,
             by_letter: None,
         };
@@ -138,9 +139,9 @@ impl Model {
     fn enter(
         &mut self,
         tag: Tag,
-        boundary: &Boundary,
+        boundary: &SubpassBoundary,
         instance: u64,
-        place: Place,
+        place: EnclosingSubpass,
         running: &mut RunningBatch,
         findings: &mut Findings,
     ) {
@@ -192,21 +193,23 @@ impl Model {
         let earlier = running.place.map_or(Earlier::All, Earlier::Within);
         let edges = dependencies.iter().map(|dependency| {
             let limit = match &dependency.extent {
-                Extent::Execution => Limit::Execution,
-                Extent::All => Limit::All,
+                DependencyMemory::Execution => Limit::Execution,
+                DependencyMemory::All => Limit::All,
                 // Accesses to an unknown resource are not checked.
-                Extent::Part(resource, part) => {
+                DependencyMemory::Part(resource, part) => {
                     let through = self.through(*resource, part);
                     through.map_or(Limit::Execution, Limit::Part)
                 }
             };
             let kind = match dependency.change {
-                Change::Family { from, to } if from != to && from == running.family => EdgeKind::Release,
-                Change::Family { from, to } if from != to && to == running.family => EdgeKind::Acquire,
+                BarrierChange::Family { from, to } if from != to && from == running.family => {
+                    EdgeKind::Release
+                }
+                BarrierChange::Family { from, to } if from != to && to == running.family => EdgeKind::Acquire,
                 _ => EdgeKind::Plain,
             };
             let has_transition =
-                kind != EdgeKind::Plain || matches!(dependency.change, Change::Layout { .. });
+                kind != EdgeKind::Plain || matches!(dependency.change, BarrierChange::Layout { .. });
             let is_part = matches!(limit, Limit::Part(_));
             Edge::new(
                 &dependency.scopes,
@@ -218,20 +221,20 @@ impl Model {
         });
         let edges: Vec<Edge> = edges.collect();
         let between = dependencies.iter().enumerate().filter_map(|(index, dependency)| {
-            let Extent::Part(resource, part) = dependency.extent else {
+            let DependencyMemory::Part(resource, part) = dependency.extent else {
                 return None;
             };
             let action = match (edges[index].kind, dependency.change) {
                 (EdgeKind::Release, _) => Action::Release,
                 (EdgeKind::Acquire, _) => Action::Acquire,
-                (EdgeKind::Plain, Change::Layout { .. }) => Action::Transition,
+                (EdgeKind::Plain, BarrierChange::Layout { .. }) => Action::Transition,
                 (EdgeKind::Plain, _) => return None,
             };
             Some(Between {
                 resource,
                 part,
                 action,
-                discards: dependency.change == (Change::Layout { discards: true }),
+                discards: dependency.change == (BarrierChange::Layout { discards: true }),
                 own: std::slice::from_ref(&edges[index]),
             })
         });
@@ -257,7 +260,7 @@ impl Model {
                 _ => Kind::Transfer,
             };
             let used = running.used(tag, one.resource, one.part, one.action);
-            let touched = self.region(one.resource, &one.part).map(|certain| Touched {
+            let touched = self.region(one.resource, &one.part).map(|certain| TouchedRegion {
                 certain,
                 by_letter: None,
             });
@@ -272,7 +275,7 @@ impl Model {
                 let at = (&this.origin, running.place);
                 let missing = reach.missing_before_transition(&record.origin, region, at, one.own, edges)?;
                 let regions = vec![region];
-                Some(Lacking { missing, regions })
+                Some(MissingScope { missing, regions })
             });
             let reach = Reach::of_transition(queue, running.place, one.own);
             // Transitions of a render pass do not belong to any of its subpasses.

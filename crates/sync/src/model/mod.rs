@@ -7,17 +7,17 @@ pub(crate) mod retention;
 
 use std::collections::{HashMap, HashSet};
 
-use tileheap_device::scopes::Scope;
+use tileheap_device::scopes::ExpandedScope;
 
 use crate::contents::AllContents;
-use crate::finding::{Action, Findings, Use, Verdict};
+use crate::finding::{Action, Certainty, Findings, MemoryUse};
 use crate::log::Log;
-use crate::operation::{Bytes, HostWait, Operation, Place, Through};
+use crate::operation::{AliasedPart, Bytes, EnclosingSubpass, HostWait, Operation};
 use crate::program::{
-    Batch, Command, EventId, FenceId, MemoryId, Part, Program, QueueId, Resource, ResourceId, SemaphoreId,
-    SemaphoreUse, Step, Tag,
+    Batch, Command, EventId, FenceId, HostStep, MemoryId, Program, QueueId, Resource, ResourceId,
+    ResourcePart, SemaphoreId, SemaphoreUse, Tag,
 };
-use crate::record::Work;
+use crate::record::RecordWork;
 use crate::records::Records;
 use crate::region::Region;
 use crate::schedule::{Schedule, Submitted};
@@ -49,7 +49,7 @@ pub struct Model {
     /// Number of operations before the log.
     forgotten: u64,
     schedule: Schedule,
-    work: Work,
+    work: RecordWork,
     /// Numbers of steps, commands and render pass instances so far.
     steps: u64,
     commands: u64,
@@ -74,7 +74,7 @@ pub struct RunningBatch {
     batch: u64,
     /// The step in which it was submitted.
     submitted: u64,
-    place: Place,
+    place: EnclosingSubpass,
 }
 
 impl Model {
@@ -216,20 +216,20 @@ impl Model {
     }
 
     /// Performs one step of the host; returns its findings and those of all batches that can run as a result.
-    pub fn step(&mut self, step: &Step) -> Findings {
+    pub fn step(&mut self, step: &HostStep) -> Findings {
         self.steps += 1;
         let mut findings = Findings::default();
         match step {
-            Step::Submit(batch) => self.schedule.submit(Submitted {
+            HostStep::Submit(batch) => self.schedule.submit(Submitted {
                 batch: batch.clone(),
                 step: self.steps,
             }),
-            Step::WaitFence(fence) => {
+            HostStep::WaitFence(fence) => {
                 self.run_up_to(|batch| batch.fence == Some(*fence), &mut findings);
                 self.host_wait(HostWait::Fence(*fence));
             }
-            Step::ResetFence(fence) => self.follow(Operation::ResetFence(*fence)),
-            Step::WaitSemaphore(semaphore, value) => {
+            HostStep::ResetFence(fence) => self.follow(Operation::ResetFence(*fence)),
+            HostStep::WaitSemaphore(semaphore, value) => {
                 if self.schedule.reached(*semaphore, *value).is_none() {
                     // It was signaled from outside the program.
                     self.schedule.signal(*semaphore, *value, None);
@@ -239,18 +239,18 @@ impl Model {
                     self.host_wait(HostWait::Semaphore(*semaphore, signaled));
                 }
             }
-            Step::SignalSemaphore(semaphore, value) => {
+            HostStep::SignalSemaphore(semaphore, value) => {
                 let signaled = self.schedule.signal(*semaphore, *value, None);
                 self.follow(Operation::HostSignal(*semaphore, signaled, self.steps));
             }
-            Step::WaitIdle(queue) => {
+            HostStep::WaitIdle(queue) => {
                 self.run_up_to(
                     |batch| queue.is_none_or(|queue| queue == batch.queue),
                     &mut findings,
                 );
                 self.host_wait(queue.map_or(HostWait::Device, HostWait::Queue));
             }
-            Step::Host(batch, tag, access) => self.host_access(*batch, *tag, access, &mut findings),
+            HostStep::Host(batch, tag, access) => self.host_access(*batch, *tag, access, &mut findings),
         }
         self.run_ready(&mut findings);
         self.forget();
@@ -299,15 +299,15 @@ impl Model {
         forced
             .hazards
             .iter_mut()
-            .for_each(|one| one.verdict = Verdict::Possible);
+            .for_each(|one| one.verdict = Certainty::Possible);
         forced
             .lost
             .iter_mut()
-            .for_each(|one| one.verdict = Verdict::Possible);
+            .for_each(|one| one.verdict = Certainty::Possible);
         forced
             .discarded
             .iter_mut()
-            .for_each(|one| one.verdict = Verdict::Possible);
+            .for_each(|one| one.verdict = Certainty::Possible);
         findings.extend(forced);
     }
 
@@ -367,7 +367,7 @@ impl Model {
                     queue,
                     semaphore: wait.semaphore,
                     signaled,
-                    stages: Scope::destination(wait.stages, ash::vk::AccessFlags2::NONE).execution,
+                    stages: ExpandedScope::destination(wait.stages, ash::vk::AccessFlags2::NONE).execution,
                 });
             }
         }
@@ -389,7 +389,7 @@ impl Model {
         for signal in uses {
             self.unsignal(signal.semaphore);
             let signaled = self.schedule.signal(signal.semaphore, signal.value, Some(queue));
-            let stages = Scope::source(signal.stages, ash::vk::AccessFlags2::NONE).execution;
+            let stages = ExpandedScope::source(signal.stages, ash::vk::AccessFlags2::NONE).execution;
             signals.push((signal.semaphore, signaled, stages));
         }
         if !signals.is_empty() {
@@ -425,13 +425,13 @@ impl Model {
     }
 
     /// The region of a part of a resource.
-    fn region(&self, resource: ResourceId, part: &Part) -> Option<Region> {
+    fn region(&self, resource: ResourceId, part: &ResourcePart) -> Option<Region> {
         Some(Region::of(&self.placed(resource)?.resource, part))
     }
 
-    fn through(&self, resource: ResourceId, part: &Part) -> Option<Through> {
+    fn through(&self, resource: ResourceId, part: &ResourcePart) -> Option<AliasedPart> {
         let placed = self.placed(resource)?;
-        Some(Through {
+        Some(AliasedPart {
             class: placed.class,
             region: Region::of(&placed.resource, part),
             bytes: placed.bytes(),
@@ -450,8 +450,8 @@ impl Placed {
 }
 
 impl RunningBatch {
-    fn used(&self, tag: Tag, resource: ResourceId, part: Part, action: Action) -> Use {
-        Use {
+    fn used(&self, tag: Tag, resource: ResourceId, part: ResourcePart, action: Action) -> MemoryUse {
+        MemoryUse {
             batch: self.batch,
             tag,
             resource,

@@ -3,9 +3,9 @@
 use ash::vk;
 use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
-use crate::finding::Use;
+use crate::finding::MemoryUse;
 use crate::operation::{Earlier, Edge, EdgeKind, Limit};
-use crate::program::{MemoryId, QueueId, Scopes, SemaphoreId};
+use crate::program::{DependencyScopes, MemoryId, QueueId, SemaphoreId};
 use crate::reach::signals::CheckedWait;
 use crate::schedule::Signaled;
 
@@ -30,7 +30,7 @@ pub struct WaitPoint {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutstandingAccess {
     /// The access.
-    pub used: Use,
+    pub used: MemoryUse,
     /// Its first byte in the memory; for images with optimal tiling, the image's.
     pub first: u64,
     /// The byte after its last.
@@ -44,7 +44,7 @@ impl Model {
     pub fn outstanding_accesses(&mut self, memory: MemoryId, points: &[WaitPoint]) -> Vec<OutstandingAccess> {
         let all = A::MEMORY_READ | A::MEMORY_WRITE;
         let waits = points.iter().map(|point| {
-            let scopes = Scopes {
+            let scopes = DependencyScopes {
                 src: point.stages,
                 src_access: point.accesses,
                 dst: S::ALL_COMMANDS,

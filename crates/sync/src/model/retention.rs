@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use ash::vk::PipelineStageFlags2;
 
-use crate::finding::Use;
+use crate::finding::MemoryUse;
 use crate::operation::{HostWait, Operation};
 use crate::program::{QueueId, ResourceId, SemaphoreId, Tag};
 use crate::record::Record;
@@ -21,7 +21,7 @@ const MAX_REMOVED: usize = 64;
 
 /// The size of a model, and the work that it has performed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Statistics {
+pub struct ModelStatistics {
     /// Number of known resources, including removed ones.
     pub resources: usize,
     /// Number of accesses that later ones are compared with.
@@ -72,8 +72,8 @@ impl Waited {
 
 impl Model {
     /// The size of the model, and the work that it has performed.
-    pub fn statistics(&self) -> Statistics {
-        Statistics {
+    pub fn statistics(&self) -> ModelStatistics {
+        ModelStatistics {
             resources: self.resources.len(),
             records: self.records.values().map(Records::len).sum(),
             compared_records: self.work.compared,
@@ -85,7 +85,7 @@ impl Model {
 
     /// Every use that later findings may name, some more than once: of accesses that later ones are compared with, and of writes and losses of
     /// contents. See [`Model::each_tag`] for the tags of all commands.
-    pub fn each_use(&self, mut each: impl FnMut(&Use)) {
+    pub fn each_use(&self, mut each: impl FnMut(&MemoryUse)) {
         let records = self.records.values().flat_map(Records::iter);
         records.for_each(|record| each(&record.used));
         self.contents.each_use(&mut each);

@@ -1,25 +1,25 @@
 //! The dependency that is missing before a later access.
 
-use crate::finding::Missing;
-use crate::operation::{Edge, Limit, Place, Through};
+use crate::finding::MissingDependency;
+use crate::operation::{AliasedPart, Edge, EnclosingSubpass, Limit};
 use crate::program::EventId;
 use crate::region::Region;
 
-use super::{Held, On, Ordered, Origin, Reach};
+use super::{Ordered, Origin, QueueStep, Reach, ScopeMembership};
 
 /// A missing dependency, and the regions where it is missing.
 #[derive(Clone, Debug)]
-pub(crate) struct Lacking {
-    pub(crate) missing: Missing,
+pub(crate) struct MissingScope {
+    pub(crate) missing: MissingDependency,
     pub(crate) regions: Vec<Region>,
 }
 
 impl Reach {
     /// The dependency that is missing before a later access to a region.
-    pub(crate) fn missing(&self, origin: &Origin, later: &Origin, region: Region) -> Option<Lacking> {
+    pub(crate) fn missing(&self, origin: &Origin, later: &Origin, region: Region) -> Option<MissingScope> {
         let lacking = |missing| {
             let regions = vec![region];
-            Some(Lacking { missing, regions })
+            Some(MissingScope { missing, regions })
         };
         let Some(queue) = later.queue else {
             return self.missing_for_host(origin, later, region);
@@ -29,7 +29,7 @@ impl Reach {
             // "Host Write Ordering Guarantees": each submission makes available writes visible.
             return None;
         }
-        let is_at = |place: Place| place.is_none() || place == later.place;
+        let is_at = |place: EnclosingSubpass| place.is_none() || place == later.place;
         let mut after = Ordered::default();
         let places = self.places.iter();
         places
@@ -37,14 +37,14 @@ impl Reach {
             .for_each(|(.., ordered)| after.add(ordered));
         let stage = later.usage.stage();
         if !after.ordered.intersects(stage) && known.is_none() {
-            return lacking(Missing::Execution);
+            return lacking(MissingDependency::Execution);
         }
         let is_unknown = origin.usage.is_unknown() && origin.class != later.class;
         if !origin.usage.writes() || later.usage.is_unknown() || is_unknown {
             return None;
         }
         if !after.available.intersects(stage) {
-            return lacking(Missing::Availability);
+            return lacking(MissingDependency::Availability);
         }
         let is_own = origin.class == later.class && after.visible_through_own.contains(later.usage);
         if later.usage.writes() || is_own || after.visible.contains(later.usage) {
@@ -55,18 +55,18 @@ impl Reach {
             .iter()
             .filter(|(at, place, _, usages)| *at == queue && is_at(*place) && usages.contains(later.usage));
         let regions = unseen(parts.map(|(.., part, _)| part), later, region);
-        let missing = Missing::Visibility;
-        (!regions.is_empty()).then_some(Lacking { missing, regions })
+        let missing = MissingDependency::Visibility;
+        (!regions.is_empty()).then_some(MissingScope { missing, regions })
     }
 
     /// Source: "Host Write Ordering Guarantees" and the memory domain operations of the memory model.
-    fn missing_for_host(&self, origin: &Origin, later: &Origin, region: Region) -> Option<Lacking> {
+    fn missing_for_host(&self, origin: &Origin, later: &Origin, region: Region) -> Option<MissingScope> {
         // Two accesses of the host are ordered by its program.
         origin.queue?;
         if self.complete.is_none() {
             let regions = vec![region];
-            return Some(Lacking {
-                missing: Missing::Execution,
+            return Some(MissingScope {
+                missing: MissingDependency::Execution,
                 regions,
             });
         }
@@ -81,12 +81,12 @@ impl Reach {
         }
         // To the host domain, or to any domain.
         let missing = if later.usage.writes() || self.complete_and_available.is_none() {
-            Missing::Availability
+            MissingDependency::Availability
         } else {
-            Missing::Visibility
+            MissingDependency::Visibility
         };
         let regions = vec![region];
-        Some(Lacking { missing, regions })
+        Some(MissingScope { missing, regions })
     }
 
     /// The dependency that is missing before a transition or transfer between the scopes of its `own` edges. Other edges of the same command may make
@@ -95,21 +95,21 @@ impl Reach {
         &self,
         origin: &Origin,
         region: Region,
-        (later, place): (&Origin, Place),
+        (later, place): (&Origin, EnclosingSubpass),
         own: &[Edge],
         (edges, events): (&[Edge], Option<&[EventId]>),
-    ) -> Option<Missing> {
-        let on = On::new(later.queue?, later.submitted);
+    ) -> Option<MissingDependency> {
+        let on = QueueStep::new(later.queue?, later.submitted);
         let held = |edge: &Edge| Some((*edge, self.held_by(origin, on, place, edge, events)?));
         let mut own = own.iter().filter_map(held).peekable();
         if own.peek().is_none() {
             // Without its own dependency, it may still be in the second scope of an earlier one.
             let earlier = self.held_before_transition(on, place);
-            let is_ready = |held: Held| held.is_available || !origin.usage.writes();
+            let is_ready = |held: ScopeMembership| held.is_available || !origin.usage.writes();
             return match earlier {
                 Some(held) if is_ready(held) => None,
-                Some(_) => Some(Missing::Availability),
-                None => Some(Missing::Execution),
+                Some(_) => Some(MissingDependency::Availability),
+                None => Some(MissingDependency::Execution),
             };
         }
         let mut accompanying = edges
@@ -119,12 +119,12 @@ impl Reach {
         let is_ready = !origin.usage.writes()
             || own.any(|(edge, held)| Reach::is_available(origin, region, &edge, held))
             || accompanying.any(|(edge, held)| Reach::is_made_available(origin, region, &edge, held));
-        (!is_ready).then_some(Missing::Availability)
+        (!is_ready).then_some(MissingDependency::Availability)
     }
 }
 
 /// The part of `region` in which no barrier makes the write visible.
-fn unseen<'a>(parts: impl Iterator<Item = &'a Through>, later: &Origin, region: Region) -> Vec<Region> {
+fn unseen<'a>(parts: impl Iterator<Item = &'a AliasedPart>, later: &Origin, region: Region) -> Vec<Region> {
     let mut unseen = vec![region];
     for part in parts.filter(|part| part.class == later.class) {
         unseen = unseen

@@ -23,9 +23,10 @@ use ash::vk;
 use tileheap_device::scopes::NO_STAGE;
 use vk::PipelineStageFlags2 as S;
 
-use crate::log::{Summary, Touched};
+use crate::log::{AffectedMemory, Summary};
 use crate::operation::{
-    Bytes, Earlier, Edge, EdgeKind, Limit, Operation, Place, Through, Union, padded, through_transition,
+    AliasedPart, Bytes, Earlier, Edge, EdgeKind, EnclosingSubpass, Limit, Operation, Union, padded,
+    through_transition,
 };
 use crate::program::{EventId, FenceId, QueueId, ResourceId, SemaphoreId};
 use crate::region::Region;
@@ -37,7 +38,7 @@ use crate::usage::{Usage, Usages};
 pub(crate) struct Origin {
     /// `None` for the host.
     pub(crate) queue: Option<QueueId>,
-    pub(crate) place: Place,
+    pub(crate) place: EnclosingSubpass,
     pub(crate) usage: Usage,
     pub(crate) class: ResourceId,
     pub(crate) bytes: Bytes,
@@ -58,14 +59,14 @@ impl Origin {
 
 /// The queue of a synchronization command, and the step that submitted it.
 #[derive(Clone, Copy)]
-struct On {
+struct QueueStep {
     queue: QueueId,
     submitted: u64,
 }
 
-impl On {
-    fn new(queue: QueueId, submitted: u64) -> On {
-        On { queue, submitted }
+impl QueueStep {
+    fn new(queue: QueueId, submitted: u64) -> QueueStep {
+        QueueStep { queue, submitted }
     }
 }
 
@@ -107,9 +108,9 @@ enum Signal {
 
 /// A signal that covers an access.
 #[derive(Clone, Copy, Debug)]
-struct Covered {
+struct CoveringSignal {
     by: Signal,
-    held: Held,
+    held: ScopeMembership,
     /// For events, the stages that are ordered after the access when the event is set, and those before which it is available: each dependency that
     /// waits for the event has a separate first scope.
     stages: [S; 2],
@@ -117,16 +118,16 @@ struct Covered {
 
 /// The membership of an access in a first synchronization scope.
 #[derive(Clone, Copy, Debug, Default)]
-struct Held {
+struct ScopeMembership {
     /// True if it is in the scope itself, not only at the beginning of a chain to it.
     is_direct: bool,
     /// True if it was made available before.
     is_available: bool,
 }
 
-impl Held {
-    fn or(self, other: Held) -> Held {
-        Held {
+impl ScopeMembership {
+    fn or(self, other: ScopeMembership) -> ScopeMembership {
+        ScopeMembership {
             is_direct: self.is_direct || other.is_direct,
             is_available: self.is_available || other.is_available,
         }
@@ -136,10 +137,10 @@ impl Held {
 /// The synchronization state of an access to a region.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reach {
-    places: Vec<(QueueId, Place, Ordered)>,
+    places: Vec<(QueueId, EnclosingSubpass, Ordered)>,
     /// Usages of other resources in the same bytes that see it through a part.
-    through: Vec<(QueueId, Place, Through, Usages)>,
-    covered: Vec<Covered>,
+    through: Vec<(QueueId, EnclosingSubpass, AliasedPart, Usages)>,
+    covered: Vec<CoveringSignal>,
     /// Queues on which a semaphore signal covers it, and whether it was available there: later signals of the queue cover everything that earlier
     /// ones do.
     signaled: Vec<(QueueId, bool)>,
@@ -162,7 +163,7 @@ impl Reach {
     }
 
     /// The state after an operation between the scopes of a barrier: the second scopes of its edges.
-    pub(crate) fn of_transition(queue: QueueId, place: Place, edges: &[Edge]) -> Reach {
+    pub(crate) fn of_transition(queue: QueueId, place: EnclosingSubpass, edges: &[Edge]) -> Reach {
         let mut reach = Reach::default();
         for edge in edges.iter().filter(|edge| edge.kind != EdgeKind::Release) {
             let stages = edge.dst.execution;
@@ -180,7 +181,7 @@ impl Reach {
 
     /// Merges the states of places that no later command belongs to: subpasses of instances that ended.
     pub(crate) fn compact(&mut self, last_instance: &HashMap<QueueId, u64>) {
-        let is_over = |queue: QueueId, place: Place| {
+        let is_over = |queue: QueueId, place: EnclosingSubpass| {
             place.is_some_and(|subpass| {
                 subpass.instance != 0 && last_instance.get(&queue) != Some(&subpass.instance)
             })
@@ -206,7 +207,7 @@ impl Reach {
         self.complete_and_available.is_some()
     }
 
-    fn order(&mut self, queue: QueueId, place: Place, new: &Ordered) {
+    fn order(&mut self, queue: QueueId, place: EnclosingSubpass, new: &Ordered) {
         if new.ordered.is_empty() {
             return;
         }
@@ -221,39 +222,43 @@ impl Reach {
     }
 
     /// The membership of the access in a first synchronization scope on a queue, directly or through a chain.
-    fn held(&self, origin: &Origin, on: On, earlier: Earlier, stages: S) -> Option<Held> {
+    fn held(&self, origin: &Origin, on: QueueStep, earlier: Earlier, stages: S) -> Option<ScopeMembership> {
         let is_direct = origin.queue == Some(on.queue)
             && earlier.includes(origin.place)
             && origin.usage.stage().intersects(stages);
-        let direct = is_direct.then_some(Held {
+        let direct = is_direct.then_some(ScopeMembership {
             is_direct,
             is_available: is_available_at_once(origin),
         });
         let chained = self.chained(on, earlier, stages);
-        direct.into_iter().chain(chained).reduce(Held::or)
+        direct.into_iter().chain(chained).reduce(ScopeMembership::or)
     }
 
     /// The membership through a chain: the scope meets stages that an earlier dependency ordered after the access, or the host knew the access to be
     /// complete.
-    fn chained(&self, on: On, earlier: Earlier, stages: S) -> Option<Held> {
-        let meets = |(at, place, ordered): &&(QueueId, Place, Ordered)| {
+    fn chained(&self, on: QueueStep, earlier: Earlier, stages: S) -> Option<ScopeMembership> {
+        let meets = |(at, place, ordered): &&(QueueId, EnclosingSubpass, Ordered)| {
             *at == on.queue && earlier.meets(*place) && ordered.ordered.intersects(stages)
         };
-        let met = self.places.iter().filter(meets).map(|(.., ordered)| Held {
-            is_direct: false,
-            is_available: ordered.available.intersects(stages),
-        });
+        let met = self
+            .places
+            .iter()
+            .filter(meets)
+            .map(|(.., ordered)| ScopeMembership {
+                is_direct: false,
+                is_available: ordered.available.intersects(stages),
+            });
         let known = self.known_before(on.submitted).filter(|_| !stages.is_empty());
-        let known = known.map(|is_available| Held {
+        let known = known.map(|is_available| ScopeMembership {
             is_direct: false,
             is_available,
         });
-        met.chain(known).reduce(Held::or)
+        met.chain(known).reduce(ScopeMembership::or)
     }
 
     /// The membership of the access before an operation without a stage, which is in the second scope of an earlier dependency with
     /// `ALL_COMMANDS`.
-    fn held_before_transition(&self, on: On, place: Place) -> Option<Held> {
+    fn held_before_transition(&self, on: QueueStep, place: EnclosingSubpass) -> Option<ScopeMembership> {
         let within = place.map_or(Earlier::BeforeAll, Earlier::Within);
         self.chained(on, within, NO_STAGE)
     }
@@ -262,11 +267,11 @@ impl Reach {
     fn held_by(
         &self,
         origin: &Origin,
-        on: On,
-        place: Place,
+        on: QueueStep,
+        place: EnclosingSubpass,
         edge: &Edge,
         events: Option<&[EventId]>,
-    ) -> Option<Held> {
+    ) -> Option<ScopeMembership> {
         let own = match (edge.kind, events) {
             // Its first scope is ignored.
             (EdgeKind::Acquire, _) => None,
@@ -278,24 +283,24 @@ impl Reach {
         } else {
             None
         };
-        own.into_iter().chain(transition).reduce(Held::or)
+        own.into_iter().chain(transition).reduce(ScopeMembership::or)
     }
 
     /// The membership in a first scope that is limited to operations before events that are set.
-    fn set(&self, origin: &Origin, events: &[EventId], stages: S) -> Option<Held> {
+    fn set(&self, origin: &Origin, events: &[EventId], stages: S) -> Option<ScopeMembership> {
         let set = self.covered.iter().filter_map(|covered| {
             let is_direct = covered.held.is_direct && origin.usage.stage().intersects(stages);
             let [ordered, available] = covered.stages.map(|met| met.intersects(stages));
-            (is_one_of(covered.by, events) && (is_direct || ordered)).then_some(Held {
+            (is_one_of(covered.by, events) && (is_direct || ordered)).then_some(ScopeMembership {
                 is_direct,
                 is_available: available || is_direct && is_available_at_once(origin),
             })
         });
-        set.reduce(Held::or)
+        set.reduce(ScopeMembership::or)
     }
 
     /// The stages that are ordered after the access on a queue, and those before which it is available.
-    fn stages_after(&self, on: On) -> [S; 2] {
+    fn stages_after(&self, on: QueueStep) -> [S; 2] {
         let places = self.places.iter().filter(|(at, ..)| *at == on.queue);
         let met = places.fold([S::NONE; 2], |[ordered, available], (.., more)| {
             [ordered | more.ordered, available | more.available]
@@ -309,12 +314,12 @@ impl Reach {
     }
 
     /// Returns true if an edge whose first scope includes the access makes it available, or it is already available.
-    fn is_available(origin: &Origin, region: Region, edge: &Edge, held: Held) -> bool {
+    fn is_available(origin: &Origin, region: Region, edge: &Edge, held: ScopeMembership) -> bool {
         held.is_available || Reach::is_made_available(origin, region, edge, held)
     }
 
     /// Returns true if an edge makes the access available.
-    fn is_made_available(origin: &Origin, region: Region, edge: &Edge, held: Held) -> bool {
+    fn is_made_available(origin: &Origin, region: Region, edge: &Edge, held: ScopeMembership) -> bool {
         held.is_direct && edge.src_usages.contains(origin.usage) && covers(edge, origin, region)
     }
 
@@ -349,9 +354,9 @@ impl Reach {
             submitted,
         } = one;
         let is_apart = match memory {
-            Touched::Nothing => true,
-            Touched::Within(bytes) => !origin.may_overlap(*bytes),
-            Touched::Everything => false,
+            AffectedMemory::Nothing => true,
+            AffectedMemory::Within(bytes) => !origin.may_overlap(*bytes),
+            AffectedMemory::Everything => false,
         };
         if self.includes(origin, *queue, union, is_apart) {
             return false;
@@ -362,7 +367,7 @@ impl Reach {
 
     /// Returns `true` if the first scopes of some edges meet stages that are ordered after the access.
     fn is_met(&self, queue: QueueId, union: &Union) -> bool {
-        let is_met = |(at, _, ordered): &(QueueId, Place, Ordered)| {
+        let is_met = |(at, _, ordered): &(QueueId, EnclosingSubpass, Ordered)| {
             *at == queue && ordered.ordered.intersects(union.src())
         };
         self.places.iter().any(is_met)
@@ -402,7 +407,7 @@ impl Reach {
                 events,
                 union: _,
             } => {
-                let at = (On::new(*queue, *submitted), *place);
+                let at = (QueueStep::new(*queue, *submitted), *place);
                 self.depend(origin, region, at, (edges, *are_joined), events.as_deref());
             }
             Operation::SetEvent {
@@ -412,9 +417,9 @@ impl Reach {
                 stages,
             } => {
                 self.uncover(Signal::Event(*event));
-                let on = On::new(*queue, *submitted);
+                let on = QueueStep::new(*queue, *submitted);
                 if let Some(held) = self.held(origin, on, Earlier::All, *stages) {
-                    self.covered.push(Covered {
+                    self.covered.push(CoveringSignal {
                         by: Signal::Event(*event),
                         held,
                         stages: self.stages_after(on),
@@ -434,7 +439,7 @@ impl Reach {
                 stages,
             } => self.wait(*queue, *semaphore, *signaled, *stages),
             Operation::Unsignal(semaphore) => {
-                let is_its = |covered: &Covered| matches!(covered.by, Signal::Semaphore(same, _) if same == *semaphore);
+                let is_its = |covered: &CoveringSignal| matches!(covered.by, Signal::Semaphore(same, _) if same == *semaphore);
                 self.covered.retain(|covered| !is_its(covered));
             }
             Operation::SignalFence {
@@ -447,7 +452,7 @@ impl Reach {
                     let is_direct = false;
                     self.cover(
                         Signal::Fence(*fence),
-                        Held {
+                        ScopeMembership {
                             is_direct,
                             is_available,
                         },
@@ -468,7 +473,7 @@ impl Reach {
         &mut self,
         origin: &Origin,
         region: Region,
-        (on, place): (On, Place),
+        (on, place): (QueueStep, EnclosingSubpass),
         (edges, are_joined): (&[Edge], bool),
         events: Option<&[EventId]>,
     ) {
@@ -521,7 +526,7 @@ impl Reach {
     }
 
     /// Applies transitions and transfers, which happen after the operations in the first scopes of their edges, and are in later scopes themselves.
-    fn depend_on_transitions(&mut self, queue: QueueId, place: Place, held: &[(&Edge, bool)]) {
+    fn depend_on_transitions(&mut self, queue: QueueId, place: EnclosingSubpass, held: &[(&Edge, bool)]) {
         let mut own = held.iter().filter(|(edge, _)| edge.has_transition).peekable();
         if own.peek().is_none() {
             return;

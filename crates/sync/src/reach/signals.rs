@@ -9,7 +9,7 @@ use crate::region::Region;
 use crate::schedule::Signaled;
 use crate::usage::Usages;
 
-use super::{Covered, Held, On, Ordered, Origin, Reach, Signal};
+use super::{CoveringSignal, Ordered, Origin, QueueStep, Reach, ScopeMembership, Signal};
 
 /// A wait of later work: by a barrier on the queue, or on other queues by a timeline semaphore.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ pub(crate) struct CheckedWait {
 impl Reach {
     /// Returns true if work that waits either way is ordered after the access, and after its writes are available.
     pub(crate) fn is_before(&self, origin: &Origin, region: Region, wait: &CheckedWait) -> bool {
-        let on = On::new(wait.queue, 0);
+        let on = QueueStep::new(wait.queue, 0);
         let Some(held) = self.held_by(origin, on, None, &wait.edge, None) else {
             return false;
         };
@@ -31,8 +31,8 @@ impl Reach {
         is_ready && self.is_signaled(wait.semaphore, wait.signaled).is_some()
     }
 
-    pub(super) fn cover(&mut self, by: Signal, held: Held) {
-        self.covered.push(Covered {
+    pub(super) fn cover(&mut self, by: Signal, held: ScopeMembership) {
+        self.covered.push(CoveringSignal {
             by,
             held,
             stages: [S::NONE; 2],
@@ -44,12 +44,12 @@ impl Reach {
     }
 
     pub(super) fn cover_semaphore(&mut self, semaphore: SemaphoreId, signaled: Signaled, is_available: bool) {
-        let is_lower = |covered: &Covered| {
+        let is_lower = |covered: &CoveringSignal| {
             let is_known = matches!(covered.by, Signal::Semaphore(same, lower) if same == semaphore && lower.comes_before(signaled));
             is_known && (covered.held.is_available || !is_available)
         };
         if !self.covered.iter().any(is_lower) {
-            let held = Held {
+            let held = ScopeMembership {
                 is_direct: false,
                 is_available,
             };
@@ -71,7 +71,7 @@ impl Reach {
             .iter()
             .find(|(at, _)| *at == queue)
             .map(|known| known.1);
-        let on = On::new(queue, submitted);
+        let on = QueueStep::new(queue, submitted);
         let mut covered: Option<bool> = None;
         for &(semaphore, signaled, stages) in signals {
             let held = self.held(origin, on, Earlier::All, stages);

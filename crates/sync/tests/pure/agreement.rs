@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tileheap_sync::program::*;
-use tileheap_sync::{Action, Hazard, Missing, Model, Use, Verdict};
+use tileheap_sync::{Action, Certainty, Hazard, MemoryUse, MissingDependency, Model};
 
 use crate::generator::{describe, program, shrink};
 use crate::oracle;
 
 /// Hazards as a multiset: counts by pair of uses, missing dependency, verdict and bytes.
-type HazardCounts = BTreeMap<(String, Missing, Verdict, (u64, u64)), u32>;
+type HazardCounts = BTreeMap<(String, MissingDependency, Certainty, (u64, u64)), u32>;
 
 fn counts(hazards: &[Hazard]) -> HazardCounts {
     let mut counts = HazardCounts::new();
@@ -31,7 +31,7 @@ fn results_differ(program: &Program) -> bool {
 fn difference(program: Program) -> String {
     let small = shrink(program, results_differ);
     let (model, oracle) = (Model::check(&small).hazards, oracle::hazards(&small));
-    let short = |used: &Use| match used.action {
+    let short = |used: &MemoryUse| match used.action {
         Action::Access(stage, access) => format!("{}.{} {stage:?} {access:?}", used.batch, used.tag.0),
         other => format!("{}.{} {other:?}", used.batch, used.tag.0),
     };
@@ -100,18 +100,18 @@ fn place(batch: &Batch, tag: Tag) -> Option<(usize, usize)> {
 }
 
 /// The program with a memory barrier before a command, in a batch that is submitted once.
-fn with_barrier(program: &Program, number: u64, tag: Tag, scopes: Scopes) -> Option<Program> {
+fn with_barrier(program: &Program, number: u64, tag: Tag, scopes: DependencyScopes) -> Option<Program> {
     let mut program = program.clone();
     let batches = program.steps.iter_mut().filter_map(|step| match step {
-        Step::Submit(batch) if batch.number == number => Some(batch),
+        HostStep::Submit(batch) if batch.number == number => Some(batch),
         _ => None,
     });
     let batch = batches.last()?;
     let (buffer, index) = place(batch, tag)?;
     let barrier = Command::Barrier(vec![Dependency {
         scopes,
-        extent: Extent::All,
-        change: Change::None,
+        extent: DependencyMemory::All,
+        change: BarrierChange::None,
     }]);
     let mut commands = CommandBuffer::clone(&batch.command_buffers[buffer]);
     commands.commands.insert(index, (Tag(u64::MAX), barrier));

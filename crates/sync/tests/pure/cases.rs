@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use crate::recordings::*;
-use tileheap_sync::Missing::{Availability, Execution, Visibility};
-use tileheap_sync::Verdict::{ByTheLetter, Certain};
+use tileheap_sync::Certainty::{ByTheLetter, Certain};
+use tileheap_sync::MissingDependency::{Availability, Execution, Visibility};
 use tileheap_sync::program::{
-    AccessKind, Change, Command, CommandBuffer, Dependency, EventId, Extent, FenceId, Part, Resource,
-    SemaphoreId, SemaphoreUse, Step, Tag,
+    AccessKind, BarrierChange, Command, CommandBuffer, Dependency, DependencyMemory, EventId, FenceId,
+    HostStep, Resource, ResourcePart, SemaphoreId, SemaphoreUse, Tag,
 };
-use tileheap_sync::{Hazard, Loss, Missing, Model, Verdict};
+use tileheap_sync::{Certainty, Hazard, LossReason, MissingDependency, Model};
 
-const NONE: [(u64, u64, Missing, Verdict); 0] = [];
+const NONE: [(u64, u64, MissingDependency, Certainty); 0] = [];
 
 /// "Location-Ordered": an available write needs no other availability operation before the next write; "Execution and Memory Dependencies": a write
 /// after a read only needs an execution dependency.
@@ -95,7 +95,7 @@ fn fills_are_at_the_clear_stage() {
 }
 
 /// A subpass writes a color attachment and the next one reads it: the textbook's G-buffer.
-fn subpass_input(stores: bool, dependency: (Side, Side)) -> Vec<(u64, u64, Missing, Verdict)> {
+fn subpass_input(stores: bool, dependency: (Side, Side)) -> Vec<(u64, u64, MissingDependency, Certainty)> {
     let (from, to) = dependency;
     let mut store = crate::recordings::access(Z, all(Z), COLOR_WRITE, AccessKind::Store);
     store.discards = !stores;
@@ -138,7 +138,7 @@ fn subpass_dependencies_do_not_cover_earlier_commands() {
 }
 
 /// A render pass writes an image, and a dispatch reads it after a barrier.
-fn read_after_pass(transitions: bool, from: Side) -> Vec<(u64, u64, Missing, Verdict)> {
+fn read_after_pass(transitions: bool, from: Side) -> Vec<(u64, u64, MissingDependency, Certainty)> {
     let implicit = (Some(0), EVERYTHING, NOTHING);
     let (dependencies, transitions) = match transitions {
         true => (vec![implicit], vec![Z]),
@@ -169,8 +169,9 @@ fn hazards_name_the_bytes_in_common() {
         let hazards = Model::check(&program(commands)).hazards;
         hazards.iter().map(|hazard| hazard.bytes).collect::<Vec<_>>()
     };
-    let part =
-        |resource, first, end, side| act_on(resource, Part::Bytes(first, end), side, AccessKind::Whole);
+    let part = |resource, first, end, side| {
+        act_on(resource, ResourcePart::Bytes(first, end), side, AccessKind::Whole)
+    };
     assert_eq!(
         bytes(&[part(A, 0, 40, CS_WRITE), part(B, 8, 64, CS_READ)]),
         [(8, 40)]
@@ -183,8 +184,8 @@ fn hazards_name_the_bytes_in_common() {
     let half = |first, end| {
         Command::Barrier(vec![Dependency {
             scopes: scopes(CS_WRITE, CS_NONE),
-            extent: Extent::Part(A, Part::Bytes(first, end)),
-            change: Change::None,
+            extent: DependencyMemory::Part(A, ResourcePart::Bytes(first, end)),
+            change: BarrierChange::None,
         }])
     };
     assert_eq!(bytes(&[write(A), half(0, 16), read(A)]), [(16, 64)]);
@@ -257,7 +258,7 @@ fn writes_through_an_inconsistent_alias_lose_contents() {
         lost(&[&before[..], last].concat())
     };
     let found = commands(&[read(X)]);
-    let [(6, Loss::Overwritten(by), Certain)] = found[..] else {
+    let [(6, LossReason::Overwritten(by), Certain)] = found[..] else {
         panic!("{found:?}");
     };
     assert_eq!((by.tag.0, by.resource), (3, Y), "its transition came first");
@@ -265,7 +266,7 @@ fn writes_through_an_inconsistent_alias_lose_contents() {
     // A new transition from UNDEFINED makes it usable, not defined; the first loss is reported.
     let found = commands(&[image(X, CS_WRITE, CS_READ), read(X)]);
     assert!(
-        matches!(found[..], [(7, Loss::Overwritten(_), Certain)]),
+        matches!(found[..], [(7, LossReason::Overwritten(_), Certain)]),
         "{found:?}"
     );
 }
@@ -280,7 +281,7 @@ fn a_transition_of_an_alias_loses_contents() {
     ];
     let found = lost(&commands);
     assert!(
-        matches!(found[..], [(3, Loss::Overwritten(_), Certain)]),
+        matches!(found[..], [(3, LossReason::Overwritten(_), Certain)]),
         "{found:?}"
     );
 }
@@ -290,7 +291,7 @@ fn a_transition_of_an_alias_loses_contents() {
 #[test]
 fn writes_through_a_consistent_alias_are_possible_losses() {
     let found = lost(&[write(A), write(B), read(A), read(B)]);
-    let [(2, Loss::WrittenThrough(by), Verdict::Possible)] = found[..] else {
+    let [(2, LossReason::WrittenThrough(by), Certainty::Possible)] = found[..] else {
         panic!("{found:?}");
     };
     assert_eq!((by.tag.0, by.resource), (1, B));
@@ -322,10 +323,13 @@ fn attachments_hold_what_is_loaded_drawn_and_stored() {
     assert_eq!(pass(Some(COLOR_WRITE), true, true, read(Z)), []);
     assert!(matches!(
         pass(Some(COLOR_WRITE), true, false, read(Z))[..],
-        [Loss::Discarded(_)]
+        [LossReason::Discarded(_)]
     ));
     let loaded = (S::COLOR_ATTACHMENT_OUTPUT, Mask::COLOR_ATTACHMENT_READ);
-    assert_eq!(pass(Some(loaded), true, true, read(Z)), [Loss::NeverWritten]);
+    assert_eq!(
+        pass(Some(loaded), true, true, read(Z)),
+        [LossReason::NeverWritten]
+    );
 }
 
 #[test]
@@ -353,7 +357,7 @@ fn the_loss_of_written_contents_is_reported_before_contents_that_never_were() {
     let [lost] = &Model::check(&program).lost[..] else {
         panic!("one read")
     };
-    let is_by = |by: u64| matches!(lost.loss, Loss::Overwritten(used) if used.tag == Tag(by));
+    let is_by = |by: u64| matches!(lost.loss, LossReason::Overwritten(used) if used.tag == Tag(by));
     assert!(is_by(2), "{lost:?}");
     assert_eq!(lost.last.map(|last| last.tag), Some(Tag(1)));
 }
@@ -363,7 +367,7 @@ fn whichever_element_of_lost_contents_is_read_is_undefined() {
     let partial = act_on(X, all(X), CS_READ, AccessKind::Partial);
     let found = lost(&[image(X, NOTHING, CS_READ), partial]);
     assert!(
-        matches!(found[..], [(1, Loss::Discarded(_), Verdict::Certain)]),
+        matches!(found[..], [(1, LossReason::Discarded(_), Certainty::Certain)]),
         "{found:?}"
     );
 }
@@ -393,7 +397,7 @@ fn memory_is_never_written_only_where_no_removed_resource_wrote() {
 fn batches_that_the_host_knows_to_be_complete_have_run() {
     let mut program = program(&[write(A), memory(CS_WRITE, (S::HOST, Mask::HOST_READ))]);
     program.timelines = vec![(SemaphoreId(1), 0)];
-    let Step::Submit(batch) = &mut program.steps[0] else {
+    let HostStep::Submit(batch) = &mut program.steps[0] else {
         unreachable!("a batch");
     };
     batch.fence = Some(FenceId(1));
@@ -405,7 +409,7 @@ fn batches_that_the_host_knows_to_be_complete_have_run() {
     let host = access(A, all(A), (S::HOST, Mask::HOST_READ), AccessKind::Whole);
     program
         .steps
-        .extend([Step::WaitFence(FenceId(1)), Step::Host(1, Tag(0), host)]);
+        .extend([HostStep::WaitFence(FenceId(1)), HostStep::Host(1, Tag(0), host)]);
     let findings = Model::check(&program);
     assert_eq!(
         (findings.hazards.len(), findings.lost.len()),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ash::vk;
 use serde_json::Value;
 use tileheap_sync::program::*;
-use tileheap_sync::{Action, Hazard, Model, Verdict};
+use tileheap_sync::{Action, Certainty, Hazard, Model};
 use tileheap_units::Run;
 use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
@@ -70,10 +70,15 @@ impl Replay<'_> {
         *self.ids.entry(key).or_insert_with(add)
     }
 
-    fn access(&mut self, (name, queue): (&Value, u64), (stage, access): (S, A), kind: AccessKind) -> Access {
-        Access {
+    fn access(
+        &mut self,
+        (name, queue): (&Value, u64),
+        (stage, access): (S, A),
+        kind: AccessKind,
+    ) -> MemoryAccess {
+        MemoryAccess {
             resource: self.image(name, queue),
-            part: Part::Texels(texels()),
+            part: ResourcePart::Texels(texels()),
             stage,
             access,
             kind,
@@ -83,17 +88,17 @@ impl Replay<'_> {
 
     fn dependency(&mut self, one: &Value, queue: u64) -> Dependency {
         let (extent, change) = match &one["on"] {
-            Value::Null => (Extent::All, Change::None),
+            Value::Null => (DependencyMemory::All, BarrierChange::None),
             name => {
-                let part = Extent::Part(self.image(name, queue), Part::Texels(texels()));
+                let part = DependencyMemory::Part(self.image(name, queue), ResourcePart::Texels(texels()));
                 let families: Vec<u64> = list(&one["families"]).iter().map(number).collect();
                 let change = match (&families[..], &one["layouts"]) {
-                    ([from, to], _) => Change::Family {
+                    ([from, to], _) => BarrierChange::Family {
                         from: *from as u32,
                         to: *to as u32,
                     },
-                    (_, Value::Null) => Change::None,
-                    (_, layouts) => Change::Layout {
+                    (_, Value::Null) => BarrierChange::None,
+                    (_, layouts) => BarrierChange::Layout {
                         discards: layouts[0] == "UNDEFINED",
                     },
                 };
@@ -101,7 +106,7 @@ impl Replay<'_> {
             }
         };
         Dependency {
-            scopes: Scopes {
+            scopes: DependencyScopes {
                 src: stages(&one["src"]),
                 src_access: access_types(&one["srcAccess"]),
                 dst: stages(&one["dst"]),
@@ -126,7 +131,7 @@ impl Replay<'_> {
                     all.push(Command::Barrier(dependencies.collect()));
                 }
                 "begin" => {
-                    let (resumes, boundary) = (false, Boundary::default());
+                    let (resumes, boundary) = (false, SubpassBoundary::default());
                     all.push(Command::BeginRendering { resumes, boundary });
                     let mut loads = Vec::new();
                     for one in list(&command["attachments"]) {
@@ -138,7 +143,7 @@ impl Replay<'_> {
                 }
                 "end" => {
                     all.push(Command::Action(std::mem::take(&mut stored)));
-                    all.push(Command::EndRendering(Boundary::default()));
+                    all.push(Command::EndRendering(SubpassBoundary::default()));
                 }
                 _ => {
                     let accesses = list(&command["accesses"]).iter().map(|one| {
@@ -202,9 +207,9 @@ fn replay(name: &str) -> Vec<Hazard> {
             signals: uses(&given["signals"]),
             fence: None,
         };
-        hazards.extend(replay.model.step(&Step::Submit(batch)).hazards);
+        hazards.extend(replay.model.step(&HostStep::Submit(batch)).hazards);
     }
-    hazards.retain(|hazard| hazard.verdict == Verdict::Certain);
+    hazards.retain(|hazard| hazard.verdict == Certainty::Certain);
     hazards
 }
 

@@ -2,17 +2,17 @@
 
 use crate::recordings::*;
 use ash::vk;
-use tileheap_sync::Missing::Execution;
-use tileheap_sync::Verdict::{ByTheLetter, Certain};
-use tileheap_sync::program::{Access, AccessKind, Command, Part};
+use tileheap_sync::Certainty::{ByTheLetter, Certain};
+use tileheap_sync::MissingDependency::Execution;
+use tileheap_sync::program::{AccessKind, Command, MemoryAccess, ResourcePart};
 use tileheap_sync::render_pass::{Attachment, AttachmentUse, PassDependency, RenderPass, Role};
-use tileheap_sync::{Missing, Verdict};
+use tileheap_sync::{Certainty, MissingDependency};
 use tileheap_units::Run;
 use vk::{
     AttachmentLoadOp as Load, AttachmentStoreOp as Store, ImageAspectFlags as Aspects, ImageLayout as Layout,
 };
 
-const NONE: [(u64, u64, Missing, Verdict); 0] = [];
+const NONE: [(u64, u64, MissingDependency, Certainty); 0] = [];
 const COLOR: Layout = Layout::COLOR_ATTACHMENT_OPTIMAL;
 const SAMPLED: Layout = Layout::SHADER_READ_ONLY_OPTIMAL;
 
@@ -50,7 +50,7 @@ fn commands(pass: &RenderPass) -> Vec<Command> {
         let draws = pass.subpasses[index as usize]
             .iter()
             .flat_map(|one| pass.draw(one));
-        let draws: Vec<Access> = draws.collect();
+        let draws: Vec<MemoryAccess> = draws.collect();
         [
             pass.begin(index),
             vec![Command::Action(draws)],
@@ -61,7 +61,7 @@ fn commands(pass: &RenderPass) -> Vec<Command> {
     (0..pass.subpasses.len() as u32).flat_map(subpass).collect()
 }
 
-fn judged(pass: &RenderPass, after: &[Command]) -> Vec<(u64, u64, Missing, Verdict)> {
+fn judged(pass: &RenderPass, after: &[Command]) -> Vec<(u64, u64, MissingDependency, Certainty)> {
     hazards(&[&commands(pass)[..], after].concat())
 }
 
@@ -212,8 +212,8 @@ fn resolves_write_only_the_aspects_with_a_mode() {
             _ => Vec::new(),
         });
         let aspects = accesses.map(|access| match access.part {
-            Part::Texels(texels) => (access.kind, texels.aspects),
-            Part::Bytes(..) => panic!("{access:?}"),
+            ResourcePart::Texels(texels) => (access.kind, texels.aspects),
+            ResourcePart::Bytes(..) => panic!("{access:?}"),
         });
         aspects.collect::<Vec<_>>()
     };

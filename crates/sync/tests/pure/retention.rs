@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tileheap_sync::program::*;
-use tileheap_sync::{Findings, Model, Statistics, Use};
+use tileheap_sync::{Findings, MemoryUse, Model, ModelStatistics};
 
 use crate::generator::program as random_program;
 use crate::recordings::*;
@@ -49,7 +49,7 @@ fn resources(round: u64) -> [Resource; 2] {
 
 /// The commands of a round, which use its resources.
 fn commands(buffer: ResourceId, image: ResourceId, same: ResourceId) -> Vec<Command> {
-    let bytes = Part::Bytes(0, 64);
+    let bytes = ResourcePart::Bytes(0, 64);
     let of_buffer = |side| act_on(buffer, bytes, side, AccessKind::Partial);
     let discard = |memory, first| {
         Command::Discard(Discard {
@@ -90,7 +90,7 @@ fn round(model: &mut Model, number: u64) -> Findings {
     batch.fence = Some(fence);
     batch.waits.extend((number > 0).then(|| semaphore(number - 1)));
     batch.signals.push(semaphore(number));
-    let findings = model.step(&Step::Submit(batch));
+    let findings = model.step(&HostStep::Submit(batch));
     if number > 0 {
         model.destroy_semaphore(SemaphoreId(number - 1));
     }
@@ -131,7 +131,7 @@ fn later_findings_name_only_uses_and_tags_that_are_told() {
         let program = random_program(seed);
         let mut model = model_of(&program);
         for step in &program.steps {
-            let (mut uses, mut tags): (Vec<Use>, BTreeSet<Tag>) = (Vec::new(), BTreeSet::new());
+            let (mut uses, mut tags): (Vec<MemoryUse>, BTreeSet<Tag>) = (Vec::new(), BTreeSet::new());
             model.each_use(|used| uses.push(*used));
             model.each_tag(|tag| _ = tags.insert(tag));
             assert!(uses.iter().all(|used| tags.contains(&used.tag)));
@@ -151,7 +151,7 @@ fn later_findings_name_only_uses_and_tags_that_are_told() {
 }
 
 /// The tags of the commands of a step.
-fn own_tags(step: &Step) -> BTreeSet<Tag> {
+fn own_tags(step: &HostStep) -> BTreeSet<Tag> {
     fn add(commands: &CommandBuffer, tags: &mut BTreeSet<Tag>) {
         for (tag, command) in &commands.commands {
             tags.insert(*tag);
@@ -162,8 +162,8 @@ fn own_tags(step: &Step) -> BTreeSet<Tag> {
     }
     let mut tags = BTreeSet::new();
     match step {
-        Step::Submit(batch) => batch.command_buffers.iter().for_each(|one| add(one, &mut tags)),
-        Step::Host(_, tag, _) => _ = tags.insert(*tag),
+        HostStep::Submit(batch) => batch.command_buffers.iter().for_each(|one| add(one, &mut tags)),
+        HostStep::Host(_, tag, _) => _ = tags.insert(*tag),
         _ => {}
     }
     tags
@@ -174,14 +174,14 @@ fn own_tags(step: &Step) -> BTreeSet<Tag> {
 fn tags_of_losses_are_told() {
     let mut model = Model::new(1);
     let a = model.add(resources(0)[0]);
-    let write = act_on(a, Part::Bytes(0, 64), CS_WRITE, AccessKind::Whole);
+    let write = act_on(a, ResourcePart::Bytes(0, 64), CS_WRITE, AccessKind::Whole);
     let discard = Command::Discard(Discard {
         memory: MemoryId(0),
         first: 0,
         end: 8,
         reports_contents: false,
     });
-    model.step(&Step::Submit(batch(0, 5, vec![write, discard])));
+    model.step(&HostStep::Submit(batch(0, 5, vec![write, discard])));
     let mut tags = BTreeSet::new();
     model.each_tag(|tag| _ = tags.insert(tag));
     assert_eq!(tags, BTreeSet::from([Tag(5), Tag(6)]));
@@ -200,7 +200,7 @@ fn tags_of_pending_batches_are_told() {
         value: 1,
         stages: S::ALL_COMMANDS,
     });
-    model.step(&Step::Submit(pending));
+    model.step(&HostStep::Submit(pending));
     let mut tags = Vec::new();
     model.each_tag(|tag| tags.push(tag));
     assert_eq!(tags, [Tag(5)]);
@@ -209,11 +209,11 @@ fn tags_of_pending_batches_are_told() {
 #[test]
 fn commands_with_unknown_resources_are_not_checked() {
     let unknown = ResourceId(7);
-    let part = Part::Bytes(0, 64);
+    let part = ResourcePart::Bytes(0, 64);
     let barrier = Command::Barrier(vec![Dependency {
         scopes: scopes(CS_WRITE, CS_READ),
-        extent: Extent::Part(unknown, part),
-        change: Change::None,
+        extent: DependencyMemory::Part(unknown, part),
+        change: BarrierChange::None,
     }]);
     let commands = vec![
         act_on(unknown, part, CS_WRITE, AccessKind::Whole),
@@ -227,11 +227,11 @@ fn commands_with_unknown_resources_are_not_checked() {
         model.set_follows_order(follows_order);
         model.remove(unknown);
         model.assume_written(unknown);
-        let findings = model.step(&Step::Submit(batch(0, 0, commands.clone())));
+        let findings = model.step(&HostStep::Submit(batch(0, 0, commands.clone())));
         let tags: Vec<u64> = findings.unchecked.iter().map(|used| used.tag.0).collect();
         assert_eq!(tags, [0, 2, 3], "{findings:?}");
         let host = access(unknown, part, (S::HOST, Mask::HOST_READ), AccessKind::Whole);
-        let findings = model.step(&Step::Host(1, Tag(9), host));
+        let findings = model.step(&HostStep::Host(1, Tag(9), host));
         assert_eq!(findings.unchecked.len(), 1);
         assert_eq!((findings.hazards.len(), findings.lost.len()), (0, 0));
     }
@@ -248,7 +248,7 @@ fn removed_resources_are_dropped_once_nothing_is_left_of_them() {
         ..image
     });
     let write = act_on(first, all(first), CS_WRITE, AccessKind::Whole);
-    model.step(&Step::Submit(batch(0, 0, vec![write])));
+    model.step(&HostStep::Submit(batch(0, 0, vec![write])));
     model.remove(first);
     model.remove(first);
     let mut added = BTreeSet::from([first, same]);
@@ -258,7 +258,7 @@ fn removed_resources_are_dropped_once_nothing_is_left_of_them() {
         model.remove(id);
     }
     let read = act_on(same, all(same), CS_READ, AccessKind::Whole);
-    let findings = model.step(&Step::Submit(batch(1, 1, vec![full_barrier(), read.clone()])));
+    let findings = model.step(&HostStep::Submit(batch(1, 1, vec![full_barrier(), read.clone()])));
     assert_eq!(findings, Findings::default());
     let text = format!("{model:?}");
     let known = added
@@ -266,7 +266,7 @@ fn removed_resources_are_dropped_once_nothing_is_left_of_them() {
         .filter(|id| text.contains(&format!("{id:?}: Placed")));
     assert!(known.count() < 100, "{text}");
     model.remove(same);
-    let findings = model.step(&Step::Submit(batch(2, 3, vec![read])));
+    let findings = model.step(&HostStep::Submit(batch(2, 3, vec![read])));
     assert!(
         findings.lost.is_empty(),
         "the contents are gone with the last of them"
@@ -319,7 +319,7 @@ fn hazards_do_not_depend_on_accesses_that_the_host_has_waited_for() {
     for seed in 0..5_000 {
         let program = random_program(seed);
         let of_host = program.steps.iter().filter_map(|step| match step {
-            Step::Host(_, _, access) => Some(program.resources[access.resource.0 as usize].memory),
+            HostStep::Host(_, _, access) => Some(program.resources[access.resource.0 as usize].memory),
             _ => None,
         });
         let of_host: BTreeSet<MemoryId> = of_host.collect();
@@ -338,7 +338,7 @@ fn hazards_do_not_depend_on_accesses_that_the_host_has_waited_for() {
 }
 
 /// The work caused by some barriers after a write of each of some buffers.
-fn work(scopes: (Side, Side)) -> Statistics {
+fn work(scopes: (Side, Side)) -> ModelStatistics {
     const BUFFERS: u64 = 64;
     const BARRIERS: u64 = 1_000;
     let mut model = Model::new(1);
@@ -350,13 +350,17 @@ fn work(scopes: (Side, Side)) -> Statistics {
     let ids: Vec<ResourceId> = buffers.map(|buffer| model.add(buffer)).collect();
     let writes = ids
         .iter()
-        .map(|id| act_on(*id, Part::Bytes(0, 64), CS_WRITE, AccessKind::Whole));
-    model.step(&Step::Submit(batch(0, 0, writes.collect())));
+        .map(|id| act_on(*id, ResourcePart::Bytes(0, 64), CS_WRITE, AccessKind::Whole));
+    model.step(&HostStep::Submit(batch(0, 0, writes.collect())));
     let barriers = (0..BARRIERS).map(|_| memory(scopes.0, scopes.1));
     let reads = ids
         .iter()
-        .map(|id| act_on(*id, Part::Bytes(0, 64), COPY_READ, AccessKind::Whole));
-    model.step(&Step::Submit(batch(1, BUFFERS, barriers.chain(reads).collect())));
+        .map(|id| act_on(*id, ResourcePart::Bytes(0, 64), COPY_READ, AccessKind::Whole));
+    model.step(&HostStep::Submit(batch(
+        1,
+        BUFFERS,
+        barriers.chain(reads).collect(),
+    )));
     let statistics = model.statistics();
     let all = statistics.followed_operations + statistics.skipped_operations;
     assert_eq!(all, BUFFERS * BARRIERS);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tileheap_sync::program::*;
-use tileheap_sync::{Model, Statistics};
+use tileheap_sync::{Model, ModelStatistics};
 
 use crate::recordings::*;
 
@@ -19,7 +19,7 @@ enum Barriers {
 }
 
 /// The work for two frames in which each of `count` buffers is written and read.
-fn work(count: u64, barriers: Barriers) -> Statistics {
+fn work(count: u64, barriers: Barriers) -> ModelStatistics {
     let mut model = Model::new(1);
     model.set_host_visible(MemoryId(0), false);
     let stride = BLOCK / count;
@@ -31,13 +31,13 @@ fn work(count: u64, barriers: Barriers) -> Statistics {
         alias_of: None,
     });
     let ids: Vec<ResourceId> = buffers.map(|buffer| model.add(buffer)).collect();
-    let part = Part::Bytes(0, stride);
+    let part = ResourcePart::Bytes(0, stride);
     let barrier = |id: ResourceId, from, to| match barriers {
         Barriers::Memory => memory(from, to),
         Barriers::Buffers => Command::Barrier(vec![Dependency {
             scopes: scopes(from, to),
-            extent: Extent::Part(id, part),
-            change: Change::None,
+            extent: DependencyMemory::Part(id, part),
+            change: BarrierChange::None,
         }]),
     };
     let commands = ids.iter().flat_map(|id| {
@@ -53,14 +53,14 @@ fn work(count: u64, barriers: Barriers) -> Statistics {
     });
     for number in 0..2 {
         let fence = FenceId(number);
-        let findings = model.step(&Step::Submit(Batch {
+        let findings = model.step(&HostStep::Submit(Batch {
             number,
             command_buffers: vec![commands.clone()],
             fence: Some(fence),
             ..Batch::default()
         }));
         assert_eq!(findings.hazards, []);
-        model.step(&Step::WaitFence(fence));
+        model.step(&HostStep::WaitFence(fence));
     }
     assert_eq!(model.statistics().records, 0);
     model.statistics()
@@ -72,7 +72,7 @@ fn work(count: u64, barriers: Barriers) -> Statistics {
 fn work_grows_with_the_number_of_accesses() {
     for barriers in [Barriers::Memory, Barriers::Buffers] {
         let [few, many] = [4_000, 16_000].map(|count| work(count, barriers));
-        let all = |one: Statistics| one.compared_records + one.decisions;
+        let all = |one: ModelStatistics| one.compared_records + one.decisions;
         eprintln!("{barriers:?}: {few:?}, {many:?}");
         assert!(all(many) < 5 * all(few), "{barriers:?}: {few:?}, {many:?}");
     }

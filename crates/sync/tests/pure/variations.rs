@@ -4,17 +4,17 @@
 use std::sync::Arc;
 
 use crate::recordings::*;
-use tileheap_sync::Missing::{Availability, Execution, Visibility};
-use tileheap_sync::Verdict::Certain;
+use tileheap_sync::Certainty::Certain;
+use tileheap_sync::MissingDependency::{Availability, Execution, Visibility};
 use tileheap_sync::program::{
-    AccessKind, Batch, Command, CommandBuffer, EventId, FenceId, Program, QueueId, SemaphoreId, SemaphoreUse,
-    Step, Tag,
+    AccessKind, Batch, Command, CommandBuffer, EventId, FenceId, HostStep, Program, QueueId, SemaphoreId,
+    SemaphoreUse, Tag,
 };
-use tileheap_sync::{Loss, Missing, Model, Verdict};
+use tileheap_sync::{Certainty, LossReason, MissingDependency, Model};
 
-type Found = Vec<(u64, u64, Missing, Verdict)>;
+type Found = Vec<(u64, u64, MissingDependency, Certainty)>;
 
-const NONE: [(u64, u64, Missing, Verdict); 0] = [];
+const NONE: [(u64, u64, MissingDependency, Certainty); 0] = [];
 const VERTEX_READ: Side = (S::VERTEX_SHADER, Mask::SHADER_STORAGE_READ);
 const FRAGMENT_READ: Side = (S::FRAGMENT_SHADER, Mask::SHADER_STORAGE_READ);
 const FRAGMENT_WRITE: Side = (S::FRAGMENT_SHADER, Mask::SHADER_STORAGE_WRITE);
@@ -62,14 +62,14 @@ fn at(value: u64, stages: S) -> SemaphoreUse {
     }
 }
 
-fn host(number: u64, tag: u64, side: Side) -> Step {
-    Step::Host(number, Tag(tag), access(A, all(A), side, AccessKind::Whole))
+fn host(number: u64, tag: u64, side: Side) -> HostStep {
+    HostStep::Host(number, Tag(tag), access(A, all(A), side, AccessKind::Whole))
 }
 
 /// The hazards of a program with these steps, and numbered batches; its semaphore is a timeline, or binary.
-fn of_steps(mut steps: Vec<Step>, is_timeline: bool) -> Found {
+fn of_steps(mut steps: Vec<HostStep>, is_timeline: bool) -> Found {
     for (step, number) in steps.iter_mut().zip(1..) {
-        if let Step::Submit(batch) = step {
+        if let HostStep::Submit(batch) = step {
             batch.number = number;
         }
     }
@@ -87,7 +87,7 @@ fn of_steps(mut steps: Vec<Step>, is_timeline: bool) -> Found {
 }
 
 fn of_batches(batches: Vec<Batch>) -> Found {
-    of_steps(batches.into_iter().map(Step::Submit).collect(), false)
+    of_steps(batches.into_iter().map(HostStep::Submit).collect(), false)
 }
 
 /// "Pipeline Barriers": the first scope includes all commands earlier in submission order, also those of other batches; submission order by itself
@@ -132,7 +132,7 @@ fn timelines_order_whoever_waits_for_the_value() {
     let (first, second) = (recorded(0, &[write(A)]), recorded(10, &[read(B)]));
     let judged = |reader: Batch| {
         let batches = vec![signals(3, on_queue(0, &first)), reader];
-        of_steps(batches.into_iter().map(Step::Submit).collect(), true)
+        of_steps(batches.into_iter().map(HostStep::Submit).collect(), true)
     };
     for value in 1..4 {
         let reader = waits(value, S::COMPUTE_SHADER, on_queue(1, &second));
@@ -250,7 +250,7 @@ fn resolves_are_at_their_own_stage() {
 /// "Memory Aliasing": buffers interpret memory consistently, byte by byte; a non-linear image overlaps with all of its subresources.
 #[test]
 fn parts_of_aliases_overlap_by_byte_for_buffers_and_as_a_whole_for_images() {
-    use tileheap_sync::program::Part::Bytes;
+    use tileheap_sync::program::ResourcePart::Bytes;
     let copy = |resource, part| act_on(resource, part, COPY_WRITE, AccessKind::Whole);
     assert_eq!(hazards(&[copy(A, Bytes(0, 32)), copy(B, Bytes(32, 64))]), NONE);
     assert_eq!(
@@ -268,12 +268,12 @@ fn parts_of_aliases_overlap_by_byte_for_buffers_and_as_a_whole_for_images() {
 fn the_host_is_ordered_by_submissions_fences_and_barriers() {
     let run = |commands: &[Command]| {
         let batch = on_queue(0, &recorded(0, commands));
-        Step::Submit(Batch {
+        HostStep::Submit(Batch {
             fence: Some(FenceId(1)),
             ..batch
         })
     };
-    let fence = || Step::WaitFence(FenceId(1));
+    let fence = || HostStep::WaitFence(FenceId(1));
     assert_eq!(
         of_steps(vec![host(1, 20, HOST_WRITE), run(&[read(A)])], false),
         NONE
@@ -311,9 +311,9 @@ fn barriers_cover_secondary_command_buffers() {
 /// "Command Buffer Lifecycle": each execution of a command buffer is separate.
 #[test]
 fn repeated_executions_of_a_command_buffer_need_an_order() {
-    let twice = |commands: &[Command], queues: [u64; 2], between: &[Step]| {
+    let twice = |commands: &[Command], queues: [u64; 2], between: &[HostStep]| {
         let commands = recorded(0, commands);
-        let [first, second] = queues.map(|queue| Step::Submit(on_queue(queue, &commands)));
+        let [first, second] = queues.map(|queue| HostStep::Submit(on_queue(queue, &commands)));
         of_steps([&[first], between, &[second]].concat(), false)
     };
     let unordered = [(0, 0, Execution, Certain)];
@@ -373,7 +373,7 @@ fn an_image_that_gets_its_bytes_back_is_undefined_until_it_is_written() {
     assert!(
         matches!(
             unwritten[..],
-            [(7, Loss::Discarded(_) | Loss::Overwritten(_), Certain)]
+            [(7, LossReason::Discarded(_) | LossReason::Overwritten(_), Certain)]
         ),
         "{unwritten:?}"
     );

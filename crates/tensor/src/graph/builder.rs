@@ -3,10 +3,10 @@
 use super::element::ElementType;
 use super::ids::{BlockId, NodeId, TensorId};
 use super::model::Graph;
-use super::node::{Attribute, Block, Branch, Carry, Exit, InPlace, Loop, Node, NodeKind, Operator};
+use super::node::{Attribute, Block, Branch, InPlace, Loop, LoopCarry, LoopExit, Node, NodeKind, Operator};
 use super::operators::infer;
 use super::shape::{Shape, Symbol, SymbolId};
-use super::tensor::{Source, Tensor, View};
+use super::tensor::{Tensor, TensorSource, TensorView};
 use crate::error::{Error, Result};
 use crate::units::Bytes;
 
@@ -35,8 +35,8 @@ pub struct GraphBuilder {
 #[derive(Clone, Debug, Default)]
 struct Open {
     block: BlockId,
-    carried: Vec<Carry>,
-    exits: Vec<Exit>,
+    carried: Vec<LoopCarry>,
+    exits: Vec<LoopExit>,
     rounds: Option<u64>,
 }
 
@@ -78,7 +78,12 @@ impl GraphBuilder {
         element: ElementType,
         shape: impl Into<Shape>,
     ) -> TensorId {
-        let id = self.add(name.into(), element, shape.into(), Source::Input(BlockId::ROOT));
+        let id = self.add(
+            name.into(),
+            element,
+            shape.into(),
+            TensorSource::Input(BlockId::ROOT),
+        );
         self.graph.blocks[0].inputs.push(id);
         id
     }
@@ -90,7 +95,7 @@ impl GraphBuilder {
         element: ElementType,
         shape: impl Into<Shape>,
     ) -> TensorId {
-        self.add(name.into(), element, shape.into(), Source::Constant)
+        self.add(name.into(), element, shape.into(), TensorSource::Constant)
     }
 
     /// Marks a tensor as an output of the graph.
@@ -159,11 +164,11 @@ impl GraphBuilder {
 
     /// Declares a tensor that a later [`GraphBuilder::node_making`] produces.
     pub(crate) fn declare(&mut self, name: String, element: ElementType, shape: Shape) -> TensorId {
-        self.add(name, element, shape, Source::Node(NodeId(u32::MAX)))
+        self.add(name, element, shape, TensorSource::Node(NodeId(u32::MAX)))
     }
 
     /// Adds a loop. `body` builds one round from the parameters, one per input, and calls
-    /// [`GraphBuilder::leave_unless`] and [`GraphBuilder::carry`]. The outputs have the shapes of the first exit's results.
+    /// [`GraphBuilder::exit_unless`] and [`GraphBuilder::carry`]. The outputs have the shapes of the first exit's results.
     ///
     /// # Errors
     /// The errors of `body`.
@@ -179,9 +184,9 @@ impl GraphBuilder {
     }
 
     /// In a loop's body, after the nodes so far: leaves the loop with these results if `condition` is 0.
-    pub fn leave_unless(&mut self, condition: TensorId, results: &[TensorId]) {
+    pub fn exit_unless(&mut self, condition: TensorId, results: &[TensorId]) {
         let open = self.open.last_mut().expect("a block is open");
-        open.exits.push(Exit {
+        open.exits.push(LoopExit {
             after: self.graph.blocks[open.block.index()].nodes.len() as u32,
             condition,
             results: results.to_vec(),
@@ -191,7 +196,7 @@ impl GraphBuilder {
     /// In a loop's body: `value` becomes the parameter `into` at the end of the round.
     pub fn carry(&mut self, value: TensorId, into: TensorId) {
         let open = self.open.last_mut().expect("a block is open");
-        open.carried.push(Carry { value, into });
+        open.carried.push(LoopCarry { value, into });
     }
 
     /// In a loop's body: exactly `count` complete rounds run, and the only exit is taken in the next one. Plans then know where a result is.
@@ -221,7 +226,7 @@ impl GraphBuilder {
 
     /// Makes a tensor a view of part of another one's bytes.
     pub fn view(&mut self, tensor: TensorId, base: TensorId, offset: Bytes) {
-        self.graph.tensors[tensor.index()].view = Some(View { base, offset });
+        self.graph.tensors[tensor.index()].view = Some(TensorView { base, offset });
     }
 
     /// Pins a tensor to the memory of this name.
@@ -285,7 +290,12 @@ impl GraphBuilder {
         self.graph.blocks.push(Block::default());
         let mut parameters = Vec::with_capacity(inputs.len());
         for (index, (element, shape)) in self.forms(inputs).into_iter().enumerate() {
-            parameters.push(self.add(format!("{name}/{index}"), element, shape, Source::Input(block)));
+            parameters.push(self.add(
+                format!("{name}/{index}"),
+                element,
+                shape,
+                TensorSource::Input(block),
+            ));
         }
         self.graph.blocks[block.index()].inputs.clone_from(&parameters);
         self.open.push(Open {
@@ -349,7 +359,7 @@ impl GraphBuilder {
         outputs: Vec<(String, ElementType, Shape)>,
         in_place: Vec<InPlace>,
     ) -> Vec<TensorId> {
-        let source = Source::Node(self.next_node());
+        let source = TensorSource::Node(self.next_node());
         let outputs = outputs.into_iter();
         let ids: Vec<TensorId> = outputs
             .map(|(name, element, shape)| self.add(name, element, shape, source))
@@ -383,7 +393,7 @@ impl GraphBuilder {
         });
     }
 
-    fn add(&mut self, name: String, element: ElementType, shape: Shape, source: Source) -> TensorId {
+    fn add(&mut self, name: String, element: ElementType, shape: Shape, source: TensorSource) -> TensorId {
         self.graph.tensors.push(Tensor {
             name,
             element,

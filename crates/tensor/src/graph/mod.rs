@@ -20,14 +20,14 @@ mod validate;
 
 /// Loops and branches: the blocks that they run, the values carried between rounds, and the exits of loops.
 pub mod control_flow {
-    pub use super::node::{Block, Branch, Carry, Exit, Loop};
+    pub use super::node::{Block, Branch, Loop, LoopCarry, LoopExit};
 }
 
 pub use builder::GraphBuilder;
 pub use element::ElementType;
 pub use ids::{BlockId, NodeId, TensorId};
-pub use model::{Bounding, Graph};
+pub use model::{Graph, ShapeBound};
 pub use node::{Attribute, InPlace, Node, NodeKind, Operator};
 pub use shape::{Dim, DimOperator, Shape, Symbol, SymbolId};
-pub use tensor::{Source, Tensor, View};
+pub use tensor::{Tensor, TensorSource, TensorView};
 pub(crate) use validate::assigned_twice;

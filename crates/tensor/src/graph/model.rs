@@ -22,7 +22,7 @@ pub struct Graph {
 /// The upper bound of symbolic shapes that memory is planned for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Bounding {
+pub enum ShapeBound {
     /// The greatest value that a dimension takes over the ranges of its symbols.
     #[default]
     Ranges,
@@ -124,12 +124,12 @@ impl Graph {
     ///
     /// # Errors
     /// A symbol has no range (or no example, if examples were asked for), or the greatest value is negative.
-    pub fn shape_bound(&self, tensor: TensorId, bounding: Bounding) -> Result<Vec<u64>> {
+    pub fn shape_bound(&self, tensor: TensorId, bounding: ShapeBound) -> Result<Vec<u64>> {
         let range = |symbol: SymbolId| {
             let symbol = &self.symbols[symbol.0 as usize];
             let (least, most) = match bounding {
-                Bounding::Ranges => symbol.range?,
-                Bounding::Examples => (symbol.example?, symbol.example?),
+                ShapeBound::Ranges => symbol.range?,
+                ShapeBound::Examples => (symbol.example?, symbol.example?),
             };
             Some((i64::try_from(least).ok()?, i64::try_from(most).ok()?))
         };

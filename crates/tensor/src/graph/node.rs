@@ -113,10 +113,10 @@ pub struct Loop {
     /// The block that runs.
     pub body: BlockId,
     /// The parameters that change at the end of a round; the others stay the same.
-    pub carried: Vec<Carry>,
+    pub carried: Vec<LoopCarry>,
     /// The exits, in the order of the body's nodes; an exit before the first node that its condition does not need makes
     /// zero rounds possible.
-    pub exits: Vec<Exit>,
+    pub exits: Vec<LoopExit>,
     /// The number of complete rounds, if known: the only exit is taken in the round of this number, counted from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<u64>,
@@ -124,7 +124,7 @@ pub struct Loop {
 
 /// A value that becomes a parameter's next value at the end of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Carry {
+pub struct LoopCarry {
     /// A tensor of the body; may be a parameter, for values of several rounds ago.
     pub value: TensorId,
     /// A parameter of the body.
@@ -133,7 +133,7 @@ pub struct Carry {
 
 /// An exit of a loop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Exit {
+pub struct LoopExit {
     /// The number of the body's nodes that have run in this round.
     pub after: u32,
     /// The loop is left if this is 0.

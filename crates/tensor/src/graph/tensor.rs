@@ -17,9 +17,9 @@ pub struct Tensor {
     /// Its logical dimensions; activations `[n, c, h, w]`, weights `[o, i, h, w]`.
     pub shape: Shape,
     /// The source of its value.
-    pub source: Source,
+    pub source: TensorSource,
     /// The larger tensor that it is a part of.
-    pub view: Option<View>,
+    pub view: Option<TensorView>,
     /// The pool entry assigned by another tool.
     pub storage_id: Option<u32>,
     /// The storage scope assigned by another tool: `global.texture`.
@@ -32,7 +32,7 @@ pub struct Tensor {
 
 /// The source of a tensor's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum TensorSource {
     /// An input of the graph or a parameter of a body, in this block.
     Input(BlockId),
     /// A constant, such as weights, outside the planned arenas.
@@ -46,7 +46,7 @@ pub enum Source {
 /// The base is live as long as any of its views. A reshape is a view of its operand at offset 0; the operands of a
 /// concatenation along the outermost dimension may be views of its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct View {
+pub struct TensorView {
     /// The tensor that it is a part of; may itself be a view.
     pub base: TensorId,
     /// Its offset in the base, in the base's plain row-major form.

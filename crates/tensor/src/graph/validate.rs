@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::control_flow::{Block, Loop};
-use super::{BlockId, Bounding, Graph, Node, NodeId, NodeKind, Source, SymbolId, TensorId};
+use super::{BlockId, Graph, Node, NodeId, NodeKind, ShapeBound, SymbolId, TensorId, TensorSource};
 use crate::error::{Error, Result};
 
 impl Graph {
@@ -38,9 +38,9 @@ impl Graph {
                 let tensor = &self.tensors[output.index()];
                 let first = match (producers[output.index()], tensor.source) {
                     (Some(first), _) => &self.nodes[first.index()].name,
-                    (None, Source::Input(_)) => "the inputs",
-                    (None, Source::Constant) => "the constants",
-                    (None, Source::Node(_)) => {
+                    (None, TensorSource::Input(_)) => "the inputs",
+                    (None, TensorSource::Constant) => "the constants",
+                    (None, TensorSource::Node(_)) => {
                         producers[output.index()] = Some(NodeId(index as u32));
                         continue;
                     }
@@ -49,7 +49,7 @@ impl Graph {
             }
         }
         for (tensor, producer) in self.tensors.iter_mut().zip(producers) {
-            if let (Source::Node(source), Some(producer)) = (&mut tensor.source, producer) {
+            if let (TensorSource::Node(source), Some(producer)) = (&mut tensor.source, producer) {
                 *source = producer;
             }
         }
@@ -92,7 +92,7 @@ impl Graph {
     /// Checks a block's nodes in their order.
     fn check_block(&self, id: BlockId) -> Result<()> {
         let block = self.block(id);
-        let constant = |tensor: &super::Tensor| tensor.source == Source::Constant;
+        let constant = |tensor: &super::Tensor| tensor.source == TensorSource::Constant;
         let mut defined: Vec<bool> = self.tensors.iter().map(constant).collect();
         for &input in &block.inputs {
             defined[input.index()] = true;
@@ -207,7 +207,7 @@ impl Graph {
 
     /// The number of a block's nodes after which a tensor is defined; `None` if the block does not define it.
     fn defined_after(&self, block: &Block, tensor: TensorId) -> Option<u32> {
-        if block.inputs.contains(&tensor) || self.tensor(tensor).source == Source::Constant {
+        if block.inputs.contains(&tensor) || self.tensor(tensor).source == TensorSource::Constant {
             return Some(0);
         }
         let mut nodes = block.nodes.iter();
@@ -234,8 +234,10 @@ impl Graph {
             }
             // The largest values of symbolic shapes are compared.
             let bytes = |id: TensorId| {
-                let bound = self.shape_bound(id, Bounding::Ranges);
-                let shape = bound.or_else(|_| self.shape_bound(id, Bounding::Examples)).ok()?;
+                let bound = self.shape_bound(id, ShapeBound::Ranges);
+                let shape = bound
+                    .or_else(|_| self.shape_bound(id, ShapeBound::Examples))
+                    .ok()?;
                 self.tensor(id).element.bytes_of(shape.iter().product())
             };
             let (Some(part), Some(whole)) = (bytes(id), bytes(view.base)) else {

@@ -199,7 +199,7 @@ impl Reader {
             for exit in of.exits.iter().filter(|exit| exit.after == after) {
                 let condition = self.id(&exit.condition, "an exit")?;
                 let results = self.ids(&exit.results, "an exit")?;
-                self.graph.leave_unless(condition, &results);
+                self.graph.exit_unless(condition, &results);
             }
             if let Some(node) = of.nodes.get(after) {
                 self.node(node)?;

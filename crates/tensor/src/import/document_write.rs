@@ -6,8 +6,8 @@ use super::document_schema::{
     Document, DocumentArm, DocumentDim, DocumentExit, DocumentLoop, DocumentNode, DocumentTensor,
     DocumentView, FORMAT, VERSION,
 };
-use crate::graph::control_flow::Exit;
-use crate::graph::{BlockId, Dim, Graph, NodeId, NodeKind, Source, SymbolId, TensorId};
+use crate::graph::control_flow::LoopExit;
+use crate::graph::{BlockId, Dim, Graph, NodeId, NodeKind, SymbolId, TensorId, TensorSource};
 
 impl Graph {
     /// The graph as JSON, which [`read_graph`](crate::import::read_graph) reads back: the same tensors, nodes and blocks with the
@@ -37,7 +37,7 @@ impl Graph {
             name: tensor.name.clone(),
             element: tensor.element.name().to_owned(),
             shape: tensor.shape.0.iter().map(|dim| self.dimension(dim)).collect(),
-            constant: tensor.source == Source::Constant,
+            constant: tensor.source == TensorSource::Constant,
             kept: tensor.kept,
             view: tensor.view.map(|view| DocumentView {
                 of: self.tensor(view.base).name.clone(),
@@ -86,7 +86,7 @@ impl Graph {
             NodeKind::Loop(of) => {
                 let name = |id: TensorId| self.tensor(id).name.clone();
                 let carried = of.carried.iter();
-                let exit = |exit: &Exit| DocumentExit {
+                let exit = |exit: &LoopExit| DocumentExit {
                     after: exit.after as usize,
                     condition: name(exit.condition),
                     results: self.names(&exit.results),

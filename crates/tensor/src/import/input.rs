@@ -10,7 +10,7 @@ use crate::plan::placement::SpaceItem;
 
 /// A graph, or records of lifetimes.
 #[derive(Clone, Debug)]
-pub enum Input {
+pub enum ImportedInput {
     /// A graph.
     Graph(Graph),
     /// A TVM graph, with its document.
@@ -19,29 +19,29 @@ pub enum Input {
     Records(Vec<SpaceItem>),
 }
 
-impl Input {
+impl ImportedInput {
     /// Detects the format: a table, lines of JSON, TVM's JSON, or tileheap's own. `inputs` as in [`TvmGraph::read`].
     ///
     /// # Errors
     /// Those of the format's reader.
-    pub fn parse(text: &str, inputs: &[String]) -> Result<Input> {
+    pub fn parse(text: &str, inputs: &[String]) -> Result<ImportedInput> {
         let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
         if !first.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
-            return read_records(text).map(Input::Records);
+            return read_records(text).map(ImportedInput::Records);
         }
         if first.contains("\"op_types\"") {
-            return read_lines(text).map(Input::Graph);
+            return read_lines(text).map(ImportedInput::Graph);
         }
         let is_tvm = serde_json::from_str::<Value>(text)
             .is_ok_and(|value| value.get("format").is_none() && value.get("heads").is_some());
         if is_tvm {
-            return TvmGraph::read(text, inputs).map(Input::Tvm);
+            return TvmGraph::read(text, inputs).map(ImportedInput::Tvm);
         }
-        read_graph(text).map(Input::Graph)
+        read_graph(text).map(ImportedInput::Graph)
     }
 
-    /// Returns true if [`Input::parse`] accepts a text.
+    /// Returns true if [`ImportedInput::parse`] accepts a text.
     pub fn accepts(text: &str) -> bool {
-        Input::parse(text, &[]).is_ok()
+        ImportedInput::parse(text, &[]).is_ok()
     }
 }

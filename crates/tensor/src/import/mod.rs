@@ -10,5 +10,5 @@ mod records;
 pub mod tvm;
 
 pub use document::read_graph;
-pub use input::Input;
+pub use input::ImportedInput;
 pub use records::{read_lines, read_records};

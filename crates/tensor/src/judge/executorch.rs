@@ -14,7 +14,7 @@ use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
 use super::flatbuffer::{Field, File, Table};
-use super::types::{Allocations, Arena, Buffer, BufferFault, Fault, ViewOf};
+use super::types::{Allocations, Arena, Buffer, BufferFault, Fault, SharedData};
 use crate::error::Result;
 use crate::units::{Alignment, Bytes, Span, Step};
 
@@ -511,7 +511,7 @@ impl Plan<'_> {
                 size: Bytes(size),
                 alignment: Alignment::new(tensor.element).unwrap_or(Alignment::ONE),
                 lifetimes,
-                view: Some(ViewOf {
+                view: Some(SharedData {
                     data: first_buffer as u32 + self.data[index].0,
                     offset: 0,
                 }),

@@ -42,6 +42,7 @@ pub use storage_ids::read_storage_ids;
 pub use table::{SpanEnds, read_table};
 pub use tflite::read_tflite;
 pub use types::{
-    Allocations, Arena, Buffer, BufferFault, Fault, InPlace, Judged, JudgedArena, Overlap, ViewOf,
+    Allocations, Arena, Buffer, BufferFault, Fault, InPlace, JudgedAllocations, JudgedArena, Overlap,
+    SharedData,
 };
 pub use verdict::judge;

@@ -8,9 +8,9 @@
 use std::collections::BTreeMap;
 
 use super::storages::{NOTE, add_storage};
-use super::types::{Allocations, Buffer, ViewOf};
+use super::types::{Allocations, Buffer, SharedData};
 use crate::error::{Error, Result};
-use crate::graph::{NodeKind, Source, TensorId};
+use crate::graph::{NodeKind, TensorId, TensorSource};
 use crate::import::tvm::TvmGraph;
 use crate::units::{Alignment, Bytes, Span};
 
@@ -78,7 +78,7 @@ pub fn read_storage_ids(text: &str, inputs: &[String]) -> Result<Allocations> {
     let ranges: BTreeMap<u32, _> = ranges.collect();
     for (entry, (&id, &(size, storage))) in entries.iter().zip(&sizes).enumerate() {
         let tensor = graph.tensor(id);
-        let keeps = tensor.kept || tensor.source == Source::Constant;
+        let keeps = tensor.kept || tensor.source == TensorSource::Constant;
         let lifetime = match lifetimes[id.index()] {
             _ if keeps => Span::new(0, last + 1),
             Some((first, end)) => Span::new(first, end),
@@ -93,7 +93,7 @@ pub fn read_storage_ids(text: &str, inputs: &[String]) -> Result<Allocations> {
             size: Bytes(size),
             alignment: Alignment::ONE,
             lifetimes: vec![lifetime],
-            view: Some(ViewOf {
+            view: Some(SharedData {
                 data: data[TensorId::index(id)],
                 offset: 0,
             }),

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use tileheap_json::clip;
 
-use super::types::{Allocations, Arena, Buffer, InPlace, ViewOf};
+use super::types::{Allocations, Arena, Buffer, InPlace, SharedData};
 use crate::error::{Error, Result};
 use crate::units::{Alignment, Bytes, Span, Step};
 
@@ -74,7 +74,7 @@ pub fn read_table(text: &str, ends: SpanEnds) -> Result<Allocations> {
             allocations.arenas.push(Arena { name, size: None });
         }
         in_place.extend(row.in_place.iter().map(|input| (data, input.clone())));
-        let view = |offset| (!row.windows.is_empty()).then_some(ViewOf { data, offset });
+        let view = |offset| (!row.windows.is_empty()).then_some(SharedData { data, offset });
         let part = |offset: u64, size: u64, lifetimes| Buffer {
             name: row.id.clone(),
             index: line,

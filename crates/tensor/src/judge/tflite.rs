@@ -11,7 +11,7 @@
 
 use super::flatbuffer::{Field, File, Table};
 use super::tflite_operators::{CUSTOM, Sharing, operator};
-use super::types::{Allocations, Arena, Buffer, BufferFault, Fault, InPlace, ViewOf};
+use super::types::{Allocations, Arena, Buffer, BufferFault, Fault, InPlace, SharedData};
 use crate::error::Result;
 use crate::units::{Alignment, Bytes, Span, Step};
 
@@ -455,7 +455,7 @@ impl Run<'_> {
                 size: Bytes(size),
                 alignment: Alignment::new(tensor.element).unwrap_or(Alignment::ONE),
                 lifetimes,
-                view: Some(ViewOf {
+                view: Some(SharedData {
                     data: self.data[index],
                     offset: 0,
                 }),

@@ -52,7 +52,7 @@ pub struct Buffer {
     /// The steps in which its contents are needed; ascending and disjoint.
     pub lifetimes: Vec<Span>,
     /// The data that it is a view of; buffers with equal data share bytes by design.
-    pub view: Option<ViewOf>,
+    pub view: Option<SharedData>,
 }
 
 impl Buffer {
@@ -70,7 +70,7 @@ impl Buffer {
 
 /// A part of some data that several buffers refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-pub struct ViewOf {
+pub struct SharedData {
     /// Equal numbers are the same data.
     pub data: u32,
     /// The first byte of the part.
@@ -171,7 +171,7 @@ pub struct JudgedArena {
 
 /// Allocations with the findings about them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Judged {
+pub struct JudgedAllocations {
     /// The input.
     pub allocations: Allocations,
     /// Pairs that share bytes while both are live, without permission; ordered by the first shared step.
@@ -184,7 +184,7 @@ pub struct Judged {
     pub arenas: Vec<JudgedArena>,
 }
 
-impl Judged {
+impl JudgedAllocations {
     /// Returns true if there are no findings.
     pub fn is_sound(&self) -> bool {
         self.overlaps.is_empty() && self.faults.is_empty()

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::overlaps::for_each_pair;
 use super::packed::{Groups, arenas};
-use super::types::{Allocations, Buffer, BufferFault, Fault, InPlace, Judged, Overlap};
+use super::types::{Allocations, Buffer, BufferFault, Fault, InPlace, JudgedAllocations, Overlap};
 use crate::error::Result;
 use crate::units::{Bytes, Span, Step};
 
@@ -23,7 +23,7 @@ use crate::units::{Bytes, Span, Step};
 ///
 /// # Errors
 /// The sizes of an arena's buffers exceed 2^64 - 1 bytes.
-pub fn judge(allocations: Allocations) -> Result<Judged> {
+pub fn judge(allocations: Allocations) -> Result<JudgedAllocations> {
     let buffers = &allocations.buffers;
     let permitted = Permitted::of(&allocations);
     let mut groups = Groups::new(buffers.len());
@@ -44,7 +44,7 @@ pub fn judge(allocations: Allocations) -> Result<Judged> {
     }));
     faults.sort_by_key(|fault| fault.buffer);
     let arenas = arenas(&allocations, &mut groups)?;
-    Ok(Judged {
+    Ok(JudgedAllocations {
         overlaps,
         faults,
         has_more: !is_complete,

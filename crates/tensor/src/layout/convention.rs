@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Flattening, LayoutRule, Pack, Storage};
+use super::{AxisPacking, Flattening, LayoutRule, Storage};
 use tileheap_json::clip;
 
 /// A flattening of n-dimensional shapes to two dimensions and lanes of 4.
@@ -25,7 +25,7 @@ pub enum Convention {
 /// The form of a convention: in 2D or in layers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Generation {
+pub enum ConventionForm {
     /// The RFC's, in 2D: TVM until ce22736e.
     #[default]
     Flat,
@@ -56,31 +56,31 @@ impl Convention {
     }
 
     /// The axis of a shape of `rank` (lanes included) at which the columns begin.
-    pub const fn separator(self, rank: usize, generation: Generation) -> usize {
+    pub const fn separator(self, rank: usize, generation: ConventionForm) -> usize {
         match (self, generation) {
             (Convention::Texture, _) => rank.saturating_sub(2),
             (Convention::Weight, _) => 1,
-            (Convention::Nhwc, Generation::Flat) if rank == 3 => 1,
+            (Convention::Nhwc, ConventionForm::Flat) if rank == 3 => 1,
             (Convention::Nhwc, _) => 2,
         }
     }
 
     /// The flattening of a shape of `rank` axes, lanes included.
-    pub const fn flattening(self, rank: usize, generation: Generation) -> Flattening {
+    pub const fn flattening(self, rank: usize, generation: ConventionForm) -> Flattening {
         let rows = self.separator(rank, generation);
         let layers = match generation {
-            Generation::Flat => 0,
-            Generation::Layered => rows.saturating_sub(1),
+            ConventionForm::Flat => 0,
+            ConventionForm::Layered => rows.saturating_sub(1),
         };
         Flattening { layers, rows }
     }
 
     /// The layout rule of a shape of `rank` axes, the last of which is 4 lanes.
-    pub fn rule(self, rank: usize, generation: Generation) -> LayoutRule {
+    pub fn rule(self, rank: usize, generation: ConventionForm) -> LayoutRule {
         LayoutRule {
             storage: match generation {
-                Generation::Flat => Storage::Image2d,
-                Generation::Layered => Storage::ImageArray,
+                ConventionForm::Flat => Storage::Image2d,
+                ConventionForm::Layered => Storage::ImageArray,
             },
             flattening: self.flattening(rank, generation),
             ..LayoutRule::default()
@@ -89,9 +89,9 @@ impl Convention {
 
     /// The layout rule of a logical shape of `rank` axes, one of which is packed by 4: `[n, c, h, w]` with axis 1
     /// becomes `[n, c/4, h, w, 4]`.
-    pub fn packing(self, rank: usize, axis: usize, generation: Generation) -> LayoutRule {
+    pub fn packing(self, rank: usize, axis: usize, generation: ConventionForm) -> LayoutRule {
         LayoutRule {
-            packs: vec![Pack { axis, by: 4 }],
+            packs: vec![AxisPacking { axis, by: 4 }],
             ..self.rule(rank + 1, generation)
         }
     }

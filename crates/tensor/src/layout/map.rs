@@ -171,7 +171,7 @@ fn unravel(mut linear: u64, dims: &[u64]) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Convention, Flattening, Generation, LayoutRule, Pack, Storage};
+    use super::super::{AxisPacking, Convention, ConventionForm, Flattening, LayoutRule, Storage};
     use super::*;
     use crate::graph::ElementType;
     use crate::units::{Alignment, Bytes, SplitMix64};
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn the_conventions_are_one_to_one() {
         for convention in Convention::ALL {
-            for generation in [Generation::Flat, Generation::Layered] {
+            for generation in [ConventionForm::Flat, ConventionForm::Layered] {
                 let plain = convention.rule(5, generation);
                 is_one_to_one(&plain.apply("t", &[2, 3, 4, 5, 4], ElementType::Float32).unwrap());
                 let packed = convention.packing(4, 1, generation);
@@ -214,7 +214,7 @@ mod tests {
             let order = [vec![], vec![2, 0, 1], vec![1, 2, 0]][random.below(3) as usize].clone();
             let mut pack = |by| {
                 let axis = random.below(3) as usize;
-                Pack { axis, by }
+                AxisPacking { axis, by }
             };
             let packs = vec![pack(4), pack(2), pack(4)][..1 + random.below(3) as usize].to_vec();
             let layers = random.below(3) as usize;
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn bytes_follow_the_pitch() {
-        let rule = Convention::Texture.packing(4, 1, Generation::Flat);
+        let rule = Convention::Texture.packing(4, 1, ConventionForm::Flat);
         let layout = rule.apply("t", &[1, 6, 2, 3], ElementType::Float32).unwrap();
         // 2 blocks of channels x 2 rows, 3 texels of 16 B: rows of 48 B start at multiples of 64.
         let at = layout.locate(&[0, 5, 1, 2]);

@@ -17,8 +17,8 @@ mod oversize;
 mod rule;
 
 pub use applied::Layout;
-pub use convention::{Convention, Generation};
+pub use convention::{Convention, ConventionForm};
 pub use extent::ImageExtent;
 pub use map::Location;
-pub use oversize::{ImageLimits, Instead, Oversize, StorageReason, fit_layout};
-pub use rule::{Flattening, LayoutRule, Pack, Storage};
+pub use oversize::{ImageLimits, OversizeFallback, OversizePolicy, StorageReason, fit_layout};
+pub use rule::{AxisPacking, Flattening, LayoutRule, Storage};

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Convention, Generation, ImageExtent, Layout, LayoutRule, Storage};
+use super::{Convention, ConventionForm, ImageExtent, Layout, LayoutRule, Storage};
 use crate::error::{Error, Result};
 use crate::graph::ElementType;
 use crate::units::Bytes;
@@ -69,7 +69,7 @@ impl ImageLimits {
 
 /// The alternatives allowed for images over the limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Oversize {
+pub struct OversizePolicy {
     /// Allow another layout.
     pub other_layout: bool,
     /// Allow a grid of images, for kernels that support one; the built-in ones do not.
@@ -78,9 +78,9 @@ pub struct Oversize {
     pub buffer: bool,
 }
 
-impl Default for Oversize {
-    fn default() -> Oversize {
-        Oversize {
+impl Default for OversizePolicy {
+    fn default() -> OversizePolicy {
+        OversizePolicy {
             other_layout: true,
             split: false,
             buffer: true,
@@ -102,13 +102,13 @@ pub enum StorageReason {
         /// The largest extent allowed.
         limit: ImageExtent,
         /// The alternative that was chosen.
-        instead: Instead,
+        instead: OversizeFallback,
     },
 }
 
 /// The alternative to an image that exceeds the limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Instead {
+pub enum OversizeFallback {
     /// An image of another layout, which is within the limits.
     OtherLayout,
     /// A grid of this many images: no single-image layout is within the limits.
@@ -130,9 +130,9 @@ impl fmt::Display for StorageReason {
         };
         write!(f, "an image of {extent} exceeds the limit of {limit}: ")?;
         match instead {
-            Instead::OtherLayout => f.write_str("another layout"),
-            Instead::Split(images) => write!(f, "{images} images"),
-            Instead::Buffer => f.write_str("a buffer"),
+            OversizeFallback::OtherLayout => f.write_str("another layout"),
+            OversizeFallback::Split(images) => write!(f, "{images} images"),
+            OversizeFallback::Buffer => f.write_str("a buffer"),
         }
     }
 }
@@ -153,7 +153,7 @@ pub fn fit_layout(
     shape: &[u64],
     element: ElementType,
     limits: &ImageLimits,
-    oversize: Oversize,
+    oversize: OversizePolicy,
 ) -> Result<(Layout, StorageReason)> {
     let requested = rule.apply(name, shape, element)?;
     if limits.allow(&requested) {
@@ -177,7 +177,7 @@ pub fn fit_layout(
         others.retain(|layout| limits.allow(layout));
         let squareness = |layout: &Layout| layout.extent.width.abs_diff(layout.extent.height);
         if let Some(best) = others.into_iter().min_by_key(squareness) {
-            return Ok((best, reason(Instead::OtherLayout)));
+            return Ok((best, reason(OversizeFallback::OtherLayout)));
         }
     }
     if oversize.split {
@@ -189,7 +189,7 @@ pub fn fit_layout(
         });
         let images = split.grid().texels();
         if images <= MAX_IMAGES {
-            return Ok((split, reason(Instead::Split(images))));
+            return Ok((split, reason(OversizeFallback::Split(images))));
         }
     }
     if oversize.buffer {
@@ -197,7 +197,7 @@ pub fn fit_layout(
         rule.storage = Storage::Buffer;
         let layout = rule.apply(name, shape, element)?;
         if limits.allow(&layout) {
-            return Ok((layout, reason(Instead::Buffer)));
+            return Ok((layout, reason(OversizeFallback::Buffer)));
         }
     }
     let problem = format!(
@@ -210,7 +210,7 @@ pub fn fit_layout(
 fn other_layouts(name: &str, rule: &LayoutRule, requested: &Layout) -> Vec<Layout> {
     let rank = requested.blocked.len() + 1;
     let mut layouts = Vec::new();
-    for generation in [Generation::Flat, Generation::Layered] {
+    for generation in [ConventionForm::Flat, ConventionForm::Layered] {
         for convention in Convention::ALL {
             let LayoutRule {
                 storage, flattening, ..
@@ -233,9 +233,9 @@ mod tests {
 
     /// Fits an image of 64 blocks of channels x 512 rows, which exceeds the height limit.
     fn fit(other_layout: bool, split: bool, buffer: bool) -> Result<(Layout, StorageReason)> {
-        let rule = Convention::Texture.packing(4, 1, Generation::Flat);
+        let rule = Convention::Texture.packing(4, 1, ConventionForm::Flat);
         let (shape, limits) = ([1, 256, 512, 16], ImageLimits::default());
-        let oversize = Oversize {
+        let oversize = OversizePolicy {
             other_layout,
             split,
             buffer,

@@ -39,7 +39,7 @@ impl Storage {
 
 /// `by` consecutive indices of an axis are adjacent in a texel (or in a buffer); the axis is padded to a multiple.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Pack {
+pub struct AxisPacking {
     /// The axis, after reshape and order.
     pub axis: usize,
     /// The number of indices: usually 4.
@@ -58,12 +58,12 @@ pub struct Flattening {
 /// A layout of tensors of any dimensions.
 ///
 /// ```
-/// use tileheap_tensor::layout::{Convention, Generation, LayoutRule};
+/// use tileheap_tensor::layout::{Convention, ConventionForm, LayoutRule};
 /// use tileheap_tensor::ElementType;
 /// use tileheap_tensor::units::{Alignment, Bytes};
 ///
 /// let shape = [1, 32, 40, 40]; // [n, c, h, w]
-/// let image = Convention::Texture.packing(4, 1, Generation::Flat); // channels by 4, rows n * c/4 * h
+/// let image = Convention::Texture.packing(4, 1, ConventionForm::Flat); // channels by 4, rows n * c/4 * h
 /// let layout = image.apply("x", &shape, ElementType::Float16)?;
 /// assert_eq!((layout.extent.width, layout.extent.height), (40, 320)); // texels
 /// assert_eq!(layout.bytes(), Bytes(40 * 320 * 8));
@@ -87,7 +87,7 @@ pub struct LayoutRule {
     pub order: Vec<usize>,
     /// Axes packed into texels, the innermost last. An image without packs has its last axis as lanes, which must be 4.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub packs: Vec<Pack>,
+    pub packs: Vec<AxisPacking>,
     /// The flattening of an image; unused for buffers.
     #[serde(default)]
     pub flattening: Flattening,
@@ -102,7 +102,7 @@ impl LayoutRule {
     /// A buffer with an axis packed by 4: `NCHW4c` for axis 1 of an activation, `OIHW4o` for axis 0 of weights.
     pub fn packed_buffer(axis: usize) -> LayoutRule {
         LayoutRule {
-            packs: vec![Pack { axis, by: 4 }],
+            packs: vec![AxisPacking { axis, by: 4 }],
             ..LayoutRule::default()
         }
     }

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::units::Bytes;
 
 /// The items offered to one memory.
-pub(super) struct Offer<'a> {
+pub(super) struct OfferedItem<'a> {
     pub(super) items: &'a [SpaceItem],
     pub(super) memory: &'a MemoryDesc,
     /// Every item that the memory can hold, in order.
@@ -19,14 +19,14 @@ pub(super) struct Offer<'a> {
 }
 
 /// The items that one memory takes, with their offsets, and the bytes reserved.
-pub(super) struct Taken {
+pub(super) struct TakenItem {
     pub(super) offsets: Vec<(u32, Bytes)>,
     pub(super) height: Bytes,
     /// An upper bound on the traffic of any selection, if there was one to make.
     pub(super) traffic_bound: Option<Bytes>,
 }
 
-impl Offer<'_> {
+impl OfferedItem<'_> {
     /// The capacity, if some items may be left to a later memory.
     pub(super) fn spill_capacity(&self) -> Option<Bytes> {
         let may_spill = self.required.len() < self.offered.len();
@@ -38,7 +38,7 @@ impl Offer<'_> {
     }
 
     /// Returns an error if items end above the capacity, naming the largest of them.
-    pub(super) fn check_capacity(&self, which: &[u32], taken: Taken) -> Result<Taken> {
+    pub(super) fn check_capacity(&self, which: &[u32], taken: TakenItem) -> Result<TakenItem> {
         let Some(capacity) = self.memory.capacity.filter(|&capacity| taken.height > capacity) else {
             return Ok(taken);
         };
@@ -67,7 +67,7 @@ impl Offer<'_> {
 pub(super) fn by_memory(
     items: &[SpaceItem],
     memories: &[MemoryDesc],
-    mut take: impl FnMut(&Offer<'_>) -> Result<Taken>,
+    mut take: impl FnMut(&OfferedItem<'_>) -> Result<TakenItem>,
 ) -> Result<PlacedItems> {
     let mut placed: Vec<Option<Region>> = vec![None; items.len()];
     let (mut reserved, mut traffic_bounds) = (Vec::new(), Vec::new());
@@ -80,7 +80,7 @@ pub(super) fn by_memory(
             let item = &items[item as usize];
             item.memory.is_some() || !later.iter().any(|memory| memory.can_hold(item))
         });
-        let taken = take(&Offer {
+        let taken = take(&OfferedItem {
             items,
             memory,
             required: required.collect(),

@@ -17,8 +17,8 @@ use super::expansion::{
     Value, ValueId, ValueKind,
 };
 use super::types::{CopyTime, TimelineStep};
-use crate::graph::control_flow::{Branch, Carry, Loop};
-use crate::graph::{BlockId, InPlace, Node, NodeId, NodeKind, Source, TensorId};
+use crate::graph::control_flow::{Branch, Loop, LoopCarry};
+use crate::graph::{BlockId, InPlace, Node, NodeId, NodeKind, TensorId, TensorSource};
 use crate::units::Span;
 
 pub(super) struct Expander<'a> {
@@ -177,7 +177,7 @@ impl<'a> Expander<'a> {
             return bind;
         }
         let kind = match of.source {
-            Source::Constant => ValueKind::External,
+            TensorSource::Constant => ValueKind::External,
             _ => ValueKind::Planned,
         };
         self.define(tensor, kind)
@@ -400,7 +400,7 @@ impl<'a> Expander<'a> {
         let mut state: Vec<Bind> = Vec::with_capacity(node.inputs.len());
         for (&input, &parameter) in node.inputs.iter().zip(&body.inputs) {
             let before = self.resolve(input);
-            let into = |carry: &Carry| carry.into == parameter && carry.value != parameter;
+            let into = |carry: &LoopCarry| carry.into == parameter && carry.value != parameter;
             if !of.carried.iter().any(into) {
                 state.push(before);
                 continue;
@@ -474,13 +474,13 @@ impl<'a> Expander<'a> {
         id: NodeId,
         of: &Loop,
         (heads, state): (&[Bind], &mut [Bind]),
-        last: &[(Carry, Bind)],
+        last: &[(LoopCarry, Bind)],
         outside: [usize; 2],
         [copy, unroll]: [u32; 2],
     ) {
         let rules = self.rules;
         let parameters = &rules.graph.block(of.body).inputs;
-        let is_copied = |carry: &Carry| rules.copied.contains_key(&carry.into);
+        let is_copied = |carry: &LoopCarry| rules.copied.contains_key(&carry.into);
         let is_last = copy + 1 == unroll;
         let step = match of.carried.iter().any(is_copied) {
             true => self.add_step(id),

@@ -28,13 +28,13 @@ fn body(
                 let built = graph.repeat(&name, &inputs, |body_of, parameters| {
                     let mut inner = parameters.to_vec();
                     if random.below(2) == 0 {
-                        body_of.leave_unless(inner[0], &[pick(random, &inner)]);
+                        body_of.exit_unless(inner[0], &[pick(random, &inner)]);
                     }
                     body(body_of, &mut inner, random, depth - 1, &name);
                     for &into in parameters {
                         body_of.carry(pick(random, &inner), into);
                     }
-                    body_of.leave_unless(pick(random, &inner), &[pick(random, &inner)]);
+                    body_of.exit_unless(pick(random, &inner), &[pick(random, &inner)]);
                     Ok(())
                 });
                 built.unwrap()

@@ -34,7 +34,7 @@ mod types;
 pub mod placement {
     pub use super::item::{ItemImage, SpaceItem};
     pub use super::objects::{ObjectPool, place_objects};
-    pub use super::place::{Space, place};
+    pub use super::place::{PlacedRegions, place};
     pub use super::strategy::PlacedItems;
 }
 
@@ -43,7 +43,7 @@ use std::collections::BTreeSet;
 use coalesce::{Coalesced, coalesce};
 use expansion::{Rules, ValueKind};
 use item::{ItemImage, SpaceItem};
-use place::{Space, place};
+use place::{PlacedRegions, place};
 use places::merged;
 
 pub use memory::MemoryDesc;
@@ -52,8 +52,8 @@ pub use options::{CarryRule, TensorPlanOptions};
 pub use storage_ids::StorageIds;
 pub use strategy::PlacementStrategy;
 pub use types::{
-    Aliasing, Allocation, Backing, CopyReason, CopyTime, MemoryId, MemoryPlan, MultiView, PlacedTensor,
-    Placement, Region, TensorPlan, TensorRequirements, TimelineStep, ValueCopy,
+    Aliasing, Allocation, Backing, CopyReason, CopyTime, MemoryId, MemoryPlan, PlacedTensor, Placement,
+    Region, RoundPlacements, TensorPlan, TensorRequirements, TimelineStep, ValueCopy,
 };
 
 use crate::error::{Error, Result};
@@ -112,7 +112,12 @@ pub fn plan(
 }
 
 /// Lowers the bounds of the items to those of the graph, which hold for any plan, whatever it copies or keeps apart.
-fn lower_bounds(rules: &Rules<'_>, item_of: &[Option<usize>], coalesced: &Coalesced, space: &mut Space) {
+fn lower_bounds(
+    rules: &Rules<'_>,
+    item_of: &[Option<usize>],
+    coalesced: &Coalesced,
+    space: &mut PlacedRegions,
+) {
     let expansion = &coalesced.expansion;
     let joined = |candidate: &expansion::InPlaceCandidate| {
         let [output, input] = [candidate.output, candidate.input].map(|value| item_of[value]);

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::by_memory::{Offer, Taken, by_memory};
+use super::by_memory::{OfferedItem, TakenItem, by_memory};
 use super::item::SpaceItem;
 use super::memory::MemoryDesc;
 use super::problem::{gather, problem};
@@ -36,7 +36,7 @@ impl<S: PackingStrategy> PlacementStrategy for Offsets<S> {
 }
 
 /// Packs all items into one memory.
-fn pack(offer: &Offer<'_>, strategy: &dyn PackingStrategy, packer: &mut Packer) -> Result<Taken> {
+fn pack(offer: &OfferedItem<'_>, strategy: &dyn PackingStrategy, packer: &mut Packer) -> Result<TakenItem> {
     let problem = problem(offer.items, &offer.offered, offer.memory)?;
     let mut go_on = |_| ControlFlow::Continue(());
     // Only searches use the budget; every other strategy runs once.
@@ -50,7 +50,7 @@ fn pack(offer: &Offer<'_>, strategy: &dyn PackingStrategy, packer: &mut Packer) 
     };
     let packing = answer.unwrap_or_else(|| packer.pack(&problem, strategy));
     let offsets: Vec<Option<Bytes>> = packing.offsets.into_iter().map(Some).collect();
-    let taken = Taken {
+    let taken = TakenItem {
         offsets: gather(offer.items, &offer.offered, &offsets),
         height: packing.height,
         traffic_bound: None,
@@ -59,7 +59,7 @@ fn pack(offer: &Offer<'_>, strategy: &dyn PackingStrategy, packer: &mut Packer) 
 }
 
 /// Selects the items with the most traffic within a capacity; a required item counts for more than all others together.
-fn select(offer: &Offer<'_>, capacity: Bytes, packer: &mut Packer) -> Result<Taken> {
+fn select(offer: &OfferedItem<'_>, capacity: Bytes, packer: &mut Packer) -> Result<TakenItem> {
     let (items, offered) = (offer.items, &offer.offered);
     let problem = problem(items, offered, offer.memory)?;
     let traffic = |item: u32| u128::from(items[item as usize].traffic);
@@ -87,7 +87,7 @@ fn select(offer: &Offer<'_>, capacity: Bytes, packer: &mut Packer) -> Result<Tak
     }
     let bound = u128::from(selection.bound - required * more);
     let lost = if shift > 0 { offered.len() as u128 } else { 0 };
-    Ok(Taken {
+    Ok(TakenItem {
         offsets,
         height: selection.height,
         traffic_bound: u64::try_from((bound + lost) << shift).ok().map(Bytes),

@@ -15,7 +15,7 @@ use crate::units::{Bytes, Span};
 
 /// Placed items, and the memory that they use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Space {
+pub struct PlacedRegions {
     /// One per item.
     pub regions: Vec<Region>,
     /// One per memory.
@@ -30,7 +30,7 @@ pub fn place(
     items: &[SpaceItem],
     memories: &[MemoryDesc],
     strategy: &dyn PlacementStrategy,
-) -> Result<Space> {
+) -> Result<PlacedRegions> {
     check_pins(items, memories)?;
     let placed = strategy.place(items, memories)?;
     check_regions(items, &placed.regions, memories).map_err(|problem| Error::Strategy {
@@ -64,7 +64,7 @@ pub fn place(
             traffic_bound: traffic_bound.map_or(offered, |bound| bound.min(offered)),
         })
     };
-    Ok(Space {
+    Ok(PlacedRegions {
         memories: memories.iter().enumerate().map(plan_of).collect::<Result<_>>()?,
         regions: placed.regions,
     })

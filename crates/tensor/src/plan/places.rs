@@ -1,8 +1,8 @@
 //! Placements of tensors: regions of their values in successive rounds.
 
 use super::expansion::{Bind, Expansion, Next, Rules, ValueKind};
-use super::types::{Backing, MultiView, PlacedTensor, Placement, Region};
-use crate::graph::{BlockId, NodeId, NodeKind, Source, TensorId};
+use super::types::{Backing, PlacedTensor, Placement, Region, RoundPlacements};
+use crate::graph::{BlockId, NodeId, NodeKind, TensorId, TensorSource};
 use crate::units::{Bytes, Span};
 
 /// The placement of every tensor.
@@ -15,9 +15,9 @@ pub(super) fn place_tensors(
     let graph = rules.graph;
     let placed = graph.tensor_ids().map(|id| {
         let block = match graph.tensor(id).source {
-            Source::Input(block) => block,
-            Source::Node(node) => graph.node(node).block,
-            Source::Constant => BlockId::ROOT,
+            TensorSource::Input(block) => block,
+            TensorSource::Node(node) => graph.node(node).block,
+            TensorSource::Constant => BlockId::ROOT,
         };
         let builder = Builder {
             rules,
@@ -32,7 +32,7 @@ pub(super) fn place_tensors(
             .flatten();
         let outside = matches!(place, Some(Placement::Within { tensor, .. }) if tensor == id);
         let backing = match (graph.tensor(id).source, &place) {
-            (Source::Constant, _) => Backing::Constant,
+            (TensorSource::Constant, _) => Backing::Constant,
             (_, Some(_)) if !outside => Backing::Planned,
             (_, None) if instances.is_empty() => Backing::Planned,
             _ => Backing::External,
@@ -175,7 +175,7 @@ impl Builder<'_> {
 /// The placement with these views in the first rounds (`true`) and in all others. First rounds that equal the others are
 /// omitted; a placement that is the same in every round is returned itself.
 fn per_round(mut views_in: impl FnMut(bool) -> Vec<Placement>) -> Placement {
-    let mut views = MultiView {
+    let mut views = RoundPlacements {
         first: views_in(true),
         repeat: views_in(false),
     };

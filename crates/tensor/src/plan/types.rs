@@ -143,14 +143,14 @@ pub enum Placement {
         offset: Bytes,
     },
     /// Different regions in successive rounds.
-    PerRound(MultiView),
+    PerRound(RoundPlacements),
     /// For a loop's output: the placement of each exit's result, in the round in which the loop was left.
     AtExit(Vec<Placement>),
 }
 
 /// Placements in successive rounds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct MultiView {
+pub struct RoundPlacements {
     /// The first rounds. Empty: type I. One, for round 0: type II. More if values of several rounds ago are read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub first: Vec<Placement>,

@@ -7,9 +7,10 @@ use super::policies::Balanced;
 use super::policy::{PackedTensor, StoragePolicy};
 use super::rewrite::convert;
 use crate::error::{Error, Result};
-use crate::graph::{Bounding, Graph, NodeId, TensorId};
+use crate::graph::{Graph, NodeId, ShapeBound, TensorId};
 use crate::layout::{
-    Convention, Generation, ImageLimits, Layout, LayoutRule, Oversize, Pack, StorageReason, fit_layout,
+    AxisPacking, Convention, ConventionForm, ImageLimits, Layout, LayoutRule, OversizePolicy, StorageReason,
+    fit_layout,
 };
 
 /// The result of [`choose`]: a graph with conversions inserted, and the layout of each of its tensors.
@@ -52,9 +53,9 @@ pub struct StorageOptions<'a> {
     /// The device's limits.
     pub limits: ImageLimits,
     /// The alternatives allowed for images over the limits.
-    pub oversize: Oversize,
+    pub oversize: OversizePolicy,
     /// The bound of symbolic shapes for which tensors are laid out.
-    pub bounding: Bounding,
+    pub bounding: ShapeBound,
 }
 
 impl Default for StorageOptions<'_> {
@@ -62,8 +63,8 @@ impl Default for StorageOptions<'_> {
         StorageOptions {
             policy: &Balanced,
             limits: ImageLimits::default(),
-            oversize: Oversize::default(),
-            bounding: Bounding::default(),
+            oversize: OversizePolicy::default(),
+            bounding: ShapeBound::default(),
         }
     }
 }
@@ -126,7 +127,7 @@ fn packed_rule(
         Ok(rule) => rule,
         Err(why) => return Ok((tensor.buffer(), Some(why))),
     };
-    let packs = tensor.axis.map(|axis| Pack { axis, by: 4 });
+    let packs = tensor.axis.map(|axis| AxisPacking { axis, by: 4 });
     if rule.packs.iter().eq(&packs) {
         return Ok((rule, None));
     }
@@ -148,7 +149,8 @@ impl StorageChoice {
         }
         let rank = layout.blocked.len() + 1;
         let same = |convention: &Convention| {
-            let forms = [Generation::Flat, Generation::Layered].map(|of| convention.flattening(rank, of));
+            let forms =
+                [ConventionForm::Flat, ConventionForm::Layered].map(|of| convention.flattening(rank, of));
             forms.contains(&layout.rule.flattening)
         };
         // The given scope in its original spelling.

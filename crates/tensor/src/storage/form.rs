@@ -2,7 +2,7 @@
 
 use super::kernel::function;
 use crate::graph::operators::{OperandForm, definition};
-use crate::graph::{Attribute, Dim, Graph, Node, NodeKind, Source};
+use crate::graph::{Attribute, Dim, Graph, Node, NodeKind, TensorSource};
 use crate::layout::Convention;
 
 /// The form of a tensor's elements.
@@ -63,7 +63,8 @@ pub(super) fn forms(graph: &Graph) -> Vec<Form> {
     // Constants are packed beforehand, in the form that their reader needs.
     for node in graph.nodes() {
         if let Some(&weight) = weights(node).and_then(|place| node.inputs.get(place)) {
-            if graph.tensor(weight).source == Source::Constant && graph.tensor(weight).shape.rank() == 4 {
+            if graph.tensor(weight).source == TensorSource::Constant && graph.tensor(weight).shape.rank() == 4
+            {
                 forms[weight.index()] = Form::Packed(0);
             }
         }
@@ -76,7 +77,7 @@ pub(super) fn forms(graph: &Graph) -> Vec<Form> {
             OperandForm::Plain => false,
             OperandForm::Alike | OperandForm::ConcatChannels => {
                 let mut inputs = node.inputs.iter();
-                let first = inputs.find(|input| graph.tensor(**input).source != Source::Constant);
+                let first = inputs.find(|input| graph.tensor(**input).source != TensorSource::Constant);
                 first.is_some_and(|input| forms[input.index()] == Form::Packed(1))
                     && (form == OperandForm::Alike || fills_texels(graph, node))
             }
@@ -90,7 +91,7 @@ pub(super) fn forms(graph: &Graph) -> Vec<Form> {
         if packs && form != OperandForm::Packed {
             for input in &node.inputs {
                 let tensor = graph.tensor(*input);
-                if tensor.source == Source::Constant && tensor.shape.rank() == 4 {
+                if tensor.source == TensorSource::Constant && tensor.shape.rank() == 4 {
                     forms[input.index()] = Form::Packed(1);
                 }
             }

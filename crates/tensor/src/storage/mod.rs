@@ -19,7 +19,9 @@ mod rewrite;
 mod scope;
 
 pub use choice::{StorageChoice, StorageOptions, choose};
-pub use policies::{Adreno, AdrenoLayered, Balanced, Buffers, Given, POLICIES, Policies, default_policy};
+pub use policies::{
+    Adreno, AdrenoLayered, Balanced, BuffersOnly, GivenScopes, POLICIES, StoragePolicies, default_policy,
+};
 pub use policy::{PackedTensor, StoragePolicy};
 pub use rewrite::CONVERT;
 pub use scope::{ScopeLimits, adreno_scope};

@@ -6,16 +6,16 @@ use super::policy::{PackedTensor, StoragePolicy};
 use super::scope::{ScopeLimits, adreno_scope};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
-use crate::layout::{Convention, Generation, LayoutRule};
+use crate::layout::{Convention, ConventionForm, LayoutRule};
 use tileheap_json::clip;
 
 /// Only buffers: for targets without their own policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Buffers;
+pub struct BuffersOnly;
 
 /// The given storage scope of each tensor; tensors without one are buffers. Image arrays in the layered generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Given(pub Generation);
+pub struct GivenScopes(pub ConventionForm);
 
 /// TVM's relay rule for Adreno: an image if every reader accepts one, with the squarest convention, in 2D.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,35 +31,35 @@ pub struct Balanced;
 
 /// Every built-in policy.
 pub static POLICIES: [&dyn StoragePolicy; 6] = [
-    &Buffers,
-    &Given(Generation::Flat),
-    &Given(Generation::Layered),
+    &BuffersOnly,
+    &GivenScopes(ConventionForm::Flat),
+    &GivenScopes(ConventionForm::Layered),
     &Adreno,
     &AdrenoLayered,
     &Balanced,
 ];
 
-/// The policy for a graph from a file: [`Given`] if a tensor has a texture scope, otherwise [`Balanced`].
+/// The policy for a graph from a file: [`GivenScopes`] if a tensor has a texture scope, otherwise [`Balanced`].
 pub fn default_policy(graph: &Graph) -> &'static dyn StoragePolicy {
     let mut scopes = graph.tensors().iter().filter_map(|tensor| tensor.scope.as_ref());
     match scopes.any(|scope| scope.parse::<Convention>().is_ok()) {
-        true => &Given(Generation::Flat),
+        true => &GivenScopes(ConventionForm::Flat),
         false => &Balanced,
     }
 }
 
 /// A registry of policies by name: the built-in ones, and those of further targets.
 #[derive(Clone, Debug)]
-pub struct Policies<'a>(Vec<&'a dyn StoragePolicy>);
+pub struct StoragePolicies<'a>(Vec<&'a dyn StoragePolicy>);
 
-impl Default for Policies<'_> {
+impl Default for StoragePolicies<'_> {
     /// The built-in ones.
     fn default() -> Self {
-        Policies(POLICIES.to_vec())
+        StoragePolicies(POLICIES.to_vec())
     }
 }
 
-impl<'a> Policies<'a> {
+impl<'a> StoragePolicies<'a> {
     /// Adds a policy, replacing one of the same name.
     pub fn register(&mut self, policy: &'a dyn StoragePolicy) {
         self.0.retain(|other| other.name() != policy.name());
@@ -80,7 +80,7 @@ impl<'a> Policies<'a> {
     }
 }
 
-impl StoragePolicy for Buffers {
+impl StoragePolicy for BuffersOnly {
     fn name(&self) -> &str {
         "buffers"
     }
@@ -90,11 +90,11 @@ impl StoragePolicy for Buffers {
     }
 }
 
-impl StoragePolicy for Given {
+impl StoragePolicy for GivenScopes {
     fn name(&self) -> &str {
         match self.0 {
-            Generation::Flat => "given",
-            Generation::Layered => "given-layered",
+            ConventionForm::Flat => "given",
+            ConventionForm::Layered => "given-layered",
         }
     }
 
@@ -118,7 +118,7 @@ impl StoragePolicy for Adreno {
                 "weights with a window are in buffers, unless their elements have 16 bits".to_owned(),
             );
         }
-        by_scope(tensor, Generation::Flat)
+        by_scope(tensor, ConventionForm::Flat)
     }
 }
 
@@ -134,11 +134,11 @@ impl StoragePolicy for AdrenoLayered {
         if tensor.is_reduced() {
             return Err("a reduction reads it, from a buffer".to_owned());
         }
-        by_scope(tensor, Generation::Layered)
+        by_scope(tensor, ConventionForm::Layered)
     }
 }
 
-fn by_scope(tensor: &PackedTensor<'_>, generation: Generation) -> Result<LayoutRule, String> {
+fn by_scope(tensor: &PackedTensor<'_>, generation: ConventionForm) -> Result<LayoutRule, String> {
     tensor.is_only_used_as_image()?;
     let limits = ScopeLimits {
         side: tensor.limits.side_2d,
@@ -170,14 +170,14 @@ impl StoragePolicy for Balanced {
 
     fn rule(&self, tensor: &PackedTensor<'_>) -> Result<LayoutRule, String> {
         if tensor.is_weight() {
-            return Ok(tensor.image(Convention::Weight, Generation::Flat));
+            return Ok(tensor.image(Convention::Weight, ConventionForm::Flat));
         }
         tensor.is_used_as_image()?;
         // A row of single texels has no locality to preserve. Operands of elementwise operators are images too: otherwise results could
         // not be written over them.
         match has_window(tensor) {
             false => Err("its rows are single texels".to_owned()),
-            true => Ok(tensor.image(Convention::Texture, Generation::Flat)),
+            true => Ok(tensor.image(Convention::Texture, ConventionForm::Flat)),
         }
     }
 }

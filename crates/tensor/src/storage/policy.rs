@@ -5,18 +5,18 @@ use std::fmt;
 use super::form::operand_form;
 use super::kernel;
 use crate::graph::operators::OperandForm;
-use crate::graph::{ElementType, Graph, NodeId, Source, TensorId};
-use crate::layout::{Convention, Generation, ImageLimits, LayoutRule};
+use crate::graph::{ElementType, Graph, NodeId, TensorId, TensorSource};
+use crate::layout::{Convention, ConventionForm, ImageLimits, LayoutRule};
 
 /// Decides for each packed tensor whether it is a buffer or an image, and the layout of the image.
 ///
 /// A tensor is packed, four channels per vector, if the operators that read it require it; all others are row-major buffers. The
 /// built-in policies are listed in [`POLICIES`](super::POLICIES); policies for other targets implement the same trait, and
-/// [`Policies`](super::Policies) holds both by name.
+/// [`StoragePolicies`](super::StoragePolicies) holds both by name.
 ///
 /// ```
-/// use tileheap_tensor::layout::{Convention, Generation, LayoutRule};
-/// use tileheap_tensor::storage::{PackedTensor, Policies, StoragePolicy};
+/// use tileheap_tensor::layout::{Convention, ConventionForm, LayoutRule};
+/// use tileheap_tensor::storage::{PackedTensor, StoragePolicies, StoragePolicy};
 /// use tileheap_tensor::{ElementType, GraphBuilder, StorageOptions, choose};
 ///
 /// /// Weights in images, activations in buffers.
@@ -30,7 +30,7 @@ use crate::layout::{Convention, Generation, ImageLimits, LayoutRule};
 ///
 ///     fn rule(&self, tensor: &PackedTensor<'_>) -> Result<LayoutRule, String> {
 ///         match tensor.is_weight() {
-///             true => Ok(tensor.image(Convention::Weight, Generation::Flat)),
+///             true => Ok(tensor.image(Convention::Weight, ConventionForm::Flat)),
 ///             false => Err("activations are in buffers".to_owned()),
 ///         }
 ///     }
@@ -41,7 +41,7 @@ use crate::layout::{Convention, Generation, ImageLimits, LayoutRule};
 /// let w = graph.constant("w", ElementType::Float16, [32, 32, 1, 1]);
 /// let y = graph.operator("y", "conv2d", [], &[x, w])?[0];
 /// graph.output(y);
-/// let mut policies = Policies::default();
+/// let mut policies = StoragePolicies::default();
 /// policies.register(&WeightImages);
 /// let policy = policies.named("weight-images")?;
 /// let choice = choose(&graph.build()?, &StorageOptions { policy, ..StorageOptions::default() })?;
@@ -81,7 +81,8 @@ impl PackedTensor<'_> {
     /// Returns true if it holds convolution weights.
     pub fn is_weight(&self) -> bool {
         let tensor = self.graph.tensor(self.id);
-        self.axis == Some(0) || self.axis.is_none() && (tensor.source == Source::Constant || tensor.kept)
+        self.axis == Some(0)
+            || self.axis.is_none() && (tensor.source == TensorSource::Constant || tensor.kept)
     }
 
     /// The type of its elements.
@@ -96,7 +97,7 @@ impl PackedTensor<'_> {
     }
 
     /// The rule of an image with the same packing.
-    pub fn image(&self, convention: Convention, generation: Generation) -> LayoutRule {
+    pub fn image(&self, convention: Convention, generation: ConventionForm) -> LayoutRule {
         let rank = self.shape.len();
         match self.axis {
             Some(axis) => convention.packing(rank, axis, generation),
@@ -147,7 +148,7 @@ impl PackedTensor<'_> {
 
     fn is_made_as_image(&self) -> Result<(), String> {
         match (self.axis, self.graph.tensor(self.id).source) {
-            (None, Source::Node(node)) => self.takes_image(node),
+            (None, TensorSource::Node(node)) => self.takes_image(node),
             _ => Ok(()),
         }
     }

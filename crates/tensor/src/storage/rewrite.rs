@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::form::{Form, wanted_form};
 use crate::error::Result;
-use crate::graph::{BlockId, Graph, Node, NodeId, NodeKind, Operator, Source, Tensor, TensorId};
+use crate::graph::{BlockId, Graph, Node, NodeId, NodeKind, Operator, Tensor, TensorId, TensorSource};
 
 /// The operator of inserted nodes: one input, one output of the same shape, in different layouts.
 pub const CONVERT: &str = "convert";
@@ -129,7 +129,7 @@ impl Rewritten {
         let name = format!("{}/converted.{}", of.name, id.0);
         self.graph.tensors.push(Tensor {
             name: name.clone(),
-            source: Source::Node(node),
+            source: TensorSource::Node(node),
             view: None,
             storage_id: None,
             scope: None,

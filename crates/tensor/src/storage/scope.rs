@@ -1,6 +1,6 @@
 //! Storage scopes by shape only: Adreno's rules, of both generations.
 
-use crate::layout::{Convention, Generation};
+use crate::layout::{Convention, ConventionForm};
 
 /// Texture limits as in TVM's targets; sides must be smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,11 +26,11 @@ impl Default for ScopeLimits {
 /// takes the first of weight, nhwc and texture that fits.
 ///
 /// Source: TVM's `annotate_texture_storage.cc` at ce22736e and relax's `annotate_custom_storage.cc` at 5d4dc872.
-pub fn adreno_scope(shape: &[u64], generation: Generation, limits: ScopeLimits) -> Option<Convention> {
+pub fn adreno_scope(shape: &[u64], generation: ConventionForm, limits: ScopeLimits) -> Option<Convention> {
     let &[a, b, c, d, 4] = shape else { return None };
     let times = u64::saturating_mul;
     match generation {
-        Generation::Flat => {
+        ConventionForm::Flat => {
             let forms = [
                 (Convention::Texture, times(times(a, b), c), d),
                 (Convention::Nhwc, times(a, b), times(c, d)),
@@ -45,7 +45,7 @@ pub fn adreno_scope(shape: &[u64], generation: Generation, limits: ScopeLimits) 
                 .min_by_key(|&(_, height, width)| height.abs_diff(width));
             squarest.map(|(convention, ..)| convention)
         }
-        Generation::Layered => {
+        ConventionForm::Layered => {
             let forms = [
                 (Convention::Weight, 0, a, times(times(b, c), d)),
                 (Convention::Nhwc, a, b, times(c, d)),

@@ -6,7 +6,7 @@ use super::measure::format;
 use super::objects::Upload;
 use super::operators::{is_float, vector_inputs};
 use crate::error::{Error, Result};
-use crate::graph::{BlockId, ElementType, Graph, NodeKind, Source, TensorId};
+use crate::graph::{BlockId, ElementType, Graph, NodeKind, TensorId, TensorSource};
 use crate::layout::{Layout, LayoutRule, Storage};
 
 /// Returns the layout that was chosen for each tensor.
@@ -28,7 +28,7 @@ pub(super) fn prepare(
         };
         for (index, input) in node.inputs.iter().enumerate() {
             let &input = given.get(input).unwrap_or(input);
-            if graph.tensor(input).source != Source::Constant {
+            if graph.tensor(input).source != TensorSource::Constant {
                 continue;
             }
             let placed = layout_of(input);
@@ -94,7 +94,7 @@ fn enter(graph: &Graph, block: BlockId, given: &mut BTreeMap<TensorId, TensorId>
         for &device in device {
             for (&parameter, input) in graph.block(device).inputs.iter().zip(&node.inputs) {
                 let &input = given.get(input).unwrap_or(input);
-                if graph.tensor(input).source == Source::Constant {
+                if graph.tensor(input).source == TensorSource::Constant {
                     given.insert(parameter, input);
                 }
             }

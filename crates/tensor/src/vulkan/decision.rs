@@ -1,13 +1,13 @@
 //! The decisions of loops and branches: conditions are on the device, and commands are recorded before they are known.
 
 use crate::error::{Error, Result};
-use crate::graph::control_flow::{Branch, Exit, Loop};
+use crate::graph::control_flow::{Branch, Loop, LoopExit};
 use crate::graph::{BlockId, Graph, NodeId};
 
 /// The course of a loop or branch in a run. Conditions are on the device and commands are recorded earlier, so the
 /// caller decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
+pub enum ControlFlowDecision {
     /// A loop that is left in round `rounds` (0: the first) by one of its exits.
     Rounds {
         /// Complete rounds before it is left.
@@ -24,16 +24,16 @@ pub(super) fn rounds<'a>(
     graph: &Graph,
     node: NodeId,
     repeated: &'a Loop,
-    decisions: &[(NodeId, Decision)],
-) -> Result<(u64, usize, &'a Exit)> {
+    decisions: &[(NodeId, ControlFlowDecision)],
+) -> Result<(u64, usize, &'a LoopExit)> {
     let decided = match of(node, decisions) {
-        Some(Decision::Rounds { rounds, exit }) => {
+        Some(ControlFlowDecision::Rounds { rounds, exit }) => {
             repeated.exits.get(exit).map(|taken| (rounds, exit, taken))
         }
         None => repeated
             .rounds
             .and_then(|rounds| Some((rounds, 0, repeated.exits.first()?))),
-        Some(Decision::Arm(_)) => None,
+        Some(ControlFlowDecision::Arm(_)) => None,
     };
     let known = repeated
         .rounds
@@ -50,16 +50,16 @@ pub(super) fn arm(
     graph: &Graph,
     node: NodeId,
     branch: &Branch,
-    decisions: &[(NodeId, Decision)],
+    decisions: &[(NodeId, ControlFlowDecision)],
 ) -> Result<BlockId> {
     let decided = match of(node, decisions) {
-        Some(Decision::Arm(arm)) => branch.arms.get(arm).copied(),
+        Some(ControlFlowDecision::Arm(arm)) => branch.arms.get(arm).copied(),
         _ => None,
     };
     decided.ok_or_else(|| undecided(graph, node, "the number of one of its arms"))
 }
 
-fn of(node: NodeId, decisions: &[(NodeId, Decision)]) -> Option<Decision> {
+fn of(node: NodeId, decisions: &[(NodeId, ControlFlowDecision)]) -> Option<ControlFlowDecision> {
     let found = decisions.iter().find(|(of, _)| *of == node);
     found.map(|(_, decision)| *decision)
 }

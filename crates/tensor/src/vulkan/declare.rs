@@ -18,11 +18,11 @@ use super::measure::{format, image_info};
 use super::objects::{Constant, Objects};
 use super::operand::{OperandShape, operand_shape};
 use super::operators::{Call, Operand, calls, computes, copy_call, is_float, kernel_shape, same_bytes};
-use super::passes::{NetworkPasses, NetworkPassesDesc, Part, PassTensor, Step};
+use super::passes::{NetworkPasses, NetworkPassesDesc, OperandResource, PassTensor, Step};
 use super::pipelines::{arguments_of, checked_groups};
 use crate::error::{Error, Result};
 use crate::graph::control_flow::{Branch, Loop};
-use crate::graph::{BlockId, ElementType, Graph, NodeId, NodeKind, Operator, Source, TensorId};
+use crate::graph::{BlockId, ElementType, Graph, NodeId, NodeKind, Operator, TensorId, TensorSource};
 use crate::layout::{Layout, LayoutRule, Storage};
 use crate::plan::not_bound;
 use tileheap::frame::tables::ResourceKind;
@@ -98,13 +98,13 @@ struct Declaration<'a, 'b> {
 struct Value {
     /// The tensor that was produced, and whose layout the value has.
     of: TensorId,
-    part: Part,
+    part: OperandResource,
 }
 
 /// An operand with its form.
 #[derive(Clone, Copy)]
 struct Resolved {
-    part: Part,
+    part: OperandResource,
     shape: OperandShape,
     element: ElementType,
 }
@@ -268,10 +268,14 @@ impl Declaration<'_, '_> {
         let name = &self.desc.graph.tensor(tensor).name;
         let shape = &self.desc.layouts[tensor.index()].shape;
         let layout = LayoutRule::buffer().apply(name, shape, ElementType::Float32)?;
-        self.resolved(tensor, Part::Buffer(resource, layout.bytes().0.max(4)), &layout)
+        self.resolved(
+            tensor,
+            OperandResource::Buffer(resource, layout.bytes().0.max(4)),
+            &layout,
+        )
     }
 
-    fn resolved(&self, tensor: TensorId, part: Part, layout: &Layout) -> Result<Resolved> {
+    fn resolved(&self, tensor: TensorId, part: OperandResource, layout: &Layout) -> Result<Resolved> {
         let shape = operand_shape(&self.desc.graph.tensor(tensor).name, layout)?;
         let element = layout.element;
         Ok(Resolved { part, shape, element })
@@ -307,19 +311,19 @@ impl Declaration<'_, '_> {
     fn zeros(&self, vectors: u32) -> Resolved {
         let zeros = self.passes.objects().zeros;
         Resolved {
-            part: Part::Constant(zeros.expect("made for every bias that is not there")),
+            part: OperandResource::Constant(zeros.expect("made for every bias that is not there")),
             shape: OperandShape::row(vectors),
             element: ElementType::Float32,
         }
     }
 
     /// A resource as the storage of a tensor.
-    fn part(&self, tensor: TensorId, resource: ResourceId) -> Part {
+    fn part(&self, tensor: TensorId, resource: ResourceId) -> OperandResource {
         let layout = &self.desc.layouts[tensor.index()];
         if layout.rule.storage.is_image() {
-            Part::Image(resource)
+            OperandResource::Image(resource)
         } else {
-            Part::Buffer(resource, layout.bytes().0.max(16))
+            OperandResource::Buffer(resource, layout.bytes().0.max(16))
         }
     }
 
@@ -330,7 +334,7 @@ impl Declaration<'_, '_> {
         }
         let of = self.desc.graph.tensor(tensor);
         let part = match self.constant(tensor).map(|constant| constant.resource) {
-            Some(resource) => Part::Constant(resource),
+            Some(resource) => OperandResource::Constant(resource),
             None => match self.base_of(tensor)? {
                 Some(resource) => self.part(tensor, resource),
                 None => {
@@ -350,7 +354,7 @@ impl Declaration<'_, '_> {
     fn base_of(&mut self, tensor: TensorId) -> Result<Option<ResourceId>> {
         let graph = self.desc.graph;
         let view = graph.tensor(tensor).view.filter(|view| {
-            let inside = graph.tensor(view.base).source != Source::Constant;
+            let inside = graph.tensor(view.base).source != TensorSource::Constant;
             let plain = self.desc.layouts[tensor.index()].rule == LayoutRule::buffer();
             view.offset == Bytes::ZERO && inside && plain
         });

@@ -3,7 +3,7 @@
 use ash::vk;
 
 use super::descriptors::{Descriptors, OperandBinding};
-use super::hazards::{Access, ObjectId, RequiredBarrier, Tracker};
+use super::hazards::{ObjectAccess, ObjectId, RequiredBarrier, Tracker};
 use super::kernel::{KernelSet, OperandAccess};
 use super::objects::StorageObject;
 use super::pipelines::{PipelineKey, Pipelines, checked_groups, dispatch};
@@ -60,7 +60,7 @@ impl Dispatcher {
             let mut others = operands.iter().zip(accesses);
             let shared =
                 others.any(|(other, access)| other.1 == object && access.kind == AccessKind::StorageImage);
-            Access {
+            ObjectAccess {
                 object,
                 reads: access.reads,
                 writes: access.writes,
@@ -70,7 +70,7 @@ impl Dispatcher {
                 },
             }
         };
-        let tracked: Vec<Access> = operands.iter().zip(accesses).map(track).collect();
+        let tracked: Vec<ObjectAccess> = operands.iter().zip(accesses).map(track).collect();
         let required = tracker.access(&tracked).map_err(overwritten)?;
         if required.barrier {
             let transition = |&(object, old, new): &(ObjectId, vk::ImageLayout, vk::ImageLayout)| {

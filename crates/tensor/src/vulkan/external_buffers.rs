@@ -4,10 +4,10 @@
 use crate::error::{Error, Result};
 use crate::graph::{Graph, TensorId};
 use crate::plan::{Backing, TensorPlan};
-use tileheap::runtime::Buffer;
+use tileheap::runtime::BoundBuffer;
 
 /// Checks the buffers bound for a run, before anything is recorded.
-pub(super) fn check(graph: &Graph, plan: &TensorPlan, bound: &[(TensorId, Buffer)]) -> Result<()> {
+pub(super) fn check(graph: &Graph, plan: &TensorPlan, bound: &[(TensorId, BoundBuffer)]) -> Result<()> {
     let name = |tensor: &TensorId| &graph.tensor(*tensor).name;
     for (tensor, _) in bound {
         if !graph.inputs().contains(tensor) && !graph.outputs().contains(tensor) {
@@ -34,7 +34,7 @@ pub(super) fn check(graph: &Graph, plan: &TensorPlan, bound: &[(TensorId, Buffer
     Ok(())
 }
 
-fn share(a: &Buffer, b: &Buffer) -> bool {
+fn share(a: &BoundBuffer, b: &BoundBuffer) -> bool {
     a.handle == b.handle && a.offset < b.offset + b.size && b.offset < a.offset + a.size
 }
 

@@ -39,7 +39,7 @@ pub(super) struct ObjectId(u32);
 
 /// An access that is about to be recorded.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Access {
+pub(super) struct ObjectAccess {
     pub(super) object: ObjectId,
     pub(super) reads: bool,
     pub(super) writes: bool,
@@ -100,7 +100,7 @@ impl Tracker {
     ///
     /// # Errors
     /// The index of an access that reads undefined contents.
-    pub(super) fn access(&mut self, accesses: &[Access]) -> Result<RequiredBarrier, usize> {
+    pub(super) fn access(&mut self, accesses: &[ObjectAccess]) -> Result<RequiredBarrier, usize> {
         let mut required = RequiredBarrier::default();
         for (index, access) in accesses.iter().enumerate() {
             let object = &self.objects[access.object.0 as usize];
@@ -146,7 +146,7 @@ impl Tracker {
         Ok(required)
     }
 
-    fn apply(&mut self, access: &Access) {
+    fn apply(&mut self, access: &ObjectAccess) {
         let epoch = Some(self.epoch);
         if access.writes {
             let writer = self.objects[access.object.0 as usize].clone();
@@ -187,8 +187,8 @@ mod tests {
     use super::*;
     use vk::ImageLayout as L;
 
-    fn access(object: ObjectId, writes: bool) -> Access {
-        Access {
+    fn access(object: ObjectId, writes: bool) -> ObjectAccess {
+        ObjectAccess {
             object,
             reads: !writes,
             writes,
@@ -200,11 +200,11 @@ mod tests {
         }
     }
 
-    fn write(object: ObjectId) -> Access {
+    fn write(object: ObjectId) -> ObjectAccess {
         access(object, true)
     }
 
-    fn read(object: ObjectId) -> Access {
+    fn read(object: ObjectId) -> ObjectAccess {
         access(object, false)
     }
 

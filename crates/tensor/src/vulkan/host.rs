@@ -6,7 +6,7 @@ use ash::vk;
 
 use crate::error::Result;
 use tileheap::runtime::objects::{MemoryDesc, OwnedObjects, VkResultExt};
-use tileheap::runtime::{Buffer, Device, RuntimeError};
+use tileheap::runtime::{BoundBuffer, Device, RuntimeError};
 use tileheap::units::Bytes;
 
 /// A host-visible storage buffer, which can be bound to a network's input or output.
@@ -24,7 +24,7 @@ use tileheap::units::Bytes;
 /// # Ok(()) }
 /// ```
 pub struct HostBuffer {
-    buffer: Buffer,
+    buffer: BoundBuffer,
     /// The buffer and its memory; taken when it is destroyed.
     owned: Option<OwnedObjects>,
 }
@@ -64,7 +64,7 @@ impl HostBuffer {
             unsafe { owned.destroy() };
         })?;
         Ok(HostBuffer {
-            buffer: Buffer {
+            buffer: BoundBuffer {
                 handle,
                 offset: 0,
                 size: size.max(4),
@@ -75,7 +75,7 @@ impl HostBuffer {
     }
 
     /// The buffer.
-    pub fn buffer(&self) -> Buffer {
+    pub fn buffer(&self) -> BoundBuffer {
         self.buffer
     }
 

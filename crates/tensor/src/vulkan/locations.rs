@@ -12,12 +12,12 @@ use crate::error::{Error, Result};
 use crate::graph::TensorId;
 use crate::layout::Layout;
 use crate::plan::{Backing, Placement, Region, not_bound};
-use tileheap::runtime::Buffer;
+use tileheap::runtime::BoundBuffer;
 use tileheap::units::Bytes;
 
 impl Recorder<'_> {
     /// The caller's buffer for a tensor.
-    pub(super) fn given(&self, tensor: TensorId) -> Result<Buffer> {
+    pub(super) fn given(&self, tensor: TensorId) -> Result<BoundBuffer> {
         let found = self.run.bound.iter().find(|(of, _)| *of == tensor);
         let Network { graph, plan, .. } = &*self.network;
         let given = found.map(|(_, buffer)| *buffer);
@@ -127,7 +127,7 @@ impl Recorder<'_> {
             let problem = "it is an image, and the caller gives a buffer: plan it";
             return Err(Error::tensor(&graph.tensor(of).name, problem));
         }
-        let part = Buffer {
+        let part = BoundBuffer {
             offset: given.offset + offset,
             size: given.size.saturating_sub(offset),
             ..given
@@ -138,12 +138,12 @@ impl Recorder<'_> {
     pub(super) fn bind_buffer(
         &mut self,
         tensor: TensorId,
-        given: Buffer,
+        given: BoundBuffer,
         layout: &Layout,
         holds: bool,
     ) -> Result<Resolved> {
         let name = self.network.graph.tensor(tensor).name.clone();
-        let (needed, Buffer { handle, offset, .. }) = (layout.bytes(), given);
+        let (needed, BoundBuffer { handle, offset, .. }) = (layout.bytes(), given);
         check_size(|| name.clone(), needed, given)?;
         let size = needed.0.max(4);
         let resource = StorageObject::Buffer { handle, offset, size };
@@ -175,7 +175,7 @@ impl Recorder<'_> {
 }
 
 /// Checks that a buffer is large enough for the tensor it is bound to.
-pub(super) fn check_size(tensor: impl FnOnce() -> String, needed: Bytes, given: Buffer) -> Result<()> {
+pub(super) fn check_size(tensor: impl FnOnce() -> String, needed: Bytes, given: BoundBuffer) -> Result<()> {
     let given = Bytes(given.size);
     if given >= needed {
         return Ok(());

@@ -17,7 +17,7 @@
 //! # Not done
 //! Tensors split into a grid of images, 3D images, layouts with reshaped or reordered axes; operators beyond those of `operators.rs` and
 //! `movement.rs`, unless the caller provides a kernel; elements that are not floats. Conditions of loops and branches are not read from the device:
-//! the caller gives the number of rounds of a loop ([`Decision`]), for passes of a frame when they are declared. Passes of a frame do not write in
+//! the caller gives the number of rounds of a loop ([`ControlFlowDecision`]), for passes of a frame when they are declared. Passes of a frame do not write in
 //! place, since each tensor is a separate resource.
 
 mod constants;
@@ -42,11 +42,11 @@ mod pipelines;
 mod recorder;
 pub mod scratch;
 
-pub use decision::Decision;
+pub use decision::ControlFlowDecision;
 pub use host::HostBuffer;
 pub use kernel::{Kernel, KernelKey, KernelSet, OperandAccess};
 pub use measure::{measure_tensors, tensor_limits};
-pub use network::{Network, Recorded, Run};
+pub use network::{Network, NetworkRun, RecordedCounts};
 pub use operand::{OperandLayout, OperandStorage};
 pub use passes::{NetworkPasses, NetworkPassesDesc, PassTensor};
 pub use pipelines::PipelineKey;

@@ -7,18 +7,18 @@ use std::sync::Arc;
 use ash::vk;
 
 use super::constants;
-use super::decision::Decision;
+use super::decision::ControlFlowDecision;
 use super::dispatch::Dispatcher;
 use super::kernel::KernelSet;
 use super::objects::Objects;
 use crate::error::Result;
 use crate::graph::{Graph, NodeId, TensorId};
 use crate::plan::TensorPlan;
-use tileheap::runtime::{Buffer, Device};
+use tileheap::runtime::{BoundBuffer, Device};
 
 /// The arguments of one run of a network.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Run<'a> {
+pub struct NetworkRun<'a> {
     /// The values of the graph's symbols, in their order.
     pub symbols: &'a [u64],
     /// Buffers bound to the inputs and outputs.
@@ -26,14 +26,14 @@ pub struct Run<'a> {
     /// The buffer of an external tensor ([`Backing::External`](crate::plan::Backing::External)) is used directly, in the plan's
     /// layout. A planned input is filled from a plain buffer of 32-bit elements before the first node, and a planned output is
     /// copied to one after the last.
-    pub bound: &'a [(TensorId, Buffer)],
+    pub bound: &'a [(TensorId, BoundBuffer)],
     /// The decisions of loops and branches.
-    pub decisions: &'a [(NodeId, Decision)],
+    pub decisions: &'a [(NodeId, ControlFlowDecision)],
 }
 
 /// Counts of recorded commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Recorded {
+pub struct RecordedCounts {
     /// Dispatched kernels.
     pub dispatches: u32,
     /// Barrier calls.
@@ -53,7 +53,7 @@ pub struct Recorded {
 /// # use std::sync::Arc;
 /// # use ash::vk;
 /// # use tileheap::runtime::Device;
-/// # use tileheap_tensor::vulkan::{HostBuffer, KernelSet, Network, Run, measure_tensors};
+/// # use tileheap_tensor::vulkan::{HostBuffer, KernelSet, Network, NetworkRun, measure_tensors};
 /// # use tileheap_tensor::{Graph, StorageOptions, TensorId, TensorPlanOptions, choose, plan};
 /// # fn f(
 /// #     device: &Device, graph: &Graph, weights: &BTreeMap<TensorId, Vec<f32>>, commands: vk::CommandBuffer, (x, y): (TensorId, TensorId),
@@ -69,7 +69,7 @@ pub struct Recorded {
 /// let output = HostBuffer::new(device, 4 * 32)?;
 /// let bound = [(x, input.buffer()), (y, output.buffer())];
 /// // SAFETY: recording outside of a render pass; the buffers live until the run is complete.
-/// unsafe { network.record(commands, &Run { bound: &bound, ..Run::default() }) }?;
+/// unsafe { network.record(commands, &NetworkRun { bound: &bound, ..NetworkRun::default() }) }?;
 /// // … submit, wait …
 /// println!("{:?}", output.read_floats());
 /// # Ok(()) }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use super::decision::Decision;
+use super::decision::ControlFlowDecision;
 use super::descriptors::OperandBinding;
 use super::dispatch::Dispatcher;
 use super::kernel::{KernelSet, OperandAccess};
@@ -51,7 +51,7 @@ pub struct NetworkPassesDesc<'a> {
     pub bound: &'a [(TensorId, PassTensor)],
     /// The decisions of loops and branches for every frame, as passes are declared once: each round of a loop has its own passes and
     /// resources, with the round in their names (`lstm/next h [3]`); only one arm of a branch is declared.
-    pub decisions: &'a [(NodeId, Decision)],
+    pub decisions: &'a [(NodeId, ControlFlowDecision)],
     /// The kernels.
     pub kernels: KernelSet,
 }
@@ -98,7 +98,7 @@ pub struct NetworkPasses {
 pub(super) struct Step {
     pub(super) pass: PassId,
     pub(super) pipeline: Arc<Pipeline>,
-    pub(super) operands: Vec<Part>,
+    pub(super) operands: Vec<OperandResource>,
     pub(super) format: vk::Format,
     pub(super) arguments: Vec<u8>,
     pub(super) groups: [u32; 3],
@@ -106,18 +106,18 @@ pub(super) struct Step {
 
 /// The resource of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum OperandResource {
     Image(ResourceId),
     /// This many bytes from its start.
     Buffer(ResourceId, u64),
     Constant(StorageObject),
 }
 
-impl Part {
+impl OperandResource {
     pub(super) fn resource(self) -> Option<ResourceId> {
         match self {
-            Part::Image(resource) | Part::Buffer(resource, _) => Some(resource),
-            Part::Constant(_) => None,
+            OperandResource::Image(resource) | OperandResource::Buffer(resource, _) => Some(resource),
+            OperandResource::Constant(_) => None,
         }
     }
 }
@@ -181,16 +181,16 @@ impl Step {
             return Err(tileheap::Error::from(RuntimeError::UnsupportedPass { pass, why }).into());
         }
         let accesses = &self.pipeline.kernel.operands;
-        let bind = |(&part, access): (&Part, &OperandAccess)| {
+        let bind = |(&part, access): (&OperandResource, &OperandAccess)| {
             // Constants are uploaded once, and never written.
             let (resource, layout) = match part {
-                Part::Constant(resource) => (resource, access.kind.layout(false, false)),
-                Part::Image(resource) => {
+                OperandResource::Constant(resource) => (resource, access.kind.layout(false, false)),
+                OperandResource::Image(resource) => {
                     let access = pass.access(resource);
                     let (handle, view) = (access.image(), access.view);
                     (StorageObject::Image { handle, view }, access.layout)
                 }
-                Part::Buffer(resource, size) => {
+                OperandResource::Buffer(resource, size) => {
                     let buffer = pass.access(resource).buffer();
                     let (handle, offset) = (buffer.handle, buffer.offset);
                     (

@@ -8,7 +8,7 @@ use super::decision;
 use super::dispatch::Dispatch;
 use super::hazards::{ObjectId, Space, Tracker};
 use super::invocation::Invocation;
-use super::network::{Network, Recorded, Run};
+use super::network::{Network, NetworkRun, RecordedCounts};
 use super::objects::StorageObject;
 use super::operand::{OperandShape, operand_shape};
 use super::operators::{Call, Operand, calls, computes, copy_call, kernel_shape, same_bytes};
@@ -31,7 +31,11 @@ impl Network {
     /// `commands` is recording outside of a render pass, on a queue that supports compute; the bound buffers are alive, have
     /// the usage `STORAGE_BUFFER`, and are not otherwise used while the run is in flight; a buffer that was bound earlier and
     /// destroyed was [forgotten](Network::forget) first; earlier runs are on the same queue.
-    pub unsafe fn record(&mut self, commands: vk::CommandBuffer, run: &Run<'_>) -> Result<Recorded> {
+    pub unsafe fn record(
+        &mut self,
+        commands: vk::CommandBuffer,
+        run: &NetworkRun<'_>,
+    ) -> Result<RecordedCounts> {
         self.graph.check_values(run.symbols)?;
         Recorder::new(self, commands, run)?.record()
     }
@@ -40,14 +44,14 @@ impl Network {
 pub(super) struct Recorder<'a> {
     pub(super) network: &'a mut Network,
     pub(super) commands: vk::CommandBuffer,
-    pub(super) run: &'a Run<'a>,
+    pub(super) run: &'a NetworkRun<'a>,
     pub(super) tracker: Tracker,
     pub(super) known: BTreeMap<Identity, ObjectId>,
     /// The round of each loop that is being recorded, outermost first.
     pub(super) rounds: Vec<u64>,
     /// For each output of a finished loop: the exit, and the round in which it was taken.
     pub(super) left: BTreeMap<TensorId, (usize, u64)>,
-    pub(super) recorded: Recorded,
+    pub(super) recorded: RecordedCounts,
 }
 
 /// Identifies an object of the tracker.
@@ -89,7 +93,7 @@ impl<'a> Recorder<'a> {
     pub(super) fn new(
         network: &'a mut Network,
         commands: vk::CommandBuffer,
-        run: &'a Run<'a>,
+        run: &'a NetworkRun<'a>,
     ) -> Result<Recorder<'a>> {
         super::external_buffers::check(&network.graph, &network.plan, run.bound)?;
         Ok(Recorder {
@@ -100,11 +104,11 @@ impl<'a> Recorder<'a> {
             known: BTreeMap::new(),
             rounds: Vec::new(),
             left: BTreeMap::new(),
-            recorded: Recorded::default(),
+            recorded: RecordedCounts::default(),
         })
     }
 
-    pub(super) fn record(mut self) -> Result<Recorded> {
+    pub(super) fn record(mut self) -> Result<RecordedCounts> {
         let graph = self.network.graph.clone();
         use vk::PipelineStageFlags as S;
         // Earlier commands may still use the same bytes.

@@ -140,7 +140,7 @@ fn block(
                 let inputs = [vec![first], inputs].concat();
                 let built = graph.repeat(&name, &inputs, |body, parameters| {
                     let mut inner = parameters.to_vec();
-                    body.leave_unless(pick(random, &inner), &[parameters[0]]);
+                    body.exit_unless(pick(random, &inner), &[parameters[0]]);
                     block(body, &mut inner, random, depth - 1, &name, loops);
                     let read = pick(random, &inner);
                     let next = op(body, &format!("{name}.next"), &[read], 4);

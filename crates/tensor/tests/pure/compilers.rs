@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use tileheap_tensor::graph::Source;
+use tileheap_tensor::graph::TensorSource;
 use tileheap_tensor::import::read_records;
 use tileheap_tensor::import::tvm::TvmGraph;
 use tileheap_tensor::layout::StorageReason;
 use tileheap_tensor::plan::Offsets;
-use tileheap_tensor::plan::placement::{Space, SpaceItem, place};
+use tileheap_tensor::plan::placement::{PlacedRegions, SpaceItem, place};
 use tileheap_tensor::storage::{Adreno, POLICIES};
 use tileheap_tensor::{ElementType, GraphBuilder, MemoryDesc, PlacementStrategy, TensorPlanOptions, check};
 use tileheap_testkit::tensor::assert_says;
@@ -22,7 +22,7 @@ fn fields(text: &str) -> impl Iterator<Item = Vec<&str>> {
     text.lines().skip(1).map(|line| line.split(',').collect())
 }
 
-fn placed(table: &str, strategy: &dyn PlacementStrategy) -> (Vec<SpaceItem>, Space) {
+fn placed(table: &str, strategy: &dyn PlacementStrategy) -> (Vec<SpaceItem>, PlacedRegions) {
     let items = read_records(&read(&format!("{table}.csv"))).unwrap();
     let space = place(&items, &[MemoryDesc::new("arena")], strategy).unwrap();
     (items, space)
@@ -174,7 +174,7 @@ fn weights_of_relay_are_there_for_the_second_run() {
         crate::planned(&choice.graph, &choice.layouts, &TensorPlanOptions::default(), 64).unwrap();
         [0, 1, 3].map(|entry| {
             let tensor = read.graph.tensor(read.entries[entry]);
-            (tensor.source == Source::Constant, tensor.kept)
+            (tensor.source == TensorSource::Constant, tensor.kept)
         })
     };
     let (input, kept, constant) = ((false, false), (false, true), (true, false));

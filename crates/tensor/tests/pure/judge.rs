@@ -1,7 +1,7 @@
 //! The judge of other planners' output: the overlap finder against a brute-force oracle, tables.
 
 use tileheap_tensor::judge::{
-    Allocations, Arena, Buffer, BufferFault, InPlace, Overlap, SpanEnds, ViewOf, judge, read_table,
+    Allocations, Arena, Buffer, BufferFault, InPlace, Overlap, SharedData, SpanEnds, judge, read_table,
 };
 use tileheap_tensor::units::{Alignment, Bytes, Span, SplitMix64, Step};
 
@@ -26,7 +26,7 @@ fn random(chances: &mut SplitMix64) -> Allocations {
             lifetimes.push(Span::new(first, at));
         }
         let is_view = chances.below(3) == 0;
-        let view = is_view.then(|| ViewOf {
+        let view = is_view.then(|| SharedData {
             data: chances.below(2) as u32,
             offset: chances.below(2) * 4,
         });
@@ -223,7 +223,7 @@ fn the_bound_counts_the_bytes_of_views_that_are_alive() {
         size: Bytes(size),
         alignment: Alignment::ONE,
         lifetimes: vec![Span::new(first, end)],
-        view: view.map(|data| ViewOf { data, offset: 0 }),
+        view: view.map(|data| SharedData { data, offset: 0 }),
     };
     let judged = judge(Allocations {
         format: "test",

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use tileheap_tensor::judge::{Allocations, Buffer, BufferFault, Judged, ReadOptions, SpanEnds, judge, read};
+use tileheap_tensor::judge::{
+    Allocations, Buffer, BufferFault, JudgedAllocations, ReadOptions, SpanEnds, judge, read,
+};
 use tileheap_tensor::units::{Bytes, SplitMix64};
 
 /// A file of `tests/data/tensor/judge`.
@@ -15,7 +17,7 @@ fn allocations(bytes: &[u8]) -> Allocations {
     read(bytes, &ReadOptions::default()).unwrap()
 }
 
-fn judged(bytes: &[u8]) -> Judged {
+fn judged(bytes: &[u8]) -> JudgedAllocations {
     judge(allocations(bytes)).unwrap()
 }
 

@@ -33,7 +33,7 @@ fn convolution() -> Graph {
     let c = graph.input("c", ElementType::UInt8, [4]);
     let start = op(&mut graph, "start", &[x], false);
     let out = graph.repeat("loop", &[start, w, c], |body, inputs| {
-        body.leave_unless(inputs[2], &[inputs[0]]);
+        body.exit_unless(inputs[2], &[inputs[0]]);
         let y = op(body, "y", &inputs[..2], false);
         body.carry(y, inputs[0]);
         Ok(())
@@ -78,7 +78,7 @@ fn of_several_rounds_ago(k: usize) -> Graph {
     let inputs = (0..k).map(|lag| graph.input(format!("x{lag}"), ElementType::UInt8, [4]));
     let inputs: Vec<TensorId> = inputs.collect();
     let out = graph.repeat("loop", &inputs, |body, x| {
-        body.leave_unless(x[0], &[x[0], x[k - 1]]);
+        body.exit_unless(x[0], &[x[0], x[k - 1]]);
         let y = op(body, "y", &x[..1], false);
         for lag in 1..k {
             body.carry(x[lag], x[lag - 1]);
@@ -119,11 +119,11 @@ fn looped(
 ) -> TensorId {
     let built = graph.repeat(name, inputs, |graph, p| {
         if !at_end {
-            graph.leave_unless(p[0], &[p[0]]);
+            graph.exit_unless(p[0], &[p[0]]);
         }
         let carried = body(graph, p);
         if at_end {
-            graph.leave_unless(carried[0].0, &[carried[0].0]);
+            graph.exit_unless(carried[0].0, &[carried[0].0]);
         }
         for (value, into) in carried {
             graph.carry(value, into);
@@ -238,7 +238,7 @@ fn random_body(
             let outputs = graph.repeat(&name, &inputs, |body, parameters| {
                 let mut inner = parameters.to_vec();
                 if random.below(4) > 0 {
-                    body.leave_unless(inner[0], &[pick(random, &inner)]);
+                    body.exit_unless(inner[0], &[pick(random, &inner)]);
                 }
                 random_body(body, &mut inner, random, depth + 1, count);
                 for &parameter in parameters {
@@ -246,7 +246,7 @@ fn random_body(
                         body.carry(pick(random, &inner), parameter);
                     }
                 }
-                body.leave_unless(pick(random, &inner), &[pick(random, &inner)]);
+                body.exit_unless(pick(random, &inner), &[pick(random, &inner)]);
                 Ok(())
             });
             there.extend(outputs.unwrap());
@@ -408,9 +408,9 @@ fn turning(inner: Option<u64>, outer: Option<u64>) -> Graph {
     let x = graph.input("x", ElementType::UInt8, [4]);
     let c = graph.input("c", ElementType::UInt8, [4]);
     let made = graph.repeat("outer", &[x, c], |body, p| {
-        body.leave_unless(p[1], &[p[0]]);
+        body.exit_unless(p[1], &[p[0]]);
         let made = body.repeat("inner", p, |body, p| {
-            body.leave_unless(p[1], &[p[0]]);
+            body.exit_unless(p[1], &[p[0]]);
             let y = op(body, "y", &p[..1], false);
             body.carry(y, p[0]);
             inner.into_iter().for_each(|rounds| body.rounds(rounds));
@@ -453,9 +453,9 @@ fn a_known_number_of_rounds_needs_one_exit() {
     let mut graph = GraphBuilder::new("two exits");
     let x = graph.input("x", ElementType::UInt8, [4]);
     let made = graph.repeat("loop", &[x], |body, p| {
-        body.leave_unless(p[0], &[p[0]]);
+        body.exit_unless(p[0], &[p[0]]);
         let y = op(body, "y", &p[..1], false);
-        body.leave_unless(y, &[y]);
+        body.exit_unless(y, &[y]);
         body.carry(y, p[0]);
         body.rounds(3);
         Ok(())

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use tileheap_tensor::graph::{Bounding, Dim, Symbol, Tensor};
+use tileheap_tensor::graph::{Dim, ShapeBound, Symbol, Tensor};
 use tileheap_tensor::import::read_graph;
-use tileheap_tensor::layout::{ImageLimits, Oversize};
+use tileheap_tensor::layout::{ImageLimits, OversizePolicy};
 use tileheap_tensor::plan::placement::{PlacedItems, SpaceItem};
 use tileheap_tensor::plan::timeline::Timeline;
 use tileheap_tensor::plan::{Backing, MemoryId, Region};
-use tileheap_tensor::storage::{Buffers, POLICIES};
+use tileheap_tensor::storage::{BuffersOnly, POLICIES};
 use tileheap_tensor::units::{Alignment, Bytes};
 use tileheap_tensor::{
     ElementType, Error, Graph, GraphBuilder, MemoryDesc, PlacementStrategy, Result, Shape, StorageChoice,
@@ -62,7 +62,7 @@ fn chain() -> Graph {
 
 #[test]
 fn memories_spill_and_say_what_does_not_fit() {
-    let choice = chosen(&chain(), &Buffers);
+    let choice = chosen(&chain(), &BuffersOnly);
     let memory = |name: &str, capacity: Option<u64>| MemoryDesc {
         capacity: capacity.map(Bytes),
         ..MemoryDesc::new(name)
@@ -94,7 +94,7 @@ fn memories_spill_and_say_what_does_not_fit() {
 
 #[test]
 fn inputs_and_outputs_are_planned_or_the_callers_each_by_a_switch_of_its_own() {
-    let choice = chosen(&chain(), &Buffers);
+    let choice = chosen(&chain(), &BuffersOnly);
     let (input, output) = (choice.graph.inputs()[0], choice.graph.outputs()[0]);
     let home = |planned: bool| {
         if planned {
@@ -130,7 +130,7 @@ fn inputs_and_outputs_are_planned_or_the_callers_each_by_a_switch_of_its_own() {
 
 #[test]
 fn a_function_says_which_memory_each_tensor_is_in() {
-    let choice = chosen(&chain(), &Buffers);
+    let choice = chosen(&chain(), &BuffersOnly);
     let alternating = |graph: &Graph, id| {
         let named = match graph.tensor(id).name.as_str() {
             "x" | "y1" => "even",
@@ -178,7 +178,7 @@ impl PlacementStrategy for Told {
 
 #[test]
 fn an_algorithm_of_the_users_is_used_and_judged() {
-    let choice = chosen(&chain(), &Buffers);
+    let choice = chosen(&chain(), &BuffersOnly);
     let by = |algorithm: &Told, memories: &[MemoryDesc]| {
         let options = TensorPlanOptions {
             memories: memories.to_vec(),
@@ -251,7 +251,7 @@ fn a_plan_for_a_range_holds_every_shape_in_it() {
     let y = graph.operator("y", "relu", [], &[x]).unwrap()[0];
     graph.output(y);
     let graph = graph.build().unwrap();
-    let choice = chosen(&graph, &Buffers);
+    let choice = chosen(&graph, &BuffersOnly);
     let plan = planned(&choice, &apart_by(crate::strategy("auto"))).unwrap();
     assert_eq!(plan.size(), Bytes(2 * 64 * 64));
     assert_eq!(graph.shape_at(y, &[3]).unwrap(), [3, 16]);
@@ -266,7 +266,7 @@ fn images_over_the_limits_are_an_error_where_nothing_else_is_allowed() {
             side_2d: 64,
             ..ImageLimits::default()
         },
-        oversize: Oversize {
+        oversize: OversizePolicy {
             other_layout: false,
             split: false,
             buffer: false,
@@ -276,7 +276,7 @@ fn images_over_the_limits_are_an_error_where_nothing_else_is_allowed() {
     let fault = choose(&graph, &options).unwrap_err();
     assert_says(fault, &["tensor `", "the limit is 64 x 64"]);
     let split = StorageOptions {
-        oversize: Oversize::default(),
+        oversize: OversizePolicy::default(),
         ..options
     };
     assert!(choose(&graph, &split).is_ok());
@@ -293,9 +293,9 @@ fn everything() -> Graph {
     let scale = graph.constant("scale", f32, [4]);
     let y = graph.operator("y", "mul", [], &[x, scale]).unwrap()[0];
     let out = graph.repeat("loop", &[y, scale], |body, p| {
-        body.leave_unless(p[1], &[p[0]]);
+        body.exit_unless(p[1], &[p[0]]);
         let z = body.operator("z", "relu", [], &[p[0]])?[0];
-        body.leave_unless(p[1], &[z]);
+        body.exit_unless(p[1], &[z]);
         body.carry(z, p[0]);
         Ok(())
     });
@@ -359,9 +359,9 @@ fn shapes_are_bounded_by_examples_on_request() {
         graph.output(y);
         graph.build()
     };
-    let bytes = |graph: &Graph, bounding: Bounding| {
+    let bytes = |graph: &Graph, bounding: ShapeBound| {
         let options = StorageOptions {
-            policy: &Buffers,
+            policy: &BuffersOnly,
             bounding,
             ..StorageOptions::default()
         };
@@ -370,17 +370,17 @@ fn shapes_are_bounded_by_examples_on_request() {
     };
     let both = sized(Some((1, 100)), Some(10)).unwrap();
     let x = both.inputs()[0];
-    assert_eq!(both.shape_bound(x, Bounding::Ranges).unwrap(), [100, 16]);
-    assert_eq!(both.shape_bound(x, Bounding::Examples).unwrap(), [10, 16]);
-    let [ranges, examples] = [Bounding::Ranges, Bounding::Examples].map(|by| bytes(&both, by).unwrap());
+    assert_eq!(both.shape_bound(x, ShapeBound::Ranges).unwrap(), [100, 16]);
+    assert_eq!(both.shape_bound(x, ShapeBound::Examples).unwrap(), [10, 16]);
+    let [ranges, examples] = [ShapeBound::Ranges, ShapeBound::Examples].map(|by| bytes(&both, by).unwrap());
     assert!(examples < ranges, "{examples} by examples, {ranges} by ranges");
     // An example without a range is enough only for planning by examples.
     let alone = sized(None, Some(10)).unwrap();
-    assert_eq!(bytes(&alone, Bounding::Examples).unwrap(), examples);
-    assert_says(bytes(&alone, Bounding::Ranges).unwrap_err(), &["`x`", "`rows`"]);
+    assert_eq!(bytes(&alone, ShapeBound::Examples).unwrap(), examples);
+    assert_says(bytes(&alone, ShapeBound::Ranges).unwrap_err(), &["`x`", "`rows`"]);
     let without = sized(Some((1, 100)), None).unwrap();
     assert_says(
-        bytes(&without, Bounding::Examples).unwrap_err(),
+        bytes(&without, ShapeBound::Examples).unwrap_err(),
         &["`x`", "`rows`"],
     );
 }

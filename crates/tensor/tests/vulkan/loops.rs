@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tileheap::runtime::Capabilities;
 use tileheap_tensor::graph::NodeId;
 use tileheap_tensor::plan::CarryRule;
-use tileheap_tensor::vulkan::{Decision, KernelSet, Network};
+use tileheap_tensor::vulkan::{ControlFlowDecision, KernelSet, Network};
 use tileheap_tensor::{ElementType, Graph, GraphBuilder, TensorPlanOptions, plan};
 
 use crate::gpu::Gpu;
@@ -39,7 +39,7 @@ pub fn recurrence() -> Graph {
     let go_on = graph.input("go on", ElementType::Float32, [1]);
     let w = graph.constant("w", ElementType::Float32, [6, 6, 3, 3]);
     let left = graph.repeat("rounds", &[older, newer, go_on], |graph, parameters| {
-        graph.leave_unless(parameters[2], &[parameters[1]]);
+        graph.exit_unless(parameters[2], &[parameters[1]]);
         let padding = [("padding", vec![1, 1].into())];
         let product = graph.operator("product", "conv2d", padding, &[parameters[1], w])?[0];
         let sum = graph.operator("sum", "add", [], &[product, parameters[0]])?[0];
@@ -79,7 +79,7 @@ fn a_loop_runs_any_number_of_rounds_without_copies_or_with_those_that_are_counte
             let mut network = network(&gpu, &graph, stored, carry, &values);
             for rounds in [0, 1, 2, 3, 5, 8] {
                 let expected = evaluate(&graph, &[], &values, &[(node, rounds)]);
-                let decisions = [(node, Decision::Rounds { rounds, exit: 0 })];
+                let decisions = [(node, ControlFlowDecision::Rounds { rounds, exit: 0 })];
                 let (got, recorded) = rig::run(&mut gpu, &mut network, &values, &[], &decisions);
                 let what = format!("{rounds} rounds in {stored:?}, {carry:?}");
                 assert_close(&what, &got[0], &expected[&graph.outputs()[0]], 1e-5);

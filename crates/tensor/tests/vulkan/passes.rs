@@ -10,7 +10,7 @@ use tileheap::frame::{
 use tileheap::plan::{MemoryKind, PlanOptions};
 use tileheap::runtime::import::ImportedBuffer;
 use tileheap::runtime::{Capabilities, Imports, Parity};
-use tileheap_tensor::layout::{Convention, Generation};
+use tileheap_tensor::layout::{Convention, ConventionForm};
 use tileheap_tensor::units::Bytes;
 use tileheap_tensor::vulkan::{NetworkPasses, PassTensor};
 use tileheap_tensor::{ElementType, Graph, GraphBuilder, Layout, TensorId};
@@ -220,7 +220,7 @@ fn a_network_filters_a_renderers_image_in_its_frame() {
     values.insert(x, scene());
     let computed = reference::evaluate(&graph, &[], &values, &[]);
     let layouts = rig::layouts(&graph, |tensor| match tensor.shape.rank() {
-        4 if tensor.name != "mean" => Stored::Images(Convention::Texture, Generation::Flat),
+        4 if tensor.name != "mean" => Stored::Images(Convention::Texture, ConventionForm::Flat),
         _ => Stored::Buffers,
     });
     let mut described = describe(&gpu, &graph, &layouts, &values, x, outputs);

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tileheap::runtime::{Buffer, Capabilities};
+use tileheap::runtime::{BoundBuffer, Capabilities};
 use tileheap_tensor::graph::Operator;
-use tileheap_tensor::vulkan::{HostBuffer, KernelSet, Network, Run};
+use tileheap_tensor::vulkan::{HostBuffer, KernelSet, Network, NetworkRun};
 use tileheap_tensor::{ElementType, Graph, GraphBuilder, TensorId, TensorPlanOptions, plan};
 
 use crate::gpu::Gpu;
@@ -59,10 +59,10 @@ fn says(
     gpu: &mut Gpu,
     network: &mut Network,
     symbols: &[u64],
-    bound: &[(TensorId, Buffer)],
+    bound: &[(TensorId, BoundBuffer)],
 ) -> Option<String> {
     let commands = gpu.primaries(1)[0];
-    let run = Run {
+    let run = NetworkRun {
         symbols,
         bound,
         decisions: &[],
@@ -84,7 +84,7 @@ fn what_is_not_given_or_does_not_fit_is_named() {
     let host = |bytes| HostBuffer::new(&tile, bytes).expect("a buffer");
     let (a, b, small) = (host(512), host(256), host(64));
     let whole = a.buffer();
-    let mut check = |symbols: &[u64], bound: &[(TensorId, Buffer)], expected: Option<&[&str]>| {
+    let mut check = |symbols: &[u64], bound: &[(TensorId, BoundBuffer)], expected: Option<&[&str]>| {
         let said = says(&mut gpu, &mut network, symbols, bound);
         match (said, expected) {
             (None, None) => {}

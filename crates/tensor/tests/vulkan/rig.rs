@@ -8,10 +8,11 @@ use ash::vk;
 use tileheap::frame::{CommandBufferId, FrameBuilder};
 use tileheap_pack::Strategy;
 use tileheap_tensor::graph::{NodeId, Tensor};
-use tileheap_tensor::layout::{Convention, Generation};
+use tileheap_tensor::layout::{Convention, ConventionForm};
 use tileheap_tensor::plan::Offsets;
 use tileheap_tensor::vulkan::{
-    Decision, HostBuffer, KernelSet, Network, NetworkPassesDesc, PassTensor, Recorded, Run,
+    ControlFlowDecision, HostBuffer, KernelSet, Network, NetworkPassesDesc, NetworkRun, PassTensor,
+    RecordedCounts,
 };
 use tileheap_tensor::{Graph, Layout, LayoutRule, TensorId, TensorPlanOptions, plan};
 
@@ -26,12 +27,12 @@ pub type Values = BTreeMap<TensorId, Vec<f32>>;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stored {
     Buffers,
-    Images(Convention, Generation),
+    Images(Convention, ConventionForm),
 }
 
 /// Every storage.
 pub fn ways() -> Vec<Stored> {
-    let generations = [Generation::Flat, Generation::Layered];
+    let generations = [ConventionForm::Flat, ConventionForm::Layered];
     let images = Convention::ALL
         .into_iter()
         .flat_map(|convention| generations.map(|generation| Stored::Images(convention, generation)));
@@ -106,8 +107,8 @@ pub fn run(
     network: &mut Network,
     values: &Values,
     symbols: &[u64],
-    decisions: &[(NodeId, Decision)],
-) -> (Vec<Vec<f32>>, Recorded) {
+    decisions: &[(NodeId, ControlFlowDecision)],
+) -> (Vec<Vec<f32>>, RecordedCounts) {
     let graph = network.graph().clone();
     let ids = graph.inputs().iter().chain(graph.outputs());
     let hosts: Vec<_> = ids
@@ -115,7 +116,7 @@ pub fn run(
         .map(|&id| host(gpu, &graph, id, symbols, values))
         .collect();
     let bound: Vec<_> = ids.zip(&hosts).map(|(&id, host)| (id, host.buffer())).collect();
-    let run = Run {
+    let run = NetworkRun {
         symbols,
         bound: &bound,
         decisions,
@@ -143,7 +144,7 @@ pub fn run_once(
     graph: &Graph,
     layouts: Vec<Layout>,
     values: &Values,
-) -> (Vec<Vec<f32>>, Recorded) {
+) -> (Vec<Vec<f32>>, RecordedCounts) {
     let mut network = network(gpu, graph.clone(), layouts, values);
     let ran = run(gpu, &mut network, values, &[], &[]);
     // SAFETY: the run was waited for.

@@ -12,7 +12,9 @@ use tileheap::runtime::{Capabilities, Imports};
 use tileheap_tensor::graph::NodeId;
 use tileheap_tensor::plan::CarryRule;
 use tileheap_tensor::units::Bytes;
-use tileheap_tensor::vulkan::{Decision, HostBuffer, NetworkPasses, NetworkPassesDesc, PassTensor};
+use tileheap_tensor::vulkan::{
+    ControlFlowDecision, HostBuffer, NetworkPasses, NetworkPassesDesc, PassTensor,
+};
 use tileheap_tensor::{ElementType, Graph, GraphBuilder, Layout, TensorId};
 
 use crate::gpu::Gpu;
@@ -32,7 +34,7 @@ fn run_in_frame(
     graph: &Arc<Graph>,
     layouts: &[Layout],
     values: &BTreeMap<TensorId, Vec<f32>>,
-    decisions: &[(NodeId, Decision)],
+    decisions: &[(NodeId, ControlFlowDecision)],
 ) -> (Vec<Vec<f32>>, Vec<String>) {
     let tile = gpu.tile().clone();
     let (mut frame, all) = rig::frame("rounds", EXTENT, vk::QueueFlags::COMPUTE);
@@ -106,7 +108,7 @@ fn a_loop_runs_the_rounds_that_were_declared() {
         let layouts = rig::layouts(&graph, |_| stored);
         for rounds in [0, 1, 4] {
             let expected = evaluate(&graph, &[], &values, &[(node, rounds)]);
-            let decisions = [(node, Decision::Rounds { rounds, exit: 0 })];
+            let decisions = [(node, ControlFlowDecision::Rounds { rounds, exit: 0 })];
             let (got, passes) = run_in_frame(&mut gpu, &graph, &layouts, &values, &decisions);
             let what = format!("{rounds} rounds in {stored:?}");
             assert_close(&what, &got[0], &expected[&graph.outputs()[0]], 1e-5);
@@ -125,9 +127,9 @@ fn nested() -> Graph {
     let zero = graph.constant("zero", ElementType::Float32, [1, 8]);
     let step = graph.constant("step", ElementType::Float32, [1, 8]);
     let left = graph.repeat("outer", &[x, zero, step, go_on], |graph, outer| {
-        graph.leave_unless(outer[3], &[outer[1]]);
+        graph.exit_unless(outer[3], &[outer[1]]);
         let inner = graph.repeat("inner", &outer[1..], |graph, inner| {
-            graph.leave_unless(inner[2], &[inner[0]]);
+            graph.exit_unless(inner[2], &[inner[0]]);
             let more = graph.operator("more", "add", [], &[inner[0], inner[1]])?[0];
             graph.carry(more, inner[0]);
             Ok(())
@@ -150,7 +152,7 @@ fn loops_in_loops_begin_with_what_they_are_given() {
     for [outer, inner] in [[0, 3], [1, 0], [3, 2]] {
         let rounds = [(loops[0], outer), (loops[1], inner)];
         let expected = evaluate(&graph, &[], &values, &rounds);
-        let decisions = rounds.map(|(node, rounds)| (node, Decision::Rounds { rounds, exit: 0 }));
+        let decisions = rounds.map(|(node, rounds)| (node, ControlFlowDecision::Rounds { rounds, exit: 0 }));
         let (got, named) = run_in_frame(&mut gpu, &graph, &layouts, &values, &decisions);
         let what = format!("{outer} times {inner} rounds");
         assert_close(&what, &got[0], &expected[&graph.outputs()[0]], 1e-5);
@@ -189,7 +191,7 @@ fn a_branch_takes_the_arm_that_was_declared() {
     let layouts = rig::layouts(&graph, |_| Stored::Buffers);
     for (arm, of) in [(0, (|x| x.max(0.0)) as fn(f64) -> f64), (1, f64::tanh)] {
         let expected: Vec<f64> = values[&x].iter().map(|&x| of(x.into()).powi(2)).collect();
-        let decisions = [(node, Decision::Arm(arm))];
+        let decisions = [(node, ControlFlowDecision::Arm(arm))];
         let (got, named) = run_in_frame(&mut gpu, &graph, &layouts, &values, &decisions);
         assert_close(&format!("arm {arm}"), &got[0], &expected, 1e-5);
         assert!(named.contains(&format!("loop/arm {arm}")), "{named:?}");
@@ -213,7 +215,7 @@ fn what_was_not_decided_is_named() {
     let desc = rig::passes_of("refused", &graph, &layouts, &values, &[]);
     let refused = NetworkPasses::declare(gpu.tile(), &mut frame, commands, desc);
     assert_says(refused.expect_err("nothing is bound"), &["no buffer is bound"]);
-    let missing_exit = [(node, Decision::Rounds { rounds: 2, exit: 1 })];
+    let missing_exit = [(node, ControlFlowDecision::Rounds { rounds: 2, exit: 1 })];
     for decisions in [&[][..], &missing_exit] {
         let desc = NetworkPassesDesc {
             decisions,

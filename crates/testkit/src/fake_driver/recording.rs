@@ -4,7 +4,7 @@ use ash::vk;
 use ash::vk::Handle;
 use tileheap::ffi::{self, tile_memory_heap};
 use tileheap::runtime::Capabilities;
-use tileheap_layer::dependencies::{Dependency, Memory, first_kind, second_kind};
+use tileheap_layer::dependencies::{Dependency, DependencyMemory, from_v1, from_v2};
 use tileheap_layer::{array, chained, given, text};
 
 use super::entry::{DEBUG_UTILS, Since, V1_0, V1_3, entry_points};
@@ -125,7 +125,7 @@ entry_points! {
             // VUID-vkCmdPipelineBarrier2-synchronization2-03848.
             call.violation("the feature synchronization2 is off");
         }
-        let all = second_kind(given!(info)).filter_map(barrier).collect();
+        let all = from_v2(given!(info)).filter_map(barrier).collect();
         barriers(&mut call, command_buffer, true, all);
     }
 
@@ -137,7 +137,7 @@ entry_points! {
             call.violation("no stages");
         }
         let (buffers, images) = (array!(buffers, buffer_count), array!(images, image_count));
-        let all = first_kind((src_stages, dst_stages), array!(memory, memory_count), buffers, images);
+        let all = from_v1((src_stages, dst_stages), array!(memory, memory_count), buffers, images);
         let all = all.filter_map(barrier).collect();
         barriers(&mut call, command_buffer, false, all);
     }
@@ -228,10 +228,10 @@ fn expect_tile(call: &mut Entered, memory: vk::DeviceMemory) {
 fn barrier(one: Dependency) -> Option<Barrier> {
     let undefined = vk::ImageLayout::UNDEFINED;
     let (touched, old_layout, new_layout) = match one.memory {
-        Memory::None => return None,
-        Memory::All => (Touched::Memory, undefined, undefined),
-        Memory::Buffer(buffer, ..) => (Touched::Buffer(buffer), undefined, undefined),
-        Memory::Image(image, _, old, new) => (Touched::Image(image), old, new),
+        DependencyMemory::None => return None,
+        DependencyMemory::All => (Touched::Memory, undefined, undefined),
+        DependencyMemory::Buffer(buffer, ..) => (Touched::Buffer(buffer), undefined, undefined),
+        DependencyMemory::Image(image, _, old, new) => (Touched::Image(image), old, new),
     };
     Some(Barrier {
         touched,

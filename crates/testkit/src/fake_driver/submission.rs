@@ -27,7 +27,7 @@ entry_points! {
     }
 
     V1_0 => vk::PFN_vkQueueSubmit(queue, count, infos, fence) |call| {
-        let batches = array!(infos, count).iter().map(Batch::first_kind);
+        let batches = array!(infos, count).iter().map(Batch::from_v1);
         submit(&mut call, queue, batches.map(submitted).collect(), fence)
     }
 
@@ -36,7 +36,7 @@ entry_points! {
             // VUID-vkQueueSubmit2-synchronization2-03866.
             call.violation("the feature synchronization2 is off");
         }
-        let batches = array!(infos, count).iter().map(Batch::second_kind);
+        let batches = array!(infos, count).iter().map(Batch::from_v2);
         submit(&mut call, queue, batches.map(submitted).collect(), fence)
     }
 

@@ -5,7 +5,7 @@ pub mod reference;
 
 use std::collections::BTreeMap;
 
-use tileheap_tensor::graph::{NodeKind, Source};
+use tileheap_tensor::graph::{NodeKind, TensorSource};
 use tileheap_tensor::{ElementType, Graph, TensorId};
 
 pub use crate::assert_says;
@@ -27,14 +27,14 @@ pub fn noise(seed: u64, count: usize) -> Vec<f32> {
 pub fn values(graph: &Graph, symbols: &[u64], seed: u64) -> BTreeMap<TensorId, Vec<f32>> {
     let given = graph.tensor_ids().filter(|id| {
         let source = graph.tensor(*id).source;
-        source == Source::Constant || graph.inputs().contains(id)
+        source == TensorSource::Constant || graph.inputs().contains(id)
     });
     let noisy = given.map(|id| {
         let shape = graph.shape_at(id, symbols).expect("in range");
         let count = shape.iter().product::<u64>() as usize;
         let fraction = match (graph.tensor(id).source, &shape[..]) {
-            (Source::Constant, [_]) => 8,
-            (Source::Constant, [_, inner @ ..]) => (inner.iter().product::<u64>() / 6).isqrt(),
+            (TensorSource::Constant, [_]) => 8,
+            (TensorSource::Constant, [_, inner @ ..]) => (inner.iter().product::<u64>() / 6).isqrt(),
             _ => 1,
         };
         // A power of two, so that no bits are lost.

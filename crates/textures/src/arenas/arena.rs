@@ -1,7 +1,7 @@
 //! A single arena: blocks of one size, with their owners, recency and temperature.
 
 use super::temperature::Temperature;
-use super::view::Side;
+use super::view::ArenaSide;
 use crate::bits::Bits;
 use crate::list::{List, NONE};
 use crate::units::Bytes;
@@ -29,7 +29,7 @@ pub(super) struct Arena {
     pub(super) wanting: u32,
     pub(super) recent: Temperature,
     /// The side for new textures: the cooler one.
-    pub(super) side: Side,
+    pub(super) side: ArenaSide,
     /// Its walls when they were last reported.
     pub(super) logged: (Bytes, Bytes),
 }
@@ -88,32 +88,32 @@ impl Arena {
     }
 
     /// Adds a free block on a side.
-    pub(super) fn add(&mut self, side: Side) {
+    pub(super) fn add(&mut self, side: ArenaSide) {
         match side {
-            Side::Left => self.first -= 1,
-            Side::Right => self.end += 1,
+            ArenaSide::Left => self.first -= 1,
+            ArenaSide::Right => self.end += 1,
         }
         self.free.insert(self.edge(side));
         self.free_count += 1;
     }
 
     /// Removes the free block at a side.
-    pub(super) fn drop(&mut self, side: Side) {
+    pub(super) fn drop(&mut self, side: ArenaSide) {
         let number = self.edge(side);
         debug_assert_eq!(self.owner[number as usize], NONE, "the block was vacated");
         self.free.remove(number);
         self.free_count -= 1;
         match side {
-            Side::Left => self.first += 1,
-            Side::Right => self.end -= 1,
+            ArenaSide::Left => self.first += 1,
+            ArenaSide::Right => self.end -= 1,
         }
     }
 
     /// The block at a side.
-    pub(super) fn edge(&self, side: Side) -> u32 {
+    pub(super) fn edge(&self, side: ArenaSide) -> u32 {
         match side {
-            Side::Left => self.first,
-            Side::Right => self.end - 1,
+            ArenaSide::Left => self.first,
+            ArenaSide::Right => self.end - 1,
         }
     }
 
@@ -123,8 +123,8 @@ impl Arena {
             return None;
         }
         match self.side {
-            Side::Left => self.free.first_from(self.first),
-            Side::Right => self.free.last_below(self.end),
+            ArenaSide::Left => self.free.first_from(self.first),
+            ArenaSide::Right => self.free.last_below(self.end),
         }
     }
 

@@ -7,9 +7,9 @@ use crate::Geometry;
 use crate::blocks::BlockTable;
 use crate::error::Result;
 use crate::ids::{Level, TextureId};
-use crate::journal::{Event, EvictionReason, Journal};
-use crate::policy::{Policy, PolicyDesc, Uploads, Values};
-use crate::request::{Outcome, Request};
+use crate::journal::{CacheEvent, EvictionReason, Journal};
+use crate::policy::{ParameterValues, Policy, PolicyDesc, UploadMode};
+use crate::request::{Request, RequestOutcome};
 use crate::units::Bytes;
 
 /// The paper's cache of whole textures in arenas, by block size, or its first attempt.
@@ -39,7 +39,7 @@ impl Arenas {
     pub const FIRST_ATTEMPT: PolicyDesc<'static> = PolicyDesc {
         name: "first-attempt",
         description: "Arenas that store every level of a texture in a block of its own (Blow 1998).",
-        uploads: Uploads::SingleLevels,
+        uploads: UploadMode::SingleLevels,
         create: &create::<true>,
         ..Arenas::DESC
     };
@@ -71,7 +71,7 @@ impl Arenas {
         size(level) - level.checked_sub(1).map_or(Bytes::ZERO, size)
     }
 
-    fn request_levels(&mut self, request: Request, journal: &mut Journal) -> Outcome {
+    fn request_levels(&mut self, request: Request, journal: &mut Journal) -> RequestOutcome {
         let (mut missed, mut bypassed, mut offset) = (false, false, Bytes::ZERO);
         let first = request.texture.0 * self.engine.levels;
         // From the finest down: an eviction for a finer level cannot remove a coarser one that was just found resident.
@@ -83,7 +83,7 @@ impl Arenas {
                 let upload = self.size_of(request, level);
                 let arena = self.engine.table.class_of(upload.max(Bytes(1)))?;
                 let (offset, block) = self.engine.place(key, arena, Level(level), journal)?;
-                journal.push(Event::Place {
+                journal.push(CacheEvent::Place {
                     texture: request.texture,
                     part: Level(level),
                     level: Level(level),
@@ -104,9 +104,9 @@ impl Arenas {
             whole &= !missed || self.engine.hit(first + u32::from(level), Level(level)).is_some();
         }
         match (missed, bypassed || !whole) {
-            (_, true) => Outcome::Bypass,
-            (true, false) => Outcome::Upload { offset },
-            (false, false) => Outcome::Hit { offset },
+            (_, true) => RequestOutcome::Bypass,
+            (true, false) => RequestOutcome::Upload { offset },
+            (false, false) => RequestOutcome::Hit { offset },
         }
     }
 }
@@ -115,7 +115,7 @@ fn create<const SINGLE_LEVELS: bool>(
     geometry: &Geometry,
     budget: Bytes,
     seed: u64,
-    values: &Values,
+    values: &ParameterValues,
 ) -> Result<Box<dyn Policy>> {
     let desc = ArenasDesc {
         single_levels: SINGLE_LEVELS,
@@ -125,18 +125,18 @@ fn create<const SINGLE_LEVELS: bool>(
 }
 
 impl Policy for Arenas {
-    fn request(&mut self, request: Request, journal: &mut Journal) -> Outcome {
+    fn request(&mut self, request: Request, journal: &mut Journal) -> RequestOutcome {
         if self.engine.desc.single_levels {
             return self.request_levels(request, journal);
         }
         let key = request.texture.0;
         if let Some(offset) = self.engine.hit(key, request.level) {
-            return Outcome::Hit { offset };
+            return RequestOutcome::Hit { offset };
         }
         let arena = self.engine.table.class_of(request.size);
         match arena.and_then(|arena| self.engine.place(key, arena, request.level, journal)) {
             Some((offset, block)) => journal.place(request, offset, block, request.size),
-            None => Outcome::Bypass,
+            None => RequestOutcome::Bypass,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Parameters that the paper leaves open.
 
 use super::temperature::Temperature;
-use crate::policy::{Parameter, Values};
+use crate::policy::{Parameter, ParameterValues};
 
 /// Initial positions of the walls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub enum InitialWalls {
 
 /// The average of the temperatures of several arenas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Average {
+pub enum TemperatureAverage {
     /// Weighted equally, over the arenas that have blocks.
     Arenas,
     /// Weighted by bytes.
@@ -51,7 +51,7 @@ pub struct ArenasDesc {
     /// Initial positions of the walls.
     pub walls: InitialWalls,
     /// The average of the temperatures on a side.
-    pub average: Average,
+    pub average: TemperatureAverage,
     /// The victim in a full arena that is not boiling.
     pub idle_victim: IdleVictim,
     /// For this many updates after a wall moved, moving it back needs twice the margin. 0 disables damping.
@@ -88,7 +88,7 @@ impl ArenasDesc {
     ];
 
     /// Creates parameters from values of [`PARAMETERS`](ArenasDesc::PARAMETERS).
-    pub fn of(values: &Values) -> ArenasDesc {
+    pub fn of(values: &ParameterValues) -> ArenasDesc {
         let &[
             margin,
             bonus,
@@ -113,7 +113,7 @@ impl ArenasDesc {
                 InitialWalls::EqualBlocks,
                 InitialWalls::Largest,
             ][walls as usize],
-            average: [Average::Arenas, Average::Bytes][average as usize],
+            average: [TemperatureAverage::Arenas, TemperatureAverage::Bytes][average as usize],
             idle_victim: [IdleVictim::Oldest, IdleVictim::Any][idle_victim as usize],
             damping: damping as u32,
         }

@@ -3,13 +3,13 @@
 use super::arena::Arena;
 use super::desc::{ArenasDesc, IdleVictim};
 use super::temperature::Temperature;
-use super::view::Side;
+use super::view::ArenaSide;
 use crate::Geometry;
 use crate::blocks::{BlockClass, BlockTable};
 use crate::budget::BudgetLimits;
 use crate::error::Result;
 use crate::ids::{Level, TextureId};
-use crate::journal::{Event, EvictionReason, Journal};
+use crate::journal::{CacheEvent, EvictionReason, Journal};
 use crate::list::{Links, List, NONE};
 use crate::units::{Bytes, SplitMix64};
 
@@ -43,7 +43,7 @@ pub(super) struct Engine {
     pub(super) usable: u64,
     pub(super) arenas: Vec<Arena>,
     /// The last move of each wall: update and direction.
-    pub(super) walls: Vec<Option<(u64, Side)>>,
+    pub(super) walls: Vec<Option<(u64, ArenaSide)>>,
     /// Cache updates so far.
     pub(super) updates: u64,
     pub(super) moves: u64,
@@ -148,7 +148,7 @@ impl Engine {
         };
         let active = self.is_active(&state);
         let arena = &mut self.arenas[state.arena as usize];
-        journal.push(Event::Evict {
+        journal.push(CacheEvent::Evict {
             texture: TextureId(key / self.levels),
             part: Level((key % self.levels) as u8),
             offset: Bytes(arena.offset(state.number)),
@@ -229,7 +229,13 @@ impl Engine {
     }
 
     /// Frees the block at a side of an arena.
-    pub(super) fn vacate(&mut self, arena: usize, side: Side, reason: EvictionReason, journal: &mut Journal) {
+    pub(super) fn vacate(
+        &mut self,
+        arena: usize,
+        side: ArenaSide,
+        reason: EvictionReason,
+        journal: &mut Journal,
+    ) {
         let there = &self.arenas[arena];
         let key = there.owner[there.edge(side) as usize];
         if key != NONE {

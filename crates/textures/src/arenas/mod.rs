@@ -9,6 +9,6 @@ mod view;
 mod walls;
 
 pub use cache::Arenas;
-pub use desc::{ArenasDesc, Average, IdleVictim, InitialWalls};
+pub use desc::{ArenasDesc, IdleVictim, InitialWalls, TemperatureAverage};
 pub use temperature::Temperature;
-pub use view::{ArenaView, Side, WallStats};
+pub use view::{ArenaSide, ArenaView, WallStats};

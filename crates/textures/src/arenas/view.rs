@@ -5,7 +5,7 @@ use crate::units::Bytes;
 
 /// The side of an arena.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Side {
+pub enum ArenaSide {
     /// Toward lower addresses, smaller blocks.
     #[default]
     Left,
@@ -29,7 +29,7 @@ pub struct ArenaView {
     /// The recent temperature of the last cache update.
     pub recent: Temperature,
     /// The side on which new textures are placed.
-    pub side: Side,
+    pub side: ArenaSide,
 }
 
 /// Figures of the walls between arenas.

@@ -1,12 +1,12 @@
 //! Growth of arenas by moving walls, as illustrated in the chapter.
 
 use super::arena::Arena;
-use super::desc::{Average, InitialWalls};
+use super::desc::{InitialWalls, TemperatureAverage};
 use super::engine::Engine;
 use super::temperature::Temperature;
-use super::view::{ArenaView, Side, WallStats};
+use super::view::{ArenaSide, ArenaView, WallStats};
 use crate::error::Result;
-use crate::journal::{Event, EvictionReason, Journal};
+use crate::journal::{CacheEvent, EvictionReason, Journal};
 use crate::units::Bytes;
 
 /// Sums over arenas from the left: temperatures by weight, and weights.
@@ -50,14 +50,14 @@ impl Engine {
             };
             arena.settle(start);
             for _ in 0..end.saturating_sub(start) / arena.block {
-                arena.add(Side::Right);
+                arena.add(ArenaSide::Right);
             }
             start = arena.stop();
         }
         let last = self.arenas.last_mut().expect("a table has classes");
         last.settle(usable);
         for _ in 0..(usable - start) / last.block {
-            last.add(Side::Left);
+            last.add(ArenaSide::Left);
         }
         self.absorb(self.arenas.len() - 1);
     }
@@ -83,7 +83,7 @@ impl Engine {
         let last = self.arenas.len() - 1;
         for index in (0..=last).rev() {
             while !self.arenas[index].is_empty() && self.arenas[index].stop() > end {
-                self.vacate(index, Side::Right, EvictionReason::Budget, journal);
+                self.vacate(index, ArenaSide::Right, EvictionReason::Budget, journal);
             }
         }
         self.arenas.iter_mut().for_each(|arena| arena.reach(end));
@@ -93,11 +93,11 @@ impl Engine {
             self.usable = end;
             largest.settle(end);
             for _ in 0..(end - before) / largest.block {
-                largest.add(Side::Left);
+                largest.add(ArenaSide::Left);
             }
         } else {
             for _ in 0..(end - largest.stop()) / largest.block {
-                largest.add(Side::Right);
+                largest.add(ArenaSide::Right);
             }
             self.usable = largest.stop();
         }
@@ -114,11 +114,11 @@ impl Engine {
         for index in 0..self.arenas.len() {
             let until = left + self.sum(index..index + 1);
             if let Some(mean) = left.mean(Sum::default()) {
-                self.expand(index, Side::Left, mean, journal);
+                self.expand(index, ArenaSide::Left, mean, journal);
             }
             // Growth to the left changed only that side's weights: the right side is as measured.
             if let Some(mean) = total.mean(until) {
-                self.expand(index, Side::Right, mean, journal);
+                self.expand(index, ArenaSide::Right, mean, journal);
             }
             left = until;
         }
@@ -132,12 +132,12 @@ impl Engine {
         for index in 0..=last {
             let until = left + self.sum(index..index + 1);
             let cooler = match (left.mean(Sum::default()), total.mean(until)) {
-                (Some(left), Some(right)) if right < left => Side::Right,
-                _ => Side::Left,
+                (Some(left), Some(right)) if right < left => ArenaSide::Right,
+                _ => ArenaSide::Left,
             };
             self.arenas[index].side = match index {
-                0 => Side::Left,
-                _ if index == last => Side::Right,
+                0 => ArenaSide::Left,
+                _ if index == last => ArenaSide::Right,
                 _ => cooler,
             };
             left = until;
@@ -184,8 +184,8 @@ impl Engine {
         let mut sum = Sum::default();
         for arena in &self.arenas[range] {
             let weight = match self.desc.average {
-                Average::Arenas => u128::from(!arena.is_empty()),
-                Average::Bytes => u128::from(arena.count()) * u128::from(arena.block),
+                TemperatureAverage::Arenas => u128::from(!arena.is_empty()),
+                TemperatureAverage::Bytes => u128::from(arena.count()) * u128::from(arena.block),
             };
             sum.heat += u128::from(arena.recent.0) * weight;
             sum.weight += weight;
@@ -194,14 +194,14 @@ impl Engine {
     }
 
     /// Grows an arena toward a side if that side is substantially cooler.
-    fn expand(&mut self, index: usize, side: Side, mean: Temperature, journal: &mut Journal) {
+    fn expand(&mut self, index: usize, side: ArenaSide, mean: Temperature, journal: &mut Journal) {
         let recent = self.arenas[index].recent;
         if mean + self.desc.margin >= recent {
             return;
         }
         let walls = match side {
-            Side::Left => self.left_of(index).map(|donor| donor..index),
-            Side::Right => self.right_of(index).map(|donor| index..donor),
+            ArenaSide::Left => self.left_of(index).map(|donor| donor..index),
+            ArenaSide::Right => self.right_of(index).map(|donor| index..donor),
         };
         let Some(walls) = walls else {
             return;
@@ -226,8 +226,8 @@ impl Engine {
         let mut grown = false;
         for _ in 0..stride.clamp(1, u128::from(u32::MAX)) {
             let one = match side {
-                Side::Left => self.grow_left(index, journal),
-                Side::Right => self.grow_right(index, journal),
+                ArenaSide::Left => self.grow_left(index, journal),
+                ArenaSide::Right => self.grow_right(index, journal),
             };
             grown |= one;
             if !one {
@@ -254,9 +254,9 @@ impl Engine {
         }
         while start - self.end_left_of(index) < block {
             let donor = self.left_of(index).expect("a neighbour has the missing bytes");
-            self.vacate(donor, Side::Right, EvictionReason::Wall, journal);
+            self.vacate(donor, ArenaSide::Right, EvictionReason::Wall, journal);
         }
-        self.arenas[index].add(Side::Left);
+        self.arenas[index].add(ArenaSide::Left);
         self.absorb(index);
         true
     }
@@ -274,10 +274,10 @@ impl Engine {
         }
         while self.start_right_of(index) - stop < block {
             let donor = self.right_of(index).expect("a neighbour has the missing bytes");
-            self.vacate(donor, Side::Left, EvictionReason::Wall, journal);
+            self.vacate(donor, ArenaSide::Left, EvictionReason::Wall, journal);
         }
         for _ in 0..(self.start_right_of(index) - stop) / block {
-            self.arenas[index].add(Side::Right);
+            self.arenas[index].add(ArenaSide::Right);
         }
         true
     }
@@ -294,7 +294,7 @@ impl Engine {
             arena.settle(0);
         }
         while start - arena.stop() >= arena.block {
-            arena.add(Side::Right);
+            arena.add(ArenaSide::Right);
         }
     }
 
@@ -326,7 +326,7 @@ impl Engine {
             if *logged != extent {
                 *logged = extent;
                 let (start, end) = extent;
-                journal.push(Event::Walls {
+                journal.push(CacheEvent::Walls {
                     arena: index as u32,
                     start,
                     end,

@@ -1,6 +1,6 @@
 //! Parameters of the policy.
 
-use crate::policy::{Parameter, Values};
+use crate::policy::{Parameter, ParameterValues};
 
 /// Parameters of [`Coherent`](super::Coherent); the defaults come from measurements on generated traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl CoherentDesc {
     ];
 
     /// Creates parameters from values of [`PARAMETERS`](CoherentDesc::PARAMETERS).
-    pub fn of(&[candidates, search_blocks, accepted_cost, confidence, ..]: &Values) -> CoherentDesc {
+    pub fn of(&[candidates, search_blocks, accepted_cost, confidence, ..]: &ParameterValues) -> CoherentDesc {
         CoherentDesc {
             relocates: true,
             keeps_levels: false,

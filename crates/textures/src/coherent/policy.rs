@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::ids::TextureId;
 use crate::journal::{EvictionReason, Journal};
 use crate::list::NONE;
-use crate::policy::{Policy, PolicyDesc, Uploads, Values};
-use crate::request::{Outcome, Request};
+use crate::policy::{ParameterValues, Policy, PolicyDesc, UploadMode};
+use crate::request::{Request, RequestOutcome};
 use crate::units::Bytes;
 
 impl Coherent {
@@ -28,7 +28,7 @@ impl Coherent {
     pub const KEEPING_LEVELS: PolicyDesc<'static> = PolicyDesc {
         name: "coherent-levels",
         description: "The same; uploads only the missing levels of a texture that is requested at a finer one.",
-        uploads: Uploads::MissingLevels,
+        uploads: UploadMode::MissingLevels,
         create: &create::<true, true>,
         ..Coherent::DESC
     };
@@ -47,7 +47,7 @@ fn create<const RELOCATES: bool, const KEEPS_LEVELS: bool>(
     geometry: &Geometry,
     budget: Bytes,
     _seed: u64,
-    values: &Values,
+    values: &ParameterValues,
 ) -> Result<Box<dyn Policy>> {
     let desc = CoherentDesc {
         relocates: RELOCATES,
@@ -61,7 +61,7 @@ fn create<const RELOCATES: bool, const KEEPS_LEVELS: bool>(
 const SLACK: u64 = 128;
 
 impl Policy for Coherent {
-    fn request(&mut self, request: Request, journal: &mut Journal) -> Outcome {
+    fn request(&mut self, request: Request, journal: &mut Journal) -> RequestOutcome {
         let key = request.texture.0;
         let size = request.size.0.next_multiple_of(self.limits.unit);
         let again = self.note_request(key as usize);
@@ -72,7 +72,7 @@ impl Policy for Coherent {
             if state.level >= request.level {
                 self.touch(key);
                 self.set_oversized(key, state.level > request.level);
-                return Outcome::Hit {
+                return RequestOutcome::Hit {
                     offset: Bytes(self.heap.at(state.node).offset),
                 };
             }
@@ -107,7 +107,7 @@ impl Policy for Coherent {
             }
         });
         let Some(node) = node else {
-            return Outcome::Bypass;
+            return RequestOutcome::Bypass;
         };
         self.heap.take(node, size, key);
         let state = &mut self.states[key as usize];

@@ -1,9 +1,9 @@
 //! Makes room with relocation: evicts the cheapest textures anywhere and merges the free blocks.
 
 use super::state::Coherent;
-use crate::heap::Node;
+use crate::heap::HeapNode;
 use crate::ids::TextureId;
-use crate::journal::{Event, EvictionReason, Journal};
+use crate::journal::{CacheEvent, EvictionReason, Journal};
 use crate::list::NONE;
 use crate::units::Bytes;
 
@@ -144,11 +144,11 @@ impl Coherent {
         let state = &mut self.states[key as usize];
         state.level = state.wanted_level;
         state.held = state.wanted_texels;
-        let &Node { offset, size, .. } = self.heap.at(state.node);
+        let &HeapNode { offset, size, .. } = self.heap.at(state.node);
         if state.wanted < size {
             self.heap.shrink(state.node, state.wanted);
         }
-        journal.push(Event::Shrink {
+        journal.push(CacheEvent::Shrink {
             texture: TextureId(key),
             level: state.level,
             offset: Bytes(offset),

@@ -6,7 +6,7 @@ use super::duels::Duels;
 use crate::Geometry;
 use crate::budget::BudgetLimits;
 use crate::error::Result;
-use crate::heap::{Heap, Node};
+use crate::heap::{Heap, HeapNode};
 use crate::ids::Level;
 use crate::journal::{EvictionReason, Journal};
 use crate::list::{Links, List, NONE};
@@ -140,7 +140,7 @@ impl Coherent {
     pub(super) fn evict(&mut self, key: u32, reason: EvictionReason, journal: &mut Journal) -> u32 {
         let state = &mut self.states[key as usize];
         let node = std::mem::replace(&mut state.node, NONE);
-        let &Node { offset, size, .. } = self.heap.at(node);
+        let &HeapNode { offset, size, .. } = self.heap.at(node);
         journal.evict(key, offset, size, reason);
         if self.first_now == key {
             self.first_now = self.links.next(key);

@@ -1,17 +1,17 @@
 //! Checks a policy by its events and outcomes; shares no code with any policy.
 
-use super::violation::{Rule, Violation};
+use super::violation::{PolicyRule, Violation};
 use crate::Geometry;
 use crate::arenas::WallStats;
-use crate::ids::{ChainId, Level, TextureId};
-use crate::journal::{Event, EvictionReason};
-use crate::request::{Outcome, Request};
+use crate::ids::{Level, MipChainId, TextureId};
+use crate::journal::{CacheEvent, EvictionReason};
+use crate::request::{Request, RequestOutcome};
 use crate::units::Bytes;
 
 /// A call of a policy, with its outcome.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Call {
-    Request(Request, Outcome),
+    Request(Request, RequestOutcome),
     Release(TextureId),
     EndFrame(WallStats),
     Budget(Bytes),
@@ -67,7 +67,7 @@ pub(super) struct Checker {
 #[derive(Clone, Copy, Debug, Default)]
 struct TextureState {
     /// The chain of its last request.
-    chain: ChainId,
+    chain: MipChainId,
     /// Bit n: part n is resident.
     parts: u32,
     /// Level and offset of part 0.
@@ -96,7 +96,7 @@ impl Checker {
     /// Checks a call by its events. A violation undoes all of them.
     ///
     /// O(1) without events; otherwise O(log blocks) plus a move of the following blocks for each event.
-    pub(super) fn judge(&mut self, call: Call, events: &[Event]) -> Result<(), Violation> {
+    pub(super) fn judge(&mut self, call: Call, events: &[CacheEvent]) -> Result<(), Violation> {
         self.undo.clear();
         self.upgraded = None;
         if let Call::Request(request, _) = call {
@@ -122,14 +122,16 @@ impl Checker {
         judged
     }
 
-    fn judge_end(&mut self, call: Call, events: &[Event]) -> Result<(), Violation> {
+    fn judge_end(&mut self, call: Call, events: &[CacheEvent]) -> Result<(), Violation> {
         match call {
             Call::Request(request, outcome) => self.judge_outcome(request, outcome, events),
-            Call::Release(texture) if self.is_resident(texture) => Err(Rule::Residence.broken(format!(
-                "texture {texture} is released and stays resident at {}",
-                Bytes(self.textures[texture.index()].offset)
-            ))),
-            Call::EndFrame(WallStats { gaps, worst_gaps, .. }) if gaps > worst_gaps => Err(Rule::Gaps
+            Call::Release(texture) if self.is_resident(texture) => {
+                Err(PolicyRule::Residence.broken(format!(
+                    "texture {texture} is released and stays resident at {}",
+                    Bytes(self.textures[texture.index()].offset)
+                )))
+            }
+            Call::EndFrame(WallStats { gaps, worst_gaps, .. }) if gaps > worst_gaps => Err(PolicyRule::Gaps
                 .broken(format!(
                     "the walls leave {gaps} unused, more than the bound of {worst_gaps}"
                 ))),
@@ -183,9 +185,9 @@ impl Checker {
         Some(self.take(index))
     }
 
-    fn apply(&mut self, call: &Call, event: Event) -> Result<(), Violation> {
+    fn apply(&mut self, call: &Call, event: CacheEvent) -> Result<(), Violation> {
         match event {
-            Event::Place {
+            CacheEvent::Place {
                 texture,
                 part,
                 level,
@@ -200,20 +202,20 @@ impl Checker {
                 let whole = part == Level(0) && requested.is_some_and(|request| level == request.level);
                 let single = part == level && requested.is_some_and(|request| level <= request.level);
                 let Some(request) = requested.filter(|_| whole || single) else {
-                    return Err(Rule::Requested.broken(format!(
+                    return Err(PolicyRule::Requested.broken(format!(
                         "texture {texture} is placed at level {level}, in {block} at {offset}, which was not requested"
                     )));
                 };
                 let needs = if whole { request.size } else { upload };
                 if block < needs {
-                    return Err(Rule::Size.broken(format!(
+                    return Err(PolicyRule::Size.broken(format!(
                         "texture {texture} needs {needs} and is placed in a block of {block} at {offset}"
                     )));
                 }
                 self.textures[texture.index()].chain = request.chain;
                 self.insert(texture, part, level, (offset, block))
             }
-            Event::Evict {
+            CacheEvent::Evict {
                 texture,
                 part,
                 offset,
@@ -227,13 +229,13 @@ impl Checker {
                 let in_use = self.textures[texture.index()].used == self.frame;
                 let by_caller = call.texture() == Some(texture) || matches!(call, Call::Budget(_));
                 if in_use && !by_caller && !self.evicts_in_use {
-                    return Err(Rule::InUse.broken(format!(
+                    return Err(PolicyRule::InUse.broken(format!(
                         "texture {texture}, {block} at {offset}, is evicted in a frame that requested it"
                     )));
                 }
                 Ok(())
             }
-            Event::Move {
+            CacheEvent::Move {
                 texture,
                 from,
                 to,
@@ -242,7 +244,7 @@ impl Checker {
                 let found = self.remove(texture, Level(0), (from, block))?;
                 self.insert(texture, Level(0), found.level, (to, block))
             }
-            Event::Shrink {
+            CacheEvent::Shrink {
                 texture,
                 level,
                 offset,
@@ -253,13 +255,13 @@ impl Checker {
                 let chain = self.textures[texture.index()].chain;
                 let needs = self.geometry.size(chain, level).unwrap_or(Bytes(u64::MAX));
                 if level >= before || block > from || block < needs {
-                    return Err(Rule::Shrink.broken(format!(
+                    return Err(PolicyRule::Shrink.broken(format!(
                         "texture {texture} at {offset} shrinks from level {before} in {from} to level {level}, of {needs}, in {block}"
                     )));
                 }
                 self.insert(texture, Level(0), level, (offset, block))
             }
-            Event::Walls { .. } => Ok(()),
+            CacheEvent::Walls { .. } => Ok(()),
         }
     }
 
@@ -269,12 +271,17 @@ impl Checker {
         self.geometry.size(self.textures[texture.index()].chain, level)
     }
 
-    fn judge_outcome(&self, request: Request, outcome: Outcome, events: &[Event]) -> Result<(), Violation> {
+    fn judge_outcome(
+        &self,
+        request: Request,
+        outcome: RequestOutcome,
+        events: &[CacheEvent],
+    ) -> Result<(), Violation> {
         let Request { texture, level, .. } = request;
         let state = self.textures[texture.index()];
         let (mut count, mut bytes) = (0, Bytes::ZERO);
         for event in events {
-            if let Event::Place { upload, .. } = event {
+            if let CacheEvent::Place { upload, .. } = event {
                 (count, bytes) = (count + 1, bytes + *upload);
             }
         }
@@ -287,21 +294,21 @@ impl Checker {
                 .is_some_and(|block| (block.offset, block.texture, block.part) == (offset.0, texture, level)),
         };
         let right = match outcome {
-            Outcome::Hit { offset } => there && count == 0 && at(offset),
-            Outcome::Upload { offset } => there && count > 0 && at(offset),
-            Outcome::Bypass => !there,
+            RequestOutcome::Hit { offset } => there && count == 0 && at(offset),
+            RequestOutcome::Upload { offset } => there && count > 0 && at(offset),
+            RequestOutcome::Bypass => !there,
         };
         if !right {
-            return Err(Rule::Outcome.broken(format!(
+            return Err(PolicyRule::Outcome.broken(format!(
                 "the outcome of texture {texture} at level {level}, of {}, is {outcome:?}, but memory has {state:?} after {count} uploads",
                 request.size
             )));
         }
         let (kept, size) = (self.upgraded.unwrap_or_default(), request.size);
         let whole =
-            matches!(outcome, Outcome::Upload { .. }) && state.parts == 1 && count == 1 && level.0 > 0;
+            matches!(outcome, RequestOutcome::Upload { .. }) && state.parts == 1 && count == 1 && level.0 > 0;
         if whole && bytes != size && bytes + kept != size {
-            return Err(Rule::Upload.broken(format!(
+            return Err(PolicyRule::Upload.broken(format!(
                 "the request of texture {texture} uploads {bytes} instead of {size}"
             )));
         }
@@ -349,7 +356,7 @@ impl Checker {
         }
         let unit = Bytes(self.geometry.unit().get());
         if offset % unit.0 != 0 {
-            return Err(Rule::Alignment.broken(format!(
+            return Err(PolicyRule::Alignment.broken(format!(
                 "texture {texture} is at {}, which is not a multiple of {unit}",
                 Bytes(offset)
             )));
@@ -359,7 +366,7 @@ impl Checker {
         let before = before.filter(|before| before.end > offset);
         let behind = self.blocks.get(at).copied().filter(|behind| behind.offset < end);
         if let Some(other) = before.or(behind) {
-            return Err(Rule::Overlap.broken(format!(
+            return Err(PolicyRule::Overlap.broken(format!(
                 "texture {texture} takes {size} at {} and overlaps texture {}, {} at {}",
                 Bytes(offset),
                 other.texture,
@@ -368,7 +375,7 @@ impl Checker {
             )));
         }
         if self.textures[texture.index()].parts >> part.0 & 1 == 1 {
-            return Err(Rule::PlacedOnce.broken(format!(
+            return Err(PolicyRule::PlacedOnce.broken(format!(
                 "texture {texture} is placed again, in {size} at {}, without an eviction",
                 Bytes(offset)
             )));
@@ -388,7 +395,7 @@ impl Checker {
         let named = (offset.0, offset.0.saturating_add(size.0), texture, part);
         let found = self.blocks.get(at);
         if found.is_none_or(|block| (block.offset, block.end, block.texture, block.part) != named) {
-            return Err(Rule::Residence.broken(format!(
+            return Err(PolicyRule::Residence.broken(format!(
                 "texture {texture} is evicted or moved from {size} at {offset}, where it is not resident"
             )));
         }
@@ -425,7 +432,7 @@ fn past_budget(block: &Block, budget: Bytes) -> Violation {
         Bytes(block.offset),
         Bytes(block.end - block.offset),
     );
-    Rule::Budget.broken(format!(
+    PolicyRule::Budget.broken(format!(
         "texture {texture} takes {size} at {offset}, past the budget of {budget}"
     ))
 }

@@ -4,9 +4,9 @@ use super::checker::{Call, Checker};
 use crate::Geometry;
 use crate::error::{Error, Result};
 use crate::ids::{Level, TextureId};
-use crate::journal::{Event, EvictionReason, Journal};
-use crate::policy::{Policy, PolicyDesc, Uploads};
-use crate::request::{Outcome, Request};
+use crate::journal::{CacheEvent, EvictionReason, Journal};
+use crate::policy::{Policy, PolicyDesc, UploadMode};
+use crate::request::{Request, RequestOutcome};
 use crate::units::Bytes;
 
 /// A policy with a checker of its results: a result that breaks a rule is an error and changes nothing.
@@ -15,7 +15,7 @@ use crate::units::Bytes;
 /// immediately that they were released, so that both agree on what is resident.
 pub(crate) struct JudgedPolicy {
     name: String,
-    uploads: Uploads,
+    uploads: UploadMode,
     pub(crate) policy: Box<dyn Policy>,
     pub(super) checker: Checker,
     pub(crate) journal: Journal,
@@ -56,19 +56,23 @@ impl JudgedPolicy {
     pub(crate) fn missing(&self, request: Request) -> Bytes {
         let there = self.checker.size_of(request.texture).unwrap_or_default();
         match self.uploads {
-            Uploads::Whole => request.size,
+            UploadMode::Whole => request.size,
             _ => request.size - there.min(request.size),
         }
     }
 
     /// # Errors
     /// If the policy breaks a rule.
-    pub(crate) fn request(&mut self, request: Request) -> Result<Outcome> {
+    pub(crate) fn request(&mut self, request: Request) -> Result<RequestOutcome> {
         if self.disputed.contains(&request.texture) {
             let resident = self
                 .place(request.texture)
                 .filter(|place| place.1 >= request.level);
-            return Ok(resident.map_or(Outcome::Bypass, |(offset, _)| Outcome::Hit { offset }));
+            return Ok(
+                resident.map_or(RequestOutcome::Bypass, |(offset, _)| RequestOutcome::Hit {
+                    offset,
+                }),
+            );
         }
         let start = self.journal.events().len();
         let outcome = self.policy.request(request, &mut self.journal);
@@ -133,8 +137,12 @@ impl JudgedPolicy {
             return Ok(());
         };
         let known = self.disputed.len();
-        self.disputed
-            .extend(events.iter().filter_map(Event::texture).chain(call.texture()));
+        self.disputed.extend(
+            events
+                .iter()
+                .filter_map(CacheEvent::texture)
+                .chain(call.texture()),
+        );
         for &texture in &self.disputed[known..] {
             self.policy.release(texture, &mut self.journal);
         }
@@ -157,7 +165,7 @@ impl JudgedPolicy {
             return;
         }
         while let Some(block) = self.checker.evict(texture) {
-            self.journal.push(Event::Evict {
+            self.journal.push(CacheEvent::Evict {
                 texture,
                 part: block.part,
                 offset: Bytes(block.offset),

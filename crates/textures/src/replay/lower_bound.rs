@@ -3,7 +3,7 @@
 use std::collections::BinaryHeap;
 
 use crate::ids::Level;
-use crate::trace::Entry;
+use crate::trace::TraceEntry;
 use crate::units::Bytes;
 
 /// A use in the relaxed problem: the segments of an object that it needs.
@@ -30,7 +30,7 @@ struct Object {
 ///
 /// Returns the bytes of each frame of a schedule that attains it; the [module](super) has the argument and an example. O(uses ×
 /// levels × log uses) time, O(uses) memory.
-pub fn lower_bound(entries: &[Entry], budget: Bytes) -> Vec<u64> {
+pub fn lower_bound(entries: &[TraceEntry], budget: Bytes) -> Vec<u64> {
     let (mut objects, mut needs) = objects(entries);
     let mut segments = 0;
     for object in &mut objects {
@@ -50,9 +50,9 @@ pub fn lower_bound(entries: &[Entry], budget: Bytes) -> Vec<u64> {
     let (mut used, mut now, mut frame, mut frames) = (0_u64, 0, 0, Vec::new());
     for entry in entries {
         match entry {
-            Entry::Release(_) => {} // None of its segments is used later: nothing of them is held.
-            Entry::EndFrame => frames.push(std::mem::take(&mut frame)),
-            Entry::Use(_) => {
+            TraceEntry::Release(_) => {} // None of its segments is used later: nothing of them is held.
+            TraceEntry::EndFrame => frames.push(std::mem::take(&mut frame)),
+            TraceEntry::Use(_) => {
                 let need = &needs[now];
                 now += 1;
                 let object = &objects[need.object];
@@ -89,19 +89,19 @@ fn segments_of(object: &Object, level: Level) -> usize {
     (object.levels & up_to.wrapping_sub(1)).count_ones() as usize
 }
 
-fn objects(entries: &[Entry]) -> (Vec<Object>, Vec<Need>) {
+fn objects(entries: &[TraceEntry]) -> (Vec<Object>, Vec<Need>) {
     let (mut objects, mut needs) = (Vec::<Object>::new(), Vec::new());
     // By texture: its object, and the object's finest level.
     let mut live: Vec<Option<(usize, Level)>> = Vec::new();
     for entry in entries {
         match entry {
-            Entry::EndFrame => {}
-            Entry::Release(texture) => {
+            TraceEntry::EndFrame => {}
+            TraceEntry::Release(texture) => {
                 if let Some(slot) = live.get_mut(texture.index()) {
                     *slot = None;
                 }
             }
-            Entry::Use(request) => {
+            TraceEntry::Use(request) => {
                 let index = request.texture.index();
                 if live.len() <= index {
                     live.resize(index + 1, None);

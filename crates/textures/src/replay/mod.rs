@@ -8,17 +8,17 @@ mod violation;
 
 pub(crate) use judged::JudgedPolicy;
 pub use lower_bound::lower_bound;
-pub use stats::{Distribution, FrameStats, Summary};
-pub use violation::{Rule, Violation};
+pub use stats::{Distribution, FrameStats, TraceSummary};
+pub use violation::{PolicyRule, Violation};
 
 use crate::Geometry;
 use crate::arenas::WallStats;
 use crate::error::Result;
 use crate::ids::TextureId;
-use crate::journal::{Event, EvictionReason};
+use crate::journal::{CacheEvent, EvictionReason};
 use crate::policy::PolicyDesc;
-use crate::request::{Outcome, Request};
-use crate::trace::Entry;
+use crate::request::{Request, RequestOutcome};
+use crate::trace::TraceEntry;
 use crate::units::Bytes;
 
 /// Plays a trace through a policy, with checks and statistics.
@@ -28,7 +28,7 @@ pub struct Replay {
     used: Vec<(u64, u64)>,
     frame: FrameStats,
     last: FrameStats,
-    summary: Summary,
+    summary: TraceSummary,
     traffic: Vec<u64>,
     /// Unused bytes in blocks, by texture and in total.
     lost: Vec<u64>,
@@ -48,7 +48,7 @@ impl Replay {
             used: Vec::new(),
             frame: FrameStats::default(),
             last: FrameStats::default(),
-            summary: Summary::default(),
+            summary: TraceSummary::default(),
             traffic: Vec::new(),
             lost: Vec::new(),
             internal: 0,
@@ -76,7 +76,7 @@ impl Replay {
     ///
     /// # Errors
     /// If the policy breaks a rule ([`Violation`]).
-    pub fn play(&mut self, entry: Entry) -> Result<()> {
+    pub fn play(&mut self, entry: TraceEntry) -> Result<()> {
         self.play_with(entry, |_| {})
     }
 
@@ -84,20 +84,20 @@ impl Replay {
     ///
     /// # Errors
     /// Those of [`play`](Replay::play).
-    pub fn play_with(&mut self, entry: Entry, see: impl FnMut(&Event)) -> Result<()> {
+    pub fn play_with(&mut self, entry: TraceEntry, see: impl FnMut(&CacheEvent)) -> Result<()> {
         self.policy.journal.clear();
         match entry {
-            Entry::Use(request) => {
+            TraceEntry::Use(request) => {
                 let outcome = self.policy.request(request)?;
                 self.record_use(request.texture);
                 self.count_events(Some(request));
                 self.count(request, outcome);
             }
-            Entry::Release(texture) => {
+            TraceEntry::Release(texture) => {
                 self.policy.release(texture)?;
                 self.count_events(None);
             }
-            Entry::EndFrame => {
+            TraceEntry::EndFrame => {
                 self.policy.end_frame()?;
                 self.count_events(None);
                 self.end_frame();
@@ -119,9 +119,9 @@ impl Replay {
     }
 
     /// Statistics of all complete frames.
-    pub fn finish(self) -> Summary {
+    pub fn finish(self) -> TraceSummary {
         let frames = self.summary.frames;
-        Summary {
+        TraceSummary {
             traffic: Distribution::of(&self.traffic),
             fragmentation: self.samples.0 / self.samples.1.max(1),
             internal: Bytes((self.internal_sum / u128::from(frames.max(1))) as u64),
@@ -144,7 +144,7 @@ impl Replay {
         let mut upgraded = false;
         for &event in self.policy.journal.events() {
             match event {
-                Event::Place {
+                CacheEvent::Place {
                     texture,
                     block,
                     upload,
@@ -163,7 +163,7 @@ impl Replay {
                     self.internal += (block - holds).0;
                     self.frame.moved += holds - upload;
                 }
-                Event::Evict { texture, reason, .. } => {
+                CacheEvent::Evict { texture, reason, .. } => {
                     let (used, left) = &mut self.used[texture.index()];
                     upgraded |= reason == EvictionReason::Upgraded;
                     if matches!(reason, EvictionReason::Replaced | EvictionReason::Wall) {
@@ -172,28 +172,28 @@ impl Replay {
                     }
                     self.internal -= std::mem::take(&mut self.lost[texture.index()]);
                 }
-                Event::Move { block, .. } => self.frame.moved += block,
+                CacheEvent::Move { block, .. } => self.frame.moved += block,
                 // The remaining bytes count as moved, since they may have to be copied.
-                Event::Shrink { texture, block, .. } => {
+                CacheEvent::Shrink { texture, block, .. } => {
                     self.frame.moved += block;
                     self.internal -= std::mem::take(&mut self.lost[texture.index()]);
                 }
-                Event::Walls { .. } => {}
+                CacheEvent::Walls { .. } => {}
             }
         }
     }
 
-    fn count(&mut self, request: Request, outcome: Outcome) {
+    fn count(&mut self, request: Request, outcome: RequestOutcome) {
         let frame = &mut self.frame;
         frame.uses += 1;
         frame.used_bytes += request.size;
         match outcome {
-            Outcome::Hit { .. } => {
+            RequestOutcome::Hit { .. } => {
                 frame.hits += 1;
                 frame.hit_bytes += request.size;
             }
-            Outcome::Upload { .. } => frame.uploads += 1,
-            Outcome::Bypass => {
+            RequestOutcome::Upload { .. } => frame.uploads += 1,
+            RequestOutcome::Bypass => {
                 frame.bypasses += 1;
                 frame.bypassed += request.size;
             }

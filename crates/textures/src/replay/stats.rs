@@ -59,7 +59,7 @@ impl FrameStats {
 
 /// Statistics of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Summary {
+pub struct TraceSummary {
     /// The number of frames.
     pub frames: u64,
     /// Sums over all frames.
@@ -76,7 +76,7 @@ pub struct Summary {
     pub wall_stats: WallStats,
 }
 
-impl Summary {
+impl TraceSummary {
     /// Hits in thousandths of requests.
     pub fn hit_rate(&self) -> u64 {
         self.total.hits * 1000 / self.total.uses.max(1)

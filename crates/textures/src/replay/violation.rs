@@ -7,7 +7,7 @@ pub struct Violation {
     /// Name of the policy.
     pub policy: String,
     /// The rule.
-    pub rule: Rule,
+    pub rule: PolicyRule,
     /// Textures, offsets and sizes, as text.
     pub what: String,
 }
@@ -15,7 +15,7 @@ pub struct Violation {
 /// A rule for policies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Rule {
+pub enum PolicyRule {
     /// No block extends past the budget.
     Budget,
     /// Blocks are aligned to the unit.
@@ -43,7 +43,7 @@ pub enum Rule {
     Gaps,
 }
 
-impl Rule {
+impl PolicyRule {
     /// A violation without the policy's name, which the caller adds.
     pub(super) fn broken(self, what: String) -> Violation {
         let (policy, rule) = (String::new(), self);

@@ -7,9 +7,9 @@ mod scene;
 mod worlds;
 
 use crate::error::{Error, Result};
-use crate::trace::{Entry, Record};
+use crate::trace::{TraceEntry, TraceRecord};
 use crate::units::{Alignment, Bytes, SplitMix64};
-use crate::{Geometry, Textures};
+use crate::{Geometry, TextureTable};
 use scene::Scene;
 
 /// A generated trace.
@@ -94,7 +94,7 @@ impl Scenario {
     }
 
     /// Generates `frames` frames, record by record.
-    pub fn generate(self, seed: u64, frames: u32, mut to: impl FnMut(Record)) {
+    pub fn generate(self, seed: u64, frames: u32, mut to: impl FnMut(TraceRecord)) {
         let mut scene = Scene {
             random: SplitMix64::new(seed ^ (self as u64) << 56),
             frames,
@@ -105,9 +105,9 @@ impl Scenario {
     }
 
     /// Generates `frames` frames as entries.
-    pub fn entries(self, seed: u64, frames: u32) -> Vec<Entry> {
+    pub fn entries(self, seed: u64, frames: u32) -> Vec<TraceEntry> {
         let mut entries = Vec::new();
-        let mut textures = Textures::new(self.geometry());
+        let mut textures = TextureTable::new(self.geometry());
         self.generate(seed, frames, |record| {
             entries.extend(record.apply(&mut textures).expect("generated traces are sound"));
         });
@@ -128,12 +128,12 @@ impl std::str::FromStr for Scenario {
 /// The largest sum of block sizes in a frame, counting each texture once, with blocks rounded up to `unit`.
 ///
 /// A budget of that size holds every frame, apart from fragmentation.
-pub fn working_set(entries: &[Entry], unit: Alignment) -> Bytes {
+pub fn working_set(entries: &[TraceEntry], unit: Alignment) -> Bytes {
     let (mut most, mut sum, mut frame) = (Bytes::ZERO, Bytes::ZERO, 1_u32);
     let mut seen: Vec<(u32, Bytes)> = Vec::new();
     for entry in entries {
         match entry {
-            Entry::Use(request) => {
+            TraceEntry::Use(request) => {
                 if seen.len() <= request.texture.index() {
                     seen.resize(request.texture.index() + 1, (0, Bytes::ZERO));
                 }
@@ -146,8 +146,8 @@ pub fn working_set(entries: &[Entry], unit: Alignment) -> Bytes {
                 sum += larger - *size;
                 *size = larger;
             }
-            Entry::Release(_) => {}
-            Entry::EndFrame => {
+            TraceEntry::Release(_) => {}
+            TraceEntry::EndFrame => {
                 most = most.max(sum);
                 sum = Bytes::ZERO;
                 frame += 1;

@@ -1,7 +1,7 @@
 //! A trace under construction.
 
-use crate::ids::{ChainId, Level, TextureId};
-use crate::trace::Record;
+use crate::ids::{Level, MipChainId, TextureId};
+use crate::trace::TraceRecord;
 use crate::units::SplitMix64;
 
 /// A trace under construction.
@@ -9,27 +9,27 @@ pub(super) struct Scene<'a> {
     pub(super) random: SplitMix64,
     pub(super) frames: u32,
     pub(super) textures: u32,
-    pub(super) to: &'a mut dyn FnMut(Record),
+    pub(super) to: &'a mut dyn FnMut(TraceRecord),
 }
 
 impl Scene<'_> {
-    pub(super) fn create(&mut self, chain: ChainId) -> TextureId {
+    pub(super) fn create(&mut self, chain: MipChainId) -> TextureId {
         let texture = TextureId(self.textures);
         self.textures += 1;
-        (self.to)(Record::Create { texture, chain });
+        (self.to)(TraceRecord::Create { texture, chain });
         texture
     }
 
     pub(super) fn create_many(&mut self, count: u32) -> Vec<TextureId> {
-        (0..count).map(|_| self.create(ChainId(0))).collect()
+        (0..count).map(|_| self.create(MipChainId(0))).collect()
     }
 
     pub(super) fn use_at(&mut self, texture: TextureId, level: Level) {
-        (self.to)(Record::Use { texture, level });
+        (self.to)(TraceRecord::Use { texture, level });
     }
 
     pub(super) fn end_frame(&mut self) {
-        (self.to)(Record::EndFrame);
+        (self.to)(TraceRecord::EndFrame);
     }
 
     /// "Most textures are 128 x 128; a few are 256 x 256 and a few are 64 x 64", and distant ones are seen at small levels.

@@ -1,10 +1,10 @@
 //! Scenarios in which the world changes.
 
 use super::scene::Scene;
-use crate::ids::{ChainId, Level, TextureId};
-use crate::trace::Record;
+use crate::ids::{Level, MipChainId, TextureId};
+use crate::trace::TraceRecord;
 use crate::units::{Alignment, Bytes, SplitMix64};
-use crate::{Chain, Geometry};
+use crate::{Geometry, MipChain};
 
 /// 64 chains of one level, from 1 KiB to 300 KiB, in units of 256 bytes.
 pub(super) fn mixed_geometry() -> Geometry {
@@ -13,7 +13,7 @@ pub(super) fn mixed_geometry() -> Geometry {
         let base = 1024 * (1 + index * index * 300 / (63 * 63));
         Bytes(base + random.below(base / 4))
     });
-    let chains = sizes.map(|size| Chain::new(vec![size])).collect();
+    let chains = sizes.map(|size| MipChain::new(vec![size])).collect();
     Geometry::new(chains, Alignment::new(256).expect("not 0")).expect("sizes above 0")
 }
 
@@ -64,12 +64,12 @@ impl Scene<'_> {
                     let texture = shown.swap_remove(index);
                     // Some are released, the others stay resident.
                     if self.random.one_in(2) {
-                        (self.to)(Record::Release { texture });
+                        (self.to)(TraceRecord::Release { texture });
                     }
                 }
                 while shown.len() < 150 {
                     let chain = (middle + self.random.below(16)).saturating_sub(8).min(63);
-                    let texture = self.create(ChainId(chain as u16));
+                    let texture = self.create(MipChainId(chain as u16));
                     shown.push(texture);
                 }
             }
@@ -124,10 +124,10 @@ impl Scene<'_> {
             if frame % 6 == 5 {
                 let row = (0..ACROSS).map(|_| {
                     let Some(texture) = free.pop() else {
-                        return self.create(ChainId(0));
+                        return self.create(MipChainId(0));
                     };
-                    let chain = ChainId(0);
-                    (self.to)(Record::Create { texture, chain });
+                    let chain = MipChainId(0);
+                    (self.to)(TraceRecord::Create { texture, chain });
                     texture
                 });
                 let row = row.collect();
@@ -136,7 +136,7 @@ impl Scene<'_> {
                 if behind > 4 {
                     behind -= 1;
                     for texture in rows.pop_front().expect("rows are behind") {
-                        (self.to)(Record::Release { texture });
+                        (self.to)(TraceRecord::Release { texture });
                         free.push(texture);
                     }
                 }
@@ -145,9 +145,9 @@ impl Scene<'_> {
             if self.random.one_in(4) {
                 let row = behind + self.random.below(8) as usize;
                 let texture = self.random.pick(&rows[row]);
-                (self.to)(Record::Replace {
+                (self.to)(TraceRecord::Replace {
                     texture,
-                    chain: ChainId(0),
+                    chain: MipChainId(0),
                 });
             }
             for (index, level) in LEVELS.into_iter().enumerate() {

@@ -5,5 +5,5 @@ mod record;
 mod write;
 
 pub use read::TraceReader;
-pub use record::{Entry, Record};
+pub use record::{TraceEntry, TraceRecord};
 pub use write::TraceWriter;

@@ -2,17 +2,19 @@
 
 use std::io::{self, BufRead};
 
-use super::record::{CREATE, END, Entry, FRAME, MAGIC, RELEASE, REPLACE, Record, USE, USE_AT, VERSION};
+use super::record::{
+    CREATE, END, FRAME, MAGIC, RELEASE, REPLACE, TraceEntry, TraceRecord, USE, USE_AT, VERSION,
+};
 use crate::error::{Error, Result};
-use crate::ids::{ChainId, Level, TextureId};
+use crate::ids::{Level, MipChainId, TextureId};
 use crate::units::{Alignment, Bytes};
-use crate::{Chain, Geometry, Textures};
+use crate::{Geometry, MipChain, TextureTable};
 
 /// Reads a trace record by record, and tracks the existing textures.
 #[derive(Debug)]
 pub struct TraceReader<R> {
     from: R,
-    textures: Textures,
+    textures: TextureTable,
     at: u64,
     frames: u64,
     uses: u64,
@@ -28,10 +30,10 @@ impl<R: BufRead> TraceReader<R> {
     /// If the file is not a trace, or its chains are invalid.
     pub fn new(from: R) -> Result<TraceReader<R>> {
         let one =
-            Geometry::new(vec![Chain::new(vec![Bytes(1)])], Alignment::ONE).expect("a chain of one byte");
+            Geometry::new(vec![MipChain::new(vec![Bytes(1)])], Alignment::ONE).expect("a chain of one byte");
         let mut reader = TraceReader {
             from,
-            textures: Textures::new(one),
+            textures: TextureTable::new(one),
             at: 0,
             frames: 0,
             uses: 0,
@@ -53,7 +55,7 @@ impl<R: BufRead> TraceReader<R> {
             return Err(Error::TraceVersion(found, VERSION));
         }
         let geometry = reader.header()?;
-        reader.textures = Textures::new(geometry);
+        reader.textures = TextureTable::new(geometry);
         Ok(reader)
     }
 
@@ -71,7 +73,7 @@ impl<R: BufRead> TraceReader<R> {
     ///
     /// # Errors
     /// If the trace is truncated or damaged.
-    pub fn read(&mut self) -> Result<Option<Record>> {
+    pub fn read(&mut self) -> Result<Option<TraceRecord>> {
         if self.done {
             return Ok(None);
         }
@@ -79,7 +81,7 @@ impl<R: BufRead> TraceReader<R> {
         let record = match head & 7 {
             FRAME if head == FRAME => {
                 self.frames += 1;
-                Record::EndFrame
+                TraceRecord::EndFrame
             }
             END if head == END => {
                 let (frames, uses) = (self.number()?, self.number()?);
@@ -92,8 +94,8 @@ impl<R: BufRead> TraceReader<R> {
             tag @ (USE | USE_AT | CREATE | REPLACE | RELEASE) => {
                 let texture = self.texture(head >> 3)?;
                 let chain = match tag {
-                    CREATE | REPLACE => ChainId(self.small("chain", u64::from(u16::MAX))? as u16),
-                    _ => ChainId(0),
+                    CREATE | REPLACE => MipChainId(self.small("chain", u64::from(u16::MAX))? as u16),
+                    _ => MipChainId(0),
                 };
                 if tag == USE_AT {
                     self.level = Level(self.small("level", 31)? as u8);
@@ -101,10 +103,10 @@ impl<R: BufRead> TraceReader<R> {
                 self.uses += u64::from(tag <= USE_AT);
                 let level = self.level;
                 match tag {
-                    CREATE => Record::Create { texture, chain },
-                    REPLACE => Record::Replace { texture, chain },
-                    RELEASE => Record::Release { texture },
-                    _ => Record::Use { texture, level },
+                    CREATE => TraceRecord::Create { texture, chain },
+                    REPLACE => TraceRecord::Replace { texture, chain },
+                    RELEASE => TraceRecord::Release { texture },
+                    _ => TraceRecord::Use { texture, level },
                 }
             }
             _ => return Err(self.damaged("record", head)),
@@ -116,7 +118,7 @@ impl<R: BufRead> TraceReader<R> {
     ///
     /// # Errors
     /// Those of [`read`](TraceReader::read), and if a texture does not exist, already exists with another chain, or lacks the level.
-    pub fn next_entry(&mut self) -> Result<Option<Entry>> {
+    pub fn next_entry(&mut self) -> Result<Option<TraceEntry>> {
         while let Some(record) = self.read()? {
             let entry = record.apply(&mut self.textures);
             let entry = entry.map_err(|error| Error::TraceRecord(self.frames, Box::new(error)))?;
@@ -152,7 +154,7 @@ impl<R: BufRead> TraceReader<R> {
                 size = sum.ok_or_else(|| self.damaged("size increment", more))?;
                 sizes.push(Bytes(size));
             }
-            chains.push(Chain::new(sizes));
+            chains.push(MipChain::new(sizes));
         }
         Geometry::new(chains, unit).map_err(|error| Error::TraceRecord(0, Box::new(error)))
     }

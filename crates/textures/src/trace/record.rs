@@ -1,26 +1,26 @@
 //! Records, and their numbers in a file.
 
-use crate::Textures;
+use crate::TextureTable;
 use crate::error::Result;
-use crate::ids::{ChainId, Level, TextureId};
+use crate::ids::{Level, MipChainId, TextureId};
 use crate::request::Request;
 
 /// One record of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Record {
+pub enum TraceRecord {
     /// Creates a texture. New ids are consecutive; released ones may be created again.
     Create {
         /// The texture.
         texture: TextureId,
         /// Its chain.
-        chain: ChainId,
+        chain: MipChainId,
     },
     /// Replaces the contents of a texture, possibly with another size.
     Replace {
         /// The texture.
         texture: TextureId,
         /// Its new chain.
-        chain: ChainId,
+        chain: MipChainId,
     },
     /// Releases a texture.
     Release {
@@ -40,7 +40,7 @@ pub enum Record {
 
 /// A validated record, as a policy sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entry {
+pub enum TraceEntry {
     /// A texture is released, or its contents are replaced.
     Release(TextureId),
     /// A texture is requested.
@@ -49,27 +49,27 @@ pub enum Entry {
     EndFrame,
 }
 
-impl Record {
+impl TraceRecord {
     /// Applies the record to `textures`; returns the entry for a cache, if any.
     ///
     /// # Errors
     /// If the texture does not exist, or cannot be created with the chain.
-    pub(crate) fn apply(self, textures: &mut Textures) -> Result<Option<Entry>> {
+    pub(crate) fn apply(self, textures: &mut TextureTable) -> Result<Option<TraceEntry>> {
         Ok(Some(match self {
-            Record::Create { texture, chain } => {
+            TraceRecord::Create { texture, chain } => {
                 textures.create(texture, chain)?;
                 return Ok(None);
             }
-            Record::Replace { texture, chain } => {
+            TraceRecord::Replace { texture, chain } => {
                 textures.replace(texture, chain)?;
-                Entry::Release(texture)
+                TraceEntry::Release(texture)
             }
-            Record::Release { texture } => {
+            TraceRecord::Release { texture } => {
                 textures.release(texture)?;
-                Entry::Release(texture)
+                TraceEntry::Release(texture)
             }
-            Record::Use { texture, level } => Entry::Use(textures.request(texture, level)?),
-            Record::EndFrame => Entry::EndFrame,
+            TraceRecord::Use { texture, level } => TraceEntry::Use(textures.request(texture, level)?),
+            TraceRecord::EndFrame => TraceEntry::EndFrame,
         }))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::record::{CREATE, END, FRAME, MAGIC, RELEASE, REPLACE, Record, USE, USE_AT, VERSION};
+use super::record::{CREATE, END, FRAME, MAGIC, RELEASE, REPLACE, TraceRecord, USE, USE_AT, VERSION};
 use crate::Geometry;
 use crate::ids::{Level, TextureId};
 use crate::units::Bytes;
@@ -50,19 +50,19 @@ impl<W: Write> TraceWriter<W> {
     ///
     /// # Errors
     /// Those of the writer.
-    pub fn write(&mut self, record: Record) -> io::Result<()> {
+    pub fn write(&mut self, record: TraceRecord) -> io::Result<()> {
         match record {
-            Record::Create { texture, chain } => self.head(CREATE, texture, Some(chain.0)),
-            Record::Replace { texture, chain } => self.head(REPLACE, texture, Some(chain.0)),
-            Record::Release { texture } => self.head(RELEASE, texture, None),
-            Record::Use { texture, level } => {
+            TraceRecord::Create { texture, chain } => self.head(CREATE, texture, Some(chain.0)),
+            TraceRecord::Replace { texture, chain } => self.head(REPLACE, texture, Some(chain.0)),
+            TraceRecord::Release { texture } => self.head(RELEASE, texture, None),
+            TraceRecord::Use { texture, level } => {
                 self.uses += 1;
                 match std::mem::replace(&mut self.level, level) == level {
                     true => self.head(USE, texture, None),
                     false => self.head(USE_AT, texture, Some(level.0.into())),
                 }
             }
-            Record::EndFrame => {
+            TraceRecord::EndFrame => {
                 self.frames += 1;
                 number(&mut self.to, FRAME)
             }

@@ -12,8 +12,10 @@ use super::staging::Staging;
 use super::state::{CachedTexture, Moves, TextureCache, TextureUse};
 use super::transfer::Transfer;
 use crate::arenas::ArenaView;
-use crate::limiter::{FrameUploads, Served, UploadLimiter};
-use crate::{ChainId, Coherent, Error, Geometry, Level, PolicyDesc, Result, TextureId, Textures, Uploads};
+use crate::limiter::{FrameUploads, ServedLevel, UploadLimiter};
+use crate::{
+    Coherent, Error, Geometry, Level, MipChainId, PolicyDesc, Result, TextureId, TextureTable, UploadMode,
+};
 use tileheap::runtime::objects::VkResultExt;
 use tileheap::runtime::{Device, DeviceQueue, RuntimeError};
 use tileheap::units::Bytes;
@@ -21,7 +23,7 @@ use tileheap::units::Bytes;
 /// Describes a [`TextureCache`].
 #[derive(Clone, Debug)]
 pub struct TextureCacheDesc<'a> {
-    /// The shapes of textures: entry n is [`ChainId`] n.
+    /// The shapes of textures: entry n is [`MipChainId`] n.
     pub shapes: &'a [TextureShape],
     /// Device memory for all textures.
     pub budget: Bytes,
@@ -31,7 +33,7 @@ pub struct TextureCacheDesc<'a> {
     pub uploads: Bytes,
     /// Time per frame for writing texels, after which further uploads wait for the next frame, except for one level.
     pub upload_time: Option<Duration>,
-    /// The policy. With one that uploads [single levels](crate::Uploads::SingleLevels), each level is a separate image.
+    /// The policy. With one that uploads [single levels](crate::UploadMode::SingleLevels), each level is a separate image.
     pub policy: PolicyDesc<'a>,
     /// For policies that relocate: the size of the buffer through which textures are copied, at least that of the largest texture.
     /// Levels that exceed it in a frame are uploaded again.
@@ -79,7 +81,7 @@ impl TextureCache {
     /// memory. No objects remain in that case.
     pub fn new(device: &Device, desc: &TextureCacheDesc<'_>) -> Result<TextureCache> {
         check_queues(device, desc)?;
-        let apart = desc.policy.uploads == Uploads::SingleLevels;
+        let apart = desc.policy.uploads == UploadMode::SingleLevels;
         let measured = measure(device, desc.shapes, apart)?;
         let levelled = UploadLimiter::new(
             &desc.policy,
@@ -103,7 +105,7 @@ impl TextureCache {
         let mut cache = TextureCache {
             device: device.clone(),
             shapes: measured.shapes,
-            textures: Textures::new(measured.geometry),
+            textures: TextureTable::new(measured.geometry),
             levelled,
             cached: Vec::new(),
             parts: if apart { levels } else { 1 },
@@ -186,7 +188,7 @@ impl TextureCache {
     /// # Errors
     /// If the id has another shape and was not released, is neither the [next](TextureCache::next_id) nor a released one, or
     /// the shape is unknown.
-    pub fn create(&mut self, texture: TextureId, shape: ChainId) -> Result<()> {
+    pub fn create(&mut self, texture: TextureId, shape: MipChainId) -> Result<()> {
         self.textures.create(texture, shape)?;
         let index = texture.index();
         if self.uses.len() <= index {
@@ -214,7 +216,7 @@ impl TextureCache {
     ///
     /// # Errors
     /// If the id does not exist or the shape is unknown.
-    pub fn replace(&mut self, texture: TextureId, shape: ChainId) -> Result<()> {
+    pub fn replace(&mut self, texture: TextureId, shape: MipChainId) -> Result<()> {
         self.release(texture)?;
         self.create(texture, shape)
     }
@@ -259,7 +261,7 @@ impl TextureCache {
     /// # Errors
     /// If the texture or the level does not exist, or the policy breaks a rule: in that case the textures that it named are evicted at
     /// the end of the frame, and nothing else changes.
-    pub fn request(&mut self, texture: TextureId, level: Level) -> Result<Served> {
+    pub fn request(&mut self, texture: TextureId, level: Level) -> Result<ServedLevel> {
         let request = self.textures.request(texture, level)?;
         self.uses[texture.index()].used = self.frame;
         if let Some(fallback) = self.uses[texture.index()].fallback {

@@ -2,9 +2,9 @@
 
 use ash::vk;
 
-use crate::{Chain, Error, Geometry, Level, Result};
+use crate::{Error, Geometry, Level, MipChain, Result};
 use tileheap::format::{TexelBlock, texel_block};
-use tileheap::measure::Dedicated;
+use tileheap::measure::DedicatedRequirement;
 use tileheap::runtime::Device;
 use tileheap::runtime::RuntimeError;
 use tileheap::runtime::objects::MemoryRequirements;
@@ -172,7 +172,7 @@ pub(super) fn measure(device: &Device, shapes: &[TextureShape], apart: bool) -> 
                 false => before.max(needs.size),
             });
         }
-        chains.push(Chain::new(sizes));
+        chains.push(MipChain::new(sizes));
         measured.push(shape);
     }
     Ok(Measured {
@@ -190,7 +190,7 @@ fn requirements(device: &Device, shape: &Shape, level: Level) -> Result<MemoryRe
     }
     // SAFETY: valid, and supported.
     let needs = unsafe { device.image_requirements(&resource, &info) }?;
-    if needs.dedicated == Dedicated::Required {
+    if needs.dedicated == DedicatedRequirement::Required {
         let why = "the driver requires a dedicated allocation for each image of that shape";
         return Err(unsupported(resource, why));
     }

@@ -12,7 +12,7 @@ use super::staging::Staging;
 use super::transfer::Transfer;
 use crate::Result;
 use crate::limiter::UploadLimiter;
-use crate::{ChainId, Level, TextureId, Textures};
+use crate::{Level, MipChainId, TextureId, TextureTable};
 use tileheap::runtime::Device;
 use tileheap::runtime::objects::{OwnedObjects, allocate_memory};
 use tileheap::units::Bytes;
@@ -20,7 +20,7 @@ use tileheap::units::Bytes;
 /// The state of a texture, or of one of its levels if each has a separate image; by index in `cached`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CachedTexture {
-    pub(super) chain: ChainId,
+    pub(super) chain: MipChainId,
     /// Its image; `None` until it is uploaded.
     pub(super) live: Option<Texture>,
     /// Its replacement from the recorded frame on: another image, or a view of more levels.
@@ -45,7 +45,7 @@ pub(super) struct TextureUse {
 pub struct TextureCache {
     pub(super) device: Device,
     pub(super) shapes: Vec<Shape>,
-    pub(super) textures: Textures,
+    pub(super) textures: TextureTable,
     pub(super) levelled: UploadLimiter,
     /// By texture, with `parts` entries for each: one, or its levels.
     pub(super) cached: Vec<CachedTexture>,
@@ -103,7 +103,7 @@ impl TextureCache {
     }
 
     /// Bytes of the image of a texture at a level, or of that single level.
-    pub(super) fn size(&self, chain: ChainId, level: Level) -> Option<Bytes> {
+    pub(super) fn size(&self, chain: MipChainId, level: Level) -> Option<Bytes> {
         let geometry = self.textures.geometry();
         let first = self.shapes[usize::from(chain.0)].first(level).0;
         let below = first
@@ -113,7 +113,7 @@ impl TextureCache {
     }
 
     /// Creates the image of an entry at the policy's placement.
-    pub(super) fn make_image(&self, chain: ChainId, (offset, level): (Bytes, Level)) -> Result<Texture> {
+    pub(super) fn make_image(&self, chain: MipChainId, (offset, level): (Bytes, Level)) -> Result<Texture> {
         let end = offset + self.size(chain, level).expect("placements are checked");
         let shape = &self.shapes[usize::from(chain.0)];
         Images::make(self.device.raw(), shape, level, self.memory, (offset.0, end.0))

@@ -3,18 +3,18 @@
 use tileheap_baselines::textures::ALL;
 use tileheap_testkit::counting;
 use tileheap_textures::scenario::Scenario;
-use tileheap_textures::trace::Entry;
+use tileheap_textures::trace::TraceEntry;
 use tileheap_textures::units::Bytes;
-use tileheap_textures::{Event, Geometry, Journal, Policy};
+use tileheap_textures::{CacheEvent, Geometry, Journal, Policy};
 
-fn play(policy: &mut dyn Policy, journal: &mut Journal, entries: &[Entry]) {
+fn play(policy: &mut dyn Policy, journal: &mut Journal, entries: &[TraceEntry]) {
     for &entry in entries {
         match entry {
-            Entry::Use(request) => {
+            TraceEntry::Use(request) => {
                 policy.request(request, journal);
             }
-            Entry::Release(texture) => policy.release(texture, journal),
-            Entry::EndFrame => {
+            TraceEntry::Release(texture) => policy.release(texture, journal),
+            TraceEntry::EndFrame => {
                 policy.end_frame(journal);
                 journal.clear();
             }
@@ -33,7 +33,7 @@ fn steady_flights_and_strafes_allocate_nothing() {
             let mut journal = Journal::new();
             // As many events as the largest frame may have: the journal belongs to the caller.
             let (arena, start, end) = (0, Bytes::ZERO, Bytes::ZERO);
-            (0..1 << 16).for_each(|_| journal.push(Event::Walls { arena, start, end }));
+            (0..1 << 16).for_each(|_| journal.push(CacheEvent::Walls { arena, start, end }));
             journal.clear();
             for _ in 0..2 {
                 play(&mut *policy, &mut journal, &entries);

@@ -2,30 +2,30 @@
 
 use tileheap_baselines::textures::{ALL, HeapCache};
 use tileheap_textures::arenas::Arenas;
-use tileheap_textures::limiter::{Served, UploadLimiter};
+use tileheap_textures::limiter::{ServedLevel, UploadLimiter};
 use tileheap_textures::scenario::Scenario;
-use tileheap_textures::trace::Entry;
+use tileheap_textures::trace::TraceEntry;
 use tileheap_textures::units::Bytes;
 use tileheap_textures::{
-    ChainId, Coherent, Event, Geometry, Level, PolicyDesc, Request, TextureId, Textures,
+    CacheEvent, Coherent, Geometry, Level, MipChainId, PolicyDesc, Request, TextureId, TextureTable,
 };
 
-fn levelled(kind: PolicyDesc<'static>, budget: Bytes, uploads: Bytes) -> (UploadLimiter, Textures) {
+fn levelled(kind: PolicyDesc<'static>, budget: Bytes, uploads: Bytes) -> (UploadLimiter, TextureTable) {
     let geometry = Geometry::wulfram();
     let limiter = UploadLimiter::new(&kind, &geometry, budget, 1, uploads);
-    (limiter.expect("a budget"), Textures::new(geometry))
+    (limiter.expect("a budget"), TextureTable::new(geometry))
 }
 
-fn requests(textures: &mut Textures, count: u32, level: u8) -> Vec<Request> {
+fn requests(textures: &mut TextureTable, count: u32, level: u8) -> Vec<Request> {
     (0..count)
         .map(|id| {
-            textures.create(TextureId(id), ChainId(0)).expect("in order");
+            textures.create(TextureId(id), MipChainId(0)).expect("in order");
             textures.request(TextureId(id), Level(level)).expect("a level")
         })
         .collect()
 }
 
-fn frame(cache: &mut UploadLimiter, requests: &[Request]) -> Vec<Served> {
+fn frame(cache: &mut UploadLimiter, requests: &[Request]) -> Vec<ServedLevel> {
     cache.begin_frame();
     let serve = |&request| cache.request(request).expect("by the rules");
     let served = requests.iter().map(serve).collect();
@@ -44,14 +44,14 @@ fn a_new_scene_comes_in_over_frames_the_first_requests_first() {
         for _ in 0..8 {
             let served = frame(&mut cache, &requests);
             assert!(
-                served.iter().all(|&served| served != Served::Missing),
+                served.iter().all(|&served| served != ServedLevel::Missing),
                 "{}",
                 kind.name
             );
             let figures = cache.uploads();
             assert!(figures.uploaded <= Bytes(110_000), "{figures:?}");
             assert!(
-                served.is_sorted_by_key(|&served| served != Served::Whole),
+                served.is_sorted_by_key(|&served| served != ServedLevel::Whole),
                 "{}: {served:?}",
                 kind.name
             );
@@ -85,7 +85,10 @@ fn what_is_refused_is_served_coarser_and_not_requested_every_frame() {
     for _ in 0..60 {
         let served = frame(&mut cache, &requests);
         uploaded.push(cache.uploads().uploaded.0);
-        let whole = served.iter().filter(|&&served| served == Served::Whole).count();
+        let whole = served
+            .iter()
+            .filter(|&&served| served == ServedLevel::Whole)
+            .count();
         assert!(whole >= 7, "{served:?}");
     }
     let late = uploaded[30..].iter().sum::<u64>() / 30;
@@ -113,15 +116,15 @@ fn traffic_is_level_on_every_scenario() {
             cache.begin_frame();
             for &entry in &entries {
                 match entry {
-                    Entry::Use(request) => match cache.request(request).expect("by the rules") {
-                        Served::Whole => assert!(cache.level(request.texture) >= Some(request.level)),
-                        Served::Coarser(level) => assert_eq!(cache.level(request.texture), Some(level)),
-                        Served::Missing => assert_eq!(cache.level(request.texture), None),
+                    TraceEntry::Use(request) => match cache.request(request).expect("by the rules") {
+                        ServedLevel::Whole => assert!(cache.level(request.texture) >= Some(request.level)),
+                        ServedLevel::Coarser(level) => assert_eq!(cache.level(request.texture), Some(level)),
+                        ServedLevel::Missing => assert_eq!(cache.level(request.texture), None),
                     },
-                    Entry::Release(texture) => cache.release(texture),
-                    Entry::EndFrame => {
-                        let placed = |event: &Event| match event {
-                            Event::Place { upload, .. } => upload.0,
+                    TraceEntry::Release(texture) => cache.release(texture),
+                    TraceEntry::EndFrame => {
+                        let placed = |event: &CacheEvent| match event {
+                            CacheEvent::Place { upload, .. } => upload.0,
                             _ => 0,
                         };
                         let bytes: u64 = cache.events().iter().map(placed).sum();

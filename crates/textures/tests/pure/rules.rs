@@ -2,36 +2,36 @@
 
 use proptest::prelude::*;
 use tileheap_baselines::textures::ALL;
-use tileheap_textures::replay::{Replay, Rule, lower_bound};
+use tileheap_textures::replay::{PolicyRule, Replay, lower_bound};
 use tileheap_textures::scenario::Scenario;
-use tileheap_textures::trace::{Entry, Record, TraceReader, TraceWriter};
+use tileheap_textures::trace::{TraceEntry, TraceReader, TraceRecord, TraceWriter};
 use tileheap_textures::units::{Alignment, Bytes};
 use tileheap_textures::{
-    Chain, ChainId, CreatePolicy, Error, Event, EvictionReason, Geometry, Journal, Level, Outcome, Policy,
-    PolicyDesc, Request, TextureId, Textures, Uploads,
+    CacheEvent, CreatePolicy, Error, EvictionReason, Geometry, Journal, Level, MipChain, MipChainId, Policy,
+    PolicyDesc, Request, RequestOutcome, TextureId, TextureTable, UploadMode,
 };
 
 /// Irregular sizes of two chains in a unit that is not a power of two.
 fn odd_geometry() -> Geometry {
-    let chain = |sizes: &[u64]| Chain::new(sizes.iter().map(|&size| Bytes(size)).collect());
+    let chain = |sizes: &[u64]| MipChain::new(sizes.iter().map(|&size| Bytes(size)).collect());
     let chains = vec![chain(&[5, 40, 41, 1000]), chain(&[700, 701]), chain(&[12])];
     Geometry::new(chains, Alignment::new(24).expect("not 0")).expect("they rise")
 }
 
-fn thirty(geometry: &Geometry) -> Textures {
-    let mut textures = Textures::new(geometry.clone());
+fn thirty(geometry: &Geometry) -> TextureTable {
+    let mut textures = TextureTable::new(geometry.clone());
     for texture in 0..30 {
-        let chain = ChainId((texture % 3) as u16);
+        let chain = MipChainId((texture % 3) as u16);
         textures.create(TextureId(texture), chain).expect("in order");
     }
     textures
 }
 
 /// A use at a level, or at the finest one available.
-fn use_at(textures: &Textures, texture: TextureId, level: u8) -> Entry {
+fn use_at(textures: &TextureTable, texture: TextureId, level: u8) -> TraceEntry {
     let mut levels = (0..=level).rev();
     let request = levels.find_map(|level| textures.request(texture, Level(level)).ok());
-    Entry::Use(request.expect("every chain has level 0"))
+    TraceEntry::Use(request.expect("every chain has level 0"))
 }
 
 fn entry() -> impl Strategy<Value = (u8, u32, u8)> {
@@ -53,15 +53,15 @@ proptest! {
             for &(what, texture, level) in &steps {
                 let texture = TextureId(texture);
                 entries.push(match what {
-                    0..=3 => Entry::EndFrame,
+                    0..=3 => TraceEntry::EndFrame,
                     4 => {
-                        textures.replace(texture, ChainId(u16::from(level) % 3)).expect("it is there");
-                        Entry::Release(texture)
+                        textures.replace(texture, MipChainId(u16::from(level) % 3)).expect("it is there");
+                        TraceEntry::Release(texture)
                     }
                     _ => use_at(&textures, texture, level),
                 });
             }
-            entries.push(Entry::EndFrame);
+            entries.push(TraceEntry::EndFrame);
             for &entry in &entries {
                 if let Err(fault) = replay.play(entry) {
                     panic!("{}: {fault}", kind.name);
@@ -69,7 +69,7 @@ proptest! {
             }
             let traffic = replay.traffic().iter().sum::<u64>();
             let bound = lower_bound(&entries, Bytes(budget)).iter().sum::<u64>();
-            prop_assert!(kind.uploads != Uploads::Whole || traffic >= bound, "{}: {traffic} below {bound}", kind.name);
+            prop_assert!(kind.uploads != UploadMode::Whole || traffic >= bound, "{}: {traffic} below {bound}", kind.name);
         }
     }
 
@@ -84,7 +84,7 @@ proptest! {
                 let played = if what > 2 {
                     replay.play(use_at(&textures, TextureId(texture), level))
                 } else {
-                    replay.play(Entry::EndFrame).and_then(|()| if what == 0 { replay.set_budget(Bytes(budget)) } else { Ok(()) })
+                    replay.play(TraceEntry::EndFrame).and_then(|()| if what == 0 { replay.set_budget(Bytes(budget)) } else { Ok(()) })
                 };
                 if let Err(fault) = played {
                     panic!("{}: {fault}", kind.name);
@@ -99,13 +99,13 @@ proptest! {
     #[test]
     fn traces_come_back_as_they_were(steps in prop::collection::vec(entry(), 0..300)) {
         let records = steps.into_iter().map(|(what, texture, level)| match what {
-            0..=3 => Record::EndFrame,
-            4 => Record::Create { texture: TextureId(texture), chain: ChainId(u16::from(level)) },
-            5 => Record::Replace { texture: TextureId(texture * 1000), chain: ChainId(u16::MAX) },
-            6 => Record::Release { texture: TextureId(texture) },
-            _ => Record::Use { texture: TextureId(texture), level: Level(level) },
+            0..=3 => TraceRecord::EndFrame,
+            4 => TraceRecord::Create { texture: TextureId(texture), chain: MipChainId(u16::from(level)) },
+            5 => TraceRecord::Replace { texture: TextureId(texture * 1000), chain: MipChainId(u16::MAX) },
+            6 => TraceRecord::Release { texture: TextureId(texture) },
+            _ => TraceRecord::Use { texture: TextureId(texture), level: Level(level) },
         });
-        let records: Vec<Record> = records.collect();
+        let records: Vec<TraceRecord> = records.collect();
         let bytes = written(&records);
         let reader = TraceReader::new(&bytes[..]).expect("a header");
         prop_assert_eq!(reader.geometry(), &odd_geometry());
@@ -119,14 +119,14 @@ proptest! {
 
     /// Arbitrary bytes: a result, not a panic, and no more memory than the bytes can describe.
     #[test]
-    fn damage_is_no_panic(mut bytes in Just(written(&[Record::EndFrame; 3])), at in 15..40_usize, to in any::<u8>()) {
+    fn damage_is_no_panic(mut bytes in Just(written(&[TraceRecord::EndFrame; 3])), at in 15..40_usize, to in any::<u8>()) {
         let at = at % bytes.len();
         bytes[at] = to;
         let _ = entries(&bytes);
     }
 }
 
-fn written(records: &[Record]) -> Vec<u8> {
+fn written(records: &[TraceRecord]) -> Vec<u8> {
     let mut writer = TraceWriter::new(Vec::new(), &odd_geometry()).expect("a vector takes all");
     for &record in records {
         writer.write(record).expect("a vector takes all");
@@ -135,13 +135,13 @@ fn written(records: &[Record]) -> Vec<u8> {
 }
 
 /// All records of a trace.
-fn read(bytes: &[u8]) -> tileheap_textures::Result<Vec<Record>> {
+fn read(bytes: &[u8]) -> tileheap_textures::Result<Vec<TraceRecord>> {
     let mut reader = TraceReader::new(bytes)?;
     std::iter::from_fn(|| reader.read().transpose()).collect()
 }
 
 /// All entries of a trace.
-fn entries(bytes: &[u8]) -> tileheap_textures::Result<Vec<Entry>> {
+fn entries(bytes: &[u8]) -> tileheap_textures::Result<Vec<TraceEntry>> {
     let mut reader = TraceReader::new(bytes)?;
     std::iter::from_fn(|| reader.next_entry().transpose()).collect()
 }
@@ -154,7 +154,7 @@ fn scenarios_survive_their_files() {
         let bytes = writer.finish().expect("a vector");
         let entries = entries(&bytes).expect("it is sound");
         assert_eq!(entries, scenario.entries(7, 20), "{}", scenario.name());
-        let is_use = |entry: &&Entry| matches!(entry, Entry::Use(_));
+        let is_use = |entry: &&TraceEntry| matches!(entry, TraceEntry::Use(_));
         let uses = entries.iter().filter(is_use).count();
         assert!(
             bytes.len() < 4 * uses + 70_000,
@@ -167,20 +167,20 @@ fn scenarios_survive_their_files() {
 
 #[test]
 fn uses_of_textures_that_are_not_there_are_named() {
-    let error = |records: &[Record]| match entries(&written(records)) {
+    let error = |records: &[TraceRecord]| match entries(&written(records)) {
         Err(Error::TraceRecord(_, error)) => error.to_string(),
         other => panic!("{other:?}"),
     };
-    let (texture, chain) = (TextureId(0), ChainId(0));
-    let create = Record::Create { texture, chain };
-    let request = |level| Record::Use {
+    let (texture, chain) = (TextureId(0), MipChainId(0));
+    let create = TraceRecord::Create { texture, chain };
+    let request = |level| TraceRecord::Use {
         texture,
         level: Level(level),
     };
-    let release = Record::Release { texture };
-    let again = |texture, chain| Record::Create {
+    let release = TraceRecord::Release { texture };
+    let again = |texture, chain| TraceRecord::Create {
         texture: TextureId(texture),
-        chain: ChainId(chain),
+        chain: MipChainId(chain),
     };
     let unknown = "texture 0 does not exist: it was never created, or it was released";
     for (records, text) in [
@@ -212,11 +212,11 @@ fn budgets_below_one_texture_are_refused() {
             assert_eq!(built.is_ok(), fits, "{} of {budget}", kind.name);
         }
         let mut policy = kind.create(&geometry, Bytes(87_384), 0).expect("it just fits");
-        let mut textures = Textures::new(geometry.clone());
-        textures.create(TextureId(0), ChainId(0)).expect("the first");
+        let mut textures = TextureTable::new(geometry.clone());
+        textures.create(TextureId(0), MipChainId(0)).expect("the first");
         let request = textures.request(TextureId(0), Level(8)).expect("the finest");
         let outcome = policy.request(request, &mut Journal::new());
-        let alone = matches!(outcome, Outcome::Upload { .. });
+        let alone = matches!(outcome, RequestOutcome::Upload { .. });
         assert!(
             alone || ["arenas", "first-attempt"].contains(&kind.name),
             "{}",
@@ -227,8 +227,8 @@ fn budgets_below_one_texture_are_refused() {
 
 /// A policy that places textures 0 and 2, and reports the given events for texture 1.
 struct Liar {
-    events: Vec<Event>,
-    outcome: Outcome,
+    events: Vec<CacheEvent>,
+    outcome: RequestOutcome,
 }
 
 impl Policy for Liar {
@@ -236,7 +236,7 @@ impl Policy for Liar {
         Ok(())
     }
 
-    fn request(&mut self, request: Request, journal: &mut Journal) -> Outcome {
+    fn request(&mut self, request: Request, journal: &mut Journal) -> RequestOutcome {
         if request.texture != TextureId(1) {
             let offset = Bytes(1008 * u64::from(request.texture.0));
             return journal.place(request, offset, Bytes(1008), request.size);
@@ -254,10 +254,10 @@ fn the_checker_refuses_false_stories() {
     let request = Request {
         texture: TextureId(1),
         level: Level(3),
-        chain: ChainId(0),
+        chain: MipChainId(0),
         size: Bytes(1000),
     };
-    let place = |texture, offset, block| Event::Place {
+    let place = |texture, offset, block| CacheEvent::Place {
         texture: TextureId(texture),
         part: Level(0),
         level: Level(3),
@@ -265,24 +265,24 @@ fn the_checker_refuses_false_stories() {
         block: Bytes(block),
         upload: Bytes(1000),
     };
-    let evict = |texture, offset| Event::Evict {
+    let evict = |texture, offset| CacheEvent::Evict {
         texture: TextureId(texture),
         part: Level(0),
         offset: Bytes(offset),
         block: Bytes(1008),
         reason: EvictionReason::Replaced,
     };
-    let upload = |offset| Outcome::Upload {
+    let upload = |offset| RequestOutcome::Upload {
         offset: Bytes(offset),
     };
-    let shrink = |level, block| Event::Shrink {
+    let shrink = |level, block| CacheEvent::Shrink {
         texture: TextureId(2),
         level: Level(level),
         offset: Bytes(2016),
         from: Bytes(1008),
         block: Bytes(block),
     };
-    let tell = |events: &[Event], outcome: Outcome| {
+    let tell = |events: &[CacheEvent], outcome: RequestOutcome| {
         let events = events.to_vec();
         let create: &CreatePolicy = &move |_, _, _, _| {
             let events = events.clone();
@@ -290,44 +290,60 @@ fn the_checker_refuses_false_stories() {
         };
         let (liar, geometry) = (PolicyDesc::new("liar", "Lies.", create), odd_geometry());
         let mut replay = Replay::new(&liar, &geometry, Bytes(4032), 0).expect("any budget");
-        let other = |texture| Entry::Use(Request { texture, ..request });
+        let other = |texture| TraceEntry::Use(Request { texture, ..request });
         // Only the second one is in use.
-        for entry in [other(TextureId(0)), Entry::EndFrame, other(TextureId(2))] {
+        for entry in [other(TextureId(0)), TraceEntry::EndFrame, other(TextureId(2))] {
             replay.play(entry).expect("they have places");
         }
-        replay.play(Entry::Use(request))
+        replay.play(TraceEntry::Use(request))
     };
     let free = 1008;
     tell(&[place(1, free, 1008)], upload(free)).expect("a true story");
     tell(&[evict(0, 0), place(1, 0, 1008)], upload(0)).expect("another");
-    tell(&[shrink(1, 48)], Outcome::Bypass).expect("a third");
+    tell(&[shrink(1, 48)], RequestOutcome::Bypass).expect("a third");
     let twice = [place(1, free, 1008), place(1, 3024, 1008)];
-    let hit = |offset| Outcome::Hit {
+    let hit = |offset| RequestOutcome::Hit {
         offset: Bytes(offset),
     };
     for (events, outcome, rule) in [
-        (&[place(1, free + 1, 1008)][..], upload(free + 1), Rule::Alignment),
-        (&[place(1, 3048, 1008)], upload(3048), Rule::Budget),
-        (&[place(1, u64::MAX - 15, 1008)], upload(0), Rule::Budget),
-        (&[place(1, free, 984)], upload(free), Rule::Size),
-        (&[place(1, 984, 1008)], upload(984), Rule::Overlap),
-        (&[place(1, free + 24, 1008)], upload(free + 24), Rule::Overlap),
+        (
+            &[place(1, free + 1, 1008)][..],
+            upload(free + 1),
+            PolicyRule::Alignment,
+        ),
+        (&[place(1, 3048, 1008)], upload(3048), PolicyRule::Budget),
+        (&[place(1, u64::MAX - 15, 1008)], upload(0), PolicyRule::Budget),
+        (&[place(1, free, 984)], upload(free), PolicyRule::Size),
+        (&[place(1, 984, 1008)], upload(984), PolicyRule::Overlap),
+        (
+            &[place(1, free + 24, 1008)],
+            upload(free + 24),
+            PolicyRule::Overlap,
+        ),
         (
             &[evict(0, 24), place(1, free, 1008)],
             upload(free),
-            Rule::Residence,
+            PolicyRule::Residence,
         ),
-        (&[evict(9, 0)], Outcome::Bypass, Rule::Residence),
-        (&[evict(2, 2016), place(1, 2016, 1008)], upload(2016), Rule::InUse),
-        (&twice, upload(free), Rule::PlacedOnce),
-        (&[place(9, free, 1008)], upload(free), Rule::Requested),
-        (&[shrink(3, 1008)], Outcome::Bypass, Rule::Shrink),
-        (&[shrink(1, 24)], Outcome::Bypass, Rule::Shrink),
-        (&[], upload(free), Rule::Outcome),
-        (&[], hit(free), Rule::Outcome),
-        (&[place(1, free, 1008)], upload(0), Rule::Outcome),
-        (&[place(1, free, 1008)], Outcome::Bypass, Rule::Outcome),
-        (&[place(1, free, 1008)], hit(free), Rule::Outcome),
+        (&[evict(9, 0)], RequestOutcome::Bypass, PolicyRule::Residence),
+        (
+            &[evict(2, 2016), place(1, 2016, 1008)],
+            upload(2016),
+            PolicyRule::InUse,
+        ),
+        (&twice, upload(free), PolicyRule::PlacedOnce),
+        (&[place(9, free, 1008)], upload(free), PolicyRule::Requested),
+        (&[shrink(3, 1008)], RequestOutcome::Bypass, PolicyRule::Shrink),
+        (&[shrink(1, 24)], RequestOutcome::Bypass, PolicyRule::Shrink),
+        (&[], upload(free), PolicyRule::Outcome),
+        (&[], hit(free), PolicyRule::Outcome),
+        (&[place(1, free, 1008)], upload(0), PolicyRule::Outcome),
+        (
+            &[place(1, free, 1008)],
+            RequestOutcome::Bypass,
+            PolicyRule::Outcome,
+        ),
+        (&[place(1, free, 1008)], hit(free), PolicyRule::Outcome),
     ] {
         let found = tell(events, outcome).expect_err("a false story");
         let same = matches!(&found, Error::Violation(violation) if violation.rule == rule);

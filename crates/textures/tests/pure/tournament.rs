@@ -3,7 +3,7 @@
 use tileheap_baselines::textures::ALL;
 use tileheap_testkit::contest::{BUDGETS, Field, LOWER_BOUND};
 use tileheap_textures::scenario::Scenario;
-use tileheap_textures::{Coherent, Uploads};
+use tileheap_textures::{Coherent, UploadMode};
 
 /// On every scenario and budget, our policy is at most 1.02 of the best of the others in mean bytes, and no policy that
 /// uploads whole chains is below the bound.
@@ -27,7 +27,7 @@ fn ours_is_the_best_of_the_online_policies() {
             let ours = cells[Coherent::DESC.name].mean;
             let best = |whole: bool| {
                 let others = ALL.into_iter().filter(|kind| {
-                    !kind.name.starts_with("coherent") && (!whole || kind.uploads == Uploads::Whole)
+                    !kind.name.starts_with("coherent") && (!whole || kind.uploads == UploadMode::Whole)
                 });
                 others.map(|kind| cells[kind.name].mean).min().expect("others")
             };
@@ -36,7 +36,7 @@ fn ours_is_the_best_of_the_online_policies() {
             let levels = cells[Coherent::KEEPING_LEVELS.name].mean;
             assert!(levels * 100 <= best(false) * 105, "{text}");
             assert!(levels * 100 <= ours * 105, "{text}");
-            for kind in ALL.into_iter().filter(|kind| kind.uploads == Uploads::Whole) {
+            for kind in ALL.into_iter().filter(|kind| kind.uploads == UploadMode::Whole) {
                 assert!(
                     cells[kind.name].mean >= cells[LOWER_BOUND].mean,
                     "{}, {text}",

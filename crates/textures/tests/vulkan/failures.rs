@@ -6,7 +6,7 @@ use tileheap_baselines::textures::HeapCache;
 use tileheap_testkit::on_fake;
 use tileheap_textures::units::Bytes;
 use tileheap_textures::vulkan::{TextureCache, TextureCacheDesc};
-use tileheap_textures::{ChainId, Coherent, Error, Level, TextureId};
+use tileheap_textures::{Coherent, Error, Level, MipChainId, TextureId};
 
 use crate::fake_driver::Config;
 use crate::rig::{Rig, desc};
@@ -46,10 +46,12 @@ fn misuse_is_refused_and_changes_nothing() {
     let textures = rig.create(2, 0);
     let _ = rig.draw(&textures, 6, 0).expect("drawn");
     let cache = rig.cache();
-    let two_sizes = cache.create(textures[0], ChainId(1)).expect_err("it has a size");
+    let two_sizes = cache
+        .create(textures[0], MipChainId(1))
+        .expect_err("it has a size");
     assert!(matches!(two_sizes, Error::ChainMismatch(TextureId(0), ..)));
-    assert!(cache.create(TextureId(9), ChainId(0)).is_err());
-    assert!(cache.create(TextureId(2), ChainId(2)).is_err());
+    assert!(cache.create(TextureId(9), MipChainId(0)).is_err());
+    assert!(cache.create(TextureId(2), MipChainId(2)).is_err());
     assert!(cache.release(TextureId(2)).is_err());
     assert!(cache.request(TextureId(2), Level(0)).is_err());
     assert!(cache.request(textures[0], Level(7)).is_err());

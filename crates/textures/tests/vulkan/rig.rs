@@ -6,7 +6,7 @@ use tileheap_baselines::textures::HeapCache;
 use tileheap_testkit::on_fake;
 use tileheap_textures::units::Bytes;
 use tileheap_textures::vulkan::{RecordedUploads, TextureCache, TextureCacheDesc, TextureShape};
-use tileheap_textures::{ChainId, Error, Level, TextureId};
+use tileheap_textures::{Error, Level, MipChainId, TextureId};
 
 use crate::fake_driver::{Config, FakeDriver};
 
@@ -121,7 +121,7 @@ impl Rig {
     pub(crate) fn create(&mut self, count: u32, shape: u16) -> Vec<TextureId> {
         let create = |_| {
             let texture = self.cache().next_id();
-            self.cache().create(texture, ChainId(shape)).expect("a new id");
+            self.cache().create(texture, MipChainId(shape)).expect("a new id");
             texture
         };
         (0..count).map(create).collect()

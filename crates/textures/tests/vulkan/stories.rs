@@ -11,8 +11,8 @@ use tileheap_textures::arenas::Arenas;
 use tileheap_textures::units::Bytes;
 use tileheap_textures::vulkan::{RecordedUploads, Texture, TextureCacheDesc};
 use tileheap_textures::{
-    ChainId, Coherent, CreatePolicy, Error, Event, EvictionReason, Journal, Level, Outcome, Policy,
-    PolicyDesc, Request, TextureId, Uploads,
+    CacheEvent, Coherent, CreatePolicy, Error, EvictionReason, Journal, Level, MipChainId, Policy,
+    PolicyDesc, Request, RequestOutcome, TextureId, UploadMode,
 };
 
 use crate::fake_driver::{Call, Command, Touched};
@@ -68,7 +68,7 @@ impl Story {
             random: SplitMix64::new(seed),
             transfer,
             divides: ["arenas", "first-attempt"].contains(&policy.name) || policy.name.starts_with("slab"),
-            apart: policy.uploads == Uploads::SingleLevels,
+            apart: policy.uploads == UploadMode::SingleLevels,
             complete: 0,
             bound: BTreeMap::new(),
             images: BTreeMap::new(),
@@ -82,7 +82,7 @@ impl Story {
         let mut faults = Vec::new();
         if self.random.one_in(6) {
             let texture = TextureId(1 + self.random.below(u64::from(TEXTURES) - 1) as u32);
-            let shape = ChainId(self.random.below(2) as u16);
+            let shape = MipChainId(self.random.below(2) as u16);
             self.rig.cache().replace(texture, shape).expect("it exists");
             assert_eq!(self.rig.cache().texture(texture), None);
         }
@@ -319,17 +319,17 @@ const KINDS: [&str; 13] = [
 ];
 
 impl Policy for Slots {
-    fn request(&mut self, request: Request, journal: &mut Journal) -> Outcome {
+    fn request(&mut self, request: Request, journal: &mut Journal) -> RequestOutcome {
         let at = request.texture.index() % self.slots.len();
         let (owner, there, used) = self.slots[at];
         let (mut offset, mut block) = (Bytes(at as u64 * SLOT), Bytes(SLOT));
         let own = owner == Some(request.texture);
         if own && there >= request.level {
             self.slots[at].2 = self.frame;
-            return Outcome::Hit { offset };
+            return RequestOutcome::Hit { offset };
         }
         if !own && owner.is_some() && used == self.frame {
-            return Outcome::Bypass;
+            return RequestOutcome::Bypass;
         }
         if let Some(owner) = owner {
             let reason = [EvictionReason::Replaced, EvictionReason::Upgraded][usize::from(own)];
@@ -351,7 +351,7 @@ impl Policy for Slots {
             "unaligned" => offset += Bytes(1),
             _ => {}
         }
-        let place = Event::Place {
+        let place = CacheEvent::Place {
             texture,
             part: Level(0),
             level,
@@ -363,8 +363,8 @@ impl Policy for Slots {
             [1, 0, 2][usize::from(kind == "places nothing") + 2 * usize::from(kind == "places twice")];
         (0..times).for_each(|_| journal.push(place));
         match kind {
-            "denies it" => Outcome::Bypass,
-            _ => Outcome::Upload { offset },
+            "denies it" => RequestOutcome::Bypass,
+            _ => RequestOutcome::Upload { offset },
         }
     }
 

@@ -6,7 +6,7 @@ use tileheap_baselines::textures::{HeapCache, Ring};
 use tileheap_textures::arenas::Arenas;
 use tileheap_textures::units::Bytes;
 use tileheap_textures::vulkan::{TextureCache, TextureCacheDesc, TextureShape};
-use tileheap_textures::{ChainId, Coherent, Level, PolicyDesc, TextureId, Uploads};
+use tileheap_textures::{Coherent, Level, MipChainId, PolicyDesc, TextureId, UploadMode};
 
 use crate::gpu::{Binding, Gpu};
 
@@ -112,12 +112,12 @@ fn check(policy: PolicyDesc<'static>) {
     };
     let mut cache = TextureCache::new(gpu.tile(), &desc).expect("a cache");
     for id in 0..60 {
-        let chain = ChainId(shape_of(TextureId(id)) as u16);
+        let chain = MipChainId(shape_of(TextureId(id)) as u16);
         cache.create(TextureId(id), chain).expect("in order");
     }
     let sums = gpu.host_buffer(4 * 64);
     let commands = gpu.primaries(2);
-    let apart = policy.uploads == Uploads::SingleLevels;
+    let apart = policy.uploads == UploadMode::SingleLevels;
     let shader = sum(if apart { cache.geometry().levels() } else { 1 });
     let sum = gpu.compute_after(
         &[cache.set_layout()],

@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use tileheap::lower::check::{CheckError, Rule};
-use tileheap::lower::{Lowered, Situation, lower};
+use tileheap::lower::check::{LoweredCheckError, LoweringRule};
+use tileheap::lower::{Lowered, LoweringDesc, lower};
 use tileheap::units::SplitMix64;
 
 use super::super::{arrangements, device, executable};
@@ -32,13 +32,13 @@ fn fields(value: &Value, name: &str, place: &str, into: &mut BTreeMap<String, Ve
     }
 }
 
-fn kind_of(error: &CheckError) -> &'static str {
+fn kind_of(error: &LoweredCheckError) -> &'static str {
     match error.rule {
-        Rule::Index | Rule::Rows | Rule::Order | Rule::Object => "structure",
-        Rule::Parameter(_) => "parameter",
-        Rule::Contents => "contents",
-        Rule::Execution | Rule::Memory => "hazard",
-        Rule::AfterContents | Rule::AfterUncovered | Rule::AfterPoint => "after",
+        LoweringRule::Index | LoweringRule::Rows | LoweringRule::Order | LoweringRule::Object => "structure",
+        LoweringRule::Parameter(_) => "parameter",
+        LoweringRule::Contents => "contents",
+        LoweringRule::Execution | LoweringRule::Memory => "hazard",
+        LoweringRule::AfterContents | LoweringRule::AfterUncovered | LoweringRule::AfterPoint => "after",
         _ => "layout",
     }
 }
@@ -68,7 +68,7 @@ fn every_field_is_judged() {
         let mut random = SplitMix64::new(seed);
         let queues = arrangements(&plan);
         let queues = queues[random.below(queues.len() as u64) as usize].clone();
-        let mut situation = Situation::first(queues);
+        let mut situation = LoweringDesc::first(queues);
         situation = situation.after(&lower(&plan, &situation).unwrap());
         let (name, device) = (plan.frame.name(), device(&plan, &situation));
         let text = lower(&plan, &situation).unwrap().to_json(&plan.frame, &situation);

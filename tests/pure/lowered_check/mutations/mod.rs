@@ -11,8 +11,8 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use tileheap::Checked;
-use tileheap::lower::check::{CheckError, DeviceFacts, Rule};
-use tileheap::lower::{Lowered, Situation, lower};
+use tileheap::lower::check::{DeviceFacts, LoweredCheckError, LoweringRule};
+use tileheap::lower::{Lowered, LoweringDesc, lower};
 use tileheap::plan::Plan;
 use tileheap::units::SplitMix64;
 
@@ -28,7 +28,7 @@ const AMOUNT: Amount = Amount {
 /// Valid tables, and their frame and device.
 struct Sound {
     plan: Arc<Checked<Plan>>,
-    situation: Situation,
+    situation: LoweringDesc,
     device: DeviceFacts,
     tables: Lowered,
 }
@@ -39,7 +39,7 @@ impl Sound {
         let plan = executable(seed)?;
         let arrangements = arrangements(&plan);
         let queues = arrangements[random.below(arrangements.len() as u64) as usize].clone();
-        let mut situation = Situation::first(queues);
+        let mut situation = LoweringDesc::first(queues);
         for _ in 0..random.below(3) {
             situation = situation.after(&lower(&plan, &situation).unwrap());
         }
@@ -51,7 +51,7 @@ impl Sound {
         })
     }
 
-    fn violations(&self, damaged: &Lowered) -> Vec<CheckError> {
+    fn violations(&self, damaged: &Lowered) -> Vec<LoweredCheckError> {
         damaged.violations(&self.plan.frame, &self.situation, &self.device)
     }
 }
@@ -60,7 +60,7 @@ impl Sound {
 fn refused<T: Debug>(
     sites: impl Fn(&Sound) -> Vec<T>,
     damage: impl Fn(&mut Lowered, &T),
-    right: impl Fn(&CheckError) -> bool,
+    right: impl Fn(&LoweredCheckError) -> bool,
 ) {
     let violations = |sound: &Sound, site: &T| {
         let mut damaged = sound.tables.clone();
@@ -88,20 +88,24 @@ fn damaged_rows_are_refused() {
 }
 
 /// The name of the parameter, or of the rule.
-fn rule_of(error: &CheckError) -> String {
+fn rule_of(error: &LoweredCheckError) -> String {
     match error.rule {
-        Rule::Parameter(name) => name.to_owned(),
+        LoweringRule::Parameter(name) => name.to_owned(),
         rule => format!("{rule:?}"),
     }
 }
 
-fn is_hazard(error: &CheckError) -> bool {
-    matches!(error.rule, Rule::Execution | Rule::Memory)
+fn is_hazard(error: &LoweredCheckError) -> bool {
+    matches!(error.rule, LoweringRule::Execution | LoweringRule::Memory)
 }
 
-fn is_layout(error: &CheckError) -> bool {
+fn is_layout(error: &LoweredCheckError) -> bool {
     matches!(
         error.rule,
-        Rule::OldLayout | Rule::Layout | Rule::Owner | Rule::NotReleased | Rule::NotAcquired
+        LoweringRule::OldLayout
+            | LoweringRule::Layout
+            | LoweringRule::Owner
+            | LoweringRule::NotReleased
+            | LoweringRule::NotAcquired
     )
 }

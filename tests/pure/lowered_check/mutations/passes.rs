@@ -1,15 +1,15 @@
 //! Damage to several passes.
 
 use tileheap::lower::Lowered;
-use tileheap::lower::check::{CheckError, Rule};
+use tileheap::lower::check::{LoweredCheckError, LoweringRule};
 use tileheap::lower::tables::OptionalIndex;
 use tileheap::lower::tables::commands::{PassContents, PassRow};
 use tileheap::plan::MemoryKind;
 
 use super::{Sound, is_hazard, is_layout, refused};
 
-fn is_contents(error: &CheckError) -> bool {
-    error.rule == Rule::Contents
+fn is_contents(error: &LoweredCheckError) -> bool {
+    error.rule == LoweringRule::Contents
 }
 
 #[test]
@@ -78,8 +78,8 @@ fn passes_are_recorded_in_another_order() {
             .collect()
     };
     let damage = |tables: &mut Lowered, &row: &usize| tables.passes.swap(row, row + 1);
-    let right = |error: &CheckError| {
-        error.rule == Rule::Order || is_contents(error) || is_hazard(error) || is_layout(error)
+    let right = |error: &LoweredCheckError| {
+        error.rule == LoweringRule::Order || is_contents(error) || is_hazard(error) || is_layout(error)
     };
     refused(sites, damage, right);
 }

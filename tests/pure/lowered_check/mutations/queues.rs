@@ -4,7 +4,7 @@ use ash::vk::PipelineStageFlags2 as S;
 use tileheap::Checked;
 use tileheap::lower::tables::commands::BarrierCause;
 use tileheap::lower::tables::objects::ImageRow;
-use tileheap::lower::{DeviceQueues, FamilyQueue, Lowered, Situation, lower};
+use tileheap::lower::{DeviceQueues, FamilyQueue, Lowered, LoweringDesc, lower};
 use tileheap::plan::Plan;
 use tileheap::units::Run;
 
@@ -19,7 +19,7 @@ fn tile_memory_of_the_frame_before_is_not_waited_for() {
     for seed in 0..100 {
         let Some(plan) = executable(seed) else { continue };
         for queues in arrangements(&plan) {
-            let first = Situation::first(queues);
+            let first = LoweringDesc::first(queues);
             let second = first.after(&lower(&plan, &first).unwrap());
             if !second.before.bytes.iter().any(|one| one.space.is_tile()) {
                 continue;
@@ -56,9 +56,9 @@ fn three_queues() -> Checked<Plan> {
     plan_on(&frame("three queues"), "adreno-830")
 }
 
-fn real_queues(queues: [(u32, u32); 3]) -> Situation {
+fn real_queues(queues: [(u32, u32); 3]) -> LoweringDesc {
     let queues = queues.map(|(family, index)| FamilyQueue { family, index });
-    Situation::first(DeviceQueues::new(&queues))
+    LoweringDesc::first(DeviceQueues::new(&queues))
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::document::UnresolvedKind;
-use crate::document::recording::Unresolved;
+use crate::document::recording::UnfollowedAccess;
 
 /// Two images on the same bytes, which a memory barrier orders.
 fn images() -> (Rig, u32, u32) {
@@ -115,7 +115,7 @@ fn only_a_load_operation_that_loads_reads_discarded_contents() {
     };
     let ordered = |load| {
         let mut commands = commands(load);
-        if let Action::Begin(instance) = &mut commands[3].action {
+        if let CommandEffect::Begin(instance) = &mut commands[3].action {
             instance.dependencies = vec![dependency(None, Some(0), EVERYTHING, EVERYTHING)];
         }
         commands
@@ -171,7 +171,7 @@ fn descriptors_of_unwritten_resources_are_counted() {
     let mut rig = Rig::new();
     let a = rig.buffer("a", 0);
     let skipped = || {
-        dispatch(vec![Access {
+        dispatch(vec![RecordedAccess {
             conditional: true,
             ..some(bytes(a, (0, SIZE), CS, STORAGE_READ))
         }])
@@ -212,12 +212,12 @@ fn accesses_that_were_not_followed_may_write() {
     let mut rig = Rig::new();
     let (a, b) = (rig.buffer("a", 0), rig.buffer("b", SIZE));
     let unresolved = |resources: Vec<u32>| Command {
-        unresolved: vec![Unresolved {
+        unresolved: vec![UnfollowedAccess {
             kind: UnresolvedKind::DeviceAddress,
             what: String::new(),
             resources,
         }],
-        ..call("vkCmdDispatch", Action::None)
+        ..call("vkCmdDispatch", CommandEffect::None)
     };
     let lost = [(Certain, NeverWritten, 0, 2)];
     assert_eq!(found(rig.clone(), vec![unresolved(vec![]), read(a)]), NONE);
@@ -242,7 +242,7 @@ fn reused_memory_holds_nothing_for_the_next_resource() {
     let mut rig = Rig::new();
     let old = rig.color("old");
     let reader = |image| vec![image_read(image)];
-    rig.0.resources[old as usize].placement = Some(Placement {
+    rig.0.resources[old as usize].placement = Some(MemoryBinding {
         object: 1,
         offset: 0,
         size: SIZE,
@@ -276,7 +276,7 @@ fn a_mip_chain_needs_a_barrier_before_each_blit() {
         let all = transition(x, levels(0, count), TOP, both, [L::UNDEFINED, dst]);
         let mut commands = vec![
             barrier(vec![all]),
-            call("vkCmdCopyBufferToImage", Action::Access(vec![upload])),
+            call("vkCmdCopyBufferToImage", CommandEffect::Access(vec![upload])),
         ];
         for level in 1..count {
             let from = if level == 1 { uploaded } else { wrote };
@@ -286,7 +286,7 @@ fn a_mip_chain_needs_a_barrier_before_each_blit() {
             }
             let read = in_layout(texels(x, levels(level - 1, level), reads.0, reads.1), src);
             let write = in_layout(texels(x, levels(level, level + 1), wrote.0, wrote.1), dst);
-            commands.push(call("vkCmdBlitImage", Action::Access(vec![read, write])));
+            commands.push(call("vkCmdBlitImage", CommandEffect::Access(vec![read, write])));
         }
         let last = [
             transition(
@@ -312,7 +312,7 @@ fn a_mip_chain_needs_a_barrier_before_each_blit() {
     let sampled_later = |mut commands: Vec<Command>| {
         // The last reader is a compute shader here.
         for command in &mut commands {
-            if let Action::Barrier(dependencies) = &mut command.action {
+            if let CommandEffect::Barrier(dependencies) = &mut command.action {
                 for one in dependencies {
                     if one.scopes.dst_stages == SAMPLED.0 {
                         one.scopes.dst_stages = CS;
@@ -341,7 +341,7 @@ fn an_image_that_was_written_in_part_is_bound_whole() {
 fn linear_images_are_exact_unless_they_share_memory() {
     let mut rig = Rig::new();
     let x = rig.color("x");
-    rig.0.resources[x as usize].placement = Some(Placement {
+    rig.0.resources[x as usize].placement = Some(MemoryBinding {
         object: 0,
         offset: 0,
         size: SIZE,

@@ -67,7 +67,7 @@ fn shaders_expect_a_layout_unless_they_may_not_run() {
         layouts(found(rig.clone(), commands(sampled(x, L::GENERAL)))),
         NONE
     );
-    let access = Access {
+    let access = RecordedAccess {
         conditional: true,
         ..in_layout(texels(x, range(), CS, A::SHADER_SAMPLED_READ), read_only)
     };
@@ -107,7 +107,7 @@ fn subresources_have_layouts_of_their_own() {
     let findings = rig.report().findings;
     assert_eq!(findings.len(), 1, "{findings:?}");
     assert_eq!(findings[0].problem, wrong(src, dst));
-    let place = Part::Texels {
+    let place = ResourcePart::Texels {
         range: levels(1, 3),
         area: None,
     };
@@ -221,7 +221,7 @@ fn layers_that_no_view_renders_keep_their_layout() {
     let mut rig = Rig::new();
     let x = rig.old_image("x", image(vk::Format::R8G8B8A8_UNORM, 1, 3));
     let (color, read_only) = (L::COLOR_ATTACHMENT_OPTIMAL, L::SHADER_READ_ONLY_OPTIMAL);
-    let pass = Instance {
+    let pass = RenderPassInstance {
         attachments: vec![Attachment {
             range: layers(0, 3),
             ..attachment(x, [color, read_only])
@@ -230,7 +230,7 @@ fn layers_that_no_view_renders_keep_their_layout() {
             uses: vec![used(0, Role::Color, color)],
             view_mask: 0b101,
         }],
-        ..Instance::default()
+        ..RenderPassInstance::default()
     };
     let commands = vec![
         change(x, layers(0, 3), [L::UNDEFINED, color]),
@@ -255,8 +255,8 @@ fn presented_images_are_in_their_layout() {
         let layouts = [L::SHADER_READ_ONLY_OPTIMAL, last];
         let buffer = rig.commands(vec![image_write(x), change(x, range(), layouts)]);
         rig.submit(&[buffer]);
-        rig.step(Step::WaitIdle(None));
-        rig.step(Step::Present {
+        rig.step(RecordedStep::WaitIdle(None));
+        rig.step(RecordedStep::Present {
             resources: vec![x],
             waits: vec![],
         });
@@ -283,8 +283,8 @@ fn transfers_change_the_layout_once() {
         ]);
         let second = rig.commands(vec![half([dst, acquired]), sampled(x, read)]);
         rig.submit(&[first]);
-        rig.step(Step::WaitIdle(None));
-        rig.step(Step::Submit(batch(1, &[second])));
+        rig.step(RecordedStep::WaitIdle(None));
+        rig.step(RecordedStep::Submit(batch(1, &[second])));
         rig.found()
     };
     assert_eq!(run(read_only, read_only), NONE);
@@ -301,8 +301,8 @@ fn another_queue_makes_the_layout_unknown() {
     let first = rig.commands(vec![change(x, range(), [L::UNDEFINED, L::GENERAL])]);
     let second = rig.commands(vec![sampled(x, L::SHADER_READ_ONLY_OPTIMAL)]);
     rig.submit(&[first]);
-    rig.step(Step::WaitIdle(None));
-    rig.step(Step::Submit(batch(1, &[second])));
+    rig.step(RecordedStep::WaitIdle(None));
+    rig.step(RecordedStep::Submit(batch(1, &[second])));
     let layouts = rig
         .found()
         .into_iter()
@@ -351,7 +351,7 @@ fn batches_of_several_queues_and_the_host_may_have_changed_a_layout() {
         rig.submit(&[first]);
         rig.submit(&[second]);
         // With and without another queue's work in between.
-        rig.step(Step::Submit(batch(queue, &[first])));
+        rig.step(RecordedStep::Submit(batch(queue, &[first])));
         let of_layout = |one: &Found| matches!(one.1, Problem::Layout { .. });
         let found = rig.found().into_iter().filter(of_layout).count();
         assert_eq!(found, usize::from(queue == 0), "queue {queue}");

@@ -12,9 +12,9 @@ use vk::{
 };
 
 use super::check;
-use super::finding::{Problem, Report, Verdict};
+use super::finding::{Certainty, CheckReport, Problem};
 use crate::document::recording::*;
-use crate::document::{Layout, Placement, SemaphoreUse};
+use crate::document::{Layout, MemoryBinding, SemaphoreUse};
 
 mod contents;
 mod layouts;
@@ -24,10 +24,10 @@ mod queues;
 mod random;
 mod report;
 
+use Certainty::{ByTheLetter, Certain, Possible};
 use Problem::{Discarded, NeverWritten, NotAvailable, NotVisible, Overwritten, Unordered, WrittenThrough};
-use Verdict::{ByTheLetter, Certain, Possible};
 
-type Found = (Verdict, Problem, u32, u32);
+type Found = (Certainty, Problem, u32, u32);
 
 const NONE: &[Found] = &[];
 const CS: S = S::COMPUTE_SHADER;
@@ -78,7 +78,7 @@ impl Rig {
         self.0.resources.push(Resource {
             name: name.to_owned(),
             kind,
-            placement: offset.map(|offset| Placement {
+            placement: offset.map(|offset| MemoryBinding {
                 object: 0,
                 offset,
                 size: SIZE,
@@ -105,20 +105,20 @@ impl Rig {
 
     /// Submits a batch on queue 0.
     fn submit(&mut self, command_buffers: &[u32]) {
-        self.step(Step::Submit(batch(0, command_buffers)));
+        self.step(RecordedStep::Submit(batch(0, command_buffers)));
     }
 
-    fn step(&mut self, step: Step) {
+    fn step(&mut self, step: RecordedStep) {
         self.0.steps.push(step);
     }
 
-    fn report(&self) -> Report {
+    fn report(&self) -> CheckReport {
         check(&self.0).expect("a recording")
     }
 
     fn found(&self) -> Vec<Found> {
         let findings = self.report().findings;
-        let number = |used: &super::finding::Use| used.number;
+        let number = |used: &super::finding::ResourceUse| used.number;
         let found = findings.iter().map(|one| {
             let first = one.first.as_ref().map_or(0, number);
             (one.verdict, one.problem, first, number(&one.second))
@@ -156,7 +156,7 @@ fn image(format: vk::Format, levels: u32, layers: u32) -> ResourceKind {
     }
 }
 
-fn call(name: &str, action: Action) -> Command {
+fn call(name: &str, action: CommandEffect) -> Command {
     Command {
         call: name.to_owned(),
         action,
@@ -164,14 +164,14 @@ fn call(name: &str, action: Action) -> Command {
     }
 }
 
-fn dispatch(accesses: Vec<Access>) -> Command {
-    call("vkCmdDispatch", Action::Access(accesses))
+fn dispatch(accesses: Vec<RecordedAccess>) -> Command {
+    call("vkCmdDispatch", CommandEffect::Access(accesses))
 }
 
-fn bytes(resource: u32, (first, end): (u64, u64), stage: S, access: A) -> Access {
-    Access {
+fn bytes(resource: u32, (first, end): (u64, u64), stage: S, access: A) -> RecordedAccess {
+    RecordedAccess {
         resource,
-        part: Part::Bytes(first, end),
+        part: ResourcePart::Bytes(first, end),
         stage,
         access,
         whole: true,
@@ -217,16 +217,16 @@ fn depth_range() -> SubresourceRange {
     }
 }
 
-fn texels(resource: u32, range: SubresourceRange, stage: S, access: A) -> Access {
-    Access {
-        part: Part::Texels { range, area: None },
+fn texels(resource: u32, range: SubresourceRange, stage: S, access: A) -> RecordedAccess {
+    RecordedAccess {
+        part: ResourcePart::Texels { range, area: None },
         ..bytes(resource, (0, 0), stage, access)
     }
 }
 
-fn within(mut access: Access, area: [[u32; 2]; 2]) -> Access {
-    if let Part::Texels { range, .. } = access.part {
-        access.part = Part::Texels {
+fn within(mut access: RecordedAccess, area: [[u32; 2]; 2]) -> RecordedAccess {
+    if let ResourcePart::Texels { range, .. } = access.part {
+        access.part = ResourcePart::Texels {
             range,
             area: Some(area),
         };
@@ -234,15 +234,15 @@ fn within(mut access: Access, area: [[u32; 2]; 2]) -> Access {
     access
 }
 
-fn in_layout(access: Access, layout: L) -> Access {
-    Access {
+fn in_layout(access: RecordedAccess, layout: L) -> RecordedAccess {
+    RecordedAccess {
         layout: Some(Layout(layout)),
         ..access
     }
 }
 
-fn some(access: Access) -> Access {
-    Access {
+fn some(access: RecordedAccess) -> RecordedAccess {
+    RecordedAccess {
         whole: false,
         ..access
     }
@@ -258,8 +258,8 @@ fn image_read(resource: u32) -> Command {
     dispatch(vec![texels(resource, range(), CS, STORAGE_READ)])
 }
 
-fn scopes((src_stages, src_access): (S, A), (dst_stages, dst_access): (S, A)) -> Scopes {
-    Scopes {
+fn scopes((src_stages, src_access): (S, A), (dst_stages, dst_access): (S, A)) -> DependencyScopes {
+    DependencyScopes {
         src_stages,
         src_access,
         dst_stages,
@@ -268,13 +268,13 @@ fn scopes((src_stages, src_access): (S, A), (dst_stages, dst_access): (S, A)) ->
 }
 
 fn barrier(dependencies: Vec<Dependency>) -> Command {
-    call("vkCmdPipelineBarrier2", Action::Barrier(dependencies))
+    call("vkCmdPipelineBarrier2", CommandEffect::Barrier(dependencies))
 }
 
 fn global(src: (S, A), dst: (S, A)) -> Dependency {
     Dependency {
         scopes: scopes(src, dst),
-        memory: Memory::All,
+        memory: AffectedMemory::All,
         families: None,
     }
 }
@@ -293,7 +293,7 @@ fn transition(
 ) -> Dependency {
     Dependency {
         scopes: scopes(src, dst),
-        memory: Memory::Image {
+        memory: AffectedMemory::Image {
             resource,
             range,
             old: layouts[0],
@@ -349,28 +349,28 @@ fn subpass(uses: Vec<AttachmentUse>) -> Subpass {
 }
 
 /// A render pass with one color attachment.
-fn color_pass(attachment: Attachment) -> Instance {
-    Instance {
+fn color_pass(attachment: Attachment) -> RenderPassInstance {
+    RenderPassInstance {
         attachments: vec![attachment],
         subpasses: vec![subpass(vec![used(0, Role::Color, L::COLOR_ATTACHMENT_OPTIMAL)])],
-        ..Instance::default()
+        ..RenderPassInstance::default()
     }
 }
 
-fn begin(instance: Instance) -> Command {
-    call("vkCmdBeginRenderPass", Action::Begin(Box::new(instance)))
+fn begin(instance: RenderPassInstance) -> Command {
+    call("vkCmdBeginRenderPass", CommandEffect::Begin(Box::new(instance)))
 }
 
-fn draw(accesses: Vec<Access>) -> Command {
-    call("vkCmdDraw", Action::Access(accesses))
+fn draw(accesses: Vec<RecordedAccess>) -> Command {
+    call("vkCmdDraw", CommandEffect::Access(accesses))
 }
 
 fn end() -> Command {
-    call("vkCmdEndRenderPass", Action::End)
+    call("vkCmdEndRenderPass", CommandEffect::End)
 }
 
 fn next() -> Command {
-    call("vkCmdNextSubpass", Action::NextSubpass)
+    call("vkCmdNextSubpass", CommandEffect::NextSubpass)
 }
 
 fn dependency(from: Option<u32>, to: Option<u32>, src: (S, A), dst: (S, A)) -> SubpassDependency {

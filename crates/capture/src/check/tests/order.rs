@@ -61,7 +61,7 @@ fn a_first_kind_barrier_from_bottom_to_top_orders_all_commands() {
     // BOTTOM_OF_PIPE as the first scope means ALL_COMMANDS in barriers of the first kind; TOP_OF_PIPE as the second scope also means ALL_COMMANDS.
     let first_kind = |commands: Vec<Command>| {
         let mut commands = commands;
-        if let Action::Barrier(dependencies) = &mut commands[3].action {
+        if let CommandEffect::Barrier(dependencies) = &mut commands[3].action {
             dependencies[0].scopes.src_stages = S::ALL_COMMANDS;
             dependencies[0].scopes.dst_stages = S::ALL_COMMANDS;
         }
@@ -77,7 +77,7 @@ fn a_barrier_orders_only_the_stages_it_names() {
     let copy = || {
         call(
             "vkCmdCopyBuffer",
-            Action::Access(vec![bytes(a, (0, SIZE), copied.0, copied.1)]),
+            CommandEffect::Access(vec![bytes(a, (0, SIZE), copied.0, copied.1)]),
         )
     };
     let commands = |src| vec![write(a), mb(WRITTEN, copied), copy(), mb(src, NOTHING), write(b)];
@@ -125,7 +125,7 @@ fn fills_are_in_all_transfer_but_not_in_copy() {
     let a = rig.buffer("a", 0);
     let fill = || {
         let access = bytes(a, (0, SIZE), S::CLEAR, A::TRANSFER_WRITE);
-        call("vkCmdFillBuffer", Action::Access(vec![access]))
+        call("vkCmdFillBuffer", CommandEffect::Access(vec![access]))
     };
     let commands = |stage| vec![fill(), mb((stage, A::TRANSFER_WRITE), READ), read(a)];
     assert_eq!(
@@ -144,7 +144,7 @@ fn accesses_without_a_barrier_are_unordered() {
     );
     let fill = |resource| {
         let access = bytes(resource, (0, SIZE), S::CLEAR, A::TRANSFER_WRITE);
-        call("vkCmdFillBuffer", Action::Access(vec![access]))
+        call("vkCmdFillBuffer", CommandEffect::Access(vec![access]))
     };
     assert_eq!(
         found(rig.clone(), vec![fill(a), fill(a)]),
@@ -174,7 +174,7 @@ fn copies_to_disjoint_texels_need_no_order() {
     let x = rig.image("x", 0);
     let to = L::TRANSFER_DST_OPTIMAL;
     let write = |area| within(texels(x, range(), S::COPY, A::TRANSFER_WRITE), area);
-    let copy = |area| call("vkCmdCopyBufferToImage", Action::Access(vec![write(area)]));
+    let copy = |area| call("vkCmdCopyBufferToImage", CommandEffect::Access(vec![write(area)]));
     let commands = |second| {
         vec![
             ib(x, TOP, (S::COPY, A::TRANSFER_WRITE), [L::UNDEFINED, to]),
@@ -196,7 +196,7 @@ fn each_transfer_stage_covers_only_its_own_commands() {
             let mut rig = Rig::new();
             let x = rig.color("x");
             let access = texels(x, range(), stage, A::TRANSFER_WRITE);
-            let transfer = call("vkCmdTransfer", Action::Access(vec![access]));
+            let transfer = call("vkCmdTransfer", CommandEffect::Access(vec![access]));
             let commands = vec![transfer, mb((named, A::TRANSFER_WRITE), READ), image_read(x)];
             let expected: &[Found] = match stage == named {
                 true => NONE,
@@ -238,7 +238,7 @@ fn writes_to_disjoint_bytes_need_no_order() {
     let mut rig = Rig::new();
     let a = rig.buffer("a", 0);
     let half = |bytes_of, whole| {
-        let access = Access {
+        let access = RecordedAccess {
             whole,
             ..bytes(a, bytes_of, CS, STORAGE_WRITE)
         };
@@ -257,10 +257,10 @@ fn accesses_that_may_not_happen_are_possible() {
     let mut rig = Rig::new();
     let a = rig.buffer("a", 0);
     let maybe = |command: Command| {
-        let Action::Access(accesses) = command.action else {
+        let CommandEffect::Access(accesses) = command.action else {
             panic!("an access")
         };
-        let conditional = |access| Access {
+        let conditional = |access| RecordedAccess {
             conditional: true,
             ..access
         };
@@ -287,11 +287,14 @@ fn accesses_that_may_not_happen_are_possible() {
 fn events_order_what_is_before_them() {
     let mut rig = Rig::new();
     let a = rig.buffer("a", 0);
-    let set = |stages| call("vkCmdSetEvent2", Action::SetEvent { event: 7, stages });
+    let set = |stages| call("vkCmdSetEvent2", CommandEffect::SetEvent { event: 7, stages });
     let wait = || {
         let dependencies = vec![global(WRITTEN, READ)];
         let events = vec![7];
-        call("vkCmdWaitEvents2", Action::WaitEvents { events, dependencies })
+        call(
+            "vkCmdWaitEvents2",
+            CommandEffect::WaitEvents { events, dependencies },
+        )
     };
     assert_eq!(found(rig.clone(), vec![write(a), set(CS), wait(), read(a)]), NONE);
     assert_eq!(
@@ -307,12 +310,12 @@ fn neighbors_in_one_page_alias_by_the_letter() {
         rig.0.granularity = granularity;
         let a = rig.buffer("a", 0);
         let x = rig.color("x");
-        rig.0.resources[a as usize].placement = Some(Placement {
+        rig.0.resources[a as usize].placement = Some(MemoryBinding {
             object: 0,
             offset: 512,
             size: SIZE,
         });
-        rig.0.resources[x as usize].placement = Some(Placement {
+        rig.0.resources[x as usize].placement = Some(MemoryBinding {
             object: 0,
             offset: SIZE + 512,
             size: SIZE,

@@ -58,8 +58,8 @@ fn fragments_that_may_not_overlap_are_counted() {
 }
 
 /// Subpass 0 writes a color attachment; subpass 1 reads it as an input attachment and writes another one.
-fn two_subpasses(x: u32, y: u32, store: Store, dependencies: Vec<SubpassDependency>) -> Instance {
-    Instance {
+fn two_subpasses(x: u32, y: u32, store: Store, dependencies: Vec<SubpassDependency>) -> RenderPassInstance {
+    RenderPassInstance {
         attachments: vec![
             Attachment {
                 store,
@@ -72,11 +72,11 @@ fn two_subpasses(x: u32, y: u32, store: Store, dependencies: Vec<SubpassDependen
             subpass(vec![used(0, Role::Input, READ_ONLY), used(1, Role::Color, COLOR)]),
         ],
         dependencies,
-        ..Instance::default()
+        ..RenderPassInstance::default()
     }
 }
 
-fn input(image: u32) -> Access {
+fn input(image: u32) -> RecordedAccess {
     some(texels(image, range(), INPUT.0, INPUT.1))
 }
 
@@ -126,7 +126,7 @@ fn an_attachment_first_used_in_a_later_subpass_has_its_own_dependency() {
 fn passes_with_disjoint_areas_are_unordered_only_by_the_letter() {
     let mut rig = Rig::new();
     let x = rig.color("x");
-    let pass = |area| Instance {
+    let pass = |area| RenderPassInstance {
         area: Some(area),
         ..color_pass(attachment(x, [COLOR; 2]))
     };
@@ -192,7 +192,7 @@ fn instances_without_draws_load_and_store() {
 fn layers_outside_the_view_mask_are_not_accessed() {
     let mut rig = Rig::new();
     let x = rig.old_image("x", image(vk::Format::R8G8B8A8_UNORM, 1, 4));
-    let pass = Instance {
+    let pass = RenderPassInstance {
         attachments: vec![Attachment {
             range: layers(0, 4),
             ..attachment(x, [COLOR, READ_ONLY])
@@ -201,7 +201,7 @@ fn layers_outside_the_view_mask_are_not_accessed() {
             uses: vec![used(0, Role::Color, COLOR)],
             view_mask: 0b1001,
         }],
-        ..Instance::default()
+        ..RenderPassInstance::default()
     };
     let write = |first, end| {
         let access = texels(x, layers(first, end), CS, STORAGE_WRITE);
@@ -227,14 +227,14 @@ fn a_subpass_draws_to_its_own_views_only() {
             uses: uses.clone(),
             view_mask,
         };
-        let pass = Instance {
+        let pass = RenderPassInstance {
             attachments: vec![Attachment {
                 range: layers(0, 2),
                 load: Load::LOAD,
                 ..attachment(x, [COLOR; 2])
             }],
             subpasses: masks.map(subpass).to_vec(),
-            ..Instance::default()
+            ..RenderPassInstance::default()
         };
         vec![begin(pass), draw(vec![]), next(), draw(vec![]), end()]
     };
@@ -246,7 +246,7 @@ fn a_subpass_draws_to_its_own_views_only() {
 fn suspended_instances_store_when_the_last_one_ends() {
     let mut rig = Rig::new();
     let x = rig.color("x");
-    let part = |suspends, resumes| Instance {
+    let part = |suspends, resumes| RenderPassInstance {
         suspends,
         resumes,
         ..color_pass(attachment(x, [COLOR; 2]))
@@ -271,8 +271,8 @@ fn suspended_instances_store_when_the_last_one_ends() {
 }
 
 /// A pass with a depth attachment, which may be read-only.
-fn depth_pass(depth: u32, load: Load, store: Store, layout: L) -> Instance {
-    Instance {
+fn depth_pass(depth: u32, load: Load, store: Store, layout: L) -> RenderPassInstance {
+    RenderPassInstance {
         attachments: vec![Attachment {
             range: depth_range(),
             load,
@@ -280,7 +280,7 @@ fn depth_pass(depth: u32, load: Load, store: Store, layout: L) -> Instance {
             ..attachment(depth, [layout; 2])
         }],
         subpasses: vec![subpass(vec![used(0, Role::DepthStencil, layout)])],
-        ..Instance::default()
+        ..RenderPassInstance::default()
     }
 }
 
@@ -425,7 +425,7 @@ fn draws_to_attachments_that_are_not_stored_are_possible_writes() {
         store: Store::NONE,
         ..attachment(x, [L::GENERAL; 2])
     };
-    let pass = Instance {
+    let pass = RenderPassInstance {
         subpasses: vec![subpass(vec![used(0, Role::Color, L::GENERAL)])],
         ..color_pass(kept)
     };
@@ -442,7 +442,7 @@ fn draws_to_attachments_that_are_not_stored_are_possible_writes() {
 fn a_shader_that_reads_an_attachment_of_its_instance_may_read_other_pixels() {
     let mut rig = Rig::new();
     let x = rig.color("x");
-    let pass = Instance {
+    let pass = RenderPassInstance {
         subpasses: vec![subpass(vec![used(0, Role::Color, L::GENERAL)])],
         ..color_pass(attachment(x, [L::GENERAL; 2]))
     };

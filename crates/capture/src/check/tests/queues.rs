@@ -35,12 +35,12 @@ fn fences_order_what_the_host_submits_after_it_has_waited() {
             ..one(&mut rig, 0, write(a))
         };
         let second = one(&mut rig, 1, read(a));
-        rig.step(Step::Submit(first));
+        rig.step(RecordedStep::Submit(first));
         if waits {
-            rig.step(Step::WaitFence(4));
-            rig.step(Step::ResetFence(4));
+            rig.step(RecordedStep::WaitFence(4));
+            rig.step(RecordedStep::ResetFence(4));
         }
-        rig.step(Step::Submit(second));
+        rig.step(RecordedStep::Submit(second));
         assert_eq!(rig.found(), if waits { ORDERED } else { UNORDERED });
     }
 }
@@ -48,16 +48,16 @@ fn fences_order_what_the_host_submits_after_it_has_waited() {
 #[test]
 fn waiting_for_the_right_queue_or_the_device_orders_batches() {
     for (idle, expected) in [
-        (Some(Step::WaitIdle(None)), ORDERED),
-        (Some(Step::WaitIdle(Some(0))), ORDERED),
-        (Some(Step::WaitIdle(Some(1))), UNORDERED),
+        (Some(RecordedStep::WaitIdle(None)), ORDERED),
+        (Some(RecordedStep::WaitIdle(Some(0))), ORDERED),
+        (Some(RecordedStep::WaitIdle(Some(1))), UNORDERED),
         (None, UNORDERED),
     ] {
         let (mut rig, a) = buffer();
         let (first, second) = (one(&mut rig, 0, write(a)), one(&mut rig, 1, read(a)));
-        rig.step(Step::Submit(first));
+        rig.step(RecordedStep::Submit(first));
         idle.into_iter().for_each(|idle| rig.step(idle));
-        rig.step(Step::Submit(second));
+        rig.step(RecordedStep::Submit(second));
         assert_eq!(rig.found(), expected);
     }
 }
@@ -78,8 +78,8 @@ fn semaphores_order_batches_at_the_stages_that_wait() {
             waits: vec![semaphore(5, 0, stages)],
             ..one(&mut rig, 1, read(a))
         };
-        rig.step(Step::Submit(first));
-        rig.step(Step::Submit(second));
+        rig.step(RecordedStep::Submit(first));
+        rig.step(RecordedStep::Submit(second));
         assert_eq!(rig.found(), expected, "{stages:?}");
         if expected == UNORDERED {
             let fix = rig.report().findings[0].fix.clone();
@@ -102,8 +102,8 @@ fn timelines_may_be_waited_for_before_they_are_signaled() {
             ..one(&mut rig, 0, write(a))
         };
         rig.0.resources[0].created = false;
-        rig.step(Step::Submit(waits));
-        rig.step(Step::Submit(signals));
+        rig.step(RecordedStep::Submit(waits));
+        rig.step(RecordedStep::Submit(signals));
         // The value that the semaphore had before the frame orders nothing.
         let expected = if value == 3 { ORDERED } else { UNORDERED };
         assert_eq!(rig.found(), expected, "{value}");
@@ -123,20 +123,20 @@ fn the_host_waits_for_and_signals_timelines() {
     };
     rig.0.timelines = vec![(5, 0), (6, 0)];
     let mut wrong = rig.clone();
-    rig.step(Step::Submit(first.clone()));
-    rig.step(Step::Submit(second.clone()));
-    rig.step(Step::WaitSemaphore {
+    rig.step(RecordedStep::Submit(first.clone()));
+    rig.step(RecordedStep::Submit(second.clone()));
+    rig.step(RecordedStep::WaitSemaphore {
         semaphore: 5,
         value: 1,
     });
-    rig.step(Step::SignalSemaphore {
+    rig.step(RecordedStep::SignalSemaphore {
         semaphore: 6,
         value: 1,
     });
     assert_eq!(rig.found(), ORDERED);
-    wrong.step(Step::Submit(first));
-    wrong.step(Step::Submit(second));
-    wrong.step(Step::SignalSemaphore {
+    wrong.step(RecordedStep::Submit(first));
+    wrong.step(RecordedStep::Submit(second));
+    wrong.step(RecordedStep::SignalSemaphore {
         semaphore: 6,
         value: 1,
     });
@@ -147,13 +147,13 @@ fn the_host_waits_for_and_signals_timelines() {
 fn signals_that_were_not_recorded_may_order_anything() {
     let (mut rig, a) = buffer();
     let first = one(&mut rig, 0, write(a));
-    rig.step(Step::Submit(first));
+    rig.step(RecordedStep::Submit(first));
     let mut timeline = rig.clone();
     let second = Batch {
         waits: vec![semaphore(5, 0, CS)],
         ..one(&mut rig, 1, read(a))
     };
-    rig.step(Step::Submit(second.clone()));
+    rig.step(RecordedStep::Submit(second.clone()));
     assert_eq!(rig.found(), [(Possible, Unordered, 1, 1)]);
     let unchecked = rig.report().unchecked;
     assert!(
@@ -174,7 +174,7 @@ fn signals_that_were_not_recorded_may_order_anything() {
         waits: vec![semaphore(5, 7, CS)],
         ..second
     };
-    timeline.step(Step::Submit(second));
+    timeline.step(RecordedStep::Submit(second));
     assert_eq!(timeline.found(), [(Possible, Unordered, 1, 1)]);
 }
 
@@ -182,16 +182,16 @@ fn signals_that_were_not_recorded_may_order_anything() {
 fn events_of_the_host_may_order_anything() {
     let (mut rig, a) = buffer();
     let events = vec![9];
-    let wait = Action::WaitEvents {
+    let wait = CommandEffect::WaitEvents {
         events,
         dependencies: vec![global((S::HOST, A::NONE), READ)],
     };
     let first = one(&mut rig, 0, write(a));
     let buffer = rig.commands(vec![call("vkCmdWaitEvents2", wait), read(a)]);
-    rig.step(Step::Submit(first));
+    rig.step(RecordedStep::Submit(first));
     rig.submit(&[buffer]);
     assert_eq!(rig.found(), [(Certain, Unordered, 1, 2)]);
-    rig.step(Step::HostEvent(9));
+    rig.step(RecordedStep::HostEvent(9));
     assert_eq!(rig.found(), [(Possible, Unordered, 1, 2)]);
     let unchecked = rig.report().unchecked;
     assert!(
@@ -240,18 +240,18 @@ fn frame(first: (S, A), waits: bool, presents_after: bool) -> Rig {
         ib(image, OUTPUT, BOTTOM, [layout, L::PRESENT_SRC_KHR]),
     ];
     let buffer = rig.commands(commands);
-    rig.step(Step::Acquire {
+    rig.step(RecordedStep::Acquire {
         resource: image,
         semaphore: Some(1),
         fence: None,
     });
     let wait = semaphore(1, 0, S::COLOR_ATTACHMENT_OUTPUT);
-    rig.step(Step::Submit(Batch {
+    rig.step(RecordedStep::Submit(Batch {
         waits: waits.then_some(wait).into_iter().collect(),
         signals: vec![semaphore(2, 0, S::ALL_COMMANDS)],
         ..batch(0, &[buffer])
     }));
-    rig.step(Step::Present {
+    rig.step(RecordedStep::Present {
         resources: vec![image],
         waits: presents_after.then_some(2).into_iter().collect(),
     });
@@ -293,13 +293,13 @@ fn frames_are_acquired_and_presented() {
 fn images_are_acquired_with_a_fence() {
     for waits in [true, false] {
         let mut rig = frame((S::COLOR_ATTACHMENT_OUTPUT, A::NONE), false, true);
-        rig.0.steps[0] = Step::Acquire {
+        rig.0.steps[0] = RecordedStep::Acquire {
             resource: 0,
             semaphore: None,
             fence: Some(8),
         };
         if waits {
-            rig.0.steps.insert(1, Step::WaitFence(8));
+            rig.0.steps.insert(1, RecordedStep::WaitFence(8));
         }
         let expected: &[Found] = if waits {
             NONE
@@ -315,7 +315,7 @@ fn transferred(waits: Option<S>, acquires: bool) -> Vec<Found> {
     let (mut rig, a) = buffer();
     let transfer = |src, dst| Dependency {
         scopes: scopes(src, dst),
-        memory: Memory::Buffer {
+        memory: AffectedMemory::Buffer {
             resource: a,
             first: 0,
             end: SIZE,
@@ -325,11 +325,11 @@ fn transferred(waits: Option<S>, acquires: bool) -> Vec<Found> {
     let first = rig.commands(vec![write(a), barrier(vec![transfer(WRITTEN, BOTTOM)])]);
     let acquire = acquires.then(|| barrier(vec![transfer(TOP, READ)]));
     let second = rig.commands(acquire.into_iter().chain([read(a)]).collect());
-    rig.step(Step::Submit(Batch {
+    rig.step(RecordedStep::Submit(Batch {
         signals: vec![semaphore(5, 0, S::ALL_COMMANDS)],
         ..batch(0, &[first])
     }));
-    rig.step(Step::Submit(Batch {
+    rig.step(RecordedStep::Submit(Batch {
         waits: waits.map(|stages| semaphore(5, 0, stages)).into_iter().collect(),
         ..batch(1, &[second])
     }));
@@ -352,7 +352,7 @@ fn transfers_to_others_are_never_certain() {
         let transfer = |src, dst, families| {
             barrier(vec![Dependency {
                 scopes: scopes(src, dst),
-                memory: Memory::Buffer {
+                memory: AffectedMemory::Buffer {
                     resource: a,
                     first: 0,
                     end: SIZE,
@@ -376,19 +376,19 @@ fn images_that_were_presented_are_acquired_again() {
         let wait = semaphore(3, 0, CS);
         let buffer = rig.commands(vec![image_write(0)]);
         if acquires {
-            rig.step(Step::Acquire {
+            rig.step(RecordedStep::Acquire {
                 resource: 0,
                 semaphore: Some(3),
                 fence: None,
             });
         }
-        rig.step(Step::Submit(Batch {
+        rig.step(RecordedStep::Submit(Batch {
             waits: acquires.then_some(wait).into_iter().collect(),
             ..batch(0, &[buffer])
         }));
         let found = rig.found();
         let presented = found.iter().filter(|one| one.2 == 0).map(|one| one.0);
-        let expected: &[Verdict] = if acquires { &[] } else { &[Possible] };
+        let expected: &[Certainty] = if acquires { &[] } else { &[Possible] };
         assert_eq!(presented.collect::<Vec<_>>(), expected, "{found:?}");
     }
 }
@@ -402,7 +402,7 @@ fn what_a_program_orders_by_exported_fences_is_possible_at_most() {
         let mut rig = rig.clone();
         rig.submit(&[buffer]);
         if outside {
-            rig.step(Step::Outside("vkGetFenceFdKHR".to_owned()));
+            rig.step(RecordedStep::Outside("vkGetFenceFdKHR".to_owned()));
         }
         rig.submit(&[buffer]);
         let report = rig.report();

@@ -52,7 +52,7 @@ impl Numbers {
             .pick(&[0, 1, vk::QUEUE_FAMILY_EXTERNAL, vk::QUEUE_FAMILY_IGNORED])
     }
 
-    fn access(&mut self, resources: usize) -> Access {
+    fn access(&mut self, resources: usize) -> RecordedAccess {
         let (stage, access) = self.random.pick(&[
             WRITTEN,
             READ,
@@ -64,15 +64,15 @@ impl Numbers {
         let resource = self.index(resources);
         // Buffers have odd indices.
         let part = if (resource % 2 == 1) != (self.damaged > 0 && self.random.one_in(self.damaged)) {
-            Part::Bytes(self.below(SIZE), self.below(2 * SIZE))
+            ResourcePart::Bytes(self.below(SIZE), self.below(2 * SIZE))
         } else {
             let mut area = || [self.below(64) as u32, self.below(80) as u32];
             let area = [area(), area()];
             let area = self.random.one_in(2).then_some(area);
             let range = self.range();
-            Part::Texels { range, area }
+            ResourcePart::Texels { range, area }
         };
-        Access {
+        RecordedAccess {
             resource,
             part,
             stage,
@@ -86,14 +86,14 @@ impl Numbers {
     fn dependency(&mut self, resources: usize) -> Dependency {
         let resource = self.index(resources);
         let memory = match (self.below(3), resource % 2) {
-            (0, _) => Memory::None,
-            (1, _) => Memory::All,
-            (_, 1) => Memory::Buffer {
+            (0, _) => AffectedMemory::None,
+            (1, _) => AffectedMemory::All,
+            (_, 1) => AffectedMemory::Buffer {
                 resource,
                 first: self.below(SIZE),
                 end: self.below(2 * SIZE),
             },
-            _ => Memory::Image {
+            _ => AffectedMemory::Image {
                 resource,
                 range: self.range(),
                 old: self.layout(),
@@ -107,7 +107,7 @@ impl Numbers {
         }
     }
 
-    fn instance(&mut self, resources: usize) -> Instance {
+    fn instance(&mut self, resources: usize) -> RenderPassInstance {
         let loads = [Load::LOAD, Load::CLEAR, Load::DONT_CARE, Load::NONE_EXT];
         let stores = [Store::STORE, Store::DONT_CARE, Store::NONE];
         let attachments = 1 + self.below(2) as usize;
@@ -139,7 +139,7 @@ impl Numbers {
                 view_mask: self.random.pick(&[0, 0b01, 0b10, 0b11, u32::MAX]),
             }
         });
-        Instance {
+        RenderPassInstance {
             subpasses: subpasses.collect(),
             attachments,
             area: self.random.one_in(3).then_some([[0, 32], [16, 64]]),
@@ -164,28 +164,28 @@ impl Numbers {
                 (0, None) => {
                     let instance = self.instance(resources);
                     left = Some(instance.subpasses.len() - 1);
-                    Action::Begin(Box::new(instance))
+                    CommandEffect::Begin(Box::new(instance))
                 }
                 (0, Some(0)) => {
                     left = None;
-                    Action::End
+                    CommandEffect::End
                 }
                 (0, Some(more)) => {
                     left = Some(more - 1);
-                    Action::NextSubpass
+                    CommandEffect::NextSubpass
                 }
-                (1, _) if is_damaged && self.random.one_in(2) => Action::End,
-                (1, _) if is_damaged => Action::NextSubpass,
-                (1, _) => Action::SetEvent {
+                (1, _) if is_damaged && self.random.one_in(2) => CommandEffect::End,
+                (1, _) if is_damaged => CommandEffect::NextSubpass,
+                (1, _) => CommandEffect::SetEvent {
                     event: 1,
                     stages: self.scope().0,
                 },
-                (2, _) => Action::WaitEvents {
+                (2, _) => CommandEffect::WaitEvents {
                     events: vec![1],
                     dependencies: vec![self.dependency(resources)],
                 },
-                (3 | 4, _) => Action::Barrier((0..2).map(|_| self.dependency(resources)).collect()),
-                _ => Action::Access((0..self.below(3)).map(|_| self.access(resources)).collect()),
+                (3 | 4, _) => CommandEffect::Barrier((0..2).map(|_| self.dependency(resources)).collect()),
+                _ => CommandEffect::Access((0..self.below(3)).map(|_| self.access(resources)).collect()),
             };
             commands.push(call("vkCmd", action));
         }
@@ -197,33 +197,33 @@ impl Numbers {
         commands
     }
 
-    fn step(&mut self, buffers: usize, resources: usize) -> Step {
+    fn step(&mut self, buffers: usize, resources: usize) -> RecordedStep {
         let semaphore = |numbers: &mut Numbers| SemaphoreUse {
             semaphore: numbers.below(3) as u32,
             value: numbers.below(3),
             stages: numbers.scope().0,
         };
         match self.below(8) {
-            0 => Step::WaitFence(0),
-            1 => Step::ResetFence(0),
-            2 => Step::WaitSemaphore {
+            0 => RecordedStep::WaitFence(0),
+            1 => RecordedStep::ResetFence(0),
+            2 => RecordedStep::WaitSemaphore {
                 semaphore: 2,
                 value: self.below(3),
             },
-            3 => Step::SignalSemaphore {
+            3 => RecordedStep::SignalSemaphore {
                 semaphore: 2,
                 value: self.below(3),
             },
-            4 => Step::Acquire {
+            4 => RecordedStep::Acquire {
                 resource: self.index(resources) & !1,
                 semaphore: self.random.one_in(2).then_some(0),
                 fence: self.random.one_in(2).then_some(0),
             },
-            5 => Step::Present {
+            5 => RecordedStep::Present {
                 resources: vec![self.index(resources) & !1],
                 waits: vec![0],
             },
-            _ => Step::Submit(Batch {
+            _ => RecordedStep::Submit(Batch {
                 queue: self.below(2) as u32,
                 family: self.below(2) as u32,
                 waits: (0..self.below(2)).map(|_| semaphore(self)).collect(),
@@ -271,7 +271,7 @@ impl Numbers {
                 extent[2] = if *is_3d { 2 } else { 1 };
             }
             if self.damaged > 0 && self.random.one_in(20 * self.damaged) {
-                resource.placement = Some(Placement {
+                resource.placement = Some(MemoryBinding {
                     object: 9,
                     offset: u64::MAX,
                     size: u64::MAX,

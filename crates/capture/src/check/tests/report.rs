@@ -3,7 +3,7 @@
 use super::*;
 use crate::check::finding::Overlap;
 use crate::document::UnresolvedKind;
-use crate::document::recording::Unresolved;
+use crate::document::recording::UnfollowedAccess;
 
 #[test]
 fn resubmitted_command_buffers_raise_the_count_of_a_finding() {
@@ -12,7 +12,7 @@ fn resubmitted_command_buffers_raise_the_count_of_a_finding() {
     let buffer = rig.commands(vec![write(a), read(a)]);
     for _ in 0..3 {
         rig.submit(&[buffer]);
-        rig.step(Step::WaitIdle(None));
+        rig.step(RecordedStep::WaitIdle(None));
     }
     let report = rig.report();
     let [finding] = &report.findings[..] else {
@@ -45,7 +45,7 @@ fn findings_between_equal_commands_are_one_with_a_count() {
 fn certain_findings_come_first() {
     let mut rig = Rig::new();
     let (a, b) = (rig.buffer("a", 0), rig.buffer("b", SIZE));
-    let maybe = dispatch(vec![Access {
+    let maybe = dispatch(vec![RecordedAccess {
         conditional: true,
         ..bytes(a, (0, SIZE), CS, STORAGE_READ)
     }]);
@@ -70,7 +70,7 @@ fn findings_say_where_two_commands_meet() {
     rig.submit(&[buffer]);
     let findings = rig.report().findings;
     let places: Vec<&Overlap> = findings.iter().map(|one| &one.overlap).collect();
-    let own = Overlap::Resource(Part::Bytes(1024, 2048));
+    let own = Overlap::Resource(ResourcePart::Bytes(1024, 2048));
     let shared = |first, end| Overlap::Memory {
         memory: 0,
         first,
@@ -102,12 +102,12 @@ fn everything_that_was_not_checked_is_listed() {
     rig.0.memories[0].mapped = true;
     rig.0.resources[b as usize].unchecked = Some("sparse memory".to_owned());
     let unresolved = |resources: Vec<u32>| Command {
-        unresolved: vec![Unresolved {
+        unresolved: vec![UnfollowedAccess {
             kind: UnresolvedKind::DeviceAddress,
             what: "set 0, binding 1".to_owned(),
             resources,
         }],
-        ..call("vkCmdDispatch", Action::None)
+        ..call("vkCmdDispatch", CommandEffect::None)
     };
     let wrong = dispatch(vec![bytes(a, (0, 4), S::COPY, STORAGE_WRITE)]);
     let buffer = rig.commands(vec![
@@ -167,7 +167,7 @@ fn reports_are_read_back() {
     assert!(!report.findings.is_empty());
     let text = serde_json::to_string(&report).expect("a document");
     assert_eq!(
-        serde_json::from_str::<Report>(&text).expect("the document"),
+        serde_json::from_str::<CheckReport>(&text).expect("the document"),
         report
     );
 }

@@ -64,7 +64,7 @@ fn quarter(of: ContentUse, column: u32) -> ContentUse {
 }
 
 /// Follows uses, each in its own pass.
-fn followed(uses: &[(ComparedFrame, ContentUse)]) -> Followed {
+fn followed(uses: &[(ComparedFrame, ContentUse)]) -> FollowedContents {
     let mut numbers = [0; 4];
     let numbered = uses.iter().map(|(frame, one)| {
         let number = &mut numbers[*frame as usize];

@@ -7,12 +7,14 @@ use ash::vk;
 use tileheap::frame::{AccessKind, LoadOp};
 
 use super::*;
-use crate::document::{Border, Decision, Inferred};
-use crate::model::access::Access;
+use crate::document::{FrameBoundary, InferredLifetime, LifetimeEvidence};
+use crate::model::access::FollowedAccess;
 use crate::model::build::document;
 use crate::model::flatten::Flat;
 use crate::model::objects::Allocation;
-use crate::model::recording::{Dependency, Instance, Memory, Op, Recorded, Rendering, Synchronization};
+use crate::model::recording::{
+    Dependency, DependencyMemory, Op, Recorded, RenderPassInstance, Rendering, Synchronization,
+};
 use crate::model::submits::{Batch, Queue, Submitted};
 
 const EXTENT: vk::Extent3D = vk::Extent3D {
@@ -57,8 +59,8 @@ fn whole(image: &Image) -> tileheap::frame::SubresourceRange {
     })
 }
 
-fn access(image: &Arc<Image>, kind: AccessKind) -> Access {
-    Access::of_image(image, kind, whole(image), vk::ImageLayout::GENERAL)
+fn access(image: &Arc<Image>, kind: AccessKind) -> FollowedAccess {
+    FollowedAccess::of_image(image, kind, whole(image), vk::ImageLayout::GENERAL)
 }
 
 /// A render pass with the image as its depth attachment.
@@ -66,13 +68,13 @@ fn rendered(image: &Arc<Image>, load: LoadOp, store: vk::AttachmentStoreOp) -> V
     let mut depth = access(image, AccessKind::DepthStencilAttachment);
     (depth.reads, depth.writes) = (load == LoadOp::Load, true);
     (depth.load, depth.store) = (load, Some(store));
-    let instance = Instance {
+    let instance = RenderPassInstance {
         subpasses: vec![Rendering {
             attachments: vec![depth],
             area: AREA,
             ..Rendering::default()
         }],
-        ..Instance::default()
+        ..RenderPassInstance::default()
     };
     vec![Op::BeginPass(instance), Op::EndPass]
 }
@@ -86,7 +88,7 @@ fn copied(image: &Arc<Image>) -> Vec<Op> {
 fn discarded(image: &Arc<Image>) -> Vec<Op> {
     vec![Op::Synchronization(Synchronization::Barrier(vec![Dependency {
         scopes: Default::default(),
-        memory: Memory::Image {
+        memory: DependencyMemory::Image {
             image: image.clone(),
             range: whole(image),
             old: vk::ImageLayout::UNDEFINED,
@@ -135,7 +137,7 @@ fn captured(captured: Vec<Op>, next: Option<Vec<Op>>) -> Capture {
         program: "test".to_owned(),
         device: String::new(),
         api_version: vk::API_VERSION_1_3,
-        border: Border::Present,
+        border: FrameBoundary::Present,
         choice: None,
         addressed: Vec::new(),
         granularity: 1,
@@ -146,14 +148,14 @@ fn captured(captured: Vec<Op>, next: Option<Vec<Op>>) -> Capture {
 }
 
 /// Returns the wasted operations: operation, bytes, whether they are assumed.
-fn wasted(now: Vec<Op>, next: Option<Vec<Op>>) -> Vec<(Operation, u64, bool)> {
+fn wasted(now: Vec<Op>, next: Option<Vec<Op>>) -> Vec<(AttachmentOperation, u64, bool)> {
     let capture = captured(now, next);
     let all = capture.wasted.iter();
     all.map(|one| (one.operation, one.bytes, one.assumed)).collect()
 }
 
 const SIZE: u64 = 1920 * 1080 * 4;
-const WASTED: [(Operation, u64, bool); 1] = [(Operation::Store, SIZE, false)];
+const WASTED: [(AttachmentOperation, u64, bool); 1] = [(AttachmentOperation::Store, SIZE, false)];
 
 #[test]
 fn a_depth_that_the_next_frame_clears_is_stored_for_nothing() {
@@ -171,7 +173,7 @@ fn a_depth_that_the_next_frame_clears_is_stored_for_nothing() {
     let facts = &capture.resources[0];
     assert_eq!(
         (facts.inferred, facts.decided),
-        (Inferred::Transient, Decision::NextFrame)
+        (InferredLifetime::Transient, LifetimeEvidence::NextFrame)
     );
     assert!(capture.compared && facts.memoryless && facts.unused_usage.is_empty());
     assert_eq!(
@@ -179,7 +181,7 @@ fn a_depth_that_the_next_frame_clears_is_stored_for_nothing() {
         (&[][..], &[0][..])
     );
     // Without a next frame this is an assumption.
-    assert_eq!(wasted(clear(), None), [(Operation::Store, SIZE, true)]);
+    assert_eq!(wasted(clear(), None), [(AttachmentOperation::Store, SIZE, true)]);
 }
 
 #[test]
@@ -207,16 +209,16 @@ fn a_load_after_a_transition_from_undefined_is_wasted() {
     let [one] = &capture.wasted[..] else {
         panic!("{:?}", capture.wasted);
     };
-    assert_eq!((one.operation, one.bytes), (Operation::Load, SIZE));
+    assert_eq!((one.operation, one.bytes), (AttachmentOperation::Load, SIZE));
     assert_eq!(
         capture.resources[0].inferred,
-        Inferred::Transient,
+        InferredLifetime::Transient,
         "not external for its load"
     );
     // Loaded contents are external.
     let capture = captured(load(), Some(load()));
     assert_eq!(capture.wasted, []);
-    assert_eq!(capture.resources[0].inferred, Inferred::External);
+    assert_eq!(capture.resources[0].inferred, InferredLifetime::External);
 }
 
 #[test]

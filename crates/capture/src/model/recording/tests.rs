@@ -54,9 +54,9 @@ fn parameters_of_counted_draws_are_read_only_if_there_are_any() {
     let mut recording = Recording::default();
     let read = |number, end| {
         let range = BufferRange::new(buffer(number), 0, end);
-        Access::of_buffer(&range, AccessKind::IndirectBuffer).reading()
+        FollowedAccess::of_buffer(&range, AccessKind::IndirectBuffer).reading()
     };
-    let parameters = Access {
+    let parameters = FollowedAccess {
         is_conditional: true,
         ..read(1, 16)
     };

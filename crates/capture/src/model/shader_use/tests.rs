@@ -17,7 +17,7 @@ use crate::model::recording::BoundSet;
 const COMPUTE: vk::ShaderStageFlags = vk::ShaderStageFlags::COMPUTE;
 
 /// A shader with workgroups of 16 by 16 invocations, a buffer range of the last 256 bytes, and an image of 40 x 24 texels.
-fn using(body: &str) -> Use {
+fn using(body: &str) -> ShaderState {
     let source = format!(
         "layout(local_size_x = 16, local_size_y = 16) in;
         layout(binding = 0, std430) writeonly buffer Data {{ uint head[4]; uint data[]; }};
@@ -79,7 +79,7 @@ fn using(body: &str) -> Use {
         set: Arc::new(set),
         offsets: Vec::new(),
     };
-    Use {
+    ShaderState {
         pipeline: Some(Arc::new(pipeline)),
         sets: BTreeMap::from([(0, set)]),
         buffers: false,

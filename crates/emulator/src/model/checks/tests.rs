@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use ash::vk::Handle;
 use tileheap_layer::descriptors::Source;
 use tileheap_layer::set_layouts::SetLayout;
-use tileheap_sync::program::{Part, Tag, Tiling};
+use tileheap_sync::program::{ResourcePart, Tag, Tiling};
 use tileheap_testkit::glsl::{Stage, compile};
 use vk::DescriptorBindingFlags as Flags;
 use vk::DescriptorType as Type;
@@ -54,7 +54,7 @@ impl Scene {
             unseen_through_others: Default::default(),
             is_fetched: false,
             follows: true.into(),
-            place: OnceLock::from(Place {
+            place: OnceLock::from(MemoryBinding {
                 memory: 0,
                 is_tile: true,
                 first: 0,
@@ -106,11 +106,11 @@ impl Scene {
     }
 
     /// Dispatches; returns `true` if the dispatch was checked before.
-    fn dispatch(&mut self) -> (bool, Checked) {
+    fn dispatch(&mut self) -> (bool, CheckResult) {
         self.dispatch_groups(Operation::from(Fetch::groups(1, 1, 1)))
     }
 
-    fn dispatch_groups(&mut self, operation: Operation<'_>) -> (bool, Checked) {
+    fn dispatch_groups(&mut self, operation: Operation<'_>) -> (bool, CheckResult) {
         let reachable = ReachableDescriptors::Dispatch;
         let known = self.recording.checked(reachable, true, &operation);
         let command = ("vkCmdDispatch", true);
@@ -135,7 +135,7 @@ impl Scene {
     }
 
     /// Part and certainty of each logged access.
-    fn accesses(&mut self) -> Vec<(Part, bool)> {
+    fn accesses(&mut self) -> Vec<(ResourcePart, bool)> {
         let log = self.recording.order.freeze();
         let events = (0..log.len() as u64).filter_map(|index| log.event(Tag(index)));
         let accesses = events.flat_map(|(_, event)| log.accesses(event));
@@ -151,7 +151,7 @@ fn dynamic_descriptors_are_moved_by_their_offset() {
         scene.dispatch().0
     });
     assert_eq!(known, [false, false, true, true, false]);
-    let part = |first, end| (Part::Bytes(first, end), true);
+    let part = |first, end| (ResourcePart::Bytes(first, end), true);
     let expected = [part(80, 112), part(16, 48), part(216, 248)];
     assert_eq!(scene.accesses(), expected.map(|one| [one; 2]).concat());
 }
@@ -162,7 +162,7 @@ fn without_offsets_dynamic_descriptors_may_be_anywhere() {
     scene.bind(&[]);
     assert!(!scene.dispatch().0);
     assert!(scene.dispatch().0);
-    assert_eq!(scene.accesses(), [(Part::Bytes(0, 256), false); 2]);
+    assert_eq!(scene.accesses(), [(ResourcePart::Bytes(0, 256), false); 2]);
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn descriptors_that_may_change_or_be_missing_are_not_certainly_used() {
         assert_eq!(checked.unseen_writes, expected, "{flags:?}");
         assert_eq!(
             scene.accesses(),
-            [(Part::Bytes(16, 48), is_certain); 2],
+            [(ResourcePart::Bytes(16, 48), is_certain); 2],
             "{flags:?}"
         );
     }

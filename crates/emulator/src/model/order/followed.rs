@@ -9,7 +9,7 @@ use ash::vk::Handle;
 use tileheap_layer::batches;
 use tileheap_layer::host_waits::HostWait;
 use tileheap_sync::program::{
-    self, Batch, Command, CommandBuffer, MemoryId, QueueId, Resource as Bound, ResourceId, Step, Texels,
+    self, Batch, Command, CommandBuffer, HostStep, MemoryId, QueueId, Resource as Bound, ResourceId, Texels,
     Tiling,
 };
 use tileheap_sync::{Findings, Model};
@@ -43,7 +43,7 @@ pub(crate) struct Followed {
     /// The model's ids of resources on each queue, by number: each queue has separate tile memory. In ordinary memory the queue is null.
     ids: HashMap<u32, Vec<(vk::Queue, ResourceId)>>,
     /// The numbers of placed resources that interpret the same bytes in the same way, by
-    /// [`Place::contents`](crate::model::resources::Place::contents).
+    /// [`MemoryBinding::contents`](crate::model::resources::MemoryBinding::contents).
     alike: HashMap<u64, Vec<u32>>,
     ordinary: OrdinaryMemory,
     /// The resources in ordinary memory that share bytes, or did so before, by number; others are not tracked.
@@ -210,7 +210,7 @@ impl Followed {
 
     /// Presents swapchain images: the presentation engine waits for semaphores, and signals fences.
     pub(crate) fn present(&mut self, waits: &[vk::Semaphore], fences: &[vk::Fence]) -> Vec<Finding> {
-        let mut found = self.step(&Step::Submit(Batch {
+        let mut found = self.step(&HostStep::Submit(Batch {
             queue: PRESENTATION,
             family: vk::QUEUE_FAMILY_EXTERNAL,
             waits: waits.iter().map(|semaphore| binary(*semaphore)).collect(),
@@ -226,7 +226,7 @@ impl Followed {
     pub(crate) fn acquire(&mut self, semaphore: vk::Semaphore, fence: vk::Fence) -> Vec<Finding> {
         self.waited.fences.remove(&fence);
         let signals = [semaphore].into_iter().filter(|semaphore| !semaphore.is_null());
-        self.step(&Step::Submit(Batch {
+        self.step(&HostStep::Submit(Batch {
             queue: PRESENTATION,
             family: vk::QUEUE_FAMILY_EXTERNAL,
             signals: signals.map(binary).collect(),
@@ -288,12 +288,12 @@ impl Followed {
     /// Resets a fence.
     pub(crate) fn reset_fence(&mut self, fence: vk::Fence) -> Vec<Finding> {
         self.waited.fences.remove(&fence);
-        self.step(&Step::ResetFence(fence_id(fence)))
+        self.step(&HostStep::ResetFence(fence_id(fence)))
     }
 
     /// Signals a timeline semaphore from the host.
     pub(crate) fn signal(&mut self, semaphore: vk::Semaphore, value: u64) -> Vec<Finding> {
-        self.step(&Step::SignalSemaphore(semaphore_id(semaphore), value))
+        self.step(&HostStep::SignalSemaphore(semaphore_id(semaphore), value))
     }
 
     /// Records that the host has waited for something.
@@ -302,10 +302,10 @@ impl Followed {
             return Vec::new();
         }
         self.step(&match wait {
-            HostWait::Fence(fence) => Step::WaitFence(fence_id(fence)),
-            HostWait::Semaphore(semaphore, value) => Step::WaitSemaphore(semaphore_id(semaphore), value),
-            HostWait::Queue(queue) => Step::WaitIdle(Some(queue_id(queue))),
-            HostWait::Device => Step::WaitIdle(None),
+            HostWait::Fence(fence) => HostStep::WaitFence(fence_id(fence)),
+            HostWait::Semaphore(semaphore, value) => HostStep::WaitSemaphore(semaphore_id(semaphore), value),
+            HostWait::Queue(queue) => HostStep::WaitIdle(Some(queue_id(queue))),
+            HostWait::Device => HostStep::WaitIdle(None),
             HostWait::AnyOf => {
                 self.allow_unseen_order();
                 return Vec::new();
@@ -348,10 +348,10 @@ impl Followed {
             signals: uses(&given.batch.signals),
             fence: (given.fence != vk::Fence::null()).then(|| fence_id(given.fence)),
         };
-        self.step(&Step::Submit(batch))
+        self.step(&HostStep::Submit(batch))
     }
 
-    fn step(&mut self, step: &Step) -> Vec<Finding> {
+    fn step(&mut self, step: &HostStep) -> Vec<Finding> {
         let findings = self.model.step(step);
         if findings == Findings::default() {
             return Vec::new();

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ash::vk;
 use tileheap_device::scopes::WRITES;
 use tileheap_sync::program::{
-    Access, Change, Command, CommandBuffer, Dependency, Extent, MemoryId, ResourceId, Tag,
+    BarrierChange, Command, CommandBuffer, Dependency, DependencyMemory, MemoryAccess, MemoryId, ResourceId,
+    Tag,
 };
 
 use crate::model::discards::Discard;
@@ -19,7 +20,7 @@ pub(crate) const ORDINARY: ResourceId = ResourceId(0);
 /// An access of a command, through a resource by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LoggedAccess {
-    pub(crate) access: Access,
+    pub(crate) access: MemoryAccess,
     /// The command certainly performs it; otherwise findings about it are only possible.
     pub(crate) is_certain: bool,
     /// A read that may follow a write of the same command: its contents may be defined by then.
@@ -181,12 +182,12 @@ impl Log {
 
     fn dependencies(&self, first: u32, end: u32, resource: Ids<'_>) -> Vec<Dependency> {
         let mut of = |one: &Dependency| {
-            let Extent::Part(number, part) = one.extent else {
+            let DependencyMemory::Part(number, part) = one.extent else {
                 return *one;
             };
             let (extent, change) = match resource(number) {
-                Some(id) => (Extent::Part(id, part), one.change),
-                None => (Extent::Execution, Change::None),
+                Some(id) => (DependencyMemory::Part(id, part), one.change),
+                None => (DependencyMemory::Execution, BarrierChange::None),
             };
             Dependency {
                 extent,
@@ -262,9 +263,9 @@ pub(crate) fn log_of(tag: Tag) -> u64 {
 }
 
 /// Filters the accesses to tracked resources, and maps them.
-fn followed(accesses: impl Iterator<Item = Access>, resource: Ids<'_>) -> Vec<Access> {
-    let of = |access: Access| {
-        Some(Access {
+fn followed(accesses: impl Iterator<Item = MemoryAccess>, resource: Ids<'_>) -> Vec<MemoryAccess> {
+    let of = |access: MemoryAccess| {
+        Some(MemoryAccess {
             resource: resource(access.resource)?,
             ..access
         })
@@ -395,7 +396,7 @@ impl Recorded {
         let first = log.dependencies.len();
         log.dependencies.extend(dependencies);
         let (before, new) = log.dependencies.split_at(first);
-        log.has_accesses |= new.iter().any(|one| one.change != Change::None);
+        log.has_accesses |= new.iter().any(|one| one.change != BarrierChange::None);
         // Most are the same as the previous ones.
         let count = new.len() as u32;
         if before.ends_with(new) {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use tileheap_sync::program::Tag;
-use tileheap_sync::{Action, Hazard, Loss, LostContents, Missing, Use, Verdict};
+use tileheap_sync::{Action, Certainty, Hazard, LossReason, LostContents, MemoryUse, MissingDependency};
 
 use super::sites::Sites;
 use crate::model::finding::Finding;
@@ -27,7 +27,7 @@ const MAX_MISTAKES: usize = 1 << 14;
 /// A rule that commands of some kind break with some resources.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Mistake {
-    verdict: Verdict,
+    verdict: Certainty,
     rule: Rule,
     /// The command that breaks it, and the earlier one.
     uses: [Option<KindOfUse>; 2],
@@ -35,8 +35,8 @@ pub(super) struct Mistake {
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Rule {
-    Order(Missing),
-    Contents(Discriminant<Loss>),
+    Order(MissingDependency),
+    Contents(Discriminant<LossReason>),
 }
 
 /// A kind of command, and the resource that it uses, if any.
@@ -69,12 +69,14 @@ impl Mistake {
     pub(super) fn of_loss(lost: &LostContents, sites: &Sites, names: &Names) -> Mistake {
         let of = |used| KindOfUse::new(used, sites, names);
         let by = match &lost.loss {
-            Loss::NeverWritten => None,
-            Loss::MemoryDiscarded { tag, .. } => Some(KindOfUse {
+            LossReason::NeverWritten => None,
+            LossReason::MemoryDiscarded { tag, .. } => Some(KindOfUse {
                 resource: None,
                 command: command_of(*tag, sites),
             }),
-            Loss::Discarded(by) | Loss::WrittenThrough(by) | Loss::Overwritten(by) => Some(of(by)),
+            LossReason::Discarded(by) | LossReason::WrittenThrough(by) | LossReason::Overwritten(by) => {
+                Some(of(by))
+            }
         };
         Mistake {
             verdict: lost.verdict,
@@ -85,7 +87,7 @@ impl Mistake {
 }
 
 impl KindOfUse {
-    fn new(used: &Use, sites: &Sites, names: &Names) -> KindOfUse {
+    fn new(used: &MemoryUse, sites: &Sites, names: &Names) -> KindOfUse {
         KindOfUse {
             resource: Some((KindOfResource::new(used, sites, names), used.action)),
             command: command_of(used.tag, sites),
@@ -94,7 +96,7 @@ impl KindOfUse {
 }
 
 impl KindOfResource {
-    fn new(used: &Use, sites: &Sites, names: &Names) -> KindOfResource {
+    fn new(used: &MemoryUse, sites: &Sites, names: &Names) -> KindOfResource {
         let object = sites.object(used.resource);
         if let Some(name) = names.get(object) {
             return KindOfResource::Named(object.0, name);

@@ -86,7 +86,7 @@ impl OrdinaryMemory {
                 by_bytes: Intervals::default(),
             }
         });
-        let close = object.by_bytes.meeting(pages(resident.bytes, granularity));
+        let close = object.by_bytes.overlapping(pages(resident.bytes, granularity));
         let others = close
             .iter()
             .filter_map(|number| object.residents.get(&(*number as u32)))

@@ -4,8 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use ash::vk;
-use tileheap_sync::program::{Command, Part, ResourceId, Tag, Tiling};
-use tileheap_sync::{Action, DiscardedContents, Findings, Hazard, Loss, LostContents, Missing, Use, Verdict};
+use tileheap_sync::program::{Command, ResourceId, ResourcePart, Tag, Tiling};
+use tileheap_sync::{
+    Action, Certainty, DiscardedContents, Findings, Hazard, LossReason, LostContents, MemoryUse,
+    MissingDependency,
+};
 use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use super::log::{BATCH_END, Event};
@@ -27,11 +30,11 @@ pub(crate) struct Verdicts {
 }
 
 impl Verdicts {
-    fn include(self, verdict: Verdict) -> bool {
+    fn include(self, verdict: Certainty) -> bool {
         match verdict {
-            Verdict::Certain => true,
-            Verdict::ByTheLetter => self.by_the_letter,
-            Verdict::Possible => self.possible,
+            Certainty::Certain => true,
+            Certainty::ByTheLetter => self.by_the_letter,
+            Certainty::Possible => self.possible,
         }
     }
 }
@@ -46,7 +49,7 @@ pub(crate) struct Reported {
 }
 
 /// A command and a resource that it uses.
-fn command(used: &Use) -> (u64, Tag, ResourceId) {
+fn command(used: &MemoryUse) -> (u64, Tag, ResourceId) {
     (used.batch, used.tag, used.resource)
 }
 
@@ -82,7 +85,7 @@ impl Reported {
         let discarded = findings
             .discarded
             .iter()
-            .filter(|one| one.verdict == Verdict::Certain);
+            .filter(|one| one.verdict == Certainty::Certain);
         let mut found: Vec<Finding> = discarded.filter_map(|one| inheritance(one, sites)).collect();
         for (index, one) in lost.iter().enumerate() {
             // One message per loss: about its most certain read.
@@ -99,7 +102,7 @@ impl Reported {
                 let part = same.fold(one.reader.part, |part, other| {
                     with_aspects(part, &other.reader.part)
                 });
-                let reader = Use { part, ..one.reader };
+                let reader = MemoryUse { part, ..one.reader };
                 let lost = LostContents { reader, ..*one };
                 let mistake = || Mistake::of_loss(&lost, sites, self.mistakes.names());
                 let mistake = (!self.repeats).then(mistake);
@@ -108,8 +111,8 @@ impl Reported {
         }
         let followed = findings.hazards.iter().filter(|one| is_followed(one, sites));
         let hazards = followed.map(|one| Hazard {
-            verdict: match has_unseen_order && one.verdict == Verdict::Certain {
-                true => Verdict::Possible,
+            verdict: match has_unseen_order && one.verdict == Certainty::Certain {
+                true => Certainty::Possible,
                 false => verdict_of_hazard(one, sites),
             },
             ..*one
@@ -140,7 +143,7 @@ fn is_explained(hazard: &Hazard, lost: &[LostContents], hazards: &[Hazard]) -> b
     let after = command(&hazard.after);
     if !hazard.after.action.writes() {
         return lost.iter().any(|lost| {
-            let is_undefined = !matches!(lost.loss, Loss::WrittenThrough(_));
+            let is_undefined = !matches!(lost.loss, LossReason::WrittenThrough(_));
             is_undefined && lost.verdict >= hazard.verdict && command(&lost.reader) == after
         });
     }
@@ -161,10 +164,10 @@ fn is_followed(hazard: &Hazard, sites: &Sites) -> bool {
 }
 
 /// The verdict, considering what is known of the commands.
-fn verdict_of_hazard(hazard: &Hazard, sites: &Sites) -> Verdict {
+fn verdict_of_hazard(hazard: &Hazard, sites: &Sites) -> Certainty {
     let are_certain = [&hazard.before, &hazard.after].map(|used| sites.is_certain(used));
     match hazard.verdict {
-        Verdict::Certain if are_certain != [true, true] => Verdict::Possible,
+        Certainty::Certain if are_certain != [true, true] => Certainty::Possible,
         verdict => verdict,
     }
 }
@@ -177,7 +180,7 @@ fn is_for_host(lost: &LostContents, sites: &Sites) -> bool {
 
 /// The verdict, considering what is known of the command. If a buffer is partly defined, shaders may only read that part through its descriptor; no
 /// program knows which texels of an image are in which bytes.
-fn verdict_of_loss(lost: &LostContents, sites: &Sites, unseen: &UnseenWritesSoFar) -> Verdict {
+fn verdict_of_loss(lost: &LostContents, sites: &Sites, unseen: &UnseenWritesSoFar) -> Certainty {
     let Some(resource) = sites.resource(lost.reader.resource) else {
         return lost.verdict;
     };
@@ -189,15 +192,14 @@ fn verdict_of_loss(lost: &LostContents, sites: &Sites, unseen: &UnseenWritesSoFa
         || may_load_unused_stencil(&lost.reader, resource)
         || !sites.is_certain(&lost.reader)
     {
-        true => Verdict::Possible,
+        true => Certainty::Possible,
         false => lost.verdict,
     }
 }
 
 /// Returns `true` for the load of a stencil aspect in ordinary memory that may be unused: many programs leave its operation at 0, which is LOAD.
-fn may_load_unused_stencil(reader: &Use, resource: &Resource) -> bool {
-    let is_stencil =
-        matches!(reader.part, Part::Texels(texels) if texels.aspects == vk::ImageAspectFlags::STENCIL);
+fn may_load_unused_stencil(reader: &MemoryUse, resource: &Resource) -> bool {
+    let is_stencil = matches!(reader.part, ResourcePart::Texels(texels) if texels.aspects == vk::ImageAspectFlags::STENCIL);
     let is_load = matches!(reader.action, Action::Access(_, A::DEPTH_STENCIL_ATTACHMENT_READ));
     is_stencil && is_load && resource.has_two_aspects() && resource.tile_place().is_none()
 }
@@ -211,13 +213,13 @@ fn is_shader(stage: S) -> bool {
 }
 
 /// A resource: the format and extent of an image with the affected part, or the size of a buffer.
-struct Described<'a> {
+struct ResourceText<'a> {
     object: Object,
     resource: Option<&'a Resource>,
     part: Option<String>,
 }
 
-impl fmt::Display for Described<'_> {
+impl fmt::Display for ResourceText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.object)?;
         let Some(resource) = self.resource else {
@@ -239,14 +241,14 @@ impl fmt::Display for Described<'_> {
 }
 
 /// The object, and the affected part of an image.
-fn short(used: &Use, sites: &Sites) -> String {
-    let Described { object, part, .. } = described(used, sites);
+fn short(used: &MemoryUse, sites: &Sites) -> String {
+    let ResourceText { object, part, .. } = described(used, sites);
     part.map_or_else(|| object.to_string(), |part| format!("{object} ({part})"))
 }
 
-fn described<'a>(used: &Use, sites: &'a Sites) -> Described<'a> {
+fn described<'a>(used: &MemoryUse, sites: &'a Sites) -> ResourceText<'a> {
     let resource = sites.resource(used.resource);
-    Described {
+    ResourceText {
         object: sites.object(used.resource),
         resource,
         part: resource.and_then(|resource| named_part(resource, &used.part)),
@@ -269,7 +271,7 @@ fn missing_order(hazard: &Hazard, sites: &Sites) -> Finding {
         Action::Release => "is released to another queue family",
         Action::Acquire => "is acquired from another queue family",
     };
-    let bytes = |used: &Use| {
+    let bytes = |used: &MemoryUse| {
         sites.bytes(used).map_or_else(String::new, |_| {
             format!(
                 " at [{}, {}) of {}",
@@ -280,14 +282,14 @@ fn missing_order(hazard: &Hazard, sites: &Sites) -> Finding {
         })
     };
     let missing = match hazard.missing {
-        Missing::Execution => "",
-        Missing::Availability => ", the write is not made available",
-        Missing::Visibility => ", the write is not made visible to it",
+        MissingDependency::Execution => "",
+        MissingDependency::Availability => ", the write is not made available",
+        MissingDependency::Visibility => ", the write is not made visible to it",
     };
     let (id, possibly) = match hazard.verdict {
-        Verdict::Certain => (MessageId::MissingOrder, ""),
-        Verdict::ByTheLetter => (MessageId::PedanticOrder, "by the letter of the specification, "),
-        Verdict::Possible => (
+        Certainty::Certain => (MessageId::MissingOrder, ""),
+        Certainty::ByTheLetter => (MessageId::PedanticOrder, "by the letter of the specification, "),
+        Certainty::Possible => (
             MessageId::PossibleOrder,
             "if both accesses happen, to the same bytes and in this order, ",
         ),
@@ -368,12 +370,12 @@ fn lost_contents(lost: &LostContents, sites: &Sites) -> Finding {
         false => "where nothing of that part is defined".to_owned(),
     };
     let (id, is_read) = match (lost.verdict, lost.loss) {
-        (Verdict::Possible, Loss::WrittenThrough(_)) => (MessageId::PossibleContents, "is read"),
-        (Verdict::Possible, _) => (MessageId::PossibleContents, "may be read"),
+        (Certainty::Possible, LossReason::WrittenThrough(_)) => (MessageId::PossibleContents, "is read"),
+        (Certainty::Possible, _) => (MessageId::PossibleContents, "may be read"),
         _ => (MessageId::ReadsDiscarded, "is read"),
     };
     let undefined = match lost.loss {
-        Loss::WrittenThrough(_) => {
+        LossReason::WrittenThrough(_) => {
             format!("of which [{from}, {to}) was last written through another resource")
         }
         _ => undefined,
@@ -414,8 +416,8 @@ fn loss(lost: &LostContents, sites: &Sites) -> (String, Option<&'static str>) {
         }
     };
     match lost.loss {
-        Loss::NeverWritten => (write, None),
-        Loss::MemoryDiscarded { batch, tag } => {
+        LossReason::NeverWritten => (write, None),
+        LossReason::MemoryDiscarded { batch, tag } => {
             let reason = match tag {
                 BATCH_END => sites.ends,
                 tag => match sites.event(tag) {
@@ -426,7 +428,7 @@ fn loss(lost: &LostContents, sites: &Sites) -> (String, Option<&'static str>) {
             let reason = reason.unwrap_or(DiscardReason::LessBound);
             of(reason, String::new(), (batch, tag))
         }
-        Loss::Discarded(by) => {
+        LossReason::Discarded(by) => {
             let reason = match by.action {
                 _ if begins_subpass(&by, sites) => DiscardReason::Load,
                 Action::Access(..) => DiscardReason::Store,
@@ -435,14 +437,14 @@ fn loss(lost: &LostContents, sites: &Sites) -> (String, Option<&'static str>) {
             let discarded = format!(" of {}", short(&by, sites));
             of(reason, discarded, (by.batch, by.tag))
         }
-        Loss::WrittenThrough(by) => {
+        LossReason::WrittenThrough(by) => {
             let by = format!("{}{}", described(&by, sites), at(by.batch, by.tag));
             (
                 format!("last write through {by}"),
                 Some("if this is not intended, write the bytes through the resource that reads them"),
             )
         }
-        Loss::Overwritten(by) => {
+        LossReason::Overwritten(by) => {
             let how = match by.action {
                 Action::Transition => "a layout transition of",
                 _ => "a write to",
@@ -458,7 +460,7 @@ fn loss(lost: &LostContents, sites: &Sites) -> (String, Option<&'static str>) {
 }
 
 /// Returns `true` for a command that begins a subpass.
-fn begins_subpass(by: &Use, sites: &Sites) -> bool {
+fn begins_subpass(by: &MemoryUse, sites: &Sites) -> bool {
     let event = sites.event(by.tag).map(|(_, (_, event))| event);
     let Some(Event::Pass(commands)) = event else {
         return false;
@@ -468,7 +470,7 @@ fn begins_subpass(by: &Use, sites: &Sites) -> bool {
     commands.iter().any(begins)
 }
 
-fn last_write(last: Option<&Use>, sites: &Sites) -> String {
+fn last_write(last: Option<&MemoryUse>, sites: &Sites) -> String {
     match last {
         Some(last) => format!("last write of {}{}", short(last, sites), sites.place(last)),
         None => "no known write before".to_owned(),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use ash::vk;
 use ash::vk::Handle;
-use tileheap_sync::program::{Part, ResourceId, Tag, Tiling};
-use tileheap_sync::{Action, Use};
+use tileheap_sync::program::{ResourceId, ResourcePart, Tag, Tiling};
+use tileheap_sync::{Action, MemoryUse};
 
 use super::log::{BATCH_END, Event, Log, LoggedAccess, log_of};
 use crate::model::discards::DiscardReason;
@@ -117,15 +117,15 @@ impl Sites {
     }
 
     /// The bytes of its memory that a use may touch.
-    pub(super) fn bytes(&self, used: &Use) -> Option<(u64, u64)> {
+    pub(super) fn bytes(&self, used: &MemoryUse) -> Option<(u64, u64)> {
         let place = self.resource(used.resource)?.place.get()?;
         let end = place.first + self.resource(used.resource)?.size;
         Some(match used.part {
-            Part::Bytes(first, last) => (
+            ResourcePart::Bytes(first, last) => (
                 place.first.saturating_add(first).min(end),
                 place.first.saturating_add(last).min(end),
             ),
-            Part::Texels(_) => (place.first, end),
+            ResourcePart::Texels(_) => (place.first, end),
         })
     }
 
@@ -139,7 +139,7 @@ impl Sites {
     }
 
     /// Returns `true` if the command certainly performs the access.
-    pub(super) fn is_certain(&self, used: &Use) -> bool {
+    pub(super) fn is_certain(&self, used: &MemoryUse) -> bool {
         if self.event(used.tag).is_none() {
             return used.tag == BATCH_END;
         }
@@ -148,15 +148,15 @@ impl Sites {
     }
 
     /// Returns `true` if a write of the same command may come before a read.
-    pub(super) fn may_follow_write(&self, used: &Use) -> bool {
+    pub(super) fn may_follow_write(&self, used: &MemoryUse) -> bool {
         self.logged(used).any(|one| one.may_follow_write)
     }
 
     /// The accesses that the command has logged for a use.
-    pub(super) fn logged(&self, used: &Use) -> impl Iterator<Item = &LoggedAccess> {
+    pub(super) fn logged(&self, used: &MemoryUse) -> impl Iterator<Item = &LoggedAccess> {
         let number = self.resource(used.resource).map(|resource| resource.number);
         let (part, action) = (used.part, used.action);
-        let is_it = move |access: &tileheap_sync::program::Access| {
+        let is_it = move |access: &tileheap_sync::program::MemoryAccess| {
             Some(access.resource.0) == number
                 && access.part == part
                 && Action::Access(access.stage, access.access) == action
@@ -167,7 +167,7 @@ impl Sites {
     }
 
     /// The command, the resource, and the batch of a use.
-    pub(super) fn place(&self, used: &Use) -> String {
+    pub(super) fn place(&self, used: &MemoryUse) -> String {
         let at = self.at(used.tag).map(|at| format!(" by {at}"));
         let submit = self.submit(used.batch).map(|submit| format!(", in {submit}"));
         at.unwrap_or_default() + &submit.unwrap_or_default()

@@ -7,7 +7,8 @@ use ash::vk::Handle;
 use tileheap_layer::batches::Batch;
 use tileheap_layer::host_waits::HostWait;
 use tileheap_sync::program::{
-    Access, AccessKind, Boundary, Change, Command, Dependency, Extent, Part, ResourceId, Scopes, Tiling,
+    AccessKind, BarrierChange, Command, Dependency, DependencyMemory, DependencyScopes, MemoryAccess,
+    ResourceId, ResourcePart, SubpassBoundary, Tiling,
 };
 use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
@@ -17,7 +18,7 @@ use super::report::{Reported, Verdicts};
 use crate::model::finding::Finding;
 use crate::model::objects::Object;
 use crate::model::position::{Position, Submit};
-use crate::model::resources::{Place, Resource};
+use crate::model::resources::{MemoryBinding, Resource};
 use crate::tables::unseen_writes::UnseenWrites;
 
 mod ordinary;
@@ -30,7 +31,7 @@ const BUFFERS: [u32; 2] = [1, 2];
 
 /// A buffer of 1,024 bytes in tile memory, or in an ordinary memory object.
 fn buffer(number: u32, is_tile: bool, first: u64) -> Arc<Resource> {
-    let place = Place {
+    let place = MemoryBinding {
         memory: 1,
         is_tile,
         first,
@@ -128,9 +129,9 @@ impl Commands {
         (kind, is_certain): (AccessKind, bool),
     ) -> Commands {
         self.at.act("vkCmdDispatch");
-        let access = Access {
+        let access = MemoryAccess {
             resource: ResourceId(buffer),
-            part: Part::Bytes(0, 1024),
+            part: ResourcePart::Bytes(0, 1024),
             stage,
             access,
             kind,
@@ -152,9 +153,15 @@ impl Commands {
         self.act(buffer, side, (AccessKind::Whole, true))
     }
 
-    fn barrier(mut self, from: (S, A), to: (S, A), extent: Extent, change: Change) -> Commands {
+    fn barrier(
+        mut self,
+        from: (S, A),
+        to: (S, A),
+        extent: DependencyMemory,
+        change: BarrierChange,
+    ) -> Commands {
         self.at.is_between("vkCmdPipelineBarrier2");
-        let scopes = Scopes {
+        let scopes = DependencyScopes {
             src: from.0,
             src_access: from.1,
             dst: to.0,
@@ -170,7 +177,7 @@ impl Commands {
     }
 
     fn memory(self, from: (S, A), to: (S, A)) -> Commands {
-        self.barrier(from, to, Extent::All, Change::None)
+        self.barrier(from, to, DependencyMemory::All, BarrierChange::None)
     }
 
     fn end(mut self) -> Arc<Log> {
@@ -198,8 +205,8 @@ fn signals(value: u64) -> Batch {
 fn of_ordinary_resources_only_a_release_and_its_acquire_need_order() {
     let device = || Device::new(Verdicts::default());
     let none = (S::NONE, A::NONE);
-    let part = |buffer, first: u64| Extent::Part(buffer, Part::Bytes(first, first + 100));
-    let transfer = Change::Family { from: 0, to: 1 };
+    let part = |buffer, first: u64| DependencyMemory::Part(buffer, ResourcePart::Bytes(first, first + 100));
+    let transfer = BarrierChange::Family { from: 0, to: 1 };
     let release = |commands: Commands, buffer, first| {
         commands.barrier((S::COPY, A::TRANSFER_WRITE), none, part(buffer, first), transfer)
     };
@@ -289,11 +296,11 @@ fn a_secondary_is_in_order_with_the_attachments_around_it() {
         let mut commands = Commands::new().transfer(a, CLEAR);
         let begin = Command::BeginRendering {
             resumes: false,
-            boundary: Boundary::default(),
+            boundary: SubpassBoundary::default(),
         };
         commands.recorded.pass(vec![begin], &commands.at);
         commands.recorded.run(secondary, drawn, &commands.at);
-        let end = Command::EndRendering(Boundary::default());
+        let end = Command::EndRendering(SubpassBoundary::default());
         commands.recorded.pass(vec![end], &commands.at);
         let mut device = Device::new(Verdicts::default());
         let found = device.submit(0, &commands.end(), &Batch::default());
@@ -337,8 +344,8 @@ fn logs_that_run_again_are_known_again() {
 fn a_transition_after_writes_through_an_alias_needs_a_memory_barrier() {
     let [a, b] = BUFFERS;
     let transition = |of: u32| {
-        let of = Extent::Part(ResourceId(of), Part::Bytes(0, 1024));
-        let change = Change::Layout { discards: true };
+        let of = DependencyMemory::Part(ResourceId(of), ResourcePart::Bytes(0, 1024));
+        let change = BarrierChange::Layout { discards: true };
         let commands = Commands::new()
             .transfer(a, CLEAR)
             .barrier((S::NONE, A::NONE), CLEAR, of, change);

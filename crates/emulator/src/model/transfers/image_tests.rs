@@ -8,7 +8,7 @@ use vk::ImageAspectFlags as Aspects;
 
 use super::*;
 use crate::model::objects::Object;
-use crate::model::resources::{Place, Resources, image_tiling};
+use crate::model::resources::{MemoryBinding, Resources, image_tiling};
 use crate::model::transferred_texels::{ImageRegions, Regions};
 use crate::tables::unseen_writes::UnseenWrites;
 
@@ -37,7 +37,7 @@ fn resource(object: Object, info: &vk::ImageCreateInfo<'_>, tiling: Tiling) -> A
         unseen_through_others: Default::default(),
         is_fetched: false,
         follows: false.into(),
-        place: OnceLock::from(Place {
+        place: OnceLock::from(MemoryBinding {
             memory: 1,
             is_tile: true,
             first: 0,
@@ -104,8 +104,8 @@ const COLOR: Aspects = Aspects::COLOR;
 const ONE: [u32; 2] = [0, 1];
 
 /// A part of an image, with columns and rows if it does not have all of them.
-fn part(aspects: Aspects, levels: [u32; 2], layers: [u32; 2], area: Option<[[u32; 2]; 2]>) -> Part {
-    Part::Texels(Texels {
+fn part(aspects: Aspects, levels: [u32; 2], layers: [u32; 2], area: Option<[[u32; 2]; 2]>) -> ResourcePart {
+    ResourcePart::Texels(Texels {
         aspects,
         levels: levels.into(),
         layers: layers.into(),
@@ -114,7 +114,7 @@ fn part(aspects: Aspects, levels: [u32; 2], layers: [u32; 2], area: Option<[[u32
 }
 
 /// Resource, part, writes, stage, and whether all of the part is used.
-type Use = (u64, Part, bool, S, bool);
+type Use = (u64, ResourcePart, bool, S, bool);
 
 fn uses(transfer: Transfer<'_>) -> Vec<Use> {
     let uses = transfer.uses(&resources()).into_iter();
@@ -371,7 +371,7 @@ fn clears_are_of_the_rest_of_levels_and_layers_and_of_all_slices() {
         expected(BOTH, part(Aspects::DEPTH, [0, 4], [0, 1], None))
     );
     // Its texels may be anywhere in its bytes.
-    let all = (LINEAR, Part::Bytes(0, 1 << 16), true, S::CLEAR, false);
+    let all = (LINEAR, ResourcePart::Bytes(0, 1 << 16), true, S::CLEAR, false);
     assert_eq!(clear(LINEAR, range(COLOR, ONE, ONE)), [all]);
 }
 
@@ -402,7 +402,7 @@ fn copies_with_buffers_use_the_same_texels_on_both_sides() {
         assert_eq!(
             copy(handle, aspect, 1),
             [
-                (BUFFER, Part::Bytes(16, 16 + bytes), false, S::COPY, true),
+                (BUFFER, ResourcePart::Bytes(16, 16 + bytes), false, S::COPY, true),
                 (handle, area(aspect), true, S::COPY, true),
             ]
         );
@@ -425,7 +425,7 @@ fn rotated_regions_are_not_followed_exactly() {
     assert_eq!(
         uses(Transfer::download(&info)),
         [
-            (BUFFER, Part::Bytes(0, 1 << 16), true, S::COPY, false),
+            (BUFFER, ResourcePart::Bytes(0, 1 << 16), true, S::COPY, false),
             (FLAT, part(COLOR, [0, 1], [0, 1], None), false, S::COPY, false),
         ]
     );

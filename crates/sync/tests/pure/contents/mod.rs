@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use ash::vk;
 use tileheap_sync::program::*;
-use tileheap_sync::{DiscardedContents, Findings, Loss, LostContents, Model};
+use tileheap_sync::{DiscardedContents, Findings, LossReason, LostContents, Model};
 use tileheap_units::{Run, SplitMix64};
 
 use crate::recordings::*;
@@ -44,14 +44,14 @@ fn resources() -> Vec<Resource> {
 }
 
 /// A random part of a resource.
-fn part(random: &mut SplitMix64, resource: &Resource) -> Part {
+fn part(random: &mut SplitMix64, resource: &Resource) -> ResourcePart {
     let mut run = |length: u64| {
         let first = random.below(length);
         (first, first + 1 + random.below(length - first))
     };
     let Tiling::Optimal(texels) = resource.tiling else {
         let (first, end) = run(resource.end - resource.first);
-        return Part::Bytes(first, end);
+        return ResourcePart::Bytes(first, end);
     };
     let [levels, layers, columns] = [2, 2, COLUMNS - 1].map(|length| {
         let (first, end) = run(length);
@@ -60,7 +60,7 @@ fn part(random: &mut SplitMix64, resource: &Resource) -> Part {
     if random.one_in(2) {
         return whole(resource);
     }
-    Part::Texels(Texels {
+    ResourcePart::Texels(Texels {
         levels,
         layers,
         area: Some([columns, Run::new(0, 8), Run::new(0, 1)]),
@@ -101,7 +101,7 @@ fn command(random: &mut SplitMix64, resources: &[Resource]) -> Command {
     access.discards = side == CS_WRITE && random.one_in(4);
     if described.tiling != Tiling::Linear && random.one_in(5) {
         let mut dependency = transition(resource, NOTHING, NOTHING, access.discards);
-        dependency.extent = Extent::Part(resource, whole(described));
+        dependency.extent = DependencyMemory::Part(resource, whole(described));
         return Command::Barrier(vec![dependency]);
     }
     Command::Action(vec![access])
@@ -125,10 +125,10 @@ fn expected(commands: &[Command], resources: &[Resource], rules: Rules) -> Expec
                 naive.discard(tag, discard.first, discard.end);
             }
             Command::Barrier(dependencies) => {
-                let Change::Layout { discards } = dependencies[0].change else {
+                let BarrierChange::Layout { discards } = dependencies[0].change else {
                     unreachable!("a transition");
                 };
-                let Extent::Part(resource, part) = dependencies[0].extent else {
+                let DependencyMemory::Part(resource, part) = dependencies[0].extent else {
                     unreachable!("of an image");
                 };
                 let mut access = access(resource, part, CS_WRITE, AccessKind::Whole);
@@ -148,13 +148,13 @@ fn expected(commands: &[Command], resources: &[Resource], rules: Rules) -> Expec
     expected
 }
 
-fn why(loss: Loss) -> Why {
+fn why(loss: LossReason) -> Why {
     match loss {
-        Loss::NeverWritten => Why::Never,
-        Loss::Discarded(by) => Why::Discarded(by.tag.0),
-        Loss::Overwritten(by) => Why::Overwritten(by.tag.0),
-        Loss::WrittenThrough(by) => Why::Through(by.tag.0),
-        Loss::MemoryDiscarded { tag, .. } => Why::Memory(tag.0),
+        LossReason::NeverWritten => Why::Never,
+        LossReason::Discarded(by) => Why::Discarded(by.tag.0),
+        LossReason::Overwritten(by) => Why::Overwritten(by.tag.0),
+        LossReason::WrittenThrough(by) => Why::Through(by.tag.0),
+        LossReason::MemoryDiscarded { tag, .. } => Why::Memory(tag.0),
     }
 }
 

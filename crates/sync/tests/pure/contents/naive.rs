@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tileheap_sync::Verdict;
+use tileheap_sync::Certainty;
 use tileheap_sync::program::*;
 
 /// Size of pages in which a linear and an optimal neighbor alias.
@@ -13,10 +13,10 @@ pub(super) type Cell = [u64; 3];
 
 pub(super) const COLUMNS: u64 = 5;
 
-pub(super) fn cells(part: &Part) -> Vec<Cell> {
+pub(super) fn cells(part: &ResourcePart) -> Vec<Cell> {
     match part {
-        Part::Bytes(first, end) => (*first..*end).map(|byte| [byte, 0, 0]).collect(),
-        Part::Texels(texels) => {
+        ResourcePart::Bytes(first, end) => (*first..*end).map(|byte| [byte, 0, 0]).collect(),
+        ResourcePart::Texels(texels) => {
             let columns = texels
                 .area
                 .map_or(0..COLUMNS, |[x, ..]| u64::from(x.first)..u64::from(x.end));
@@ -33,10 +33,10 @@ pub(super) fn cells(part: &Part) -> Vec<Cell> {
     }
 }
 
-pub(super) fn whole(resource: &Resource) -> Part {
+pub(super) fn whole(resource: &Resource) -> ResourcePart {
     match resource.tiling {
-        Tiling::Linear | Tiling::Unknown => Part::Bytes(0, resource.end - resource.first),
-        Tiling::Optimal(texels) => Part::Texels(texels),
+        Tiling::Linear | Tiling::Unknown => ResourcePart::Bytes(0, resource.end - resource.first),
+        Tiling::Optimal(texels) => ResourcePart::Texels(texels),
     }
 }
 
@@ -117,7 +117,7 @@ enum Value {
     Written(u64, bool, ResourceId, Option<(u64, ResourceId)>),
     /// Written through an alias, after the last write through the resource.
     Through(u64, Option<u64>),
-    Lost(Why, Verdict, Option<u64>),
+    Lost(Why, Certainty, Option<u64>),
 }
 
 /// The contents of a cell.
@@ -154,7 +154,7 @@ impl State {
         }
     }
 
-    fn lose(&mut self, why: Why, verdict: Verdict, rules: Rules) {
+    fn lose(&mut self, why: Why, verdict: Certainty, rules: Rules) {
         if let Value::Lost(known, certainty, _) = self.value {
             let gives_way = match (known, why) {
                 (Why::Never, Why::Discarded(_)) => rules.discards_replace_never_written,
@@ -167,7 +167,7 @@ impl State {
         }
         let last = self.last().filter(|_| rules.last_write);
         self.value = Value::Lost(why, verdict, last);
-        if verdict == Verdict::Certain {
+        if verdict == Certainty::Certain {
             (self.gone, self.first) = (BTreeSet::new(), None);
         }
     }
@@ -175,7 +175,7 @@ impl State {
     /// The bytes of an image that are undefined if the cell is located there.
     fn undefined(&self, all: &BTreeSet<u64>) -> BTreeSet<u64> {
         match self.value {
-            Value::Lost(_, Verdict::Certain, _) => all.clone(),
+            Value::Lost(_, Certainty::Certain, _) => all.clone(),
             _ => self.gone.clone(),
         }
     }
@@ -189,14 +189,14 @@ pub(super) type Loss = (Why, Option<u64>, (u64, u64));
 pub(super) struct ExpectedLoss {
     pub(super) any_of: Vec<Loss>,
     pub(super) is_partial: bool,
-    pub(super) verdict: Verdict,
+    pub(super) verdict: Certainty,
 }
 
 /// The contents that a discard may report; it has to report one of them: bytes with their last write.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ExpectedDiscard {
     pub(super) any_of: Vec<((u64, u64), u64)>,
-    pub(super) verdict: Verdict,
+    pub(super) verdict: Certainty,
 }
 
 /// The run of adjacent bytes in a set that contains a byte.
@@ -219,7 +219,7 @@ pub(super) struct Naive {
 impl Naive {
     pub(super) fn new(resources: &[Resource], rules: Rules) -> Naive {
         let never = |resource: &Resource| {
-            let lost = State::new(Value::Lost(Why::Never, Verdict::Certain, None));
+            let lost = State::new(Value::Lost(Why::Never, Certainty::Certain, None));
             let all = cells(&whole(resource)).into_iter();
             all.map(|cell| (cell, lost.clone())).collect()
         };
@@ -242,7 +242,7 @@ impl Naive {
         (self.resources[class].first..self.resources[class].end).collect()
     }
 
-    pub(super) fn write(&mut self, tag: u64, access: &Access, keeps: bool) {
+    pub(super) fn write(&mut self, tag: u64, access: &MemoryAccess, keeps: bool) {
         let class = self.class(access.resource);
         let is_exact = access.kind != AccessKind::Partial;
         for cell in cells(&access.part) {
@@ -251,7 +251,7 @@ impl Naive {
             };
             let stays = self.rules.stores_keep_losses && state.is_kept_by(access.kind);
             if access.discards {
-                state.lose(Why::Discarded(tag), Verdict::Certain, self.rules);
+                state.lose(Why::Discarded(tag), Certainty::Certain, self.rules);
             } else if !keeps && !stays {
                 let through = access.resource;
                 let replaced = match state.value {
@@ -268,8 +268,8 @@ impl Naive {
         }
         let own = self.resources[class];
         let bytes: Vec<u64> = match access.part {
-            Part::Bytes(first, end) => (own.first + first..own.first + end).collect(),
-            Part::Texels(_) => (own.first..own.end).collect(),
+            ResourcePart::Bytes(first, end) => (own.first + first..own.first + end).collect(),
+            ResourcePart::Texels(_) => (own.first..own.end).collect(),
         };
         for other in 0..self.resources.len() {
             if other != class && self.resources[other].alias_of.is_none() {
@@ -279,7 +279,13 @@ impl Naive {
     }
 
     /// Applies a write of `bytes` through `class` to the contents of another class.
-    fn write_alias(&mut self, tag: u64, access: &Access, (class, bytes): (usize, &[u64]), other: usize) {
+    fn write_alias(
+        &mut self,
+        tag: u64,
+        access: &MemoryAccess,
+        (class, bytes): (usize, &[u64]),
+        other: usize,
+    ) {
         let alias = self.resources[other];
         let (is_linear, is_other_linear) = (self.is_linear(class), self.is_linear(other));
         let is_in = |byte: &u64| (alias.first..alias.end).contains(byte);
@@ -290,9 +296,9 @@ impl Naive {
                 .iter()
                 .any(|&byte| (pages(alias.first)..=pages(alias.end - 1)).contains(&pages(byte)));
         let verdict = match (is_shared, access.kind) {
-            (true, AccessKind::Partial) => Verdict::Possible,
-            (true, _) => Verdict::Certain,
-            _ => Verdict::ByTheLetter,
+            (true, AccessKind::Partial) => Certainty::Possible,
+            (true, _) => Certainty::Certain,
+            _ => Certainty::ByTheLetter,
         };
         for (cell, state) in &mut self.cells[other] {
             let is_hit = match (is_other_linear, is_shared) {
@@ -324,11 +330,11 @@ impl Naive {
                 if is_linear {
                     let is_hit = bytes.contains(&(resource.first + cell[0]));
                     if is_hit || !rules.discards_are_exact_in_buffers && !bytes.is_empty() {
-                        state.lose(Why::Memory(tag), Verdict::Certain, rules);
+                        state.lose(Why::Memory(tag), Certainty::Certain, rules);
                     }
                     continue;
                 }
-                let is_lost = matches!(state.value, Value::Lost(_, Verdict::Certain, _));
+                let is_lost = matches!(state.value, Value::Lost(_, Certainty::Certain, _));
                 let is_told = !is_lost || bytes == all;
                 let is_elsewhere = !rules.images_are_anywhere && index % 2 == 1;
                 if bytes.is_empty() || !is_told || is_elsewhere {
@@ -341,7 +347,7 @@ impl Naive {
                 }
                 if gone == all {
                     let known = state.first.map_or(tag, |first| first.0);
-                    state.lose(Why::Memory(known), Verdict::Certain, rules);
+                    state.lose(Why::Memory(known), Certainty::Certain, rules);
                     if let Value::Lost(Why::Memory(_), _, last) = &mut state.value {
                         *last = first.1.filter(|_| rules.last_write);
                     }
@@ -354,7 +360,7 @@ impl Naive {
     }
 
     /// The losses of a read; `None` if its contents are defined.
-    pub(super) fn read(&self, access: &Access) -> Option<ExpectedLoss> {
+    pub(super) fn read(&self, access: &MemoryAccess) -> Option<ExpectedLoss> {
         let class = self.class(access.resource);
         let all = self.all_bytes(class);
         let of_cell = &self.cells[class];
@@ -398,20 +404,20 @@ impl Naive {
     /// The most certain losses of a part of the read contents.
     fn partial(
         &self,
-        access: &Access,
+        access: &MemoryAccess,
         read: &[(Cell, &State)],
         all: &BTreeSet<u64>,
-    ) -> (Option<Verdict>, Vec<Loss>) {
+    ) -> (Option<Certainty>, Vec<Loss>) {
         let (class, rules) = (self.class(access.resource), self.rules);
         let is_all = self.is_linear(class) || read.len() == self.cells[class].len();
         let is_all = is_all && matches!(access.kind, AccessKind::Whole | AccessKind::Load);
         let if_all = |verdict| match is_all || !rules.smaller_reads_are_possible {
             true => verdict,
-            false => Verdict::Possible,
+            false => Certainty::Possible,
         };
         let undefined = read.iter().map(|(_, state)| state.undefined(all));
         let common: BTreeSet<u64> = undefined.reduce(|one, other| &one & &other).unwrap_or_default();
-        let mut found: Vec<(Verdict, Loss)> = Vec::new();
+        let mut found: Vec<(Certainty, Loss)> = Vec::new();
         let is_through = |state: &State| matches!(state.value, Value::Through(..));
         for (cell, state) in read {
             let run = |is: fn(&State) -> bool| self.run_of(class, read, *cell, is);
@@ -419,16 +425,16 @@ impl Naive {
                 Value::Lost(why @ Why::Memory(_), verdict, last) if rules.partial_discards_are_reported => {
                     let is_part = rules.lost_parts_of_images_are_possible && !self.is_linear(class);
                     let verdict = match is_part {
-                        true => Verdict::Possible,
+                        true => Certainty::Possible,
                         false => if_all(verdict),
                     };
                     found.push((verdict, (why, last, run(State::is_lost))));
                 }
                 Value::Lost(why @ Why::Overwritten(_), _, last) => {
-                    found.push((Verdict::Possible, (why, last, run(State::is_lost))));
+                    found.push((Certainty::Possible, (why, last, run(State::is_lost))));
                 }
                 Value::Through(by, last) => {
-                    found.push((Verdict::Possible, (Why::Through(by), last, run(is_through))));
+                    found.push((Certainty::Possible, (Why::Through(by), last, run(is_through))));
                 }
                 Value::Written(by, _, through, Some((last, other)))
                     if through != access.resource
@@ -436,7 +442,7 @@ impl Naive {
                         && rules.equal_images_are_aliases =>
                 {
                     let last = Some(last).filter(|_| rules.last_write);
-                    found.push((Verdict::Possible, (Why::Through(by), last, run(is_through))));
+                    found.push((Certainty::Possible, (Why::Through(by), last, run(is_through))));
                 }
                 _ => {}
             }
@@ -445,11 +451,11 @@ impl Naive {
             };
             let own = first_run(&state.gone);
             let (verdict, bytes) = match (first_run(&common), own) {
-                (Some(bytes), _) => (if_all(Verdict::Certain), bytes),
+                (Some(bytes), _) => (if_all(Certainty::Certain), bytes),
                 (None, Some(bytes)) if !rules.partial_loss_needs_common_bytes => {
-                    (if_all(Verdict::Certain), bytes)
+                    (if_all(Certainty::Certain), bytes)
                 }
-                (None, Some(bytes)) => (Verdict::Possible, bytes),
+                (None, Some(bytes)) => (Certainty::Possible, bytes),
                 (None, None) => continue,
             };
             found.push((verdict, (Why::Memory(by), last, bytes)));
@@ -481,7 +487,7 @@ impl Naive {
         if !discard.reports_contents && self.rules.discards_report_on_request {
             return None;
         }
-        let mut found: Vec<(Verdict, (u64, u64), u64)> = Vec::new();
+        let mut found: Vec<(Certainty, (u64, u64), u64)> = Vec::new();
         for class in 0..self.resources.len() {
             if self.resources[class].alias_of.is_none() {
                 let range = self.all_bytes(class);
@@ -512,7 +518,7 @@ impl Naive {
         }
     }
 
-    fn defined_bytes(&self, class: usize, range: &BTreeSet<u64>) -> Vec<(Verdict, (u64, u64), u64)> {
+    fn defined_bytes(&self, class: usize, range: &BTreeSet<u64>) -> Vec<(Certainty, (u64, u64), u64)> {
         let first = self.resources[class].first;
         let values: BTreeMap<u64, (u64, bool)> = self.cells[class]
             .iter()
@@ -523,15 +529,15 @@ impl Naive {
             let alike = values.iter().filter(|(_, other)| **other == (*by, *is_certain));
             let alike: BTreeSet<u64> = alike.map(|(byte, _)| *byte).collect();
             let verdict = match is_certain {
-                true => Verdict::Certain,
-                false => Verdict::Possible,
+                true => Certainty::Certain,
+                false => Certainty::Possible,
             };
             (verdict, run(&alike, *byte), *by)
         });
         each.collect()
     }
 
-    fn defined_image(&self, class: usize, range: &BTreeSet<u64>) -> Vec<(Verdict, (u64, u64), u64)> {
+    fn defined_image(&self, class: usize, range: &BTreeSet<u64>) -> Vec<(Certainty, (u64, u64), u64)> {
         let rules = self.rules;
         let all = self.all_bytes(class);
         let states: Vec<&State> = self.cells[class].values().collect();
@@ -550,9 +556,9 @@ impl Naive {
             let is_entire = is_certain && *range == all && state.gone.is_empty();
             let is_certain = is_entire || !rules.some_of_an_image_is_possible;
             let verdict = if is_certain {
-                Verdict::Certain
+                Certainty::Certain
             } else {
-                Verdict::Possible
+                Certainty::Possible
             };
             found.push((verdict, bytes, by));
         }
@@ -561,10 +567,10 @@ impl Naive {
             .all(|state| self.value(state).is_some_and(|value| value.1));
         let common = states.iter().map(|state| held(state));
         let common = common.reduce(|one, other| &one & &other).unwrap_or_default();
-        let is_entire = found.iter().any(|one| one.0 == Verdict::Certain);
+        let is_entire = found.iter().any(|one| one.0 == Certainty::Certain);
         if let Some(bytes) = first_run(&common).filter(|_| are_certain && !is_entire) {
             let each = states.iter().filter_map(|state| self.value(state));
-            found.extend(each.map(|(by, _)| (Verdict::Certain, bytes, by)));
+            found.extend(each.map(|(by, _)| (Certainty::Certain, bytes, by)));
         }
         found
     }

@@ -1,16 +1,16 @@
 //! Action commands.
 
 use ash::vk::{AccessFlags2 as A, ImageAspectFlags as Aspects, PipelineStageFlags2 as S};
-use tileheap_sync::program::{Access, AccessKind, Command, Part, ResourceId, Texels, Tiling};
+use tileheap_sync::program::{AccessKind, Command, MemoryAccess, ResourceId, ResourcePart, Texels, Tiling};
 
 use super::past::{Commands, Draw, Touch};
 use super::places;
 
 impl Draw {
-    fn access(&mut self, resource: ResourceId, stage: S, access: A, kind: AccessKind) -> Access {
+    fn access(&mut self, resource: ResourceId, stage: S, access: A, kind: AccessKind) -> MemoryAccess {
         let described = *self.at(resource);
         let part = places::part(&mut self.random, &described);
-        Access {
+        MemoryAccess {
             resource,
             part,
             stage,
@@ -35,7 +35,7 @@ impl Draw {
     }
 
     /// A shader's access through a descriptor.
-    pub(super) fn shader(&mut self, stage: S) -> Access {
+    pub(super) fn shader(&mut self, stage: S) -> MemoryAccess {
         let resource = self.resource();
         let read = if self.is_linear(resource) {
             A::UNIFORM_READ
@@ -56,7 +56,7 @@ impl Draw {
     }
 
     /// A read of a buffer by a fixed function.
-    pub(super) fn fetch(&mut self, stage: S) -> Access {
+    pub(super) fn fetch(&mut self, stage: S) -> MemoryAccess {
         let resource = self.tiled(true);
         let access = if stage == S::INDEX_INPUT {
             A::INDEX_READ
@@ -67,15 +67,15 @@ impl Draw {
     }
 
     /// One side of a copy, sometimes with an area.
-    fn transfer(&mut self, stage: S, access: A, image: bool) -> Access {
+    fn transfer(&mut self, stage: S, access: A, image: bool) -> MemoryAccess {
         let resource = if image { self.tiled(false) } else { self.resource() };
         let mut drawn = self.access(resource, stage, access, AccessKind::Whole);
-        if let Part::Texels(texels) = drawn.part {
+        if let ResourcePart::Texels(texels) = drawn.part {
             if self.random.one_in(2) {
                 let levels = places::run(&mut self.random, texels.levels);
                 let levels = tileheap_units::Run::new(levels.first, levels.first + 1);
                 let area = Some(places::area(&mut self.random));
-                drawn.part = Part::Texels(Texels {
+                drawn.part = ResourcePart::Texels(Texels {
                     levels,
                     area,
                     ..texels
@@ -86,7 +86,7 @@ impl Draw {
     }
 
     /// A command outside of render pass instances.
-    pub(super) fn act(&mut self) -> Vec<Access> {
+    pub(super) fn act(&mut self) -> Vec<MemoryAccess> {
         match self.random.below(8) {
             0..=3 => {
                 let mut accesses = vec![self.shader(S::COMPUTE_SHADER)];
@@ -113,7 +113,7 @@ impl Draw {
         }
     }
 
-    pub(super) fn record_act(&mut self, accesses: &[Access]) {
+    pub(super) fn record_act(&mut self, accesses: &[MemoryAccess]) {
         for access in accesses {
             self.record(access.into());
         }
@@ -123,7 +123,7 @@ impl Draw {
     pub(super) fn unrelated(&mut self, out: &mut Commands, news: &[Touch]) {
         for _ in 0..4 {
             let accesses = self.act();
-            let free = |access: &Access| {
+            let free = |access: &MemoryAccess| {
                 let touch = Touch::from(access);
                 self.before(&touch).next().is_none() && !news.iter().any(|new| self.conflict(new, &touch))
             };
@@ -138,7 +138,7 @@ impl Draw {
     /// An image and its subresources to attach: of one level.
     pub(super) fn attachment(&mut self) -> (ResourceId, Texels) {
         let resource = self.tiled(false);
-        let Part::Texels(all) = places::whole(self.at(resource)) else {
+        let ResourcePart::Texels(all) = places::whole(self.at(resource)) else {
             unreachable!("an image")
         };
         let level = places::run(&mut self.random, all.levels).first;
@@ -160,7 +160,7 @@ impl Draw {
 }
 
 /// An access to an attachment.
-pub(super) fn attached(attachment: (ResourceId, Texels), kind: AccessKind, writes: bool) -> Access {
+pub(super) fn attached(attachment: (ResourceId, Texels), kind: AccessKind, writes: bool) -> MemoryAccess {
     let color = attachment.1.aspects == Aspects::COLOR;
     let access = match (color, writes) {
         (true, false) => A::COLOR_ATTACHMENT_READ,
@@ -173,9 +173,9 @@ pub(super) fn attached(attachment: (ResourceId, Texels), kind: AccessKind, write
         AccessKind::Store => S::LATE_FRAGMENT_TESTS,
         _ => S::EARLY_FRAGMENT_TESTS,
     };
-    Access {
+    MemoryAccess {
         resource: attachment.0,
-        part: Part::Texels(attachment.1),
+        part: ResourcePart::Texels(attachment.1),
         stage,
         access,
         kind,

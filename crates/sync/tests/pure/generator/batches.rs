@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use ash::vk::PipelineStageFlags2 as S;
 use tileheap_sync::program::{
-    Access, Batch, Change, Command, CommandBuffer, Dependency, Extent, FenceId, SemaphoreId, Step,
+    BarrierChange, Batch, Command, CommandBuffer, Dependency, DependencyMemory, FenceId, HostStep,
+    MemoryAccess, SemaphoreId,
 };
 
 use super::buffers::{Reusable, may_repeat};
@@ -23,7 +24,7 @@ pub(super) struct Promise {
 
 pub(super) struct Steps {
     pub(super) draw: Draw,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<HostStep>,
     pub(super) families: Vec<u32>,
     /// The step of each queue's last batch.
     pub(super) last: Vec<Option<usize>>,
@@ -47,7 +48,7 @@ pub(super) struct Steps {
 impl Steps {
     pub(super) fn batch(&mut self, step: usize) -> &mut Batch {
         match &mut self.steps[step] {
-            Step::Submit(batch) => batch,
+            HostStep::Submit(batch) => batch,
             _ => unreachable!("the step of a batch"),
         }
     }
@@ -118,7 +119,7 @@ impl Steps {
     /// Acquires resources that other queues released.
     fn acquire(&mut self, out: &mut Commands) {
         for (queue, mut dependency) in std::mem::take(&mut self.released) {
-            let Change::Family { to, .. } = dependency.change else {
+            let BarrierChange::Family { to, .. } = dependency.change else {
                 continue;
             };
             if to != self.draw.family || queue == self.draw.queue || self.draw.kept[queue] {
@@ -158,8 +159,8 @@ impl Steps {
             }
             let all = Dependency {
                 scopes: masks::full(),
-                extent: Extent::All,
-                change: Change::None,
+                extent: DependencyMemory::All,
+                change: BarrierChange::None,
             };
             self.draw.push(first, Command::Barrier(vec![all]));
         }
@@ -179,7 +180,7 @@ impl Steps {
     }
 
     /// Returns true if the device has work that must complete before this host access.
-    pub(super) fn unfinished(&self, access: &Access) -> bool {
+    pub(super) fn unfinished(&self, access: &MemoryAccess) -> bool {
         let touch = Touch::from(access);
         self.draw.before(&touch).next().is_some()
     }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use ash::vk::PipelineStageFlags2 as S;
 use tileheap_sync::program::{
-    AccessKind, Change, Command, CommandBuffer, Dependency, Discard, EventId, Extent, Scopes, Tag,
+    AccessKind, BarrierChange, Command, CommandBuffer, Dependency, DependencyMemory, DependencyScopes,
+    Discard, EventId, Tag,
 };
 
 use super::past::{Commands, Draw, Touch};
@@ -76,8 +77,8 @@ impl Draw {
                 vec![event],
                 vec![Dependency {
                     scopes,
-                    extent: Extent::All,
-                    change: Change::None,
+                    extent: DependencyMemory::All,
+                    change: BarrierChange::None,
                 }],
             )
         } else if *set {
@@ -159,13 +160,13 @@ impl Draw {
         let part = places::part(&mut self.random, &described);
         let mut scopes = masks::scopes(&mut self.random);
         scopes.dst = self.random.pick(&[S::NONE, S::NONE, scopes.dst]);
-        let change = Change::Family {
+        let change = BarrierChange::Family {
             from: self.family,
             to,
         };
         let dependency = Dependency {
             scopes,
-            extent: Extent::Part(resource, part),
+            extent: DependencyMemory::Part(resource, part),
             change,
         };
         let mut out = Commands::new();
@@ -182,9 +183,10 @@ pub(super) fn may_repeat(
     queue: usize,
     set: &mut Vec<(EventId, bool)>,
 ) -> bool {
-    let first = |scopes: &Scopes| !fits || ![S::NONE, S::TOP_OF_PIPE].contains(&scopes.src);
-    let stays =
-        |one: &Dependency| first(&one.scopes) && !(fits && matches!(one.change, Change::Family { .. }));
+    let first = |scopes: &DependencyScopes| !fits || ![S::NONE, S::TOP_OF_PIPE].contains(&scopes.src);
+    let stays = |one: &Dependency| {
+        first(&one.scopes) && !(fits && matches!(one.change, BarrierChange::Family { .. }))
+    };
     let here = |event: &EventId| event.0 / 2 == queue as u64;
     commands.iter().all(|(_, command)| match command {
         Command::Action(_) | Command::Discard(_) => true,

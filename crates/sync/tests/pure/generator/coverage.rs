@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use ash::vk::{AccessFlags2 as A, ImageAspectFlags as Aspects, PipelineStageFlags2 as S};
 use tileheap_sync::program::{
-    AccessKind, Boundary, Change, Command, CommandBuffer, Dependency, Extent, Part, Program, ResourceId,
-    Scopes, Step, Tiling,
+    AccessKind, BarrierChange, Command, CommandBuffer, Dependency, DependencyMemory, DependencyScopes,
+    HostStep, Program, ResourceId, ResourcePart, SubpassBoundary, Tiling,
 };
 
 use super::past::Touch;
@@ -74,7 +74,7 @@ impl Seen {
         let mut early = BTreeSet::new();
         for step in &program.steps {
             match step {
-                Step::Submit(batch) => {
+                HostStep::Submit(batch) => {
                     self.family = batch.family;
                     self.see("two batches", !queues.is_empty());
                     queues.insert(batch.queue);
@@ -105,11 +105,11 @@ impl Seen {
                         self.buffer(buffer);
                     }
                 }
-                Step::WaitFence(_) => self.see("WaitFence", true),
-                Step::ResetFence(_) => self.see("ResetFence", true),
-                Step::WaitSemaphore(..) => self.see("WaitSemaphore", true),
-                Step::SignalSemaphore(..) => self.see("host signals late", true),
-                Step::WaitIdle(queue) => {
+                HostStep::WaitFence(_) => self.see("WaitFence", true),
+                HostStep::ResetFence(_) => self.see("ResetFence", true),
+                HostStep::WaitSemaphore(..) => self.see("WaitSemaphore", true),
+                HostStep::SignalSemaphore(..) => self.see("host signals late", true),
+                HostStep::WaitIdle(queue) => {
                     self.see(
                         if queue.is_some() {
                             "WaitIdle of a queue"
@@ -119,7 +119,7 @@ impl Seen {
                         true,
                     );
                 }
-                Step::Host(_, _, access) => {
+                HostStep::Host(_, _, access) => {
                     self.see(
                         if access.access == A::HOST_READ {
                             "host read"
@@ -180,14 +180,14 @@ impl Seen {
                     self.see("two events", events.len() > 1);
                     self.see(
                         "layout at an event",
-                        dependencies.iter().any(|one| one.change != Change::None),
+                        dependencies.iter().any(|one| one.change != BarrierChange::None),
                     );
                     dependencies.iter().for_each(|one| self.dependency(one));
                 }
                 Command::BeginRendering { resumes, boundary } => {
                     self.inside = true;
                     self.see("resumes", *resumes);
-                    let empty = *boundary == Boundary::default();
+                    let empty = *boundary == SubpassBoundary::default();
                     self.see(
                         if empty {
                             "dynamic rendering"
@@ -214,7 +214,7 @@ impl Seen {
                     self.inside = false;
                     self.see("to outside", !boundary.dependencies.is_empty());
                     self.see("final transition", !boundary.transitions.is_empty());
-                    let implicit = |one: &Scopes| one.src == S::ALL_COMMANDS && one.dst.is_empty();
+                    let implicit = |one: &DependencyScopes| one.src == S::ALL_COMMANDS && one.dst.is_empty();
                     self.see(
                         "implicit to outside",
                         boundary.dependencies.iter().any(|one| implicit(&one.scopes)),
@@ -235,7 +235,7 @@ impl Seen {
         }
     }
 
-    fn boundary(&mut self, boundary: &Boundary) {
+    fn boundary(&mut self, boundary: &SubpassBoundary) {
         for one in &boundary.dependencies {
             self.see("from outside", one.from.is_none());
             let (none, all) = (one.scopes.src.is_empty(), one.scopes.dst == S::ALL_COMMANDS);
@@ -244,12 +244,12 @@ impl Seen {
         }
     }
 
-    fn access(&mut self, access: &tileheap_sync::program::Access) {
+    fn access(&mut self, access: &tileheap_sync::program::MemoryAccess) {
         use AccessKind::{Attachment, Load, Partial, Resolve, Store, Whole};
         let touch = Touch::from(access);
         self.see(
             "byte range",
-            matches!(access.part, Part::Bytes(first, _) if first > 0),
+            matches!(access.part, ResourcePart::Bytes(first, _) if first > 0),
         );
         self.see("area of texels", places::without_area(access.part) != access.part);
         self.see("discards", access.discards);
@@ -274,14 +274,14 @@ impl Seen {
 
     fn dependency(&mut self, one: &Dependency) {
         self.scopes(&one.scopes);
-        self.see("Execution", one.extent == Extent::Execution);
-        self.see("All", one.extent == Extent::All);
-        self.see("Part", matches!(one.extent, Extent::Part(..)));
+        self.see("Execution", one.extent == DependencyMemory::Execution);
+        self.see("All", one.extent == DependencyMemory::All);
+        self.see("Part", matches!(one.extent, DependencyMemory::Part(..)));
         match one.change {
-            Change::None => {}
-            Change::Layout { .. } => self.see("Layout", true),
-            Change::Family { from, .. } if from == self.family => self.see("release", true),
-            Change::Family { to, .. } => self.see(
+            BarrierChange::None => {}
+            BarrierChange::Layout { .. } => self.see("Layout", true),
+            BarrierChange::Family { from, .. } if from == self.family => self.see("release", true),
+            BarrierChange::Family { to, .. } => self.see(
                 if to == self.family {
                     "acquire"
                 } else {
@@ -292,7 +292,7 @@ impl Seen {
         }
     }
 
-    fn scopes(&mut self, one: &Scopes) {
+    fn scopes(&mut self, one: &DependencyScopes) {
         for mask in [one.src, one.dst] {
             let composite = S::ALL_TRANSFER | S::ALL_GRAPHICS | S::ALL_COMMANDS | S::VERTEX_INPUT | S::HOST;
             let composite = composite | S::PRE_RASTERIZATION_SHADERS | S::TOP_OF_PIPE | S::BOTTOM_OF_PIPE;

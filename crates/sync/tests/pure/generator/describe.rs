@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use tileheap_sync::program::{
-    Access, Boundary, Change, Command, CommandBuffer, Dependency, Extent, Part, Program, Scopes,
-    SemaphoreUse, Step, Texels, Tiling,
+    BarrierChange, Command, CommandBuffer, Dependency, DependencyMemory, DependencyScopes, HostStep,
+    MemoryAccess, Program, ResourcePart, SemaphoreUse, SubpassBoundary, Texels, Tiling,
 };
 
 /// A listing of the program, a command per line.
@@ -36,9 +36,9 @@ pub(crate) fn describe(program: &Program) -> String {
     text
 }
 
-fn step(text: &mut String, step: &Step) {
+fn step(text: &mut String, step: &HostStep) {
     let _ = match step {
-        Step::Submit(batch) => {
+        HostStep::Submit(batch) => {
             let _ = write!(
                 text,
                 "batch {} on queue {} of family {}",
@@ -56,17 +56,17 @@ fn step(text: &mut String, step: &Step) {
             }
             Ok(())
         }
-        Step::WaitFence(fence) => writeln!(text, "wait for fence {}", fence.0),
-        Step::ResetFence(fence) => writeln!(text, "reset fence {}", fence.0),
-        Step::WaitSemaphore(semaphore, value) => {
+        HostStep::WaitFence(fence) => writeln!(text, "wait for fence {}", fence.0),
+        HostStep::ResetFence(fence) => writeln!(text, "reset fence {}", fence.0),
+        HostStep::WaitSemaphore(semaphore, value) => {
             writeln!(text, "wait for semaphore {} = {value}", semaphore.0)
         }
-        Step::SignalSemaphore(semaphore, value) => {
+        HostStep::SignalSemaphore(semaphore, value) => {
             writeln!(text, "signal semaphore {} = {value}", semaphore.0)
         }
-        Step::WaitIdle(None) => writeln!(text, "wait for the device"),
-        Step::WaitIdle(Some(queue)) => writeln!(text, "wait for queue {}", queue.0),
-        Step::Host(number, tag, one) => {
+        HostStep::WaitIdle(None) => writeln!(text, "wait for the device"),
+        HostStep::WaitIdle(Some(queue)) => writeln!(text, "wait for queue {}", queue.0),
+        HostStep::Host(number, tag, one) => {
             writeln!(text, "batch {number} on the host: #{} {}", tag.0, access(one))
         }
     };
@@ -111,7 +111,7 @@ fn semaphore(one: &SemaphoreUse) -> String {
     format!("{} = {} at {:?}", one.semaphore.0, one.value, one.stages)
 }
 
-fn access(one: &Access) -> String {
+fn access(one: &MemoryAccess) -> String {
     let discards = if one.discards { " discards" } else { "" };
     let place = format!("r{}{}", one.resource.0, part(one.part));
     format!(
@@ -120,10 +120,10 @@ fn access(one: &Access) -> String {
     )
 }
 
-fn part(part: Part) -> String {
+fn part(part: ResourcePart) -> String {
     match part {
-        Part::Bytes(first, end) => format!("[{first}, {end})"),
-        Part::Texels(all) => format!("({})", texels(all)),
+        ResourcePart::Bytes(first, end) => format!("[{first}, {end})"),
+        ResourcePart::Texels(all) => format!("({})", texels(all)),
     }
 }
 
@@ -140,7 +140,7 @@ fn texels(all: Texels) -> String {
     )
 }
 
-fn scopes(one: &Scopes) -> String {
+fn scopes(one: &DependencyScopes) -> String {
     format!(
         "{:?} {:?} -> {:?} {:?}",
         one.src, one.src_access, one.dst, one.dst_access
@@ -149,18 +149,18 @@ fn scopes(one: &Scopes) -> String {
 
 fn dependency(one: &Dependency) -> String {
     let extent = match one.extent {
-        Extent::Execution => " for execution".to_owned(),
-        Extent::All => String::new(),
-        Extent::Part(resource, of) => format!(" for r{}{}", resource.0, part(of)),
+        DependencyMemory::Execution => " for execution".to_owned(),
+        DependencyMemory::All => String::new(),
+        DependencyMemory::Part(resource, of) => format!(" for r{}{}", resource.0, part(of)),
     };
     let change = match one.change {
-        Change::None => String::new(),
+        BarrierChange::None => String::new(),
         change => format!(" {change:?}"),
     };
     format!("{}{extent}{change}", scopes(&one.scopes))
 }
 
-fn boundary(one: &Boundary) -> String {
+fn boundary(one: &SubpassBoundary) -> String {
     let dependencies = join(&one.dependencies, |one| {
         let from = one
             .from

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 use tileheap_sync::program::{
-    AccessKind, Command, CommandBuffer, Dependency, Program, Scopes, SemaphoreUse, Step,
+    AccessKind, Command, CommandBuffer, Dependency, DependencyScopes, HostStep, Program, SemaphoreUse,
 };
 use tileheap_units::SplitMix64;
 
@@ -16,7 +16,7 @@ use super::past::Commands;
 pub(super) fn commands(program: &mut Program, change: &mut dyn FnMut(&mut Commands)) {
     let mut done = HashMap::new();
     for step in &mut program.steps {
-        if let Step::Submit(batch) = step {
+        if let HostStep::Submit(batch) = step {
             for buffer in &mut batch.command_buffers {
                 *buffer = changed(buffer, &mut done, change);
             }
@@ -48,7 +48,7 @@ fn changed(
 }
 
 /// The scopes of a command.
-pub(super) fn scopes(command: &mut Command, change: &mut dyn FnMut(&mut Scopes)) {
+pub(super) fn scopes(command: &mut Command, change: &mut dyn FnMut(&mut DependencyScopes)) {
     match command {
         Command::Barrier(dependencies) | Command::WaitEvents(_, dependencies) => {
             dependencies.iter_mut().for_each(|one| change(&mut one.scopes));
@@ -76,7 +76,7 @@ pub(super) fn dependencies(command: &mut Command) -> &mut [Dependency] {
 /// The semaphores that batches wait for, then those that they signal.
 pub(super) fn semaphores(program: &mut Program) -> impl Iterator<Item = &mut SemaphoreUse> {
     program.steps.iter_mut().flat_map(|step| match step {
-        Step::Submit(batch) => batch.waits.iter_mut().chain(&mut batch.signals),
+        HostStep::Submit(batch) => batch.waits.iter_mut().chain(&mut batch.signals),
         _ => [].iter_mut().chain([].iter_mut()),
     })
 }
@@ -127,7 +127,7 @@ pub(super) fn one_detail(random: &mut SplitMix64, program: &mut Program) {
     });
 }
 
-fn alter(random: &mut SplitMix64, scopes: &mut Scopes) {
+fn alter(random: &mut SplitMix64, scopes: &mut DependencyScopes) {
     match random.below(6) {
         0 => scopes.src = S::from_raw(without_one(random, scopes.src.as_raw())),
         1 => scopes.dst = S::from_raw(without_one(random, scopes.dst.as_raw())),

@@ -1,7 +1,7 @@
 //! Stages and accesses, and masks of them.
 
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
-use tileheap_sync::program::Scopes;
+use tileheap_sync::program::DependencyScopes;
 use tileheap_units::SplitMix64;
 
 /// The stages of commands in generated programs.
@@ -104,9 +104,9 @@ pub(super) fn accesses(random: &mut SplitMix64) -> A {
 }
 
 /// Random scopes.
-pub(super) fn scopes(random: &mut SplitMix64) -> Scopes {
+pub(super) fn scopes(random: &mut SplitMix64) -> DependencyScopes {
     let (src, dst) = (stages(random), stages(random));
-    Scopes {
+    DependencyScopes {
         src,
         src_access: accesses(random),
         dst,
@@ -115,9 +115,9 @@ pub(super) fn scopes(random: &mut SplitMix64) -> Scopes {
 }
 
 /// A full barrier's scopes.
-pub(super) fn full() -> Scopes {
+pub(super) fn full() -> DependencyScopes {
     let all = S::ALL_COMMANDS;
-    Scopes {
+    DependencyScopes {
         src: all,
         src_access: A::MEMORY_WRITE,
         dst: all,

@@ -1,7 +1,9 @@
 //! Barriers and events.
 
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
-use tileheap_sync::program::{Change, Command, Dependency, EventId, Extent, Scopes};
+use tileheap_sync::program::{
+    BarrierChange, Command, Dependency, DependencyMemory, DependencyScopes, EventId,
+};
 
 use super::past::{Commands, Draw, Need, Touch};
 use super::{masks, places};
@@ -30,7 +32,7 @@ impl Draw {
                 need.join(one);
                 let mut scopes = self.first(
                     need,
-                    Scopes {
+                    DependencyScopes {
                         src: S::NONE,
                         src_access: A::NONE,
                         dst,
@@ -40,19 +42,19 @@ impl Draw {
                 if need.is_empty() {
                     scopes.src = self.random.pick(&[S::NONE, S::TOP_OF_PIPE, S::ALL_COMMANDS]);
                 }
-                let change = Change::Layout {
+                let change = BarrierChange::Layout {
                     discards: self.random.one_in(2),
                 };
                 dependencies.push(Dependency {
                     scopes,
-                    extent: Extent::Part(image.resource, touch.part),
+                    extent: DependencyMemory::Part(image.resource, touch.part),
                     change,
                 });
                 if need.others || news.len() > 1 {
                     dependencies.push(Dependency {
                         scopes,
-                        extent: Extent::All,
-                        change: Change::None,
+                        extent: DependencyMemory::All,
+                        change: BarrierChange::None,
                     });
                 }
                 moved.push(touch);
@@ -64,7 +66,7 @@ impl Draw {
                 };
                 let scopes = self.first(
                     need,
-                    Scopes {
+                    DependencyScopes {
                         src: S::NONE,
                         src_access: A::NONE,
                         dst,
@@ -72,16 +74,17 @@ impl Draw {
                     },
                 );
                 let extent = if need.src_access.is_empty() {
-                    self.random.pick(&[Extent::Execution, Extent::All])
+                    self.random
+                        .pick(&[DependencyMemory::Execution, DependencyMemory::All])
                 } else if need.others || news.len() > 1 || self.random.one_in(2) {
-                    Extent::All
+                    DependencyMemory::All
                 } else {
-                    Extent::Part(news[0].resource, news[0].part)
+                    DependencyMemory::Part(news[0].resource, news[0].part)
                 };
                 dependencies.push(Dependency {
                     scopes,
                     extent,
-                    change: Change::None,
+                    change: BarrierChange::None,
                 });
             }
         } else if !self.random.one_in(3) {
@@ -115,7 +118,7 @@ impl Draw {
     }
 
     /// `scopes` with first scopes that fit.
-    pub(super) fn first(&mut self, need: Need, scopes: Scopes) -> Scopes {
+    pub(super) fn first(&mut self, need: Need, scopes: DependencyScopes) -> DependencyScopes {
         let mut src = if need.src_access.is_empty() && !need.src.is_empty() {
             masks::later(&mut self.random, need.src)
         } else {
@@ -125,7 +128,7 @@ impl Draw {
             src = S::ALL_COMMANDS;
         }
         let src_access = masks::widen_access(&mut self.random, need.src_access);
-        Scopes {
+        DependencyScopes {
             src,
             src_access,
             ..scopes
@@ -148,15 +151,15 @@ impl Draw {
             part
         };
         let extent = match self.random.below(5) {
-            0 => Extent::Execution,
-            1 => Extent::All,
-            _ => Extent::Part(resource, part),
+            0 => DependencyMemory::Execution,
+            1 => DependencyMemory::All,
+            _ => DependencyMemory::Part(resource, part),
         };
-        let mut change = Change::None;
-        if matches!(extent, Extent::Part(..)) && self.random.one_in(2) {
+        let mut change = BarrierChange::None;
+        if matches!(extent, DependencyMemory::Part(..)) && self.random.one_in(2) {
             if self.random.one_in(4) {
                 let from = self.random.below(2) as u32;
-                change = Change::Family { from, to: 1 - from };
+                change = BarrierChange::Family { from, to: 1 - from };
                 let stages = if from == self.family {
                     S::ALL_COMMANDS
                 } else {
@@ -164,7 +167,7 @@ impl Draw {
                 };
                 moved.push(Touch::transition(resource, part, stages));
             } else if !self.is_linear(resource) {
-                change = Change::Layout {
+                change = BarrierChange::Layout {
                     discards: self.random.one_in(2),
                 };
                 moved.push(Touch::transition(resource, part, scopes.dst));
@@ -178,7 +181,7 @@ impl Draw {
     }
 
     /// Random scopes, each mask fitting half of the time.
-    pub(super) fn scopes(&mut self, news: &[Touch]) -> Scopes {
+    pub(super) fn scopes(&mut self, news: &[Touch]) -> DependencyScopes {
         let mut scopes = masks::scopes(&mut self.random);
         let old = self
             .past
@@ -210,7 +213,7 @@ impl Draw {
     fn emit(&mut self, out: &mut Commands, mut dependencies: Vec<Dependency>, news: &[Touch]) {
         let families = dependencies
             .iter()
-            .any(|one| matches!(one.change, Change::Family { .. }));
+            .any(|one| matches!(one.change, BarrierChange::Family { .. }));
         let src = dependencies.iter().fold(S::NONE, |src, one| src | one.scopes.src);
         if self.random.one_in(4) && !families && !src.is_empty() && !src.contains(S::HOST) {
             let which = self.random.below(2);
@@ -244,7 +247,7 @@ impl Draw {
             }
             return;
         }
-        if self.random.one_in(5) && dependencies.iter().all(|one| one.change == Change::None) {
+        if self.random.one_in(5) && dependencies.iter().all(|one| one.change == BarrierChange::None) {
             let middle = self.random.pick(&masks::STAGES);
             let mut first = dependencies.clone();
             for (first, second) in first.iter_mut().zip(&mut dependencies) {
@@ -261,7 +264,7 @@ impl Draw {
 
     /// Releases a resource to another family, or acquires it from there.
     pub(super) fn transfer_family(&mut self, out: &mut Commands, mut dependency: Dependency) {
-        let (Extent::Part(resource, part), Change::Family { from, .. }) =
+        let (DependencyMemory::Part(resource, part), BarrierChange::Family { from, .. }) =
             (dependency.extent, dependency.change)
         else {
             unreachable!("a transfer of a part");
@@ -286,8 +289,8 @@ impl Draw {
             let scopes = self.first(need, masks::full());
             let all = Dependency {
                 scopes,
-                extent: Extent::All,
-                change: Change::None,
+                extent: DependencyMemory::All,
+                change: BarrierChange::None,
             };
             if releases {
                 dependencies.push(all);

@@ -1,7 +1,9 @@
 //! Render pass objects.
 
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
-use tileheap_sync::program::{Boundary, Command, Part, Scopes, SubpassDependency, Texels, Transition};
+use tileheap_sync::program::{
+    Command, DependencyScopes, ResourcePart, SubpassBoundary, SubpassDependency, Texels, Transition,
+};
 
 use super::masks;
 use super::past::{Commands, Draw, Touch};
@@ -37,7 +39,7 @@ impl Draw {
             for touch in moved {
                 self.record(touch);
             }
-            let boundary = Boundary {
+            let boundary = SubpassBoundary {
                 dependencies,
                 transitions,
             };
@@ -65,7 +67,7 @@ impl Draw {
         let news = touches(&finals, stages);
         for from in 0..subpasses {
             let need = self.needs(&news, |of| of == Some((instance, from)));
-            let mut scopes = Scopes {
+            let mut scopes = DependencyScopes {
                 src: S::ALL_COMMANDS,
                 src_access: ATTACHMENT_WRITES,
                 dst,
@@ -91,7 +93,7 @@ impl Draw {
         }
         self.push(
             out,
-            Command::EndRendering(Boundary {
+            Command::EndRendering(SubpassBoundary {
                 dependencies,
                 transitions: finals,
             }),
@@ -102,7 +104,7 @@ impl Draw {
         let mut transitions = Vec::new();
         for (resource, texels) in attachments {
             if self.random.one_in(2) {
-                let part = Part::Texels(Texels {
+                let part = ResourcePart::Texels(Texels {
                     area: None,
                     ..*texels
                 });
@@ -144,7 +146,7 @@ impl Draw {
             let (dst, dst_access) = self.second(&acts);
             let scopes = self.first(
                 need,
-                Scopes {
+                DependencyScopes {
                     src: S::NONE,
                     src_access: A::NONE,
                     dst,
@@ -157,7 +159,7 @@ impl Draw {
         }
         if transitions && dependencies.iter().all(|one| one.from.is_some()) {
             let (src, dst) = (S::NONE, S::ALL_COMMANDS);
-            let scopes = Scopes {
+            let scopes = DependencyScopes {
                 src,
                 src_access: A::NONE,
                 dst,

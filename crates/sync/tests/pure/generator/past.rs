@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
-use tileheap_sync::program::{Access, AccessKind, Command, CommandBuffer, Part, Resource, ResourceId, Tag};
+use tileheap_sync::program::{
+    AccessKind, Command, CommandBuffer, MemoryAccess, Resource, ResourceId, ResourcePart, Tag,
+};
 use tileheap_units::SplitMix64;
 
 use super::{masks, places};
@@ -18,7 +20,7 @@ pub(super) const HOST: usize = usize::MAX;
 #[derive(Clone, Copy)]
 pub(super) struct Touch {
     pub(super) resource: ResourceId,
-    pub(super) part: Part,
+    pub(super) part: ResourcePart,
     /// Its stage; for a transition, the stages through which later dependencies reach it.
     pub(super) stages: S,
     pub(super) access: A,
@@ -29,7 +31,7 @@ pub(super) struct Touch {
 }
 
 impl Touch {
-    pub(super) fn transition(resource: ResourceId, part: Part, stages: S) -> Touch {
+    pub(super) fn transition(resource: ResourceId, part: ResourcePart, stages: S) -> Touch {
         let few = [S::NONE, S::BOTTOM_OF_PIPE, S::TOP_OF_PIPE, S::HOST];
         let stages = if few.contains(&stages) {
             S::ALL_COMMANDS
@@ -49,8 +51,8 @@ impl Touch {
     }
 }
 
-impl From<&Access> for Touch {
-    fn from(access: &Access) -> Touch {
+impl From<&MemoryAccess> for Touch {
+    fn from(access: &MemoryAccess) -> Touch {
         Touch {
             resource: access.resource,
             part: places::without_area(access.part),

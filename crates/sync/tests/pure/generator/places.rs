@@ -1,7 +1,7 @@
 //! Resources, their parts, and their overlaps.
 
 use ash::vk::ImageAspectFlags as Aspects;
-use tileheap_sync::program::{MemoryId, Part, Resource, ResourceId, Texels, Tiling};
+use tileheap_sync::program::{MemoryId, Resource, ResourceId, ResourcePart, Texels, Tiling};
 use tileheap_units::{Run, SplitMix64};
 
 /// Size of a memory in bytes.
@@ -65,24 +65,24 @@ pub(super) fn resources(random: &mut SplitMix64) -> Vec<Resource> {
 }
 
 /// A part of `resource`, without an area; two times in three all of it.
-pub(super) fn part(random: &mut SplitMix64, resource: &Resource) -> Part {
+pub(super) fn part(random: &mut SplitMix64, resource: &Resource) -> ResourcePart {
     let all = whole(resource);
     if !random.one_in(3) {
         return all;
     }
     match all {
-        Part::Bytes(_, end) => {
+        ResourcePart::Bytes(_, end) => {
             let first = 2 * random.below(end / 2);
-            Part::Bytes(first, first + 2 * (1 + random.below((end - first) / 2)))
+            ResourcePart::Bytes(first, first + 2 * (1 + random.below((end - first) / 2)))
         }
-        Part::Texels(all) => {
+        ResourcePart::Texels(all) => {
             let aspects = if all.aspects.contains(Aspects::DEPTH) && random.one_in(2) {
                 random.pick(&[Aspects::DEPTH, Aspects::STENCIL])
             } else {
                 all.aspects
             };
             let levels = run(random, all.levels);
-            Part::Texels(Texels {
+            ResourcePart::Texels(Texels {
                 aspects,
                 levels,
                 layers: run(random, all.layers),
@@ -93,10 +93,10 @@ pub(super) fn part(random: &mut SplitMix64, resource: &Resource) -> Part {
 }
 
 /// All of `resource`.
-pub(super) fn whole(resource: &Resource) -> Part {
+pub(super) fn whole(resource: &Resource) -> ResourcePart {
     match resource.tiling {
-        Tiling::Linear | Tiling::Unknown => Part::Bytes(0, resource.end - resource.first),
-        Tiling::Optimal(texels) => Part::Texels(texels),
+        Tiling::Linear | Tiling::Unknown => ResourcePart::Bytes(0, resource.end - resource.first),
+        Tiling::Optimal(texels) => ResourcePart::Texels(texels),
     }
 }
 
@@ -119,10 +119,10 @@ pub(super) fn area(random: &mut SplitMix64) -> [Run; 3] {
 }
 
 /// `part` without its area.
-pub(super) fn without_area(part: Part) -> Part {
+pub(super) fn without_area(part: ResourcePart) -> ResourcePart {
     match part {
-        Part::Bytes(..) => part,
-        Part::Texels(texels) => Part::Texels(Texels { area: None, ..texels }),
+        ResourcePart::Bytes(..) => part,
+        ResourcePart::Texels(texels) => ResourcePart::Texels(Texels { area: None, ..texels }),
     }
 }
 
@@ -139,14 +139,16 @@ pub(super) fn class(resources: &[Resource], resource: ResourceId) -> ResourceId 
 pub(super) fn meet(
     resources: &[Resource],
     granularity: u64,
-    a: (ResourceId, Part),
-    b: (ResourceId, Part),
+    a: (ResourceId, ResourcePart),
+    b: (ResourceId, ResourcePart),
 ) -> bool {
     let (x, y) = (&resources[a.0.0 as usize], &resources[b.0.0 as usize]);
     if class(resources, a.0) == class(resources, b.0) {
         return match (a.1, b.1) {
-            (Part::Bytes(first, end), Part::Bytes(other, other_end)) => first < other_end && other < end,
-            (Part::Texels(a), Part::Texels(b)) => {
+            (ResourcePart::Bytes(first, end), ResourcePart::Bytes(other, other_end)) => {
+                first < other_end && other < end
+            }
+            (ResourcePart::Texels(a), ResourcePart::Texels(b)) => {
                 a.aspects.intersects(b.aspects) && crosses(a.levels, b.levels) && crosses(a.layers, b.layers)
             }
             _ => false,
@@ -166,10 +168,10 @@ pub(super) fn meet(
 }
 
 /// The bytes of its memory that a part may occupy.
-fn bytes(resource: &Resource, part: Part) -> (u64, u64) {
+fn bytes(resource: &Resource, part: ResourcePart) -> (u64, u64) {
     match part {
-        Part::Bytes(first, end) => (resource.first + first, resource.first + end),
-        Part::Texels(_) => (resource.first, resource.end),
+        ResourcePart::Bytes(first, end) => (resource.first + first, resource.first + end),
+        ResourcePart::Texels(_) => (resource.first, resource.end),
     }
 }
 
@@ -178,7 +180,11 @@ fn crosses(a: Run, b: Run) -> bool {
 }
 
 /// Returns true if a write to all of `new` covers all of `old`.
-pub(super) fn hides(resources: &[Resource], new: (ResourceId, Part), old: (ResourceId, Part)) -> bool {
+pub(super) fn hides(
+    resources: &[Resource],
+    new: (ResourceId, ResourcePart),
+    old: (ResourceId, ResourcePart),
+) -> bool {
     if class(resources, new.0) == class(resources, old.0) {
         return contains(new.1, old.1);
     }
@@ -194,10 +200,10 @@ pub(super) fn inside(run: Run, all: Run) -> bool {
 }
 
 /// Returns true if `part` is inside of `all` (without its area), and is not empty.
-pub(super) fn contains(all: Part, part: Part) -> bool {
+pub(super) fn contains(all: ResourcePart, part: ResourcePart) -> bool {
     match (all, part) {
-        (Part::Bytes(first, end), Part::Bytes(a, b)) => first <= a && a < b && b <= end,
-        (Part::Texels(all), Part::Texels(part)) => {
+        (ResourcePart::Bytes(first, end), ResourcePart::Bytes(a, b)) => first <= a && a < b && b <= end,
+        (ResourcePart::Texels(all), ResourcePart::Texels(part)) => {
             !part.aspects.is_empty()
                 && all.aspects.contains(part.aspects)
                 && inside(part.levels, all.levels)

@@ -2,7 +2,8 @@
 
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 use tileheap_sync::program::{
-    Access, AccessKind, Boundary, Change, Command, Dependency, Extent, Part, ResourceId, Scopes, Texels,
+    AccessKind, BarrierChange, Command, Dependency, DependencyMemory, DependencyScopes, MemoryAccess,
+    ResourceId, ResourcePart, SubpassBoundary, Texels,
 };
 
 use super::acts::attached;
@@ -34,38 +35,38 @@ impl Draw {
             first,
             Command::BeginRendering {
                 resumes: false,
-                boundary: Boundary::default(),
+                boundary: SubpassBoundary::default(),
             },
         );
         self.draws(first, &acts);
-        self.push(first, Command::EndRendering(Boundary::default()));
+        self.push(first, Command::EndRendering(SubpassBoundary::default()));
         self.push(
             second,
             Command::BeginRendering {
                 resumes: true,
-                boundary: Boundary::default(),
+                boundary: SubpassBoundary::default(),
             },
         );
         self.draws(second, &more);
-        self.push(second, Command::EndRendering(Boundary::default()));
+        self.push(second, Command::EndRendering(SubpassBoundary::default()));
         self.subpass = None;
     }
 
-    fn dynamic(&mut self, out: &mut Commands, acts: &[Vec<Access>]) {
+    fn dynamic(&mut self, out: &mut Commands, acts: &[Vec<MemoryAccess>]) {
         self.before_dynamic(out, acts);
         self.push(
             out,
             Command::BeginRendering {
                 resumes: false,
-                boundary: Boundary::default(),
+                boundary: SubpassBoundary::default(),
             },
         );
         self.draws(out, acts);
-        self.push(out, Command::EndRendering(Boundary::default()));
+        self.push(out, Command::EndRendering(SubpassBoundary::default()));
         self.subpass = None;
     }
 
-    fn before_dynamic(&mut self, out: &mut Commands, acts: &[Vec<Access>]) {
+    fn before_dynamic(&mut self, out: &mut Commands, acts: &[Vec<MemoryAccess>]) {
         let touches: Vec<Touch> = acts.iter().flatten().map(Touch::from).collect();
         self.order(out, &touches);
         self.instances += 1;
@@ -89,21 +90,26 @@ impl Draw {
     }
 
     /// The commands of a subpass: load operations first, resolve and store operations last.
-    pub(super) fn subpass(&mut self, attachments: &Attachments, first: bool, last: bool) -> Vec<Vec<Access>> {
+    pub(super) fn subpass(
+        &mut self,
+        attachments: &Attachments,
+        first: bool,
+        last: bool,
+    ) -> Vec<Vec<MemoryAccess>> {
         let mut acts = Vec::new();
         let (mut loads, mut stores) = (Vec::new(), Vec::new());
         for attachment in attachments {
             if first && !self.random.one_in(4) {
                 let writes = self.random.one_in(2);
                 let discards = writes && self.random.one_in(3);
-                loads.push(Access {
+                loads.push(MemoryAccess {
                     discards,
                     ..attached(*attachment, AccessKind::Load, writes)
                 });
             }
             if last && !self.random.one_in(4) {
                 let discards = self.random.one_in(3);
-                stores.push(Access {
+                stores.push(MemoryAccess {
                     discards,
                     ..attached(*attachment, AccessKind::Store, true)
                 });
@@ -128,12 +134,12 @@ impl Draw {
                 );
                 let stage = S::COLOR_ATTACHMENT_OUTPUT;
                 acts.push(vec![
-                    Access {
+                    MemoryAccess {
                         stage,
                         access: A::COLOR_ATTACHMENT_READ,
                         ..attached(from, AccessKind::Resolve, false)
                     },
-                    Access {
+                    MemoryAccess {
                         stage,
                         access: A::COLOR_ATTACHMENT_WRITE,
                         ..attached(to, AccessKind::Resolve, true)
@@ -147,13 +153,13 @@ impl Draw {
         acts
     }
 
-    fn drawing(&mut self, attachments: &Attachments) -> Vec<Access> {
+    fn drawing(&mut self, attachments: &Attachments) -> Vec<MemoryAccess> {
         let mut accesses = Vec::new();
         for attachment in attachments {
             if self.random.one_in(5) {
-                let (resource, part) = (attachment.0, Part::Texels(attachment.1));
+                let (resource, part) = (attachment.0, ResourcePart::Texels(attachment.1));
                 let (stage, access) = (S::FRAGMENT_SHADER, A::INPUT_ATTACHMENT_READ);
-                accesses.push(Access {
+                accesses.push(MemoryAccess {
                     resource,
                     part,
                     stage,
@@ -185,7 +191,7 @@ impl Draw {
     }
 
     /// The commands of a subpass, with barriers between them.
-    pub(super) fn draws(&mut self, out: &mut Commands, acts: &[Vec<Access>]) {
+    pub(super) fn draws(&mut self, out: &mut Commands, acts: &[Vec<MemoryAccess>]) {
         let subpass = self.subpass;
         for act in acts {
             let news: Vec<Touch> = act.iter().map(Touch::from).collect();
@@ -196,7 +202,7 @@ impl Draw {
                     let (dst, dst_access) = self.second(&news);
                     scopes = Some(self.first(
                         need,
-                        Scopes {
+                        DependencyScopes {
                             src: S::NONE,
                             src_access: A::NONE,
                             dst,
@@ -213,19 +219,20 @@ impl Draw {
                 scopes = Some(drawn);
             }
             if let Some(scopes) = scopes {
-                let part = Extent::Part(news[0].resource, news[0].part);
+                let part = DependencyMemory::Part(news[0].resource, news[0].part);
                 let careful = self.care > 50;
                 let extent = if careful {
-                    Extent::All
+                    DependencyMemory::All
                 } else {
-                    self.random.pick(&[Extent::All, Extent::Execution, part])
+                    self.random
+                        .pick(&[DependencyMemory::All, DependencyMemory::Execution, part])
                 };
                 self.push(
                     out,
                     Command::Barrier(vec![Dependency {
                         scopes,
                         extent,
-                        change: Change::None,
+                        change: BarrierChange::None,
                     }]),
                 );
             }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tileheap_sync::program::{Batch, FenceId, Program, QueueId, SemaphoreId, Step};
+use tileheap_sync::program::{Batch, FenceId, HostStep, Program, QueueId, SemaphoreId};
 
 #[derive(Default)]
 struct RunningBatch<'a> {
@@ -24,20 +24,20 @@ pub(super) fn all_run(program: &Program) -> Result<(), String> {
     for step in &program.steps {
         let idle = running.queues.iter().all(|queue| queue.2.is_empty());
         let holds = match step {
-            Step::Submit(batch) => {
+            HostStep::Submit(batch) => {
                 running.submit(batch)?;
                 batch
                     .fence
                     .is_none_or(|fence| running.fences.insert(fence, false).is_none())
             }
-            Step::WaitFence(fence) => running.fences.get(fence) == Some(&true),
-            Step::ResetFence(fence) => running.fences.remove(fence) == Some(true),
-            Step::WaitSemaphore(semaphore, value) => {
+            HostStep::WaitFence(fence) => running.fences.get(fence) == Some(&true),
+            HostStep::ResetFence(fence) => running.fences.remove(fence) == Some(true),
+            HostStep::WaitSemaphore(semaphore, value) => {
                 running.timelines.get(semaphore).is_some_and(|now| now >= value)
             }
-            Step::SignalSemaphore(semaphore, value) => running.signal(*semaphore, *value),
-            Step::WaitIdle(_) => idle,
-            Step::Host(..) => true,
+            HostStep::SignalSemaphore(semaphore, value) => running.signal(*semaphore, *value),
+            HostStep::WaitIdle(_) => idle,
+            HostStep::Host(..) => true,
         };
         if !holds {
             return Err(format!("out of turn: {step:?}"));

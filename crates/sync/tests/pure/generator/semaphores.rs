@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ash::vk::PipelineStageFlags2 as S;
-use tileheap_sync::program::{Batch, CommandBuffer, FenceId, QueueId, SemaphoreId, SemaphoreUse, Step};
+use tileheap_sync::program::{Batch, CommandBuffer, FenceId, HostStep, QueueId, SemaphoreId, SemaphoreUse};
 
 use super::batches::{PROMISES, Promise, Steps, TIMELINES};
 use super::masks;
@@ -132,7 +132,7 @@ impl Steps {
         self.last[queue] = Some(self.steps.len());
         let (number, family) = (self.number(), self.families[queue]);
         let queue = QueueId(queue as u64);
-        self.steps.push(Step::Submit(Batch {
+        self.steps.push(HostStep::Submit(Batch {
             number,
             queue,
             family,

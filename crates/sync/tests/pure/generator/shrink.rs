@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
-use tileheap_sync::program::{AccessKind, Change, Command, Extent, Part, Program, Scopes, Step};
+use tileheap_sync::program::{
+    AccessKind, BarrierChange, Command, DependencyMemory, DependencyScopes, HostStep, Program, ResourcePart,
+};
 
 use super::past::Commands;
 use super::{edit, is_valid, places};
@@ -75,7 +77,7 @@ impl Nth {
         mask
     }
 
-    fn scopes(&mut self, scopes: &mut Scopes) {
+    fn scopes(&mut self, scopes: &mut DependencyScopes) {
         scopes.src = S::from_raw(self.bit(scopes.src.as_raw()));
         scopes.src_access = A::from_raw(self.bit(scopes.src_access.as_raw()));
         scopes.dst = S::from_raw(self.bit(scopes.dst.as_raw()));
@@ -91,7 +93,7 @@ fn steps(program: &mut Program, nth: &mut Nth) {
 fn batches(program: &mut Program, nth: &mut Nth) {
     let mut semaphore = None;
     for step in program.steps.iter_mut().rev() {
-        if let Step::Submit(batch) = step {
+        if let HostStep::Submit(batch) = step {
             nth.one_of(&mut batch.command_buffers);
             nth.one_of(&mut batch.waits);
             nth.one_of(&mut batch.signals);
@@ -108,7 +110,7 @@ fn batches(program: &mut Program, nth: &mut Nth) {
     if semaphore.is_some() {
         let gone = |one: &tileheap_sync::program::SemaphoreUse| Some(one.semaphore) == semaphore;
         for step in &mut program.steps {
-            if let Step::Submit(batch) = step {
+            if let HostStep::Submit(batch) = step {
                 batch.waits.retain(|one| !gone(one));
                 batch.signals.retain(|one| !gone(one));
             }
@@ -178,14 +180,14 @@ fn details(program: &mut Program, nth: &mut Nth) {
         for (_, command) in all {
             edit::scopes(command, &mut |scopes| nth.scopes(scopes));
             for dependency in edit::dependencies(command) {
-                if dependency.change != Change::None && nth.here() {
-                    dependency.change = Change::None;
+                if dependency.change != BarrierChange::None && nth.here() {
+                    dependency.change = BarrierChange::None;
                 }
-                if matches!(dependency.extent, Extent::Part(..))
-                    && dependency.change == Change::None
+                if matches!(dependency.extent, DependencyMemory::Part(..))
+                    && dependency.change == BarrierChange::None
                     && nth.here()
                 {
-                    dependency.extent = Extent::All;
+                    dependency.extent = DependencyMemory::All;
                 }
             }
             match command {
@@ -222,9 +224,9 @@ fn details(program: &mut Program, nth: &mut Nth) {
 }
 
 /// Narrows a part to half of the bytes, or by one level or layer.
-fn narrow(part: &mut Part, nth: &mut Nth) {
+fn narrow(part: &mut ResourcePart, nth: &mut Nth) {
     match part {
-        Part::Bytes(first, end) if *end - *first > 1 => {
+        ResourcePart::Bytes(first, end) if *end - *first > 1 => {
             let middle = first.midpoint(*end);
             if nth.here() {
                 *end = middle;
@@ -232,8 +234,8 @@ fn narrow(part: &mut Part, nth: &mut Nth) {
                 *first = middle;
             }
         }
-        Part::Bytes(..) => {}
-        Part::Texels(texels) => {
+        ResourcePart::Bytes(..) => {}
+        ResourcePart::Texels(texels) => {
             for run in [&mut texels.levels, &mut texels.layers] {
                 if run.len() > 1 && nth.here() {
                     run.end -= 1;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 use tileheap_sync::program::{
-    Access, AccessKind, Change, Command, CommandBuffer, Dependency, Extent, Program, QueueId, Scopes,
-    SemaphoreId, Step, Tiling,
+    AccessKind, BarrierChange, Command, CommandBuffer, Dependency, DependencyMemory, DependencyScopes,
+    HostStep, MemoryAccess, Program, QueueId, SemaphoreId, Tiling,
 };
 use tileheap_units::SplitMix64;
 
@@ -119,7 +119,7 @@ impl Steps {
                     Some(queue)
                 };
                 self.steps
-                    .push(Step::WaitIdle(queue.map(|queue| QueueId(queue as u64))));
+                    .push(HostStep::WaitIdle(queue.map(|queue| QueueId(queue as u64))));
                 self.done(|past| queue.is_none_or(|queue| past.queue == queue));
             }
             7 if self.promise.is_some() => self.keep_promise(),
@@ -142,7 +142,8 @@ impl Steps {
     /// Makes the host signal a value that batches wait for.
     pub(super) fn keep_promise(&mut self) {
         if let Some(promise) = self.promise.take() {
-            self.steps.push(Step::SignalSemaphore(PROMISES, promise.value));
+            self.steps
+                .push(HostStep::SignalSemaphore(PROMISES, promise.value));
             self.promised = promise.value;
             self.draw.kept.fill(false);
         }
@@ -151,12 +152,12 @@ impl Steps {
     fn wait_fence(&mut self, index: usize) {
         let (fence, step) = self.fences.remove(index);
         let queue = self.batch(step).queue.0 as usize;
-        self.steps.push(Step::WaitFence(fence));
+        self.steps.push(HostStep::WaitFence(fence));
         if self.last[queue] == Some(step) {
             self.done(|past| past.queue == queue);
         }
         if self.draw.random.one_in(2) {
-            self.steps.push(Step::ResetFence(fence));
+            self.steps.push(HostStep::ResetFence(fence));
             self.unused.push(fence);
         }
     }
@@ -173,7 +174,8 @@ impl Steps {
             .random
             .pick(&[S::ALL_COMMANDS, S::COPY, S::COMPUTE_SHADER]);
         let wait = self.signal(queue, stages, S::NONE, false);
-        self.steps.push(Step::WaitSemaphore(wait.semaphore, wait.value));
+        self.steps
+            .push(HostStep::WaitSemaphore(wait.semaphore, wait.value));
         if stages == S::ALL_COMMANDS && self.draw.care == 100 {
             self.done(|past| past.queue == queue);
         }
@@ -189,7 +191,7 @@ impl Steps {
         let part = places::part(&mut self.draw.random, &resource);
         let access = self.draw.random.pick(&[A::HOST_READ, A::HOST_WRITE]);
         let resource = tileheap_sync::program::ResourceId(index as u32);
-        let access = Access {
+        let access = MemoryAccess {
             resource,
             part,
             stage: S::HOST,
@@ -209,7 +211,7 @@ impl Steps {
             return self.submit();
         }
         let (number, tag) = (self.number(), self.draw.tag());
-        self.steps.push(Step::Host(number, tag, access));
+        self.steps.push(HostStep::Host(number, tag, access));
         let past = Past {
             touch: Touch::from(&access),
             queue: HOST,
@@ -221,11 +223,11 @@ impl Steps {
     }
 
     /// Submits a batch that makes memory ready for the host, and waits for it.
-    fn ready(&mut self, access: &Access) {
+    fn ready(&mut self, access: &MemoryAccess) {
         let queue = self.draw.random.below(self.families.len() as u64) as usize;
         self.begin(queue);
         let need = self.draw.need(&access.into(), |_| true);
-        let scopes = Scopes {
+        let scopes = DependencyScopes {
             src: S::NONE,
             src_access: A::NONE,
             dst: S::HOST,
@@ -235,12 +237,12 @@ impl Steps {
         if need.waited {
             scopes.src = S::ALL_COMMANDS;
         }
-        let extent = self
-            .draw
-            .random
-            .pick(&[Extent::All, Extent::Part(access.resource, access.part)]);
+        let extent = self.draw.random.pick(&[
+            DependencyMemory::All,
+            DependencyMemory::Part(access.resource, access.part),
+        ]);
         let extent = if need.others || need.waited {
-            Extent::All
+            DependencyMemory::All
         } else {
             extent
         };
@@ -250,7 +252,7 @@ impl Steps {
             Command::Barrier(vec![Dependency {
                 scopes,
                 extent,
-                change: Change::None,
+                change: BarrierChange::None,
             }]),
         );
         self.finish(queue, vec![Arc::new(CommandBuffer { commands })], None, false);
@@ -259,14 +261,14 @@ impl Steps {
         match fence {
             Some(fence) => {
                 self.fences.retain(|(other, _)| *other != fence);
-                self.steps.push(Step::WaitFence(fence));
+                self.steps.push(HostStep::WaitFence(fence));
             }
             None if self.draw.random.one_in(2) => {
                 let fence = self.fence();
                 self.batch(step).fence = Some(fence);
-                self.steps.push(Step::WaitFence(fence));
+                self.steps.push(HostStep::WaitFence(fence));
             }
-            None => self.steps.push(Step::WaitIdle(Some(QueueId(queue as u64)))),
+            None => self.steps.push(HostStep::WaitIdle(Some(QueueId(queue as u64)))),
         }
         self.done(|past| past.queue == queue);
     }

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use ash::vk::AccessFlags2 as A;
-use tileheap_sync::program::{Command, Part, Program, Step, Tag};
+use tileheap_sync::program::{Command, HostStep, Program, ResourcePart, Tag};
 
 use super::{Coverage, describe, edit, is_valid, program, shrink};
 
@@ -62,7 +62,7 @@ fn copies(program: &Program) -> bool {
         _ => false,
     };
     program.steps.iter().any(|step| match step {
-        Step::Submit(batch) => batch
+        HostStep::Submit(batch) => batch
             .command_buffers
             .iter()
             .any(|buffer| buffer.commands.iter().any(|(_, command)| writes(command))),
@@ -104,7 +104,7 @@ fn broken_programs_are_not_valid() {
                 return;
             };
             for access in accesses {
-                if let Part::Bytes(_, end) = &mut access.part {
+                if let ResourcePart::Bytes(_, end) = &mut access.part {
                     *end += 64;
                 }
             }
@@ -128,7 +128,7 @@ fn broken_programs_are_not_valid() {
     );
     let lost = broken(|program| {
         for step in &mut program.steps {
-            if let Step::Submit(batch) = step {
+            if let HostStep::Submit(batch) = step {
                 batch.signals.clear();
             }
         }
@@ -137,6 +137,6 @@ fn broken_programs_are_not_valid() {
     expect("a batch that never runs", lost);
     expect(
         "out of turn",
-        broken(|program| program.steps.retain(|step| !matches!(step, Step::Submit(_)))),
+        broken(|program| program.steps.retain(|step| !matches!(step, HostStep::Submit(_)))),
     );
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 use tileheap_sync::program::{
-    Access, AccessKind, Boundary, Change, Command, CommandBuffer, Dependency, EventId, Extent, Part, Program,
-    QueueId, ResourceId, Step, Tag, Tiling,
+    AccessKind, BarrierChange, Command, CommandBuffer, Dependency, DependencyMemory, EventId, HostStep,
+    MemoryAccess, Program, QueueId, ResourceId, ResourcePart, SubpassBoundary, Tag, Tiling,
 };
 
 use super::{places, running};
@@ -44,7 +44,7 @@ pub(crate) fn is_valid(program: &Program) -> Checked {
     let mut numbers = BTreeSet::new();
     for step in &program.steps {
         match step {
-            Step::Submit(batch) => {
+            HostStep::Submit(batch) => {
                 ensure(numbers.insert(batch.number), "a batch number that is used twice")?;
                 let mut at = Position::default();
                 for buffer in &batch.command_buffers {
@@ -54,11 +54,11 @@ pub(crate) fn is_valid(program: &Program) -> Checked {
                 }
                 ensure(at.subpass.is_none(), "an instance that does not end")?;
             }
-            Step::Host(number, tag, access) => {
+            HostStep::Host(number, tag, access) => {
                 ensure(numbers.insert(*number), "a batch number that is used twice")?;
                 ensure(checker.tags.insert(*tag), "a tag that is used twice")?;
                 ensure(
-                    access.stage == S::HOST && matches!(access.part, Part::Bytes(..)),
+                    access.stage == S::HOST && matches!(access.part, ResourcePart::Bytes(..)),
                     "a host access at another stage or to an image",
                 )?;
                 checker.access(access, false)?;
@@ -166,10 +166,10 @@ impl Checker<'_> {
             Command::BeginRendering { resumes, boundary } => {
                 ensure(outside, "an instance in an instance")?;
                 ensure(
-                    !resumes || (follows && *boundary == Boundary::default()),
+                    !resumes || (follows && *boundary == SubpassBoundary::default()),
                     "nothing to resume",
                 )?;
-                at.dynamic = *boundary == Boundary::default();
+                at.dynamic = *boundary == SubpassBoundary::default();
                 at.subpass = Some(0);
                 self.boundary(boundary, 0, true)?;
             }
@@ -182,7 +182,7 @@ impl Checker<'_> {
             Command::EndRendering(boundary) => {
                 let subpass = at.subpass.take().ok_or("an end outside of instances")?;
                 self.boundary(boundary, subpass + 1, false)?;
-                at.ended = at.dynamic && *boundary == Boundary::default();
+                at.ended = at.dynamic && *boundary == SubpassBoundary::default();
             }
             Command::Discard(one) => ensure(
                 one.first < one.end && one.end <= places::BYTES,
@@ -209,7 +209,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn access(&self, access: &Access, in_instance: bool) -> Checked {
+    fn access(&self, access: &MemoryAccess, in_instance: bool) -> Checked {
         let single = |mask: u64| mask.is_power_of_two();
         ensure(
             single(access.stage.as_raw()) && access.access.as_raw().count_ones() <= 1,
@@ -219,13 +219,13 @@ impl Checker<'_> {
         let framebuffer = !matches!(access.kind, AccessKind::Whole | AccessKind::Partial)
             || access.access == A::INPUT_ATTACHMENT_READ;
         ensure(
-            !framebuffer || (in_instance && matches!(access.part, Part::Texels(_))),
+            !framebuffer || (in_instance && matches!(access.part, ResourcePart::Texels(_))),
             "an attachment outside of instances",
         )?;
         ensure(access.stage != S::HOST || !in_instance, "the host in an instance")
     }
 
-    fn part(&self, resource: ResourceId, part: Part, areas: bool) -> Checked {
+    fn part(&self, resource: ResourceId, part: ResourcePart, areas: bool) -> Checked {
         let described = self
             .program
             .resources
@@ -235,7 +235,7 @@ impl Checker<'_> {
             places::contains(places::whole(described), part),
             "a part outside of its resource",
         )?;
-        if let Part::Texels(texels) = part {
+        if let ResourcePart::Texels(texels) = part {
             if let Some(area) = texels.area {
                 let all = |end| tileheap_units::Run::new(0, end);
                 ensure(areas, "an area in a barrier")?;
@@ -252,24 +252,24 @@ impl Checker<'_> {
     fn dependencies(&self, dependencies: &[Dependency], layouts: bool, families: bool) -> Checked {
         ensure(!dependencies.is_empty(), "a barrier without dependencies")?;
         for dependency in dependencies {
-            if let Extent::Part(resource, part) = dependency.extent {
+            if let DependencyMemory::Part(resource, part) = dependency.extent {
                 self.part(resource, part, false)?;
                 let optimal = matches!(
                     self.program.resources[resource.0 as usize].tiling,
                     Tiling::Optimal(_)
                 );
                 match dependency.change {
-                    Change::None => {}
-                    Change::Layout { .. } => {
+                    BarrierChange::None => {}
+                    BarrierChange::Layout { .. } => {
                         ensure(layouts && optimal, "a layout of a buffer, or in an instance")?
                     }
-                    Change::Family { from, to } => {
+                    BarrierChange::Family { from, to } => {
                         ensure(families && from != to, "a family in an instance, or of an event")?
                     }
                 }
             } else {
                 ensure(
-                    dependency.change == Change::None,
+                    dependency.change == BarrierChange::None,
                     "a layout or family change without a resource",
                 )?;
             }
@@ -277,14 +277,17 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn boundary(&self, boundary: &Boundary, subpass: u32, begins: bool) -> Checked {
+    fn boundary(&self, boundary: &SubpassBoundary, subpass: u32, begins: bool) -> Checked {
         for dependency in &boundary.dependencies {
             let fits = dependency.from.map_or(begins, |from| from < subpass);
             ensure(fits, "a dependency from a later subpass")?;
         }
         for transition in &boundary.transitions {
             self.part(transition.resource, transition.part, false)?;
-            ensure(matches!(transition.part, Part::Texels(_)), "a layout of a buffer")?;
+            ensure(
+                matches!(transition.part, ResourcePart::Texels(_)),
+                "a layout of a buffer",
+            )?;
         }
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! Programs with a buffer on one queue, and their hazards.
 
 use ash::vk;
-use tileheap_sync::Missing::{Availability, Execution, Visibility};
-use tileheap_sync::Verdict::{Certain, Possible};
+use tileheap_sync::Certainty::{Certain, Possible};
+use tileheap_sync::MissingDependency::{Availability, Execution, Visibility};
 use tileheap_sync::program::*;
 use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
@@ -22,7 +22,7 @@ fn storage(stage: S, flags: A) -> Command {
 fn some(flags: A) -> Command {
     act(access(
         BUFFER,
-        Part::Bytes(0, 1024),
+        ResourcePart::Bytes(0, 1024),
         S::COMPUTE_SHADER,
         flags,
         AccessKind::Partial,
@@ -32,7 +32,7 @@ fn some(flags: A) -> Command {
 fn bytes(first: u64, end: u64, flags: A) -> Command {
     act(access(
         BUFFER,
-        Part::Bytes(first, end),
+        ResourcePart::Bytes(first, end),
         S::COPY,
         flags,
         AccessKind::Whole,
@@ -224,7 +224,7 @@ fn cells() -> Vec<Case> {
             vec![
                 copy_to(BUFFER),
                 barrier(Dependency {
-                    extent: Extent::Part(BUFFER, Part::Bytes(0, 512)),
+                    extent: DependencyMemory::Part(BUFFER, ResourcePart::Bytes(0, 512)),
                     ..memory(S::COPY, WRITE, S::COPY, READ)
                 }),
                 copy_from(BUFFER),
@@ -237,7 +237,7 @@ fn cells() -> Vec<Case> {
             vec![
                 copy_to(BUFFER),
                 barrier(Dependency {
-                    extent: Extent::Part(BUFFER, Part::Bytes(0, 512)),
+                    extent: DependencyMemory::Part(BUFFER, ResourcePart::Bytes(0, 512)),
                     ..memory(S::COPY, WRITE, S::COPY, A::NONE)
                 }),
                 copy_from(BUFFER),

@@ -1,8 +1,8 @@
 //! Programs with several queues, and with the host.
 
 use ash::vk;
-use tileheap_sync::Missing::{Availability, Execution, Visibility};
-use tileheap_sync::Verdict::Certain;
+use tileheap_sync::Certainty::Certain;
+use tileheap_sync::MissingDependency::{Availability, Execution, Visibility};
 use tileheap_sync::program::*;
 use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
@@ -19,25 +19,31 @@ fn read(queue: u64, tag: u64) -> Batch {
     batch(queue, tag, vec![copy_from(BUFFER)])
 }
 
-fn signaling(batch: Batch, semaphore: SemaphoreId, value: u64, stages: S) -> Step {
-    Step::Submit(Batch {
+fn signaling(batch: Batch, semaphore: SemaphoreId, value: u64, stages: S) -> HostStep {
+    HostStep::Submit(Batch {
         signals: uses(semaphore, value, stages),
         ..batch
     })
 }
 
-fn waiting(batch: Batch, semaphore: SemaphoreId, value: u64, stages: S) -> Step {
-    Step::Submit(Batch {
+fn waiting(batch: Batch, semaphore: SemaphoreId, value: u64, stages: S) -> HostStep {
+    HostStep::Submit(Batch {
         waits: uses(semaphore, value, stages),
         ..batch
     })
 }
 
-fn host(tag: u64, flags: A) -> Step {
-    Step::Host(
+fn host(tag: u64, flags: A) -> HostStep {
+    HostStep::Host(
         9,
         Tag(tag),
-        access(BUFFER, Part::Bytes(0, 1024), S::HOST, flags, AccessKind::Whole),
+        access(
+            BUFFER,
+            ResourcePart::Bytes(0, 1024),
+            S::HOST,
+            flags,
+            AccessKind::Whole,
+        ),
     )
 }
 
@@ -59,7 +65,7 @@ fn semaphores() -> Vec<Case> {
     vec![
         steps(
             "queues without a semaphore",
-            vec![Step::Submit(write(0, 0)), Step::Submit(read(1, 1))],
+            vec![HostStep::Submit(write(0, 0)), HostStep::Submit(read(1, 1))],
             vec![(0, 1, Execution, Certain)],
         ),
         // A signal makes all accesses at its stages available, a wait makes them visible to all at its stages.
@@ -100,7 +106,7 @@ fn semaphores() -> Vec<Case> {
         steps(
             "signal after another batch",
             vec![
-                Step::Submit(write(0, 0)),
+                HostStep::Submit(write(0, 0)),
                 signaling(batch(0, 1, vec![]), TIMELINE, 1, ALL),
                 waiting(read(1, 2), TIMELINE, 1, ALL),
             ],
@@ -139,12 +145,12 @@ fn semaphores() -> Vec<Case> {
         steps(
             "event of another queue",
             vec![
-                Step::Submit(batch(
+                HostStep::Submit(batch(
                     0,
                     0,
                     vec![copy_to(BUFFER), Command::SetEvent(EventId(1), S::COPY)],
                 )),
-                Step::Submit(batch(
+                HostStep::Submit(batch(
                     1,
                     2,
                     vec![
@@ -198,7 +204,7 @@ fn transfers() -> Vec<Case> {
 /// "Fences", "Host Write Ordering Guarantees" and the memory domains of the host and the device.
 fn with_the_host() -> Vec<Case> {
     let fenced = |commands| {
-        Step::Submit(Batch {
+        HostStep::Submit(Batch {
             fence: Some(FENCE),
             ..batch(0, 0, commands)
         })
@@ -209,12 +215,12 @@ fn with_the_host() -> Vec<Case> {
         // The submission makes the host's writes visible to all of the device.
         steps(
             "host write, device read",
-            vec![host(0, A::HOST_WRITE), Step::Submit(read(0, 1))],
+            vec![host(0, A::HOST_WRITE), HostStep::Submit(read(0, 1))],
             vec![],
         ),
         steps(
             "host write after submission",
-            vec![Step::Submit(read(0, 0)), host(1, A::HOST_WRITE)],
+            vec![HostStep::Submit(read(0, 0)), host(1, A::HOST_WRITE)],
             vec![(0, 1, Execution, Certain)],
         ),
         // A fence only makes a write available to the device domain, a dependency with HOST to the host domain.
@@ -222,7 +228,7 @@ fn with_the_host() -> Vec<Case> {
             "fence without HOST",
             vec![
                 fenced(vec![copy_to(BUFFER), to_all()]),
-                Step::WaitFence(FENCE),
+                HostStep::WaitFence(FENCE),
                 host(2, A::HOST_READ),
             ],
             vec![(0, 2, Visibility, Certain)],
@@ -231,7 +237,7 @@ fn with_the_host() -> Vec<Case> {
             "fence without HOST before a write",
             vec![
                 fenced(vec![copy_to(BUFFER)]),
-                Step::WaitFence(FENCE),
+                HostStep::WaitFence(FENCE),
                 host(1, A::HOST_WRITE),
             ],
             vec![(0, 1, Availability, Certain)],
@@ -240,7 +246,7 @@ fn with_the_host() -> Vec<Case> {
             "fence with HOST",
             vec![
                 fenced(vec![copy_to(BUFFER), to_host(A::HOST_READ)]),
-                Step::WaitFence(FENCE),
+                HostStep::WaitFence(FENCE),
                 host(2, A::HOST_READ),
                 host(3, A::HOST_WRITE),
             ],
@@ -250,8 +256,8 @@ fn with_the_host() -> Vec<Case> {
             "HOST without a fence",
             vec![
                 fenced(vec![copy_to(BUFFER), to_host(A::HOST_READ)]),
-                Step::ResetFence(FENCE),
-                Step::WaitFence(FENCE),
+                HostStep::ResetFence(FENCE),
+                HostStep::WaitFence(FENCE),
                 host(2, A::HOST_READ),
             ],
             vec![(0, 2, Execution, Certain)],
@@ -265,7 +271,7 @@ fn with_the_host() -> Vec<Case> {
                     1,
                     ALL,
                 ),
-                Step::WaitSemaphore(TIMELINE, 1),
+                HostStep::WaitSemaphore(TIMELINE, 1),
                 host(2, A::HOST_READ),
             ],
             vec![],
@@ -274,9 +280,9 @@ fn with_the_host() -> Vec<Case> {
         steps(
             "idle",
             vec![
-                Step::Submit(write(0, 0)),
-                Step::WaitIdle(Some(QueueId(0))),
-                Step::Submit(read(1, 1)),
+                HostStep::Submit(write(0, 0)),
+                HostStep::WaitIdle(Some(QueueId(0))),
+                HostStep::Submit(read(1, 1)),
             ],
             vec![],
         ),
@@ -284,10 +290,10 @@ fn with_the_host() -> Vec<Case> {
         steps(
             "idle after submission",
             vec![
-                Step::Submit(write(0, 0)),
+                HostStep::Submit(write(0, 0)),
                 waiting(read(1, 1), TIMELINE, 1, S::BLIT),
-                Step::WaitIdle(None),
-                Step::SignalSemaphore(TIMELINE, 1),
+                HostStep::WaitIdle(None),
+                HostStep::SignalSemaphore(TIMELINE, 1),
             ],
             vec![(0, 1, Execution, Certain)],
         ),
@@ -297,21 +303,21 @@ fn with_the_host() -> Vec<Case> {
             vec![
                 waiting(read(0, 1), TIMELINE, 1, ALL),
                 host(0, A::HOST_WRITE),
-                Step::SignalSemaphore(TIMELINE, 1),
+                HostStep::SignalSemaphore(TIMELINE, 1),
             ],
             vec![],
         ),
         steps(
             "host signal through another batch",
             vec![
-                Step::Submit(Batch {
+                HostStep::Submit(Batch {
                     waits: uses(TIMELINE, 1, ALL),
                     signals: uses(TIMELINE, 2, S::BLIT),
                     ..batch(0, 1, vec![])
                 }),
                 waiting(read(1, 2), TIMELINE, 2, ALL),
                 host(0, A::HOST_WRITE),
-                Step::SignalSemaphore(TIMELINE, 1),
+                HostStep::SignalSemaphore(TIMELINE, 1),
             ],
             vec![],
         ),

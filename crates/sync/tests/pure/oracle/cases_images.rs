@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use ash::vk;
-use tileheap_sync::Missing::{Availability, Execution};
-use tileheap_sync::Verdict::{ByTheLetter, Certain};
+use tileheap_sync::Certainty::{ByTheLetter, Certain};
+use tileheap_sync::MissingDependency::{Availability, Execution};
 use tileheap_sync::program::*;
 use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
@@ -168,18 +168,18 @@ fn transitions() -> Vec<Case> {
     ]
 }
 
-fn twin_read(image: ResourceId, layer: u32) -> Access {
+fn twin_read(image: ResourceId, layer: u32) -> MemoryAccess {
     access(
         image,
-        Part::Texels(layers(layer, layer + 1)),
+        ResourcePart::Texels(layers(layer, layer + 1)),
         S::COPY,
         A::TRANSFER_READ,
         AccessKind::Whole,
     )
 }
 
-fn twin_write(image: ResourceId, layer: u32) -> Access {
-    Access {
+fn twin_write(image: ResourceId, layer: u32) -> MemoryAccess {
+    MemoryAccess {
         access: A::TRANSFER_WRITE,
         ..twin_read(image, layer)
     }
@@ -192,7 +192,7 @@ fn render_passes() -> Vec<Case> {
     let to_copies = scopes(COLOR, write, S::COPY, A::TRANSFER_READ | A::TRANSFER_WRITE);
     let from_copies = scopes(S::COPY, A::TRANSFER_WRITE, COLOR, write);
     let input = || {
-        let part = Part::Texels(layers(0, 1));
+        let part = ResourcePart::Texels(layers(0, 1));
         act(access(
             IMAGE,
             part,
@@ -343,7 +343,7 @@ fn render_passes() -> Vec<Case> {
             vec![
                 begin(vec![from(None, from_copies)]),
                 draw(IMAGE),
-                Command::EndRendering(Boundary {
+                Command::EndRendering(SubpassBoundary {
                     dependencies: vec![from(Some(0), to_bottom)],
                     transitions: transitions.clone(),
                 }),
@@ -358,7 +358,7 @@ fn render_passes() -> Vec<Case> {
                 copy_to(IMAGE),
                 begin(vec![from(None, from_copies)]),
                 draw(IMAGE),
-                Command::EndRendering(Boundary {
+                Command::EndRendering(SubpassBoundary {
                     dependencies: vec![from(Some(0), to_copies)],
                     transitions,
                 }),
@@ -375,7 +375,7 @@ fn render_passes() -> Vec<Case> {
                 end(vec![]),
                 Command::BeginRendering {
                     resumes: true,
-                    boundary: Boundary::default(),
+                    boundary: SubpassBoundary::default(),
                 },
                 draw(IMAGE),
                 end(vec![]),

@@ -81,10 +81,10 @@ fn classes(resources: &[Resource], rules: &Rules) -> Vec<usize> {
 }
 
 /// The part without its area.
-fn whole_subresources(part: Part) -> Part {
+fn whole_subresources(part: ResourcePart) -> ResourcePart {
     match part {
-        Part::Texels(texels) => Part::Texels(Texels { area: None, ..texels }),
-        Part::Bytes(..) => part,
+        ResourcePart::Texels(texels) => ResourcePart::Texels(Texels { area: None, ..texels }),
+        ResourcePart::Bytes(..) => part,
     }
 }
 
@@ -109,7 +109,7 @@ impl Space {
             cells: Vec::new(),
             touched: Vec::new(),
         };
-        let mut parts: Vec<(ResourceId, Part)> = Vec::new();
+        let mut parts: Vec<(ResourceId, ResourcePart)> = Vec::new();
         for action in &flat.actions {
             parts.push((action.usage.resource, action.usage.part));
             if may_write_back(action) {
@@ -119,7 +119,7 @@ impl Space {
         for dependency in &flat.dependencies {
             for scope in [dependency.available, dependency.visible] {
                 if let AccessScope::Types {
-                    extent: Extent::Part(resource, part),
+                    extent: DependencyMemory::Part(resource, part),
                     ..
                 } = scope
                 {
@@ -145,7 +145,7 @@ impl Space {
     }
 
     /// Splits all classes at all boundaries of parts, and the linear ones also at boundaries of everything else in their memory.
-    fn cut(&mut self, parts: &[(ResourceId, Part)]) {
+    fn cut(&mut self, parts: &[(ResourceId, ResourcePart)]) {
         let mut absolute: HashMap<MemoryId, BTreeSet<u64>> = HashMap::new();
         for resource in &self.resources {
             let padded = self.pad(resource.first..resource.end);
@@ -153,7 +153,7 @@ impl Space {
             cuts.extend([resource.first, resource.end, padded.start, padded.end]);
         }
         for (id, part) in parts {
-            if let Part::Bytes(first, end) = part {
+            if let ResourcePart::Bytes(first, end) = part {
                 let resource = self.resource(*id);
                 absolute
                     .entry(resource.memory)
@@ -163,7 +163,7 @@ impl Space {
         }
         for class in 0..self.resources.len() {
             let members = (0..self.resources.len()).filter(|index| self.classes[*index] == class);
-            let in_class: Vec<Part> = parts
+            let in_class: Vec<ResourcePart> = parts
                 .iter()
                 .filter(|(id, _)| self.class(*id) == class)
                 .map(|(_, part)| *part)
@@ -182,7 +182,7 @@ impl Space {
                         })
                         .collect();
                     for part in in_class {
-                        if let Part::Bytes(first, end) = part {
+                        if let ResourcePart::Bytes(first, end) = part {
                             cuts.extend([first, end]);
                         }
                     }
@@ -195,16 +195,16 @@ impl Space {
     }
 
     /// The cells of a part; the whole resource for a part of the wrong type.
-    pub(crate) fn part(&self, resource: ResourceId, part: Part) -> Bits {
+    pub(crate) fn part(&self, resource: ResourceId, part: ResourcePart) -> Bits {
         match (&self.cells[self.class(resource)], part) {
-            (Cells::Linear(cuts), Part::Bytes(first, end)) => (0..cuts.len() - 1)
+            (Cells::Linear(cuts), ResourcePart::Bytes(first, end)) => (0..cuts.len() - 1)
                 .filter(|index| first <= cuts[*index] && cuts[index + 1] <= end)
                 .collect(),
-            (Cells::Optimal(texels), Part::Texels(part)) => (0..texels.len())
+            (Cells::Optimal(texels), ResourcePart::Texels(part)) => (0..texels.len())
                 .filter(|index| texels[*index].is_in(&part))
                 .collect(),
-            (Cells::Linear(cuts), Part::Texels(_)) => (0..cuts.len() - 1).collect(),
-            (Cells::Optimal(texels), Part::Bytes(..)) => (0..texels.len()).collect(),
+            (Cells::Linear(cuts), ResourcePart::Texels(_)) => (0..cuts.len() - 1).collect(),
+            (Cells::Optimal(texels), ResourcePart::Bytes(..)) => (0..texels.len()).collect(),
         }
     }
 
@@ -218,7 +218,7 @@ impl Space {
             _ => certain,
         };
         let entire = match (self.resource(resource).tiling, action.usage.part) {
-            (Tiling::Optimal(all), Part::Texels(part)) => {
+            (Tiling::Optimal(all), ResourcePart::Texels(part)) => {
                 let contains = |outer: Run, inner: Run| outer.first <= inner.first && inner.end <= outer.end;
                 part.area.is_none()
                     && part.aspects.contains(all.aspects)
@@ -308,7 +308,7 @@ impl Space {
         let through = self.resource(touched.resource);
         let range = match (through.tiling, flat.actions[z].usage.part) {
             (Tiling::Optimal(_), _) if !touched.entire => return false,
-            (Tiling::Linear, Part::Bytes(first, end)) => through.first + first..through.first + end,
+            (Tiling::Linear, ResourcePart::Bytes(first, end)) => through.first + first..through.first + end,
             _ => through.first..through.end,
         };
         let bytes = self.bytes(resource, cell, rules);
@@ -319,12 +319,12 @@ impl Space {
 }
 
 /// A representative of every group of texels in `all` that the parts do not distinguish.
-fn texels(all: &Texels, parts: &[Part]) -> Vec<Texel> {
+fn texels(all: &Texels, parts: &[ResourcePart]) -> Vec<Texel> {
     let parts: Vec<Texels> = parts
         .iter()
         .filter_map(|part| match part {
-            Part::Texels(texels) => Some(*texels),
-            Part::Bytes(..) => None,
+            ResourcePart::Texels(texels) => Some(*texels),
+            ResourcePart::Bytes(..) => None,
         })
         .chain([Texels { area: None, ..*all }])
         .collect();

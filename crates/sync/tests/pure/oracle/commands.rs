@@ -1,7 +1,7 @@
 //! The commands of a command buffer: their operations and dependencies.
 
 use tileheap_sync::program::*;
-use tileheap_sync::{Action as Did, Use};
+use tileheap_sync::{Action as Did, MemoryUse};
 
 use super::flatten::Flattener;
 use super::operations::{AccessScope, Action, Dependency as Scoped, Place, Scope};
@@ -125,10 +125,10 @@ impl Flattener<'_> {
                 continue;
             }
             let part = match resource.tiling {
-                Tiling::Linear | Tiling::Unknown => Part::Bytes(0, resource.end - resource.first),
-                Tiling::Optimal(all) => Part::Texels(all),
+                Tiling::Linear | Tiling::Unknown => ResourcePart::Bytes(0, resource.end - resource.first),
+                Tiling::Optimal(all) => ResourcePart::Texels(all),
             };
-            let access = Access {
+            let access = MemoryAccess {
                 resource: ResourceId(index as u32),
                 part,
                 stage: ash::vk::PipelineStageFlags2::COPY,
@@ -178,13 +178,13 @@ impl Flattener<'_> {
         let mut changes = Vec::new();
         for dependency in dependencies {
             let did = match dependency.change {
-                Change::None => None,
-                Change::Layout { .. } => Some(Did::Transition),
-                Change::Family { from, to } if from != to && from == family => Some(Did::Release),
-                Change::Family { from, to } if from != to && to == family => Some(Did::Acquire),
-                Change::Family { .. } => None,
+                BarrierChange::None => None,
+                BarrierChange::Layout { .. } => Some(Did::Transition),
+                BarrierChange::Family { from, to } if from != to && from == family => Some(Did::Release),
+                BarrierChange::Family { from, to } if from != to && to == family => Some(Did::Acquire),
+                BarrierChange::Family { .. } => None,
             };
-            let Scopes { src, dst, .. } = dependency.scopes;
+            let DependencyScopes { src, dst, .. } = dependency.scopes;
             let mut scoped = Scoped {
                 first: first_scopes(stages::first_synchronization_scope(src, rules)),
                 second: vec![Scope::Commands {
@@ -208,9 +208,9 @@ impl Flattener<'_> {
             }
             let index = self.depend(scoped);
             match (did, dependency.extent) {
-                (Some(did), Extent::Part(resource, part)) => changes.push((
+                (Some(did), DependencyMemory::Part(resource, part)) => changes.push((
                     index,
-                    Use {
+                    MemoryUse {
                         batch,
                         tag,
                         resource,
@@ -218,7 +218,7 @@ impl Flattener<'_> {
                         action: did,
                     },
                 )),
-                (_, Extent::All) if rules.accompanied => global.push(index),
+                (_, DependencyMemory::All) if rules.accompanied => global.push(index),
                 _ => {}
             }
         }
@@ -227,7 +227,14 @@ impl Flattener<'_> {
         }
     }
 
-    fn change(&mut self, place: Place, at: usize, usage: Use, within: Vec<usize>, companions: Vec<usize>) {
+    fn change(
+        &mut self,
+        place: Place,
+        at: usize,
+        usage: MemoryUse,
+        within: Vec<usize>,
+        companions: Vec<usize>,
+    ) {
         let stage = if usage.action == Did::Acquire {
             ACQUIRE
         } else {
@@ -245,10 +252,10 @@ impl Flattener<'_> {
         });
     }
 
-    fn first_access_scope(&self, scopes: &Scopes, extent: Extent) -> AccessScope {
+    fn first_access_scope(&self, scopes: &DependencyScopes, extent: DependencyMemory) -> AccessScope {
         let stages = stages::first_access_scope(scopes.src, self.rules);
         let accesses = stages::access_types(scopes.src_access, self.rules);
-        if extent == Extent::Execution {
+        if extent == DependencyMemory::Execution {
             AccessScope::Nothing
         } else {
             AccessScope::Types {
@@ -259,10 +266,10 @@ impl Flattener<'_> {
         }
     }
 
-    fn second_access_scope(&self, scopes: &Scopes, extent: Extent) -> AccessScope {
+    fn second_access_scope(&self, scopes: &DependencyScopes, extent: DependencyMemory) -> AccessScope {
         let stages = stages::second_access_scope(scopes.dst, self.rules);
         let accesses = stages::access_types(scopes.dst_access, self.rules);
-        if extent == Extent::Execution {
+        if extent == DependencyMemory::Execution {
             AccessScope::Nothing
         } else {
             AccessScope::Types {
@@ -282,7 +289,7 @@ impl Flattener<'_> {
         tag: Tag,
         at: usize,
         instance: usize,
-        boundary: &Boundary,
+        boundary: &SubpassBoundary,
     ) {
         let rules = self.rules;
         let id = self.queues[queue].id;
@@ -302,8 +309,8 @@ impl Flattener<'_> {
                 };
                 let first = stages::first_synchronization_scope(dependency.scopes.src, rules);
                 let second = stages::second_synchronization_scope(dependency.scopes.dst, rules);
-                let available = self.first_access_scope(&dependency.scopes, Extent::All);
-                let visible = self.second_access_scope(&dependency.scopes, Extent::All);
+                let available = self.first_access_scope(&dependency.scopes, DependencyMemory::All);
+                let visible = self.second_access_scope(&dependency.scopes, DependencyMemory::All);
                 self.depend(Scoped {
                     first: vec![Scope::Commands {
                         queue: id,
@@ -325,7 +332,7 @@ impl Flattener<'_> {
             })
             .collect();
         for transition in &boundary.transitions {
-            let usage = Use {
+            let usage = MemoryUse {
                 batch,
                 tag,
                 resource: transition.resource,

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use ash::vk;
 use tileheap_sync::program::*;
-use tileheap_sync::{Action as Did, Use};
+use tileheap_sync::{Action as Did, MemoryUse};
 use vk::PipelineStageFlags2 as S;
 
 use super::Rules;
@@ -75,9 +75,9 @@ impl<'p> Flattener<'p> {
         self.flat.dependencies.len() - 1
     }
 
-    fn step(&mut self, now: usize, step: &'p Step) {
+    fn step(&mut self, now: usize, step: &'p HostStep) {
         match step {
-            Step::Submit(batch) => {
+            HostStep::Submit(batch) => {
                 let queue = self
                     .queues
                     .iter()
@@ -95,20 +95,20 @@ impl<'p> Flattener<'p> {
                     });
                 self.queues[queue].kept.push_back((now, batch));
             }
-            Step::WaitFence(fence) => {
+            HostStep::WaitFence(fence) => {
                 if let Some(signal) = self.fences.get(fence) {
                     self.host_wait(*signal, now);
                 }
             }
-            Step::ResetFence(fence) => {
+            HostStep::ResetFence(fence) => {
                 self.fences.remove(fence);
             }
-            Step::WaitSemaphore(semaphore, value) => {
+            HostStep::WaitSemaphore(semaphore, value) => {
                 if let Some(signal) = self.signal_that_reaches(*semaphore, *value) {
                     self.host_wait(signal, now);
                 }
             }
-            Step::SignalSemaphore(semaphore, value) => {
+            HostStep::SignalSemaphore(semaphore, value) => {
                 self.flat.signals.push(Signal {
                     is_fence: false,
                     queue: None,
@@ -134,7 +134,7 @@ impl<'p> Flattener<'p> {
                 }
             }
             // "Waiting Idle": equivalent to submitting a fence to each queue and waiting for it.
-            Step::WaitIdle(which) => {
+            HostStep::WaitIdle(which) => {
                 for queue in 0..self.queues.len() {
                     if which.is_none_or(|which| which == self.queues[queue].id) {
                         let signal = self.fence_signal(queue);
@@ -142,7 +142,7 @@ impl<'p> Flattener<'p> {
                     }
                 }
             }
-            Step::Host(batch, tag, access) => {
+            HostStep::Host(batch, tag, access) => {
                 let at = self.tick();
                 self.access(*batch, *tag, at, Place::Host(now), access);
             }
@@ -328,7 +328,7 @@ impl<'p> Flattener<'p> {
         signal
     }
 
-    pub(super) fn access(&mut self, batch: u64, tag: Tag, at: usize, place: Place, access: &Access) {
+    pub(super) fn access(&mut self, batch: u64, tag: Tag, at: usize, place: Place, access: &MemoryAccess) {
         let did = Did::Access(access.stage, access.access);
         self.flat.actions.push(Action {
             at,
@@ -336,7 +336,7 @@ impl<'p> Flattener<'p> {
             stage: access.stage,
             access: Some(*access),
             writes: access.access.is_empty() || stages::writes(access.access),
-            usage: Use {
+            usage: MemoryUse {
                 batch,
                 tag,
                 resource: access.resource,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use tileheap_sync::program::*;
-use tileheap_sync::{Missing, Verdict};
+use tileheap_sync::{Certainty, MissingDependency};
 use tileheap_units::Run;
 use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
@@ -12,7 +12,7 @@ use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 pub(super) struct Case {
     pub(super) name: &'static str,
     pub(super) program: Program,
-    pub(super) hazards: Vec<(u64, u64, Missing, Verdict)>,
+    pub(super) hazards: Vec<(u64, u64, MissingDependency, Certainty)>,
 }
 
 pub(super) const BUFFER: ResourceId = ResourceId(0);
@@ -30,7 +30,7 @@ pub(super) const BESIDE: ResourceId = ResourceId(5);
 pub(super) const TIMELINE: SemaphoreId = SemaphoreId(1);
 pub(super) const BINARY: SemaphoreId = SemaphoreId(2);
 
-pub(super) fn program(steps: Vec<Step>) -> Program {
+pub(super) fn program(steps: Vec<HostStep>) -> Program {
     let image = Tiling::Optimal(layers(0, 2));
     let resource = |memory, first, end, tiling, alias_of| Resource {
         memory: MemoryId(memory),
@@ -63,18 +63,24 @@ pub(super) fn layers(first: u32, end: u32) -> Texels {
     }
 }
 
-pub(super) fn all() -> Part {
-    Part::Texels(layers(0, 2))
+pub(super) fn all() -> ResourcePart {
+    ResourcePart::Texels(layers(0, 2))
 }
 
 /// Columns of the first layer.
-pub(super) fn columns(first: u32, end: u32) -> Part {
+pub(super) fn columns(first: u32, end: u32) -> ResourcePart {
     let area = Some([Run::new(first, end), Run::new(0, 64), Run::new(0, 1)]);
-    Part::Texels(Texels { area, ..layers(0, 1) })
+    ResourcePart::Texels(Texels { area, ..layers(0, 1) })
 }
 
-pub(super) fn access(resource: ResourceId, part: Part, stage: S, access: A, kind: AccessKind) -> Access {
-    Access {
+pub(super) fn access(
+    resource: ResourceId,
+    part: ResourcePart,
+    stage: S,
+    access: A,
+    kind: AccessKind,
+) -> MemoryAccess {
+    MemoryAccess {
         resource,
         part,
         stage,
@@ -87,8 +93,8 @@ pub(super) fn access(resource: ResourceId, part: Part, stage: S, access: A, kind
 /// All of [`BUFFER`] or of an image.
 pub(super) fn whole(resource: ResourceId, stage: S, flags: A) -> Command {
     let part = match resource {
-        BUFFER | ALIAS => Part::Bytes(0, 1024),
-        BESIDE => Part::Bytes(0, 50),
+        BUFFER | ALIAS => ResourcePart::Bytes(0, 1024),
+        BESIDE => ResourcePart::Bytes(0, 50),
         _ => all(),
     };
     act(access(resource, part, stage, flags, AccessKind::Whole))
@@ -102,12 +108,12 @@ pub(super) fn copy_from(resource: ResourceId) -> Command {
     whole(resource, S::COPY, A::TRANSFER_READ)
 }
 
-pub(super) fn act(access: Access) -> Command {
+pub(super) fn act(access: MemoryAccess) -> Command {
     Command::Action(vec![access])
 }
 
-pub(super) fn scopes(src: S, src_access: A, dst: S, dst_access: A) -> Scopes {
-    Scopes {
+pub(super) fn scopes(src: S, src_access: A, dst: S, dst_access: A) -> DependencyScopes {
+    DependencyScopes {
         src,
         src_access,
         dst,
@@ -118,14 +124,14 @@ pub(super) fn scopes(src: S, src_access: A, dst: S, dst_access: A) -> Scopes {
 pub(super) fn memory(src: S, src_access: A, dst: S, dst_access: A) -> Dependency {
     Dependency {
         scopes: scopes(src, src_access, dst, dst_access),
-        extent: Extent::All,
-        change: Change::None,
+        extent: DependencyMemory::All,
+        change: BarrierChange::None,
     }
 }
 
 pub(super) fn execution(src: S, dst: S) -> Dependency {
     Dependency {
-        extent: Extent::Execution,
+        extent: DependencyMemory::Execution,
         ..memory(src, A::NONE, dst, A::NONE)
     }
 }
@@ -142,9 +148,9 @@ pub(super) fn barrier(dependency: Dependency) -> Command {
 
 /// Makes it a transition of all layers of an image.
 pub(super) fn transition(dependency: Dependency, image: ResourceId) -> Dependency {
-    let change = Change::Layout { discards: false };
+    let change = BarrierChange::Layout { discards: false };
     Dependency {
-        extent: Extent::Part(image, all()),
+        extent: DependencyMemory::Part(image, all()),
         change,
         ..dependency
     }
@@ -152,10 +158,10 @@ pub(super) fn transition(dependency: Dependency, image: ResourceId) -> Dependenc
 
 /// Makes it a transfer of [`BUFFER`] from family 0 to 1.
 pub(super) fn transfer(dependency: Dependency) -> Command {
-    let extent = Extent::Part(BUFFER, Part::Bytes(0, 1024));
+    let extent = DependencyMemory::Part(BUFFER, ResourcePart::Bytes(0, 1024));
     barrier(Dependency {
         extent,
-        change: Change::Family { from: 0, to: 1 },
+        change: BarrierChange::Family { from: 0, to: 1 },
         ..dependency
     })
 }
@@ -163,7 +169,7 @@ pub(super) fn transfer(dependency: Dependency) -> Command {
 pub(super) fn begin(dependencies: Vec<SubpassDependency>) -> Command {
     Command::BeginRendering {
         resumes: false,
-        boundary: Boundary {
+        boundary: SubpassBoundary {
             dependencies,
             transitions: Vec::new(),
         },
@@ -171,20 +177,20 @@ pub(super) fn begin(dependencies: Vec<SubpassDependency>) -> Command {
 }
 
 pub(super) fn next(dependencies: Vec<SubpassDependency>) -> Command {
-    Command::NextSubpass(Boundary {
+    Command::NextSubpass(SubpassBoundary {
         dependencies,
         transitions: Vec::new(),
     })
 }
 
 pub(super) fn end(dependencies: Vec<SubpassDependency>) -> Command {
-    Command::EndRendering(Boundary {
+    Command::EndRendering(SubpassBoundary {
         dependencies,
         transitions: Vec::new(),
     })
 }
 
-pub(super) fn from(from: Option<u32>, scopes: Scopes) -> SubpassDependency {
+pub(super) fn from(from: Option<u32>, scopes: DependencyScopes) -> SubpassDependency {
     SubpassDependency { from, scopes }
 }
 
@@ -192,7 +198,7 @@ pub(super) fn from(from: Option<u32>, scopes: Scopes) -> SubpassDependency {
 pub(super) fn color(image: ResourceId, kind: AccessKind) -> Command {
     act(access(
         image,
-        Part::Texels(layers(0, 1)),
+        ResourcePart::Texels(layers(0, 1)),
         S::COLOR_ATTACHMENT_OUTPUT,
         A::COLOR_ATTACHMENT_WRITE,
         kind,
@@ -222,15 +228,15 @@ pub(super) fn uses(semaphore: SemaphoreId, value: u64, stages: S) -> Vec<Semapho
 pub(super) fn one(
     name: &'static str,
     commands: Vec<Command>,
-    hazards: Vec<(u64, u64, Missing, Verdict)>,
+    hazards: Vec<(u64, u64, MissingDependency, Certainty)>,
 ) -> Case {
-    steps(name, vec![Step::Submit(batch(0, 0, commands))], hazards)
+    steps(name, vec![HostStep::Submit(batch(0, 0, commands))], hazards)
 }
 
 pub(super) fn steps(
     name: &'static str,
-    steps: Vec<Step>,
-    hazards: Vec<(u64, u64, Missing, Verdict)>,
+    steps: Vec<HostStep>,
+    hazards: Vec<(u64, u64, MissingDependency, Certainty)>,
 ) -> Case {
     Case {
         name,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use ash::vk;
-use tileheap_sync::Use;
+use tileheap_sync::MemoryUse;
 use tileheap_sync::program::*;
 use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
@@ -28,9 +28,9 @@ pub(crate) struct Action {
     /// Its stage, or a substitute, see `stages`.
     pub(crate) stage: S,
     /// The access, unless it is a transition, a release or an acquire.
-    pub(crate) access: Option<Access>,
+    pub(crate) access: Option<MemoryAccess>,
     pub(crate) writes: bool,
-    pub(crate) usage: Use,
+    pub(crate) usage: MemoryUse,
     /// For a transition: the dependencies between whose scopes it happens.
     pub(crate) within: Vec<usize>,
     /// For a transition: the global memory barriers of the same command.
@@ -77,7 +77,11 @@ pub(crate) enum Scope {
 pub(crate) enum AccessScope {
     Nothing,
     Everything,
-    Types { stages: S, accesses: A, extent: Extent },
+    Types {
+        stages: S,
+        accesses: A,
+        extent: DependencyMemory,
+    },
 }
 
 /// An execution or memory dependency: the union of its first scopes happens before the union of its second ones.

@@ -2,7 +2,7 @@
 
 use ash::vk;
 use tileheap_sync::program::AccessKind as Kind;
-use tileheap_sync::{Action as Did, Hazard, Missing, Verdict};
+use tileheap_sync::{Action as Did, Certainty, Hazard, MissingDependency};
 use vk::AccessFlags2 as A;
 
 use super::Rules;
@@ -105,10 +105,14 @@ fn overlap(x: usize, y: usize, space: &Space, rules: &Rules) -> Vec<(usize, usiz
 }
 
 /// A pair of racing cells: the verdict, the missing dependency, and the bytes that both may occupy.
-type Racing = (Verdict, Missing, (u64, u64));
+type Racing = (Certainty, MissingDependency, (u64, u64));
 
 /// The first bytes of a pair's cells with the reported verdict and missing dependency; adjacent bytes are one range.
-fn first_bytes(mut cells: Vec<Racing>, reported: (Verdict, Missing), rules: &Rules) -> Option<Racing> {
+fn first_bytes(
+    mut cells: Vec<Racing>,
+    reported: (Certainty, MissingDependency),
+    rules: &Rules,
+) -> Option<Racing> {
     if rules.bytes_are_of_the_reported_cells {
         cells.retain(|cell| (cell.0, cell.1) == reported);
     }
@@ -166,9 +170,9 @@ fn race(
         racing[1].insert(b);
         let certainly = space.touched[x].certain.contains(a) && space.touched[y].certain.contains(b);
         let verdict = if certainly && !transitions {
-            Verdict::Certain
+            Certainty::Certain
         } else {
-            Verdict::ByTheLetter
+            Certainty::ByTheLetter
         };
         let bytes = space.common_bytes((earlier.usage.resource, a), (later.usage.resource, b), rules);
         cells.push((verdict, missing, bytes));
@@ -183,7 +187,7 @@ fn race(
         }
     };
     if !races_wherever {
-        cells.iter_mut().for_each(|cell| cell.0 = Verdict::Possible);
+        cells.iter_mut().for_each(|cell| cell.0 = Certainty::Possible);
     }
     let most = cells.iter().map(|cell| cell.0).max()?;
     let least = cells

@@ -1,8 +1,8 @@
 //! The relations of the appendix "Memory Model", for operations that only system-synchronize: between queues, commands and the host.
 
 use ash::vk;
-use tileheap_sync::Missing;
-use tileheap_sync::program::Extent;
+use tileheap_sync::MissingDependency;
+use tileheap_sync::program::DependencyMemory;
 use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use super::Rules;
@@ -187,15 +187,15 @@ fn included(
             let is_known = !access.access.is_empty();
             let named = stages.contains(access.stage) && accesses.contains(access.access) && is_known;
             match *extent {
-                Extent::Part(resource, part) if rules.extent_limits_access_scopes => {
+                DependencyMemory::Part(resource, part) if rules.extent_limits_access_scopes => {
                     let through = space.class(resource) == space.class(access.resource);
                     (named && through).then(|| Included {
                         dependency,
                         cells: Some(space.part(resource, part)),
                     })
                 }
-                Extent::Part(..) | Extent::All => named.then_some(everywhere),
-                Extent::Execution => None,
+                DependencyMemory::Part(..) | DependencyMemory::All => named.then_some(everywhere),
+                DependencyMemory::Execution => None,
             }
         }
     }
@@ -328,10 +328,10 @@ impl<'f> Relations<'f> {
         space: &Space,
         x: (usize, usize),
         y: (usize, usize),
-    ) -> Result<(), Missing> {
+    ) -> Result<(), MissingDependency> {
         let (earlier, later) = (&self.flat.actions[x.0], &self.flat.actions[y.0]);
         if !self.happens_before(x.0, y.0) {
-            return Err(Missing::Execution);
+            return Err(MissingDependency::Execution);
         }
         let both_on_host = matches!((earlier.place, later.place), (Place::Host(_), Place::Host(_)));
         let is_read = !earlier.writes && self.rules.execution_is_enough_after_reads;
@@ -341,14 +341,14 @@ impl<'f> Relations<'f> {
             return Ok(());
         }
         if !self.is_available(x.0, x.1, y.0) {
-            return Err(Missing::Availability);
+            return Err(MissingDependency::Availability);
         }
         // "Availability, Visibility, and Domain Operations": the memory domain operation from device to host.
         if matches!(later.place, Place::Host(_)) && self.rules.host_domain {
             let missing = if later.writes {
-                Missing::Availability
+                MissingDependency::Availability
             } else {
-                Missing::Visibility
+                MissingDependency::Visibility
             };
             return if self.is_visible(x.0, x.1, y.0, y.1) {
                 Ok(())
@@ -362,7 +362,7 @@ impl<'f> Relations<'f> {
             && later_on_device(later)
             && !self.is_visible(x.0, x.1, y.0, y.1)
         {
-            return Err(Missing::Visibility);
+            return Err(MissingDependency::Visibility);
         }
         Ok(())
     }
@@ -387,7 +387,7 @@ fn is_for_host(dependency: &Dependency, access: A, writes: bool) -> bool {
 fn covered(scope: &AccessScope, dependency: usize) -> Option<Included> {
     match *scope {
         AccessScope::Types {
-            extent: Extent::Execution,
+            extent: DependencyMemory::Execution,
             ..
         } => None,
         AccessScope::Types { .. } => Some(Included {

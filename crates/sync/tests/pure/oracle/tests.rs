@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tileheap_sync::program::Program;
-use tileheap_sync::{Missing, Verdict};
+use tileheap_sync::{Certainty, MissingDependency};
 
 use super::make::Case;
 use super::{EXCEPTIONS, Rules, cases, cases_across, cases_images, hazards, hazards_with};
@@ -16,7 +16,7 @@ fn all_cases() -> Vec<Case> {
 }
 
 /// A hazard: tags of both commands, the missing dependency, the verdict and the bytes.
-type Answer = ((u64, u64, Missing, Verdict), (u64, u64));
+type Answer = ((u64, u64, MissingDependency, Certainty), (u64, u64));
 
 fn answer(program: &Program, rules: Rules) -> Vec<Answer> {
     let hazards = hazards_with(program, rules);

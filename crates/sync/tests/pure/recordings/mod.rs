@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use tileheap_sync::program::*;
-use tileheap_sync::{Hazard, Loss, LostContents, Missing, Model, Verdict};
+use tileheap_sync::{Certainty, Hazard, LossReason, LostContents, MissingDependency, Model};
 use tileheap_units::Run;
 pub(crate) use vk::{AccessFlags2 as Mask, PipelineStageFlags2 as S};
 
@@ -32,10 +32,10 @@ pub(crate) const NOTHING: Side = (S::NONE, Mask::NONE);
 pub(crate) const EVERYTHING: Side = (S::ALL_COMMANDS, Mask::MEMORY_WRITE);
 
 /// The whole of A or B, or all texels of an image.
-pub(crate) fn all(resource: ResourceId) -> Part {
+pub(crate) fn all(resource: ResourceId) -> ResourcePart {
     match resource {
-        A | B => Part::Bytes(0, 64),
-        _ => Part::Texels(texels(None)),
+        A | B => ResourcePart::Bytes(0, 64),
+        _ => ResourcePart::Texels(texels(None)),
     }
 }
 
@@ -50,14 +50,19 @@ pub(crate) fn texels(area: Option<[Run; 3]>) -> Texels {
 }
 
 /// Columns `[first, end)` of an image.
-pub(crate) fn columns(first: u32, end: u32) -> Part {
+pub(crate) fn columns(first: u32, end: u32) -> ResourcePart {
     let area = [Run::new(first, end), Run::new(0, 8), Run::new(0, 1)];
-    Part::Texels(texels(Some(area)))
+    ResourcePart::Texels(texels(Some(area)))
 }
 
-pub(crate) fn access(resource: ResourceId, part: Part, (stage, access): Side, kind: AccessKind) -> Access {
+pub(crate) fn access(
+    resource: ResourceId,
+    part: ResourcePart,
+    (stage, access): Side,
+    kind: AccessKind,
+) -> MemoryAccess {
     let discards = false;
-    Access {
+    MemoryAccess {
         resource,
         part,
         stage,
@@ -73,7 +78,7 @@ pub(crate) fn act(resource: ResourceId, side: Side) -> Command {
 }
 
 /// A command with one access to a part of a resource.
-pub(crate) fn act_on(resource: ResourceId, part: Part, side: Side, kind: AccessKind) -> Command {
+pub(crate) fn act_on(resource: ResourceId, part: ResourcePart, side: Side, kind: AccessKind) -> Command {
     Command::Action(vec![access(resource, part, side, kind)])
 }
 
@@ -87,8 +92,8 @@ pub(crate) fn read(resource: ResourceId) -> Command {
     act(resource, CS_READ)
 }
 
-pub(crate) fn scopes((src, src_access): Side, (dst, dst_access): Side) -> Scopes {
-    Scopes {
+pub(crate) fn scopes((src, src_access): Side, (dst, dst_access): Side) -> DependencyScopes {
+    DependencyScopes {
         src,
         src_access,
         dst,
@@ -100,8 +105,8 @@ pub(crate) fn scopes((src, src_access): Side, (dst, dst_access): Side) -> Scopes
 pub(crate) fn memory(from: Side, to: Side) -> Command {
     Command::Barrier(vec![Dependency {
         scopes: scopes(from, to),
-        extent: Extent::All,
-        change: Change::None,
+        extent: DependencyMemory::All,
+        change: BarrierChange::None,
     }])
 }
 
@@ -109,8 +114,8 @@ pub(crate) fn memory(from: Side, to: Side) -> Command {
 pub(crate) fn transition(resource: ResourceId, from: Side, to: Side, discards: bool) -> Dependency {
     Dependency {
         scopes: scopes(from, to),
-        extent: Extent::Part(resource, all(resource)),
-        change: Change::Layout { discards },
+        extent: DependencyMemory::Part(resource, all(resource)),
+        change: BarrierChange::Layout { discards },
     }
 }
 
@@ -120,7 +125,10 @@ pub(crate) fn image(resource: ResourceId, from: Side, to: Side) -> Command {
 }
 
 /// A boundary with dependencies and a transition.
-pub(crate) fn boundary(dependencies: &[(Option<u32>, Side, Side)], transitions: &[ResourceId]) -> Boundary {
+pub(crate) fn boundary(
+    dependencies: &[(Option<u32>, Side, Side)],
+    transitions: &[ResourceId],
+) -> SubpassBoundary {
     let dependencies = dependencies.iter().map(|(from, src, dst)| SubpassDependency {
         from: *from,
         scopes: scopes(*src, *dst),
@@ -130,7 +138,7 @@ pub(crate) fn boundary(dependencies: &[(Option<u32>, Side, Side)], transitions: 
         part: all(resource),
         discards: false,
     });
-    Boundary {
+    SubpassBoundary {
         dependencies: dependencies.collect(),
         transitions: transitions.collect(),
     }
@@ -172,7 +180,7 @@ pub(crate) fn program(commands: &[Command]) -> Program {
         ],
         granularity: 1,
         timelines: Vec::new(),
-        steps: vec![Step::Submit(Batch {
+        steps: vec![HostStep::Submit(Batch {
             command_buffers: vec![commands],
             ..Batch::default()
         })],
@@ -180,7 +188,7 @@ pub(crate) fn program(commands: &[Command]) -> Program {
 }
 
 /// Its hazards: both commands, the missing dependency, and the certainty.
-pub(crate) fn hazards(commands: &[Command]) -> Vec<(u64, u64, Missing, Verdict)> {
+pub(crate) fn hazards(commands: &[Command]) -> Vec<(u64, u64, MissingDependency, Certainty)> {
     let told = |hazard: &Hazard| {
         (
             hazard.before.tag.0,
@@ -197,7 +205,7 @@ pub(crate) fn hazards(commands: &[Command]) -> Vec<(u64, u64, Missing, Verdict)>
 }
 
 /// Lost contents that its commands read: the reading command, the reason, and the certainty.
-pub(crate) fn lost(commands: &[Command]) -> Vec<(u64, Loss, Verdict)> {
+pub(crate) fn lost(commands: &[Command]) -> Vec<(u64, LossReason, Certainty)> {
     let told = |lost: &LostContents| (lost.reader.tag.0, lost.loss, lost.verdict);
     Model::check(&program(commands)).lost.iter().map(told).collect()
 }

@@ -5,7 +5,7 @@ use super::call::{Answer, Call, Inferred};
 /// An operator: everything that shape inference, storage choice, importers and kernels derive from.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Definition {
+pub struct OperatorDefinition {
     /// Its name in graphs.
     pub name: &'static str,
     /// The maximum number of inputs.
@@ -25,14 +25,14 @@ pub struct Definition {
     pub(super) infer: fn(&Call<'_>) -> Answer<Inferred>,
 }
 
-impl Definition {
+impl OperatorDefinition {
     /// An operator with one input, read in plain form, without a kernel.
     pub(super) const fn new(
         name: &'static str,
         class: OperatorClass,
         infer: fn(&Call<'_>) -> Answer<Inferred>,
-    ) -> Definition {
-        Definition {
+    ) -> OperatorDefinition {
+        OperatorDefinition {
             name,
             inputs: 1,
             class,
@@ -45,8 +45,8 @@ impl Definition {
         }
     }
 
-    pub(super) const fn computed_by(self, kernel: BuiltInKernel) -> Definition {
-        Definition {
+    pub(super) const fn computed_by(self, kernel: BuiltInKernel) -> OperatorDefinition {
+        OperatorDefinition {
             kernel: Some(kernel),
             ..self
         }

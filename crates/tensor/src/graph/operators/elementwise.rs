@@ -2,73 +2,73 @@
 
 use super::call::broadcast as broadcast_dims;
 use super::call::{Answer, Call, Inferred};
-use super::definition::{BuiltInKernel, Definition, OperandForm, OperatorClass};
+use super::definition::{BuiltInKernel, OperandForm, OperatorClass, OperatorDefinition};
 use crate::graph::element::ElementType;
 use crate::graph::node::InPlace;
 
 /// One operand.
-pub(super) const fn unary(name: &'static str, onnx: &'static [&'static str]) -> Definition {
-    Definition {
+pub(super) const fn unary(name: &'static str, onnx: &'static [&'static str]) -> OperatorDefinition {
+    OperatorDefinition {
         onnx,
-        ..Definition::new(name, OperatorClass::Elementwise, same_shape)
+        ..OperatorDefinition::new(name, OperatorClass::Elementwise, same_shape)
     }
 }
 
 /// One operand, in any form.
-pub(super) const fn activation(name: &'static str, onnx: &'static [&'static str]) -> Definition {
-    Definition {
+pub(super) const fn activation(name: &'static str, onnx: &'static [&'static str]) -> OperatorDefinition {
+    OperatorDefinition {
         form: OperandForm::Alike,
         ..unary(name, onnx)
     }
 }
 
 /// Two operands, broadcast.
-pub(super) const fn binary(name: &'static str, onnx: &'static [&'static str]) -> Definition {
-    Definition {
+pub(super) const fn binary(name: &'static str, onnx: &'static [&'static str]) -> OperatorDefinition {
+    OperatorDefinition {
         inputs: 2,
         onnx,
-        ..Definition::new(name, OperatorClass::Broadcast, arithmetic)
+        ..OperatorDefinition::new(name, OperatorClass::Broadcast, arithmetic)
     }
 }
 
 /// Two operands, broadcast, in any form.
-pub(super) const fn sum(name: &'static str, onnx: &'static [&'static str]) -> Definition {
-    Definition {
+pub(super) const fn sum(name: &'static str, onnx: &'static [&'static str]) -> OperatorDefinition {
+    OperatorDefinition {
         form: OperandForm::Alike,
         ..binary(name, onnx)
     }
 }
 
 /// Two operands, broadcast; results are booleans.
-pub(super) const fn comparison(name: &'static str, onnx: &'static [&'static str]) -> Definition {
-    Definition {
+pub(super) const fn comparison(name: &'static str, onnx: &'static [&'static str]) -> OperatorDefinition {
+    OperatorDefinition {
         inputs: 2,
         onnx,
-        ..Definition::new(name, OperatorClass::Broadcast, compare)
+        ..OperatorDefinition::new(name, OperatorClass::Broadcast, compare)
     }
 }
 
-pub(super) const BATCH_NORM: Definition = Definition {
+pub(super) const BATCH_NORM: OperatorDefinition = OperatorDefinition {
     inputs: 5,
     form: OperandForm::Alike,
     onnx: &["BatchNormalization"],
-    ..Definition::new("batch_norm", OperatorClass::Broadcast, same_shape)
+    ..OperatorDefinition::new("batch_norm", OperatorClass::Broadcast, same_shape)
 };
-pub(super) const GROUP_NORM: Definition = Definition {
+pub(super) const GROUP_NORM: OperatorDefinition = OperatorDefinition {
     inputs: 3,
     onnx: &["GroupNormalization", "InstanceNormalization"],
-    ..Definition::new("group_norm", OperatorClass::Opaque, same_shape)
+    ..OperatorDefinition::new("group_norm", OperatorClass::Opaque, same_shape)
 };
-pub(super) const LAYER_NORM: Definition = Definition {
+pub(super) const LAYER_NORM: OperatorDefinition = OperatorDefinition {
     inputs: 3,
     onnx: &["LayerNormalization"],
     kernel: Some(BuiltInKernel::LayerNorm),
     vector_inputs: &[1, 2],
-    ..Definition::new("layer_norm", OperatorClass::Opaque, same_shape)
+    ..OperatorDefinition::new("layer_norm", OperatorClass::Opaque, same_shape)
 };
-pub(super) const SOFTMAX: Definition = Definition {
+pub(super) const SOFTMAX: OperatorDefinition = OperatorDefinition {
     kernel: Some(BuiltInKernel::Softmax),
-    ..Definition::new("softmax", OperatorClass::Opaque, same_shape)
+    ..OperatorDefinition::new("softmax", OperatorClass::Opaque, same_shape)
 };
 
 fn same_shape(call: &Call<'_>) -> Answer<Inferred> {

@@ -1,22 +1,22 @@
 //! Products of matrices, and reductions over axes.
 
 use super::call::{Answer, Call, Inferred, agree, broadcast, wrap};
-use super::definition::{BuiltInKernel, Definition, OperatorClass};
+use super::definition::{BuiltInKernel, OperatorClass, OperatorDefinition};
 use crate::graph::shape::Dim;
 
 /// `[.., k]` by `[o, k]`, with an optional bias.
-pub(super) const DENSE: Definition = Definition {
+pub(super) const DENSE: OperatorDefinition = OperatorDefinition {
     inputs: 3,
     kernel: Some(BuiltInKernel::Dense),
     vector_inputs: &[2],
-    ..Definition::new("dense", OperatorClass::Contraction, dense)
+    ..OperatorDefinition::new("dense", OperatorClass::Contraction, dense)
 };
 
-pub(super) const MATMUL: Definition = Definition {
+pub(super) const MATMUL: OperatorDefinition = OperatorDefinition {
     inputs: 2,
     onnx: &["MatMul"],
     kernel: Some(BuiltInKernel::MatMul),
-    ..Definition::new("matmul", OperatorClass::Contraction, matmul)
+    ..OperatorDefinition::new("matmul", OperatorClass::Contraction, matmul)
 };
 
 fn dense(call: &Call<'_>) -> Answer<Inferred> {
@@ -45,7 +45,8 @@ fn matmul(call: &Call<'_>) -> Answer<Inferred> {
     Ok(call.same_element(dims))
 }
 
-pub(super) const REDUCE: Definition = Definition::new("reduce", OperatorClass::Reduction, reduce);
+pub(super) const REDUCE: OperatorDefinition =
+    OperatorDefinition::new("reduce", OperatorClass::Reduction, reduce);
 
 fn reduce(call: &Call<'_>) -> Answer<Inferred> {
     let data = call.dims_of(0, None)?;

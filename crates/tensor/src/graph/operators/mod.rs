@@ -1,6 +1,6 @@
 //! Operators: one table from which shapes, storage forms, ONNX names and kernels derive.
 //!
-//! To add an operator, write its [`Definition`] in one of the files here and list it in [`OPERATORS`].
+//! To add an operator, write its [`OperatorDefinition`] in one of the files here and list it in [`OPERATORS`].
 
 mod call;
 mod definition;
@@ -10,6 +10,6 @@ mod movement;
 mod table;
 mod windows;
 
-pub use definition::{BuiltInKernel, Definition, OperandForm, OperatorClass};
+pub use definition::{BuiltInKernel, OperandForm, OperatorClass, OperatorDefinition};
 pub(super) use table::infer;
 pub use table::{OPERATORS, definition};

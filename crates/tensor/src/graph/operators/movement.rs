@@ -1,31 +1,32 @@
 //! Operators that move elements: views, transposes, slices, concatenations.
 
 use super::call::{Answer, Call, Inferred, agree, product};
-use super::definition::{BuiltInKernel, Definition, OperandForm, OperatorClass};
+use super::definition::{BuiltInKernel, OperandForm, OperatorClass, OperatorDefinition};
 use crate::graph::shape::{Dim, Shape};
 
-pub(super) const RESHAPE: Definition = Definition {
+pub(super) const RESHAPE: OperatorDefinition = OperatorDefinition {
     kernel: Some(BuiltInKernel::Reshape),
-    ..Definition::new("reshape", OperatorClass::Injective, reshape)
+    ..OperatorDefinition::new("reshape", OperatorClass::Injective, reshape)
 };
-pub(super) const FLATTEN: Definition = Definition {
+pub(super) const FLATTEN: OperatorDefinition = OperatorDefinition {
     kernel: Some(BuiltInKernel::Reshape),
-    ..Definition::new("flatten", OperatorClass::Injective, flatten)
+    ..OperatorDefinition::new("flatten", OperatorClass::Injective, flatten)
 };
-pub(super) const CONCAT: Definition = Definition {
+pub(super) const CONCAT: OperatorDefinition = OperatorDefinition {
     inputs: usize::MAX,
     form: OperandForm::ConcatChannels,
     kernel: Some(BuiltInKernel::Concat),
-    ..Definition::new("concat", OperatorClass::Injective, concat)
+    ..OperatorDefinition::new("concat", OperatorClass::Injective, concat)
 };
-pub(super) const TRANSPOSE: Definition =
-    Definition::new("transpose", OperatorClass::Injective, transpose).computed_by(BuiltInKernel::Transpose);
-pub(super) const SLICE: Definition =
-    Definition::new("slice", OperatorClass::Injective, slice).computed_by(BuiltInKernel::Slice);
-pub(super) const SPLIT: Definition =
-    Definition::new("split", OperatorClass::Injective, split).computed_by(BuiltInKernel::Split);
-pub(super) const PAD: Definition =
-    Definition::new("pad", OperatorClass::Injective, pad).computed_by(BuiltInKernel::Pad);
+pub(super) const TRANSPOSE: OperatorDefinition =
+    OperatorDefinition::new("transpose", OperatorClass::Injective, transpose)
+        .computed_by(BuiltInKernel::Transpose);
+pub(super) const SLICE: OperatorDefinition =
+    OperatorDefinition::new("slice", OperatorClass::Injective, slice).computed_by(BuiltInKernel::Slice);
+pub(super) const SPLIT: OperatorDefinition =
+    OperatorDefinition::new("split", OperatorClass::Injective, split).computed_by(BuiltInKernel::Split);
+pub(super) const PAD: OperatorDefinition =
+    OperatorDefinition::new("pad", OperatorClass::Injective, pad).computed_by(BuiltInKernel::Pad);
 
 fn reshape(call: &Call<'_>) -> Answer<Inferred> {
     let data = call.dims_of(0, None)?;

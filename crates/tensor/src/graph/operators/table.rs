@@ -2,7 +2,7 @@
 
 use super::call::{Answer, Call, Inferred};
 use super::definition::BuiltInKernel::{Activation, Binary, Copy};
-use super::definition::Definition;
+use super::definition::OperatorDefinition;
 use super::elementwise::{
     BATCH_NORM, GROUP_NORM, LAYER_NORM, SOFTMAX, activation, binary, comparison, sum, unary,
 };
@@ -13,7 +13,7 @@ use crate::graph::node::Operator;
 use crate::graph::tensor::Tensor;
 
 /// Every operator whose shapes are inferred.
-pub static OPERATORS: &[Definition] = &[
+pub static OPERATORS: &[OperatorDefinition] = &[
     CONV2D,
     CONV2D_TRANSPOSE,
     MAX_POOL2D,
@@ -90,7 +90,7 @@ pub static OPERATORS: &[Definition] = &[
 ];
 
 /// The definition of an operator by its name in graphs.
-pub fn definition(name: &str) -> Option<&'static Definition> {
+pub fn definition(name: &str) -> Option<&'static OperatorDefinition> {
     OPERATORS.iter().find(|definition| definition.name == name)
 }
 

@@ -1,26 +1,26 @@
 //! Convolutions, pools and resizing over `[n, c, h, w]`.
 
 use super::call::{Answer, Call, Inferred, positive};
-use super::definition::{BuiltInKernel, Definition, OperandForm, OperatorClass};
+use super::definition::{BuiltInKernel, OperandForm, OperatorClass, OperatorDefinition};
 
 /// Weights `[o, i, h, w]`.
-pub(super) const CONV2D: Definition = Definition {
+pub(super) const CONV2D: OperatorDefinition = OperatorDefinition {
     inputs: 3,
     form: OperandForm::Packed,
     weights: Some(1),
     kernel: Some(BuiltInKernel::Convolution),
     vector_inputs: &[2],
-    ..Definition::new("conv2d", OperatorClass::Contraction, convolution)
+    ..OperatorDefinition::new("conv2d", OperatorClass::Contraction, convolution)
 };
 
 /// Weights `[i, o, h, w]`.
-pub(super) const CONV2D_TRANSPOSE: Definition = Definition {
+pub(super) const CONV2D_TRANSPOSE: OperatorDefinition = OperatorDefinition {
     inputs: 3,
     form: OperandForm::Packed,
     weights: Some(1),
     kernel: Some(BuiltInKernel::TransposedConvolution),
     vector_inputs: &[2],
-    ..Definition::new(
+    ..OperatorDefinition::new(
         "conv2d_transpose",
         OperatorClass::Contraction,
         transposed_convolution,
@@ -66,17 +66,18 @@ const fn window(
     name: &'static str,
     infer: fn(&Call<'_>) -> Answer<Inferred>,
     kernel: Option<BuiltInKernel>,
-) -> Definition {
-    Definition {
+) -> OperatorDefinition {
+    OperatorDefinition {
         form: OperandForm::Packed,
         kernel,
-        ..Definition::new(name, OperatorClass::Contraction, infer)
+        ..OperatorDefinition::new(name, OperatorClass::Contraction, infer)
     }
 }
 
-pub(super) const MAX_POOL2D: Definition = window("max_pool2d", pool, Some(BuiltInKernel::MaxPool));
-pub(super) const AVG_POOL2D: Definition = window("avg_pool2d", pool, Some(BuiltInKernel::AveragePool));
-pub(super) const GLOBAL_AVG_POOL2D: Definition = Definition {
+pub(super) const MAX_POOL2D: OperatorDefinition = window("max_pool2d", pool, Some(BuiltInKernel::MaxPool));
+pub(super) const AVG_POOL2D: OperatorDefinition =
+    window("avg_pool2d", pool, Some(BuiltInKernel::AveragePool));
+pub(super) const GLOBAL_AVG_POOL2D: OperatorDefinition = OperatorDefinition {
     onnx: &["GlobalAveragePool"],
     ..window(
         "global_avg_pool2d",
@@ -85,10 +86,10 @@ pub(super) const GLOBAL_AVG_POOL2D: Definition = Definition {
     )
 };
 /// Repeats each element `scale` times: nearest-neighbour scaling.
-pub(super) const RESIZE2D: Definition = Definition {
+pub(super) const RESIZE2D: OperatorDefinition = OperatorDefinition {
     form: OperandForm::Packed,
     kernel: Some(BuiltInKernel::Resize),
-    ..Definition::new("resize2d", OperatorClass::Injective, resize)
+    ..OperatorDefinition::new("resize2d", OperatorClass::Injective, resize)
 };
 
 fn pool(call: &Call<'_>) -> Answer<Inferred> {

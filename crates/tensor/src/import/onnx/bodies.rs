@@ -11,7 +11,7 @@ use super::known::Known;
 use super::proto::{GraphProto, NodeProto, ValueInfo};
 use super::{Reader, wrapped};
 use crate::error::Result;
-use crate::graph::{Dim, ElementType, GraphBuilder, InPlace, Operator, Shape, Source, TensorId};
+use crate::graph::{Dim, ElementType, GraphBuilder, InPlace, Operator, Shape, TensorId, TensorSource};
 
 /// The common form of `Loop` and `Scan`.
 struct Rounds<'a> {
@@ -45,7 +45,7 @@ impl Reader<'_> {
         let known = names
             .into_iter()
             .filter_map(|name| Some((name.to_owned(), *self.ids.get(name)?)));
-        let is_made = |(_, id): &(String, TensorId)| self.graph.tensor(*id).source != Source::Constant;
+        let is_made = |(_, id): &(String, TensorId)| self.graph.tensor(*id).source != TensorSource::Constant;
         known.filter(is_made).collect()
     }
 
@@ -264,7 +264,7 @@ impl Reader<'_> {
         let mut tested = vec![p[0], p[1]];
         tested.extend(of.limits[0].and_then(|_| stays.next()));
         let going = self.helper("goes_on", &tested, (ElementType::Bool, Shape::default()), false);
-        self.graph.leave_unless(going, &p[2..rest]);
+        self.graph.exit_unless(going, &p[2..rest]);
         let numbered = if of.sliced.is_empty() { 2 } else { 0 };
         let numbered = of
             .body

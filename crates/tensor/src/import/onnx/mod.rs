@@ -29,7 +29,7 @@ use proto::{DimensionValue, GraphProto, Model, ValueInfo};
 
 use crate::error::{Error, Result};
 use crate::graph::{
-    Dim, ElementType, Graph, GraphBuilder, Shape, Source, Symbol, SymbolId, Tensor, TensorId,
+    Dim, ElementType, Graph, GraphBuilder, Shape, Symbol, SymbolId, Tensor, TensorId, TensorSource,
 };
 use tileheap_json::clip;
 
@@ -208,7 +208,7 @@ impl Reader<'_> {
     fn note_unknown_elements(&mut self) {
         let is_unknown = |of: &Tensor| of.element >= ElementType::Bits1;
         let tensors = || self.graph.tensors().iter().filter(|of| is_unknown(of));
-        let is_constant = |of: &&Tensor| of.source == Source::Constant;
+        let is_constant = |of: &&Tensor| of.source == TensorSource::Constant;
         let (constants, others) = (
             tensors().filter(is_constant).count(),
             tensors().filter(|of| !is_constant(of)).count(),

@@ -2,7 +2,7 @@ use super::proto::{AttributeProto, Dimension, NodeProto, ShapeProto, TensorProto
 use super::*;
 use crate::check::check;
 use crate::error::Result;
-use crate::graph::Bounding;
+use crate::graph::ShapeBound;
 use crate::plan::{TensorPlanOptions, TensorRequirements, plan};
 use crate::storage::{StorageOptions, choose};
 use crate::units::Alignment;
@@ -301,7 +301,7 @@ fn a_model_is_read_with_its_open_dimensions_and_planned() {
     assert_eq!(shape("p", 1), [1, 10]);
     assert!(graph.check_values(&[5]).is_err());
     let p = graph.find("p").unwrap();
-    assert_eq!(graph.shape_bound(p, Bounding::Ranges).unwrap(), [4, 10]);
+    assert_eq!(graph.shape_bound(p, ShapeBound::Ranges).unwrap(), [4, 10]);
     planned(&graph);
 }
 
@@ -500,7 +500,7 @@ fn computed_shapes_reach_what_uses_them() {
     assert_eq!(shape("cut"), [2, 3, 9, 10]);
     assert!(graph.tensor(graph.find("flat").unwrap()).view.is_some());
     let bound = graph
-        .shape_bound(graph.find("flat").unwrap(), Bounding::Ranges)
+        .shape_bound(graph.find("flat").unwrap(), ShapeBound::Ranges)
         .unwrap();
     assert_eq!(bound, [4, 3 * 128 * 128]);
 }

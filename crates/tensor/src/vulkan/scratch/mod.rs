@@ -28,9 +28,9 @@ use super::operand::{OperandLayout, OperandShape, OperandStorage, operand_shape}
 use super::pipelines::{PipelineKey, arguments_of, local_size};
 use crate::error::{Error, Result};
 use crate::graph::ElementType;
-use crate::layout::{Convention, Generation, ImageExtent, Layout, LayoutRule, Storage};
+use crate::layout::{Convention, ConventionForm, ImageExtent, Layout, LayoutRule, Storage};
 use tileheap::runtime::objects::OwnedObjects;
-use tileheap::runtime::{Buffer, Device};
+use tileheap::runtime::{BoundBuffer, Device};
 use tileheap::units::Bytes;
 
 /// The storage of a scratch tensor, with the flattening of its dimensions to an image.
@@ -80,7 +80,7 @@ pub enum ScratchOperand<'a> {
     /// A caller's buffer, as vectors of `[.., 4]`.
     Buffer {
         /// The buffer.
-        buffer: Buffer,
+        buffer: BoundBuffer,
         /// Its dimensions, of which the last is 4.
         shape: &'a [u64],
         /// True if it already has contents.
@@ -118,13 +118,13 @@ struct Entry {
 ///
 /// ```no_run
 /// # use ash::vk;
-/// # use tileheap::runtime::{Buffer, Device};
+/// # use tileheap::runtime::{BoundBuffer, Device};
 /// # use tileheap_tensor::vulkan::*;
 /// # use tileheap_tensor::vulkan::scratch::*;
 /// # use tileheap_tensor::ElementType;
 /// # use tileheap_tensor::layout::Convention;
 /// # use tileheap_tensor::units::Bytes;
-/// # fn f(device: &Device, commands: vk::CommandBuffer, x: Buffer) -> tileheap_tensor::Result<()> {
+/// # fn f(device: &Device, commands: vk::CommandBuffer, x: BoundBuffer) -> tileheap_tensor::Result<()> {
 /// let desc = ScratchDesc { cap: Bytes::mib(16), growth: GrowthPolicy::default(), kernels: KernelSet::new() };
 /// let mut pool = ScratchPool::new(device, desc);
 /// let (shape, element) = ([32, 32, 4], ElementType::Float32);
@@ -290,7 +290,7 @@ impl ScratchPool {
         let layout = rule(shape.len(), ScratchScope::Buffer).apply("buffer", shape, call.element)?;
         let needed = layout.bytes();
         check_size(|| format!("buffer {shape:?}"), needed, buffer)?;
-        let Buffer { handle, offset, .. } = buffer;
+        let BoundBuffer { handle, offset, .. } = buffer;
         let key = (handle.as_raw(), offset, needed.0);
         let (space, bytes) = (Space::Given(key.0), offset..offset + needed.0);
         let new = || self.tracker.add(space, bytes, None, filled);
@@ -376,8 +376,8 @@ fn rule(rank: usize, scope: ScratchScope) -> LayoutRule {
     match scope {
         ScratchScope::Buffer => buffer(Storage::Buffer),
         ScratchScope::TexelBuffer => buffer(Storage::TexelBuffer),
-        ScratchScope::Image(convention) => convention.rule(rank, Generation::Flat),
-        ScratchScope::Array(convention) => convention.rule(rank, Generation::Layered),
+        ScratchScope::Image(convention) => convention.rule(rank, ConventionForm::Flat),
+        ScratchScope::Array(convention) => convention.rule(rank, ConventionForm::Layered),
     }
 }
 

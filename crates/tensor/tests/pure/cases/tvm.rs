@@ -8,14 +8,14 @@ use tileheap_baselines::tensor::pools::token::{
 };
 use tileheap_tensor::ElementType;
 use tileheap_tensor::import::tvm::TvmGraph;
-use tileheap_tensor::layout::{Convention, Generation, Layout};
+use tileheap_tensor::layout::{Convention, ConventionForm, Layout};
 use tileheap_tensor::plan::StorageIds;
-use tileheap_tensor::storage::{Given, ScopeLimits, adreno_scope};
+use tileheap_tensor::storage::{GivenScopes, ScopeLimits, adreno_scope};
 use tileheap_tensor::units::Alignment;
 
 use super::{case, indices, list, number, numbers, rows, text};
 
-fn flattened(scope: &str, generation: Generation, shape: &[u64], element: ElementType) -> Layout {
+fn flattened(scope: &str, generation: ConventionForm, shape: &[u64], element: ElementType) -> Layout {
     let rule = scope.parse::<Convention>().unwrap().rule(shape.len(), generation);
     rule.apply("t", shape, element).unwrap()
 }
@@ -40,7 +40,7 @@ fn shapes_are_flattened() {
     for row in rows("tvm_flattening") {
         let layout = flattened(
             &row["scope"],
-            Generation::Flat,
+            ConventionForm::Flat,
             &shape(&row),
             ElementType::Float32,
         );
@@ -57,13 +57,13 @@ fn scopes_follow_from_shapes() {
     for row in rows("tvm_scopes") {
         let shape = shape(&row);
         let scope = |generation| adreno_scope(&shape, generation, limits).map_or("global", Convention::scope);
-        assert_eq!(scope(Generation::Flat), row["relay_scope"], "{row:?}");
-        assert_eq!(scope(Generation::Layered), row["relax_scope"], "{row:?}");
+        assert_eq!(scope(ConventionForm::Flat), row["relay_scope"], "{row:?}");
+        assert_eq!(scope(ConventionForm::Layered), row["relax_scope"], "{row:?}");
         let relay = ["width", "height", "channel"].map(|side| format!("relay_{side}"));
         if let Some([width, height, channel]) = columns(&row, relay.each_ref().map(String::as_str)) {
             let (f32, f16) = (ElementType::Float32, ElementType::Float16);
             for (element, bytes) in [(f32, "relay_bytes_f32"), (f16, "relay_bytes_f16")] {
-                let layout = flattened(scope(Generation::Flat), Generation::Flat, &shape, element);
+                let layout = flattened(scope(ConventionForm::Flat), ConventionForm::Flat, &shape, element);
                 assert_eq!(extent(&layout), [width, height, 1, channel], "{row:?}");
                 let [bytes] = columns(&row, [bytes]).unwrap();
                 assert_eq!(layout.bytes_with_pitch(pitch).0, bytes, "{row:?}");
@@ -71,7 +71,7 @@ fn scopes_follow_from_shapes() {
         }
         let relax = ["width", "height", "depth", "channel"].map(|side| format!("relax_{side}"));
         if let Some(expected) = columns(&row, relax.each_ref().map(String::as_str)) {
-            let (generation, element) = (Generation::Layered, ElementType::Float32);
+            let (generation, element) = (ConventionForm::Layered, ElementType::Float32);
             let layout = flattened(scope(generation), generation, &shape, element);
             assert_eq!(extent(&layout), expected, "{row:?}");
         }
@@ -95,7 +95,7 @@ fn tokens_are_requested_grown_and_released() {
             let token = &of["tokens"][name];
             let (element, scope, reads) = (text(&token[1]), text(&token[2]), number(&token[3]));
             let element: ElementType = element.parse().unwrap();
-            let layout = flattened(scope, Generation::Flat, &numbers(&token[0]), element);
+            let layout = flattened(scope, ConventionForm::Flat, &numbers(&token[0]), element);
             let token = Token::image(layout.extent.width, layout.extent.height, element, scope);
             match text(&step[0]) {
                 "flatten" => {
@@ -178,7 +178,7 @@ fn graph_plan(values: &Value, rule: TokenRule) -> TokenPlan {
         (None, Some("global")) => Token::bytes(numbers(&of[0]).iter().product::<u64>() * 4),
         (None, scope) => {
             let (scope, element) = (scope.unwrap(), ElementType::Float32);
-            let extent = flattened(scope, Generation::Flat, &numbers(&of[0]), element).extent;
+            let extent = flattened(scope, ConventionForm::Flat, &numbers(&of[0]), element).extent;
             Token::image(extent.width, extent.height, element, scope)
         }
     };
@@ -223,7 +223,7 @@ fn graph_json_is_read_honoured_and_written_back() {
     let example = &cases["json"];
     let graph = TvmGraph::read(&example.to_string(), &[]).unwrap();
     // The executor's allocation for each storage id: whole words, or the largest height by the largest width.
-    let choice = crate::chosen(&graph.graph, &Given(Generation::Flat));
+    let choice = crate::chosen(&graph.graph, &GivenScopes(ConventionForm::Flat));
     let ids = crate::apart_by(&StorageIds);
     let plan = crate::planned(&choice.graph, &choice.layouts, &ids, 1).unwrap();
     let expected = list(&cases["entries"])

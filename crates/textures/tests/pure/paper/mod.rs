@@ -1,9 +1,9 @@
 //! The paper's numbers, and measurements of its claims.
 
 use tileheap_textures::replay::Replay;
-use tileheap_textures::trace::Entry;
+use tileheap_textures::trace::TraceEntry;
 use tileheap_textures::units::Bytes;
-use tileheap_textures::{ChainId, Geometry, Level, PolicyDesc, Request, TextureId};
+use tileheap_textures::{Geometry, Level, MipChainId, PolicyDesc, Request, TextureId};
 mod numbers;
 mod ring;
 mod walls;
@@ -22,26 +22,31 @@ fn request(texture: u32, level: u8) -> Request {
     Request {
         texture: TextureId(texture),
         level: Level(level),
-        chain: ChainId(0),
+        chain: MipChainId(0),
         size: geometry
-            .size(ChainId(0), Level(level))
+            .size(MipChainId(0), Level(level))
             .expect("a level of the chain"),
     }
 }
 
 /// A replay of all entries, and the number of uploads in each frame.
-fn play(policy: PolicyDesc<'_>, geometry: &Geometry, budget: Bytes, entries: &[Entry]) -> (Replay, Vec<u64>) {
+fn play(
+    policy: PolicyDesc<'_>,
+    geometry: &Geometry,
+    budget: Bytes,
+    entries: &[TraceEntry],
+) -> (Replay, Vec<u64>) {
     let mut replay = Replay::new(&policy, geometry, budget, 1).expect("it fits");
     let mut uploads = Vec::new();
     for &entry in entries {
         replay.play(entry).unwrap_or_else(|fault| panic!("{fault}"));
-        if entry == Entry::EndFrame {
+        if entry == TraceEntry::EndFrame {
             uploads.push(replay.last_frame().uploads);
         }
     }
     (replay, uploads)
 }
 
-fn replayed(policy: PolicyDesc<'_>, geometry: &Geometry, budget: Bytes, entries: &[Entry]) -> Replay {
+fn replayed(policy: PolicyDesc<'_>, geometry: &Geometry, budget: Bytes, entries: &[TraceEntry]) -> Replay {
     play(policy, geometry, budget, entries).0
 }

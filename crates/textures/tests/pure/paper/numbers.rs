@@ -1,9 +1,11 @@
 //! The paper's tables and bounds: blocks, temperatures, gaps, classes.
 
-use tileheap_textures::arenas::{Arenas, ArenasDesc, Average, IdleVictim, InitialWalls, Temperature};
+use tileheap_textures::arenas::{
+    Arenas, ArenasDesc, IdleVictim, InitialWalls, Temperature, TemperatureAverage,
+};
 use tileheap_textures::blocks::BlockTable;
 use tileheap_textures::units::{Alignment, Bytes, SplitMix64};
-use tileheap_textures::{Chain, Geometry, Journal, Policy, TextureId};
+use tileheap_textures::{Geometry, Journal, MipChain, Policy, TextureId};
 
 use super::{TWO_MIB, facts, request};
 
@@ -34,7 +36,7 @@ fn blocks_are_those_of_figure_6() {
 
 #[test]
 fn any_size_takes_the_smallest_block_that_holds_it() {
-    let sizes = |sizes: &[u64]| Chain::new(sizes.iter().map(|&size| Bytes(size)).collect());
+    let sizes = |sizes: &[u64]| MipChain::new(sizes.iter().map(|&size| Bytes(size)).collect());
     let unit = Alignment::new(12_288).expect("not 0");
     let geometry =
         Geometry::new(vec![sizes(&[1, 20_000]), sizes(&[24_576, 24_577])], unit).expect("they rise");
@@ -77,7 +79,7 @@ fn gaps_stay_below_the_bound_under_a_million_requests() {
     let descs = [
         ArenasDesc::default(),
         ArenasDesc {
-            average: Average::Arenas,
+            average: TemperatureAverage::Arenas,
             walls: InitialWalls::Largest,
             stride: 4000,
             damping: 0,

@@ -3,9 +3,9 @@
 use tileheap_baselines::textures::{HeapCache, Order, Ring, next_uses};
 use tileheap_textures::arenas::Arenas;
 use tileheap_textures::scenario::{Scenario, working_set};
-use tileheap_textures::trace::Entry;
+use tileheap_textures::trace::TraceEntry;
 use tileheap_textures::units::{Alignment, Bytes};
-use tileheap_textures::{Chain, Coherent, CreatePolicy, Geometry, Level, PolicyDesc, Request};
+use tileheap_textures::{Coherent, CreatePolicy, Geometry, Level, MipChain, PolicyDesc, Request};
 
 use super::{facts, play, replayed};
 
@@ -14,17 +14,17 @@ fn twenty_six_textures_in_twenty_five_slots() {
     let facts = facts();
     let expected = &facts["cyclic"]["hundredths_of_uploads_per_frame"];
     let entries = Scenario::Cyclic.entries(0, 1800);
-    let chain = Chain::new(vec![Bytes(21_845)]);
+    let chain = MipChain::new(vec![Bytes(21_845)]);
     let geometry = Geometry::new(vec![chain], Alignment::new(8).expect("not 0")).expect("one size");
     let budget = Bytes(25 * 21_848);
     let uses = entries.iter().map(|&entry| match entry {
-        Entry::Use(request) => Entry::Use(Request {
+        TraceEntry::Use(request) => TraceEntry::Use(Request {
             level: Level(0),
             ..request
         }),
         other => other,
     });
-    let entries: Vec<Entry> = uses.collect();
+    let entries: Vec<TraceEntry> = uses.collect();
     let kind = |policy: PolicyDesc<'_>| {
         let (_, uploads) = play(policy, &geometry, budget, &entries);
         let steady = &uploads[1..];

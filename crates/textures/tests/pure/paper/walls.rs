@@ -1,10 +1,10 @@
 //! Walls: where arenas allocate, when and over which neighbours they grow, and where they settle.
 
-use tileheap_textures::arenas::{Arenas, ArenasDesc, InitialWalls, Side};
+use tileheap_textures::arenas::{ArenaSide, Arenas, ArenasDesc, InitialWalls};
 use tileheap_textures::replay::Replay;
 use tileheap_textures::scenario::{Scenario, working_set};
 use tileheap_textures::units::Bytes;
-use tileheap_textures::{Event, EvictionReason, Geometry, Journal, Outcome, Policy};
+use tileheap_textures::{CacheEvent, EvictionReason, Geometry, Journal, Policy, RequestOutcome};
 
 use super::{TWO_MIB, replayed, request};
 
@@ -32,7 +32,7 @@ fn ends_allocate_at_their_free_side_and_others_toward_the_cooler() {
     let offset = |arenas: &mut Arenas, journal: &mut Journal, texture, level| match arenas
         .request(request(texture, level), journal)
     {
-        Outcome::Upload { offset } => offset,
+        RequestOutcome::Upload { offset } => offset,
         other => panic!("{other:?}"),
     };
     assert_eq!(
@@ -51,9 +51,13 @@ fn ends_allocate_at_their_free_side_and_others_toward_the_cooler() {
             arenas.request(request(100 + texture, 4), &mut journal);
         }
         arenas.end_frame(&mut journal);
-        let sides: Vec<Side> = arenas.arenas().map(|arena| arena.side).collect();
-        assert_eq!(sides[5], Side::Right, "frame {frame}: figure 9");
-        assert_eq!(sides[3], Side::Left, "frame {frame}: level 4 is to its right");
+        let sides: Vec<ArenaSide> = arenas.arenas().map(|arena| arena.side).collect();
+        assert_eq!(sides[5], ArenaSide::Right, "frame {frame}: figure 9");
+        assert_eq!(
+            sides[3],
+            ArenaSide::Left,
+            "frame {frame}: level 4 is to its right"
+        );
     }
     let view: Vec<_> = arenas.arenas().collect();
     let placed = offset(&mut arenas, &mut journal, 5000, 5);
@@ -76,7 +80,8 @@ fn growth_comes_before_the_first_ejection() {
             grown.get_or_insert(frame);
         }
         let is_replaced = |reason| reason == EvictionReason::Replaced;
-        let replaced = |event: &Event| matches!(*event, Event::Evict { reason, .. } if is_replaced(reason));
+        let replaced =
+            |event: &CacheEvent| matches!(*event, CacheEvent::Evict { reason, .. } if is_replaced(reason));
         if journal.events().iter().any(replaced) {
             ejected.get_or_insert(frame);
         }
@@ -99,10 +104,10 @@ fn the_first_attempt_takes_a_block_in_each_arena() {
     });
     let mut journal = Journal::new();
     let outcome = cache.request(request(0, 5), &mut journal);
-    assert!(matches!(outcome, Outcome::Upload { .. }));
+    assert!(matches!(outcome, RequestOutcome::Upload { .. }));
     let placed = |journal: &Journal| -> Vec<(u8, u64, u64)> {
         let events = journal.events().iter().filter_map(|event| match *event {
-            Event::Place {
+            CacheEvent::Place {
                 part, block, upload, ..
             } => Some((part.0, block.0, upload.0)),
             _ => None,
@@ -120,14 +125,14 @@ fn the_first_attempt_takes_a_block_in_each_arena() {
     assert_eq!(placed(&journal), expected);
     journal.clear();
     let outcome = cache.request(request(0, 6), &mut journal);
-    assert!(matches!(outcome, Outcome::Upload { .. }));
+    assert!(matches!(outcome, RequestOutcome::Upload { .. }));
     assert_eq!(
         placed(&journal),
         [(6, 4096, 4096)],
         "an upgrade uploads what is not there"
     );
     let outcome = cache.request(request(0, 3), &mut journal);
-    assert!(matches!(outcome, Outcome::Hit { .. }));
+    assert!(matches!(outcome, RequestOutcome::Hit { .. }));
 }
 
 #[test]

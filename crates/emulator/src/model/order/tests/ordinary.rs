@@ -43,9 +43,9 @@ impl Commands {
     /// Clears an image.
     fn clear(mut self, image: u32) -> Commands {
         self.at.act("vkCmdClearColorImage");
-        let access = Access {
+        let access = MemoryAccess {
             resource: ResourceId(image),
-            part: Part::Texels(ALL_TEXELS),
+            part: ResourcePart::Texels(ALL_TEXELS),
             stage: S::CLEAR,
             access: A::TRANSFER_WRITE,
             kind: AccessKind::Whole,
@@ -157,9 +157,9 @@ fn loads_of_stencil_that_was_never_written_are_only_possible() {
         device.followed.bind(&buffer(1, false, 0));
         device.followed.bind(&Arc::new(depth));
         let mut commands = Commands::new();
-        let access = Access {
+        let access = MemoryAccess {
             resource: ResourceId(2),
-            part: Part::Texels(Texels { aspects, ..texels }),
+            part: ResourcePart::Texels(Texels { aspects, ..texels }),
             stage: S::EARLY_FRAGMENT_TESTS,
             access: A::DEPTH_STENCIL_ATTACHMENT_READ,
             kind: AccessKind::Load,
@@ -187,9 +187,9 @@ fn reads_that_may_follow_a_write_are_only_possible() {
         device.followed.bind(&buffer(2, false, 512));
         let mut commands = Commands::new();
         let [read, write] = [A::SHADER_STORAGE_READ, A::SHADER_STORAGE_WRITE].map(|access| LoggedAccess {
-            access: Access {
+            access: MemoryAccess {
                 resource: ResourceId(1),
-                part: Part::Bytes(0, 1024),
+                part: ResourcePart::Bytes(0, 1024),
                 stage: S::COMPUTE_SHADER,
                 access,
                 kind: AccessKind::Partial,

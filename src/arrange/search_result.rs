@@ -2,17 +2,17 @@
 
 use super::change::replanned;
 use super::error::ArrangeError;
-use super::limits::{Cap, Shortfall};
-use super::traffic::{Costs, Model};
+use super::limits::{ResourceCap, Shortfall};
+use super::traffic::{ArrangementCosts, Model};
 use super::types::Arrangement;
-use crate::execute::Executed;
+use crate::execute::ExecutedFrame;
 use crate::frame::ResourceId;
 use crate::plan::{MemoryKind, Plan, Traffic};
 use crate::units::Bytes;
 
 /// Result of the search.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct SearchResult {
     /// The best arrangement.
     pub arrangement: Arrangement,
     /// Traffic of the frame as described.
@@ -20,7 +20,7 @@ pub struct Found {
     /// Traffic of the frame in this arrangement.
     pub traffic: Traffic,
     /// The resources that no run of strips can hold, each with the read that prevents it.
-    pub caps: Vec<Cap>,
+    pub caps: Vec<ResourceCap>,
     /// Bytes moved at least by resources that tile memory cannot hold: external, history, copied, or all of them without a tile heap.
     pub fixed: Bytes,
     /// The difference between the share and the cap, by cause, largest first.
@@ -28,15 +28,19 @@ pub struct Found {
     /// Frames evaluated.
     pub steps: u64,
     /// Costs of repeats, halos and merges.
-    pub costs: Costs,
+    pub costs: ArrangementCosts,
 }
 
-impl Found {
+impl SearchResult {
     /// Evaluates a given arrangement and its cap, without a search.
     ///
     /// # Errors
     /// As [`Arrangement::check`].
-    pub fn of(plan: &Plan, arrangement: Arrangement, costs: Costs) -> Result<Found, ArrangeError> {
+    pub fn of(
+        plan: &Plan,
+        arrangement: Arrangement,
+        costs: ArrangementCosts,
+    ) -> Result<SearchResult, ArrangeError> {
         arrangement.check(plan.input.frame())?;
         let described = Traffic::of(plan);
         let changed = arrangement
@@ -64,7 +68,7 @@ impl Found {
     ///
     /// # Errors
     /// As [`Arrangement::apply`].
-    pub fn apply(&self, plan: &Plan) -> crate::Result<Executed> {
+    pub fn apply(&self, plan: &Plan) -> crate::Result<ExecutedFrame> {
         let described = plan.totals.traffic_bytes;
         self.arrangement
             .apply_at(&plan.input, &self.costs, Some(described))
@@ -87,11 +91,11 @@ impl Found {
 }
 
 /// The frame as described: the result of a search that changes nothing.
-pub(super) fn as_described(plan: &Plan, costs: Costs) -> Found {
+pub(super) fn as_described(plan: &Plan, costs: ArrangementCosts) -> SearchResult {
     let described = Traffic::of(plan);
     let start = Arrangement::described(plan.input.frame());
     let found = Model::new(plan, plan, costs).found(start, described, described, &residents(plan));
-    Found {
+    SearchResult {
         traffic: described,
         ..found
     }
@@ -118,10 +122,10 @@ impl Model<'_> {
         described: Traffic,
         otherwise: Traffic,
         as_described: &[ResourceId],
-    ) -> Found {
+    ) -> SearchResult {
         let chosen = self.traffic(&arrangement, CHOICE);
         let bounds = self.bounds(&arrangement, as_described);
-        Found {
+        SearchResult {
             traffic: chosen.unwrap_or(otherwise),
             described,
             shortfalls: self.shortfalls(&arrangement, &bounds),

@@ -14,7 +14,7 @@ const PLACES: u32 = 12;
 const FREE: u64 = u64::MAX;
 const BUSY: u64 = u64::MAX - 1;
 
-struct Place<T> {
+struct TableSlot<T> {
     handle: AtomicU64,
     object: AtomicPtr<T>,
 }
@@ -23,15 +23,15 @@ struct Place<T> {
 ///
 /// A place belongs to a handle from insertion to removal, so a caller that synchronizes both with its own use of the object, as Vulkan
 /// requires for handles, finds that object.
-pub struct Live<T>([Place<T>; 1 << PLACES]);
+pub struct HandleTable<T>([TableSlot<T>; 1 << PLACES]);
 
-impl<T> Live<T> {
+impl<T> HandleTable<T> {
     /// Creates an empty table.
     #[allow(clippy::new_without_default, reason = "`default` is not a const fn")]
-    pub const fn new() -> Live<T> {
-        Live(
+    pub const fn new() -> HandleTable<T> {
+        HandleTable(
             [const {
-                Place {
+                TableSlot {
                     handle: AtomicU64::new(FREE),
                     object: AtomicPtr::new(std::ptr::null_mut()),
                 }
@@ -40,7 +40,7 @@ impl<T> Live<T> {
     }
 
     #[inline]
-    fn place(&self, handle: u64) -> &Place<T> {
+    fn place(&self, handle: u64) -> &TableSlot<T> {
         &self.0[(handle.wrapping_mul(GOLDEN) >> (u64::BITS - PLACES)) as usize]
     }
 
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_place_is_of_one_handle_until_it_is_removed() {
-        let live: Live<u64> = Live::new();
+        let live: HandleTable<u64> = HandleTable::new();
         let objects: Vec<u64> = (0..20_000).map(|index| index * 16).collect();
         objects.iter().for_each(|object| live.insert(*object, object));
         let is_found = |handle: &&u64| live.get(**handle) == Some(&raw const **handle);

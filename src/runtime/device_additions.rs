@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char};
 use ash::vk;
 
 use super::capabilities::{Capabilities, ChainedFeatures, EXTENSIONS, FeatureStructs};
-use super::support::Support;
+use super::support::DeviceSupport;
 use super::tile_shading_parts::{parts_of, with_parts};
 use crate::ffi::{PhysicalDeviceTileShadingFeaturesQCOM, PhysicalDeviceVulkan14Features};
 use crate::profile::OptionalFeatures;
@@ -18,7 +18,7 @@ use crate::profile::OptionalFeatures;
 /// ```no_run
 /// # use ash::vk;
 /// # use tileheap::runtime::*;
-/// # fn f(instance: &ash::Instance, physical_device: vk::PhysicalDevice, support: &Support, info: vk::DeviceCreateInfo<'_>) {
+/// # fn f(instance: &ash::Instance, physical_device: vk::PhysicalDevice, support: &DeviceSupport, info: vk::DeviceCreateInfo<'_>) {
 /// // SAFETY: the names and the chain of `info` are alive.
 /// let mut enable = unsafe { support.enable(&info, Capabilities::RECOMMENDED) };
 /// let info = enable.info(&info);
@@ -32,7 +32,7 @@ use crate::profile::OptionalFeatures;
 /// # }
 /// ```
 #[derive(Debug)]
-pub struct Enable {
+pub struct DeviceAdditions {
     capabilities: Capabilities,
     /// The caller's names, then the missing ones.
     names: Vec<*const c_char>,
@@ -40,29 +40,29 @@ pub struct Enable {
     optional_features: OptionalFeatures,
 }
 
-impl Support {
+impl DeviceSupport {
     /// The additions to a device's creation info that enable everything in `wanted` that is supported.
     ///
     /// # Safety
     /// The names, the `pNext` chain and `pEnabledFeatures` of `info` are valid.
-    pub unsafe fn enable(&self, info: &vk::DeviceCreateInfo<'_>, wanted: Capabilities) -> Enable {
+    pub unsafe fn enable(&self, info: &vk::DeviceCreateInfo<'_>, wanted: Capabilities) -> DeviceAdditions {
         // SAFETY: the caller's duty.
-        unsafe { Enable::new(self, info, wanted) }
+        unsafe { DeviceAdditions::new(self, info, wanted) }
     }
 }
 
-impl Enable {
+impl DeviceAdditions {
     /// # Safety
     /// The names, the `pNext` chain and `pEnabledFeatures` of `info` are valid.
     pub(super) unsafe fn new(
-        support: &Support,
+        support: &DeviceSupport,
         info: &vk::DeviceCreateInfo<'_>,
         wanted: Capabilities,
-    ) -> Enable {
+    ) -> DeviceAdditions {
         use Capabilities as C;
         // SAFETY: the caller's duty.
         let chained = unsafe { read_chain(info.p_next.cast()) };
-        let mut enable = Enable {
+        let mut enable = DeviceAdditions {
             capabilities: wanted & C::DEBUG_UTILS,
             // SAFETY: the caller's duty.
             names: unsafe { names_of(info) }.to_vec(),
@@ -114,7 +114,7 @@ impl Enable {
 
     /// # Safety
     /// The names so far are valid.
-    unsafe fn add_names(&mut self, support: &Support) {
+    unsafe fn add_names(&mut self, support: &DeviceSupport) {
         let needed = EXTENSIONS.iter().filter(|(capability, core, _)| {
             self.capabilities.contains(*capability) && support.version() < *core
         });

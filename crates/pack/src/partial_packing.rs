@@ -15,17 +15,17 @@ use crate::units::{Alignment, Bytes, Span};
 /// ```
 ///
 /// ```
-/// use tileheap_pack::Shelf;
+/// use tileheap_pack::PartialPacking;
 /// use tileheap_pack::units::{Alignment, Bytes, Span};
 ///
-/// let mut shelf = Shelf::with_capacity(Some(Bytes(8)));
+/// let mut shelf = PartialPacking::with_capacity(Some(Bytes(8)));
 /// shelf.place(0, Span::new(0, 2), Bytes(0), Bytes(5));
 /// let beside = shelf.lowest_fit(Span::new(0, 2), Bytes(3), Alignment::ONE);
 /// assert_eq!(beside, Some(Bytes(5)));
 /// assert_eq!(shelf.lowest_fit(Span::new(1, 4), Bytes(4), Alignment::ONE), None); // past the capacity
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Shelf {
+pub struct PartialPacking {
     capacity: Option<u64>,
     /// By ascending offset; ties in order of placement.
     placed: Vec<Placed>,
@@ -39,10 +39,10 @@ struct Placed {
     end: u64,
 }
 
-impl Shelf {
+impl PartialPacking {
     /// An empty shelf with a capacity; unlimited for `None`.
-    pub fn with_capacity(capacity: Option<Bytes>) -> Shelf {
-        Shelf {
+    pub fn with_capacity(capacity: Option<Bytes>) -> PartialPacking {
+        PartialPacking {
             capacity: capacity.map(|bytes| bytes.0),
             placed: Vec::new(),
         }
