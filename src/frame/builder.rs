@@ -61,17 +61,9 @@ impl FrameBuilder {
         }
     }
 
-    /// Changes the extent that scaled images are a fraction of. Buffers of [lists](TileLists) get the size of the lists of the new extent.
+    /// Changes the extent that scaled images are a fraction of; buffers of [lists](TileLists) follow it.
     pub fn set_base_extent(&mut self, base_extent: vk::Extent2D) {
-        let before = std::mem::replace(&mut self.tables.base_extent, base_extent);
-        for resource in &mut self.tables.resources {
-            if let ResourceKind::Buffer { desc, .. } = &mut resource.kind
-                && let Some(lists) = desc.lists
-            {
-                let others = desc.size.0.saturating_sub(lists.size(before).0);
-                desc.size = Bytes(others.saturating_add(lists.size(base_extent).0));
-            }
-        }
+        self.tables.set_base_extent(base_extent);
     }
 
     /// The extent that scaled images are a fraction of.

@@ -388,6 +388,17 @@ impl Resource {
         }
     }
 
+    /// Makes room for the lists of another base extent.
+    pub(super) fn resize_lists(&mut self, before: vk::Extent2D, after: vk::Extent2D) {
+        let ResourceKind::Buffer { desc, .. } = &mut self.kind else {
+            return;
+        };
+        if let Some(lists) = desc.lists {
+            let others = desc.size.0.saturating_sub(lists.size(before).0);
+            desc.size = Bytes(others.saturating_add(lists.size(after).0));
+        }
+    }
+
     /// Declares all derived usage, so that a resource described this way is created identically.
     pub(crate) fn declare_usage(&mut self) {
         match &mut self.kind {

@@ -230,6 +230,14 @@ pub(super) struct Tables {
 }
 
 impl Tables {
+    /// Changes the base extent, and the sizes of buffers of lists with it.
+    pub(super) fn set_base_extent(&mut self, base_extent: vk::Extent2D) {
+        for resource in &mut self.resources {
+            resource.resize_lists(self.base_extent, base_extent);
+        }
+        self.base_extent = base_extent;
+    }
+
     /// Empties everything that validation derives for whole tables.
     pub(super) fn clear_derived(&mut self) {
         self.uses.clear();
