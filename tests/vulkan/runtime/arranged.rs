@@ -193,22 +193,23 @@ fn strip_in(area: vk::Rect2D, arranged: &ExecutedFrame, at: PassId) -> Option<St
 /// The copies out of images of strips that dispatches write, each with the part of its area inside an area.
 fn copies_of_dispatches(arranged: &ExecutedFrame, area: vk::Rect2D) -> Vec<(PassId, Option<vk::Rect2D>)> {
     let frame = arranged.frame();
-    let mut copies = Vec::new();
-    let mut before = None;
-    for at in frame.pass_ids() {
-        if !matches!(frame.pass(at).contents, CommandSource::Border { .. }) {
-            before = Some(at);
-            continue;
-        }
-        let described = arranged.origins().described_pass(at);
-        let leaves =
-            before.is_some_and(|pass| arranged.described_passes(pass).any(|run| run.pass == described));
-        if leaves && before.is_some_and(|pass| frame.pass(pass).kind == PassKind::Compute) {
-            let copied = Strip::whole(frame.pass(at).area).within(area);
-            copies.push((at, copied.map(|strip| strip.area)));
-        }
-    }
-    copies
+    let is_dispatched = |image: ResourceId| {
+        let dispatches = frame
+            .pass_ids()
+            .filter(|&pass| frame.pass(pass).kind == PassKind::Compute);
+        let mut accesses = dispatches.flat_map(|pass| frame.accesses_of(pass));
+        accesses.any(|access| access.resource == image && access.writes)
+    };
+    let copies = frame.pass_ids().filter_map(|at| {
+        let CommandSource::Border { .. } = frame.pass(at).contents else {
+            return None;
+        };
+        let from = frame.accesses_of(at)[0].resource;
+        let leaves = arranged.origins().resource(from).area.is_some();
+        let copied = Strip::whole(frame.pass(at).area).within(area);
+        (leaves && is_dispatched(from)).then(|| (at, copied.map(|strip| strip.area)))
+    });
+    copies.collect()
 }
 
 fn recorded(
