@@ -448,8 +448,6 @@ fn strips_keep_to_an_area_of_the_frame() {
     let arrangements = [
         "once: tint / 3x5: geometry decal blur compose grade, once: copy",
         "once: tint / 1x5: geometry decal blur compose, once: grade copy",
-        "once: tint / 1x5+picture: geometry decal blur compose, once: grade copy",
-        "once: tint / 3x5+albedo: geometry decal, 2x4+picture: blur compose, once: grade copy",
         "once: geometry, 5x3+albedo+depth: decal tint, once: blur compose grade copy",
         "once: tint / once: geometry decal, 3x2+albedo: blur compose grade, once: copy",
         "once: tint / once: geometry decal blur, 4x4+graded: compose grade, once: copy",
