@@ -80,7 +80,12 @@ fn check(name: &str, verdict: Verdict, record: fn(&Scene<'_>)) {
 /// The ids of the layer's messages, certain ones first, each once; including possible ones if `all` is `true`.
 fn messages(name: &str, verdict: Verdict, record: fn(&Scene<'_>), all: &str) -> Vec<String> {
     let (own, others) = run(record, all);
-    let is_expected = |id: &str| verdict != Valid && id.starts_with("SYNC-HAZARD-");
+    // Validation 1.4.363 does not see the tile memory that a secondary command buffer inherits.
+    let inherits = name.starts_with("self_dependency_of_");
+    let is_expected = |id: &str| {
+        verdict != Valid && id.starts_with("SYNC-HAZARD-")
+            || inherits && id == "VUID-vkCmdDraw-commandBuffer-10746"
+    };
     assert!(
         others.iter().all(|(id, _)| is_expected(id)),
         "{name}: {others:#?}"
