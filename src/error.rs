@@ -7,7 +7,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The frame's description is impossible.
+    /// The frame's description is invalid.
     #[error(transparent)]
     Frame(#[from] crate::frame::FrameError),
     /// The driver fails, or the runtime is misused.
@@ -33,10 +33,10 @@ pub enum Error {
     /// A text is not a plan, or is one for another frame.
     #[error(transparent)]
     PlanJson(#[from] crate::plan::PlanJsonError),
-    /// A packing problem is impossible.
+    /// A packing problem is invalid.
     #[error(transparent)]
     Pack(#[from] tileheap_pack::Error),
-    /// A device profile is impossible, or a resource is larger than the device allows.
+    /// A device profile is invalid, or a resource is larger than the device allows.
     #[error(transparent)]
     Profile(#[from] tileheap_device::Error),
     /// A driver lacks a command of an extension.

@@ -27,9 +27,9 @@ pub(crate) enum Shape {
     Sphere,
     /// Radius 1, with few triangles.
     Bead,
-    /// Radius 1 to the centre of a tube of radius 0.22.
+    /// Radius 1 from the centre of the torus to that of its tube, which has radius 0.22.
     Torus,
-    /// Radius 1 to the centre of a tube of radius 0.05.
+    /// As `Torus`, with a tube of radius 0.05.
     Ring,
     /// Side length 1.
     Box,

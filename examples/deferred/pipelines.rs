@@ -22,12 +22,12 @@ pub(crate) enum Program {
     Objects(&'static Shader, Option<&'static Shader>),
     /// A triangle over the whole target.
     Screen(&'static Shader),
-    /// Squares without vertices, added to the target.
+    /// Squares without vertex buffers, blended additively.
     Halos,
     Compute(&'static Shader),
     /// One workgroup per tile of light culling.
     Tiles(&'static Shader),
-    /// Copies and clears need no pipeline.
+    /// A copy or a clear, which needs no pipeline.
     Copy,
 }
 

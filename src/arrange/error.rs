@@ -87,7 +87,7 @@ pub enum CannotGroup {
         /// Height of the image that is divided.
         height: u32,
     },
-    /// The pass has not declared that it uses the origin passed to it.
+    /// The pass does not declare support for strips: that it uses the origin passed to it.
     #[error("pass `{0}` has not declared that it can run in strips")]
     NotDeclared(String),
     /// A property of the pass that strips do not support.
@@ -106,7 +106,7 @@ pub enum CannotGroup {
         /// The buffer.
         resource: String,
     },
-    /// A pass of the run reads a resource written in the run further away than strips can follow.
+    /// A pass of the run reads at any distance from a resource that the run writes.
     #[error("pass `{pass}` reads `{resource}` anywhere, and `{writer}` in the same run makes it")]
     ReadsAnywhere {
         /// The reader.
@@ -116,7 +116,7 @@ pub enum CannotGroup {
         /// The writer.
         writer: String,
     },
-    /// The size of an image is not a whole fraction of the others.
+    /// The size of an image is not that of the largest one divided by a whole number.
     #[error("the size of `{0}` is not a whole fraction of the largest image that the run writes")]
     Scale(String),
     /// Repeating a pass around each strip would modify contents that exist already.
@@ -139,7 +139,7 @@ pub enum CannotGroup {
         /// The resource.
         resource: String,
     },
-    /// An image that cannot be copied at the border of strips, though it is to be.
+    /// An image that the arrangement copies at the border of strips, but that cannot be copied there.
     #[error("`{resource}` cannot be on chip in strips and in memory around them: {why}")]
     Border {
         /// The image.

@@ -10,18 +10,18 @@ use super::types::{Arrangement, PassGroup};
 use crate::frame::{Frame, PassId, ResourceId};
 use crate::units::Bytes;
 
-/// A resource that must exist as a whole, and is too large to stay on chip together with much else.
+/// A resource that cannot be divided into strips, and takes more than half of the tile heap as a whole.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceCap {
     /// The resource.
     pub resource: ResourceId,
-    /// Bytes per frame that it moves at least, even with merged passes.
+    /// Lower bound on the bytes per frame that it moves, even if passes are merged.
     pub bytes: Bytes,
     /// The reason why it is not divided.
     pub why: CannotGroup,
 }
 
-/// Bytes per frame that an arrangement moves or is charged, though the cap allows fewer.
+/// Part of the gap between an arrangement and the cap: bytes per frame that it moves or is charged, and their cause.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shortfall {
     /// Number of bytes.
@@ -30,13 +30,13 @@ pub struct Shortfall {
     pub cause: ShortfallCause,
 }
 
-/// The cause of bytes that an arrangement moves or is charged.
+/// The cause of a part of the gap between an arrangement and the cap.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ShortfallCause {
     /// A pass runs this many more times, once for every strip but the first.
     Repeats(PassId, u32),
-    /// Strips read and write around themselves in a resource that is not on chip.
+    /// Halos of strips are read and written in a resource that is not on chip.
     Halo(ResourceId),
     /// Render passes run as parts of others.
     Merged,
@@ -44,7 +44,7 @@ pub enum ShortfallCause {
     SeveralWindows(ResourceId),
     /// No strips hold a resource, and it does not fit as a whole.
     Whole(ResourceId, CannotGroup),
-    /// A resource fits, whole or by strips, but not beside what saves more.
+    /// A resource would fit, whole or in strips, but resources that save more take the room.
     NoRoom(ResourceId),
     /// A resource that tile memory cannot hold is loaded and stored between passes that could be merged.
     NotMerged(ResourceId),
@@ -91,9 +91,9 @@ impl ShortfallCause {
 pub struct UngroupedPass {
     /// The pass.
     pub pass: PassId,
-    /// Reason against every run of strips.
+    /// The reason why it cannot run in strips.
     pub strips: Option<CannotGroup>,
-    /// Reason against merging it with any other render pass of its batch.
+    /// The reason why it cannot be merged with another render pass of its batch.
     pub merge: Option<CannotGroup>,
 }
 

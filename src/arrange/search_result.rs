@@ -21,7 +21,7 @@ pub struct SearchResult {
     pub traffic: Traffic,
     /// The resources that no run of strips can hold, each with the read that prevents it.
     pub caps: Vec<ResourceCap>,
-    /// Bytes moved at least by resources that tile memory cannot hold: external, history, copied, or all of them without a tile heap.
+    /// Lower bound on the bytes moved by resources that tile memory cannot hold: external, history, copied, or all of them without a tile heap.
     pub fixed: Bytes,
     /// The difference between the share and the cap, by cause, largest first.
     pub shortfalls: Vec<Shortfall>,

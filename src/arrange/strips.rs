@@ -21,7 +21,7 @@ use crate::frame::{Frame, PassId, ReadReach, ResourceId};
 /// A run of passes, and how it can be divided.
 #[derive(Clone, Debug)]
 pub(super) struct Division {
-    /// Extent in texels of the largest image that the run writes: all others are whole fractions of it.
+    /// Extent in texels of the largest image that the run writes: all others have this size divided by a whole number.
     pub(super) whole: vk::Extent2D,
     /// Origins of strips and halos are multiples of this.
     unit: u32,

@@ -30,14 +30,14 @@ pub struct ArrangedBatch {
 pub struct PassGroup {
     /// In execution order.
     pub passes: Vec<PassId>,
-    /// The way in which they run.
+    /// Execution mode of the passes.
     pub mode: GroupMode,
     /// Images at the border of the strips: on chip while a strip runs, copied in before it if the strip needs their contents, and out after it if a
     /// later access needs them.
     pub borders: Vec<ResourceId>,
 }
 
-/// The way in which a group of passes runs.
+/// Execution mode of a group of passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum GroupMode {
     /// Each pass once, as described.

@@ -15,7 +15,7 @@ use crate::units::Bytes;
 pub struct Charges {
     /// Costs of passes, in pass order.
     pub passes: Vec<Charge>,
-    /// Cost of a byte that strips move again around themselves, in thousandths of a byte. 1000 (no cache helps) unless measured.
+    /// Cost of moving a byte of a strip's halo again, in thousandths of a byte. 1000 (no cache helps) unless measured.
     pub halo_thousandths: u32,
     /// Traffic of the originally described frame, if the description was [changed](crate::arrange::DescriptionChange): the base of the share. `None`:
     /// the base is the traffic of the described frame.

@@ -164,7 +164,7 @@ pub enum LoadOp {
     /// Keeps them: blending, depth testing, updating part of a buffer.
     #[default]
     Load,
-    /// Replaces them all by a value, first of all (attachments only).
+    /// Clears them to a value before the pass (attachments only).
     Clear(ClearValue),
     /// Earlier contents may be discarded: the access writes every texel or byte that is read later.
     DontCare,

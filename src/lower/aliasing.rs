@@ -26,7 +26,7 @@ use crate::plan::{MemoryKind, Placement, Plan, WindowRule};
 use crate::profile::Features;
 use crate::units::{Bytes, Run};
 
-/// A placement, at one of its first passes.
+/// A placement, with the first pass that uses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[repr(C)]

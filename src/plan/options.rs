@@ -73,7 +73,7 @@ pub struct PlanOptions {
     pub windows: WindowRule,
     /// True if resources with disjoint lifetimes may share bytes.
     pub aliasing: bool,
-    /// When the bound size shrinks within a run of lifetimes. Requires `aliasing`.
+    /// Use of several tile memory objects within a run of lifetimes. Requires `aliasing`.
     pub ladder: Ladder,
     /// True if a resource may be placed in tile memory for a first stretch of its lifetime, if that saves more than the pass that then stores it.
     /// Only used by [`ResidencyStrategy::Optimal`], and requires `aliasing`. The runtime records the stores: [`Plan::frame`](super::Plan::frame) then has

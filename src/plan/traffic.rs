@@ -1,4 +1,4 @@
-//! The traffic of a planned frame, one metric for described and executed frames:
+//! The traffic of a planned frame, with one metric for described and executed frames:
 //!
 //! ```text
 //! share on chip = 1 - (bytes that still move off chip + charges) / bytes that the described frame moves
@@ -74,7 +74,7 @@ pub(super) fn described_traffic(
     bytes.sum()
 }
 
-/// Bytes that strips move off chip beyond those of their passes as described: around themselves, and for padding of their images. `is_moved` returns
+/// Bytes that strips move off chip in addition to those of their passes as described: halos, and padding of their images. `is_moved` returns
 /// true for resources of the executed frame that move bytes off chip.
 pub(super) fn halos(
     executed: &ExecutedFrame,

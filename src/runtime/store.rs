@@ -125,7 +125,7 @@ pub(super) fn create(
 }
 
 impl StorePass {
-    /// Records the draw inside `area`, or the dispatch; nothing if it draws and there is no area.
+    /// Records the draw, restricted to `area`, or the dispatch. Records nothing for a draw without an area.
     ///
     /// # Safety
     /// `commands` is recording in the store's pass, begun with its barriers recorded, in this area if it draws.

@@ -331,9 +331,9 @@ TH_ENUM(ThLadder, uint32_t) {
     TH_LADDER_ALWAYS,
 };
 
-/** The way in which a planner makes or reuses a plan. */
+/** Policy of a planner for making and reusing plans. */
 TH_ENUM(ThPlanMode, uint32_t) {
-    /** Plans it as the options say; a known frame returns the known plan. */
+    /** Plans the frame with the given options; a known frame returns its known plan. */
     TH_PLAN_MODE_PLAN,
     /** Returns a plan at once: a known plan is repaired, or the frame is planned by `TH_STRATEGY_FAST`. */
     TH_PLAN_MODE_NOW,
@@ -345,9 +345,9 @@ TH_ENUM(ThPlanMode, uint32_t) {
 TH_ENUM(ThTileConstraint, uint32_t) {
     /** The planner chooses. */
     TH_TILE_CONSTRAINT_NONE,
-    /** It must be; planning fails if it cannot be. */
+    /** It must be in tile memory; planning fails if it cannot be. */
     TH_TILE_CONSTRAINT_PINNED,
-    /** It must not be. */
+    /** It must not be in tile memory. */
     TH_TILE_CONSTRAINT_EXCLUDED,
 };
 
@@ -566,7 +566,7 @@ typedef struct ThPhysicalDeviceDesc {
     uint32_t structSize;
     /** `apiVersion` of the `VkApplicationInfo` that the instance was created with; at least `VK_API_VERSION_1_1`. */
     uint32_t apiVersion;
-    /** The loader's function. */
+    /** `vkGetInstanceProcAddr` of the Vulkan loader. */
     PFN_vkGetInstanceProcAddr getInstanceProcAddr;
     /** The instance. */
     VkInstance instance;
@@ -588,7 +588,7 @@ typedef struct ThProfileInfo {
     struct ThStringView name;
     /** The source of the numbers. */
     struct ThStringView source;
-    /** The size of the tile heap in bytes; 0 without. */
+    /** The size of the tile heap in bytes; 0 without a tile heap. */
     uint64_t tileSize;
     /** The on-chip memory that the tile heap and the driver's binning share; 0 if unknown. */
     uint64_t gmem;
@@ -717,7 +717,7 @@ typedef struct ThPassDesc {
     ThSkippedOutputs skippedOutputs;
     /** The area that it renders to, with `TH_PASS_FLAG_RENDER_AREA`. */
     VkRect2D renderArea;
-    /** The views of multiview; 0 without. */
+    /** The view mask of multiview; 0 without multiview. */
     uint32_t viewMask;
     /** The samples of its pipelines if they differ from those of the attachments, or 0. */
     VkSampleCountFlags samples;
@@ -924,7 +924,7 @@ typedef struct ThPassInfo {
     VkRect2D area;
     /** The layers that a render pass renders to. */
     uint32_t layers;
-    /** The views of multiview; 0 without. */
+    /** The view mask of multiview; 0 without multiview. */
     uint32_t viewMask;
     /** The number of subpasses of a render pass; 1 for others. */
     uint32_t subpassCount;
@@ -1410,7 +1410,7 @@ typedef struct ThImageRow {
     struct ThRun viewFormats;
     /** Exclusive, or the families that share it. */
     struct ThSharing sharing;
-    /** Its bytes. */
+    /** Its memory. */
     struct ThMemoryBinding binding;
 } ThImageRow;
 
@@ -1426,7 +1426,7 @@ typedef struct ThBufferRow {
     VkBufferUsageFlags usage;
     /** Exclusive, or the families that share it. */
     struct ThSharing sharing;
-    /** Its bytes. */
+    /** Its memory. */
     struct ThMemoryBinding binding;
 } ThBufferRow;
 
@@ -2025,7 +2025,7 @@ typedef struct ThStoreShaders {
     const uint32_t *words;
 } ThStoreShaders;
 
-/** Inputs of aliasing only. */
+/** Inputs of `thCreateAliasing`. */
 typedef struct ThAliasingDesc {
     /** `sizeof(ThAliasingDesc)`. */
     uint32_t structSize;
@@ -2040,7 +2040,7 @@ typedef struct ThAliasingDesc {
 /** Previous users of bytes: `thCreateAliasing`. */
 typedef struct ThAliasingT *ThAliasing;
 
-/** A placement, at one of its first passes. */
+/** A placement, with the first pass that uses it. */
 typedef struct ThAliasingRow {
     /** The resource that is placed. */
     uint32_t resource;
@@ -2114,7 +2114,7 @@ typedef struct ThDeviceAdditionsDesc {
     uint32_t structSize;
     /** `apiVersion` of the `VkApplicationInfo` that the instance was created with; at least `VK_API_VERSION_1_1`. */
     uint32_t apiVersion;
-    /** The loader's function. */
+    /** `vkGetInstanceProcAddr` of the Vulkan loader. */
     PFN_vkGetInstanceProcAddr getInstanceProcAddr;
     /** The instance. */
     VkInstance instance;
@@ -2196,7 +2196,7 @@ typedef struct ThDeviceDesc {
     uint32_t structSize;
     /** `apiVersion` of the `VkApplicationInfo` that the instance was created with; at least `VK_API_VERSION_1_1`. */
     uint32_t apiVersion;
-    /** The loader's function. */
+    /** `vkGetInstanceProcAddr` of the Vulkan loader. */
     PFN_vkGetInstanceProcAddr getInstanceProcAddr;
     /** The instance. */
     VkInstance instance;

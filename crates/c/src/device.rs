@@ -53,7 +53,7 @@ pub struct DeviceDesc {
     pub struct_size: u32,
     /// `apiVersion` of the `VkApplicationInfo` that the instance was created with; at least `VK_API_VERSION_1_1`.
     pub api_version: u32,
-    /// The loader's function.
+    /// `vkGetInstanceProcAddr` of the Vulkan loader.
     pub get_instance_proc_addr: OptionalGetInstanceProcAddr,
     /// The instance.
     pub instance: vk::Instance,

@@ -109,11 +109,11 @@ impl From<Ladder> for plan::Ladder {
     }
 }
 
-/// The way in which a planner makes or reuses a plan.
+/// Policy of a planner for making and reusing plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum PlanMode {
-    /// Plans it as the options say; a known frame returns the known plan.
+    /// Plans the frame with the given options; a known frame returns its known plan.
     Plan,
     /// Returns a plan at once: a known plan is repaired, or the frame is planned by `TH_STRATEGY_FAST`.
     Now,
@@ -153,9 +153,9 @@ pub enum Persistence {
 pub enum TileConstraint {
     /// The planner chooses.
     None,
-    /// It must be; planning fails if it cannot be.
+    /// It must be in tile memory; planning fails if it cannot be.
     Pinned,
-    /// It must not be.
+    /// It must not be in tile memory.
     Excluded,
 }
 

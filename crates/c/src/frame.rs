@@ -132,7 +132,7 @@ pub struct PassInfo {
     pub area: vk::Rect2D,
     /// The layers that a render pass renders to.
     pub layers: u32,
-    /// The views of multiview; 0 without.
+    /// The view mask of multiview; 0 without multiview.
     pub view_mask: u32,
     /// The number of subpasses of a render pass; 1 for others.
     pub subpass_count: u32,

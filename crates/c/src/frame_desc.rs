@@ -158,7 +158,7 @@ pub struct PassDesc {
     pub skipped_outputs: SkippedOutputsValue,
     /// The area that it renders to, with `TH_PASS_FLAG_RENDER_AREA`.
     pub render_area: vk::Rect2D,
-    /// The views of multiview; 0 without.
+    /// The view mask of multiview; 0 without multiview.
     pub view_mask: u32,
     /// The samples of its pipelines if they differ from those of the attachments, or 0.
     pub samples: vk::SampleCountFlags,

@@ -35,7 +35,7 @@ pub struct PhysicalDeviceDesc {
     pub struct_size: u32,
     /// `apiVersion` of the `VkApplicationInfo` that the instance was created with; at least `VK_API_VERSION_1_1`.
     pub api_version: u32,
-    /// The loader's function.
+    /// `vkGetInstanceProcAddr` of the Vulkan loader.
     pub get_instance_proc_addr: OptionalGetInstanceProcAddr,
     /// The instance.
     pub instance: vk::Instance,
@@ -59,7 +59,7 @@ pub struct ProfileInfo {
     pub name: StringView,
     /// The source of the numbers.
     pub source: StringView,
-    /// The size of the tile heap in bytes; 0 without.
+    /// The size of the tile heap in bytes; 0 without a tile heap.
     pub tile_size: u64,
     /// The on-chip memory that the tile heap and the driver's binning share; 0 if unknown.
     pub gmem: u64,

@@ -81,7 +81,7 @@ const SHADER: Row = Row {
 
 macro_rules! access_kinds {
     ($($(#[$doc:meta])* $kind:ident { $($field:ident: $value:expr),* $(,)? })*) => {
-        /// The way in which a pass uses a resource.
+        /// The kind of access to a resource.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         #[repr(u32)]

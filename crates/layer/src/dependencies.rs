@@ -8,7 +8,7 @@ use crate::{array, chained};
 /// The memory that a dependency applies to.
 #[derive(Clone, Copy, Debug)]
 pub enum DependencyMemory {
-    /// None: an execution dependency.
+    /// No memory: only an execution dependency.
     None,
     /// All memory: a global memory barrier.
     All,

@@ -26,7 +26,7 @@ pub struct LayerDesc {
 pub struct SettingDesc {
     /// The name, in lower case.
     pub key: &'static str,
-    /// The name for people.
+    /// The name that users see.
     pub label: &'static str,
     /// The effect, in one sentence.
     pub description: &'static str,
@@ -56,7 +56,7 @@ pub enum SettingKind {
 pub struct SettingValue {
     /// The text that stands for the value.
     pub key: &'static str,
-    /// The name for people.
+    /// The name that users see.
     pub label: &'static str,
     /// The effect.
     pub description: &'static str,

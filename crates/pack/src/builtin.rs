@@ -13,7 +13,7 @@ use super::{Error, Packer, Packing, Problem, Result};
 
 /// The implementation of a strategy.
 enum Method {
-    /// Writes offsets of units to the packer's rules.
+    /// Computes the offsets of all units once, into the packer.
     Once(fn(&mut Packer, &Problem)),
     /// Improves offsets within a budget.
     Improve(fn(&mut Packer, &Problem, &mut SearchState<'_>)),

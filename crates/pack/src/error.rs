@@ -44,7 +44,7 @@ pub enum Error {
     /// An item that ends past the last address: its size and its offset.
     #[error("item {0} of {1} at {2} ends past 2^64 - 1 B")]
     EndOverflow(u32, Bytes, Bytes),
-    /// All sizes and alignments together pass the last address, at an item.
+    /// The sum of all sizes and alignments exceeds 64 bits at an item.
     #[error("sizes and alignments sum past 2^64 - 1 B at item {0} of {1} aligned to {2}")]
     SumOverflow(u32, Bytes, Alignment),
     /// A packing with a number of offsets that differs from the number of items.

@@ -40,7 +40,7 @@ struct Placed {
 }
 
 impl PartialPacking {
-    /// An empty shelf with a capacity; unlimited for `None`.
+    /// An empty packing with a capacity; unlimited for `None`.
     pub fn with_capacity(capacity: Option<Bytes>) -> PartialPacking {
         PartialPacking {
             capacity: capacity.map(|bytes| bytes.0),

@@ -64,7 +64,7 @@ pub(crate) struct AliasedPart {
 /// The memory that the access scopes of an edge are limited to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Limit {
-    /// None: an execution dependency.
+    /// No memory: only an execution dependency.
     Execution,
     /// All memory.
     All,

@@ -136,7 +136,7 @@ pub struct DependencyScopes {
 /// The memory that the access scopes of a dependency are limited to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DependencyMemory {
-    /// None: an execution dependency.
+    /// No memory: only an execution dependency.
     Execution,
     /// All: a memory barrier.
     All,

@@ -24,7 +24,7 @@ pub enum ServedLevel {
 /// Outcome of the requests of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameUploads {
-    /// Bytes placed, which are to be uploaded.
+    /// Bytes to upload for the textures that were placed.
     pub uploaded: Bytes,
     /// Requests served at the requested level.
     pub whole: u32,

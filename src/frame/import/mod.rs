@@ -72,12 +72,12 @@ use super::validate::{MAX_NAME_BYTES, check_name};
 use super::{Frame, FrameBuilder, FrameError, FrameRule};
 use crate::format::texel_block;
 
-/// A frame read from a file, with the file's further statements.
+/// A frame read from a file, with data of the file that frames do not have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportedFrame {
     /// The frame.
     pub frame: Frame,
-    /// Per resource, the file's claim whether it may be placed in tile memory.
+    /// Per resource, its eligibility for tile memory as the file claims it.
     pub claims: Vec<Option<bool>>,
     /// Per resource, the file's bytes per texel; 0 for buffers and if not given.
     pub raw_texel_bytes: Vec<u32>,

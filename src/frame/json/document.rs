@@ -160,7 +160,7 @@ pub(super) struct Pass {
     /// The area that a render pass renders to, if not all of its attachments: `[x, y, width, height]`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) render_area: Option<(i32, i32, u32, u32)>,
-    /// The view mask of multiview; 0 without.
+    /// The view mask of multiview; 0 without multiview.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) view_mask: u32,
     /// Bytes of memory traffic that one more execution costs, in addition to its accesses. Given for passes that may run strip by strip.
@@ -191,7 +191,7 @@ pub(super) struct Access {
     pub(super) subpass: u32,
     /// The resource, by name.
     pub(super) resource: String,
-    /// The way in which it is used.
+    /// The kind of use.
     #[cfg_attr(test, schemars(with = "super::schema::AccessKinds"))]
     pub(super) kind: AccessKind,
     /// The part of an image that is used. Default: all of it.

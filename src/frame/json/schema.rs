@@ -77,7 +77,7 @@ impl JsonSchema for AccessKinds {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "The way in which a pass uses a resource.",
+            "description": "The kind of access to a resource.",
             "enum": words(&AccessKind::ALL),
         })
     }

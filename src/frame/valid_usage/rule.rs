@@ -3,7 +3,7 @@
 /// Takes the place of a VUID for usage that Vulkan allows and tileheap does not support.
 pub const NOT_SUPPORTED: &str = "not supported by tileheap";
 
-/// A rule of Vulkan that a description breaks: nothing can be created or recorded from it.
+/// A violation of Vulkan's valid usage, because of which a frame cannot be created or recorded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{subject}: {problem} ({rule})")]
 pub struct InvalidUsage {
@@ -12,9 +12,9 @@ pub struct InvalidUsage {
     pub rule: &'static str,
     /// The kind and name of the resource, pass or semaphore.
     pub subject: String,
-    /// The demand, and how the description misses it.
+    /// The requirement, and the value that violates it.
     pub problem: String,
-    /// The row of the tables that was broken: several rows can share one rule.
+    /// The rule's row in the tables: several rows can share one VUID.
     pub row: RuleRow,
 }
 

@@ -153,7 +153,7 @@ pub struct ImageRow {
     pub view_formats: Run,
     /// Exclusive, or the families that share it.
     pub sharing: Sharing,
-    /// Its bytes.
+    /// Its memory.
     pub binding: MemoryBinding,
 }
 
@@ -174,7 +174,7 @@ pub struct BufferRow {
     pub usage: vk::BufferUsageFlags,
     /// Exclusive, or the families that share it.
     pub sharing: Sharing,
-    /// Its bytes.
+    /// Its memory.
     pub binding: MemoryBinding,
 }
 

@@ -1,4 +1,4 @@
-//! From a text to a plan, by way of its document.
+//! Reads a plan from text, through its document.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! From a plan to its document.
+//! Writes a plan as its document.
 
 use super::form::{self, Document, FORMAT, VERSION};
 use crate::execute::Charges;

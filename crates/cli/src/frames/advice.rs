@@ -1,4 +1,4 @@
-//! Combinations of changes that would keep more of a frame on chip, and what keeps the rest out: the search, and its result as JSON.
+//! Combinations of changes that would keep more of a frame on chip, and the limits on the rest: the search, and its result as JSON.
 
 use serde_json::{Value, json};
 use tileheap::arrange::SearchResult;
@@ -29,8 +29,8 @@ pub(crate) struct Combination<'a> {
 /// Maximum number of combinations in a report.
 const COMBINATIONS: usize = 5;
 
-/// Searches with each kind of change alone, with all but strips, with all that keep the description, and with all; drops what gains nothing or another has
-/// already.
+/// Searches with each single kind of change, with all but strips, with all that keep the description, and with all. Combinations that keep no more on
+/// chip, or equal another one, are left out.
 fn combinations<'a>(
     described: DescribedPlan<'a>,
     limits: &Limits,

@@ -1,4 +1,4 @@
-//! Other ways to run a frame: searched for or read from a file, applied, and told in words.
+//! Arrangements of a frame: searched for or read from a file, applied, and described as text.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;

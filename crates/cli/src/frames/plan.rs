@@ -1,4 +1,4 @@
-//! Reading and planning a frame as the options say.
+//! Reads and plans a frame as the options specify.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -6,7 +6,7 @@ use tileheap_testkit::objects::Objects;
 use crate::device::Gpu;
 use crate::recording::*;
 
-/// The way in which buffers of one place are created.
+/// The buffers of one place: a single one, or several in the same memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// As one buffer: nothing is aliased.

@@ -180,7 +180,7 @@ impl DeviceProfile {
             .is_none_or(|features| features.contains(feature))
     }
 
-    /// The same device without the limits and features that only reject frames. For comparing plans of a frame that the device cannot
+    /// The same device without the limits and features that only cause frames to be rejected. For comparing plans of a frame that the device cannot
     /// run.
     pub fn without_frame_limits(mut self) -> DeviceProfile {
         self.limits = Limits {

@@ -40,7 +40,7 @@ pub(crate) fn is_bound(bound: Option<BoundMemory>, place: &MemoryBinding) -> boo
     bound.is_some_and(|bound| bound.memory == place.memory || bound == UNKNOWN)
 }
 
-/// The way in which a command accesses a resource.
+/// The kind of access to a resource.
 #[derive(Clone, Copy)]
 pub(crate) enum AccessMethod<'a> {
     /// A descriptor of a draw, dispatch or trace.

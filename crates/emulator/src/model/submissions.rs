@@ -81,7 +81,7 @@ impl Queues {
 /// A batch for the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Batch {
-    /// The application's, by index; with other command buffers than its own if not `None`.
+    /// A batch of the application, by index, and the command buffers that replace its own, if any.
     Application(usize, Option<Vec<vk::CommandBuffer>>),
     /// A poison command buffer.
     Poison(vk::CommandBuffer),

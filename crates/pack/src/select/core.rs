@@ -22,7 +22,7 @@ struct Core {
 
 /// The result of a search of the core.
 pub(super) enum Searched {
-    /// No choice is better than the best one now.
+    /// No choice is better than the best one found.
     All,
     /// All better choices lose more than this.
     UpTo(i128),

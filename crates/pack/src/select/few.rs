@@ -1,4 +1,5 @@
-//! Tries every choice of a few items, if loads leave a gap: alignments, bounds and conflicts can rule out a choice whose loads fit.
+//! Tries every subset of a few items if the bound by loads is not reached: alignments, offset bounds and conflicts can rule out a subset whose loads
+//! fit.
 
 use std::cmp::Reverse;
 

@@ -35,7 +35,7 @@ pub struct OutstandingAccess {
     pub first: u64,
     /// The byte after its last.
     pub end: u64,
-    /// For each point, true if work that waits for it, by barrier or by semaphore, is ordered after the access, and after its writes are available.
+    /// For each point, true if work that waits for it, by barrier or semaphore, is ordered after the access and sees its writes as available.
     pub is_covered: Vec<bool>,
 }
 

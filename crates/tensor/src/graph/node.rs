@@ -9,7 +9,7 @@ use super::ids::{BlockId, NodeId, TensorId};
 /// Nodes in topological order, with their inputs and outputs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
-    /// Of the graph: its inputs. Of a body: its parameters, one per input of its node.
+    /// For the graph: its inputs. Of a body: its parameters, one per input of its node.
     pub inputs: Vec<TensorId>,
     /// For the graph and a branch's arm: its outputs. Empty for a loop, whose exits have the results.
     pub outputs: Vec<TensorId>,
@@ -63,7 +63,7 @@ pub struct InPlace {
 pub enum NodeKind {
     /// A computation.
     Operator(Operator),
-    /// A block that runs round after round.
+    /// A block that is repeated.
     Loop(Loop),
     /// One of several blocks.
     Branch(Branch),
@@ -102,7 +102,7 @@ pub enum Attribute {
     Text(String),
 }
 
-/// A block that runs round after round until an exit is taken.
+/// A block that is repeated until an exit is taken.
 ///
 /// ```text
 /// (while (c < 5) { y = conv(x, w) })(x <= y)      inputs x, w; exit before node 0 of the body, results x; carried y into x

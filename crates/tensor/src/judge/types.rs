@@ -71,7 +71,7 @@ impl Buffer {
 /// A part of some data that several buffers refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct SharedData {
-    /// Equal numbers are the same data.
+    /// Id of the data: buffers with equal ids refer to the same data.
     pub data: u32,
     /// The first byte of the part.
     pub offset: u64,
@@ -84,7 +84,7 @@ pub struct InPlace {
     pub step: Step,
     /// The index of the output.
     pub output: u32,
-    /// The index of the input, which has to die in this step.
+    /// The index of the input, whose lifetime has to end in this step.
     pub input: u32,
     /// True if the output must be at exactly the input's offset, as for elementwise operators; otherwise it may be anywhere
     /// in the input.

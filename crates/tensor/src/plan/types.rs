@@ -37,7 +37,7 @@ pub struct TensorPlan {
 pub struct Allocation {
     /// The name of the tensor, or of the first of several.
     pub name: String,
-    /// Its bytes.
+    /// Its location: a memory and a range of its bytes.
     pub region: Region,
     /// Its lifetimes.
     pub lifetimes: Vec<Span>,

@@ -11,7 +11,7 @@ use tileheap_tensor::units::Bytes;
 pub enum TokenRule {
     /// The RFC's text: the free block of the same type with the least added area, then the least waste; always expands one if there is any.
     Rfc,
-    /// The first that shipped: like the text, but a new block if more would be added than was requested.
+    /// The first version that shipped: as the RFC's text, but adds a block if a free one would grow by more than the request.
     First,
     /// TVM's later rule: compares each axis, for the same type and scope, with sides within a factor of 5.
     Later,
@@ -20,7 +20,7 @@ pub enum TokenRule {
 /// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// Width and height in texels; bytes by 1 for a buffer.
+    /// Width and height in texels; for a buffer, its bytes and 1.
     pub size: [u64; 2],
     /// Element type and storage scope of an image.
     pub image: Option<(ElementType, String)>,
@@ -47,7 +47,7 @@ impl Token {
 /// A block of the pool: its index is the storage id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Width and height in texels, or bytes by 1.
+    /// Width and height in texels; for a buffer, its bytes and 1.
     pub size: [u64; 2],
     /// Element type and storage scope of images.
     pub image: Option<(ElementType, String)>,
