@@ -50,13 +50,13 @@ impl Uses<'_> {
             .get(resource.index())
             .ok_or("the frame has no such resource")?;
         let Some(scale) = scale_of(measures.whole, extent_of(self.frame, resource)) else {
-            return Err("it is not a whole fraction of the largest image that the run writes");
+            return Err("its size is not that of the largest written image divided by a whole number");
         };
         if matches!(described.persistence, Persistence::External(_)) {
             return Err("its memory is the caller's");
         }
         if described.tile_constraint != TileConstraint::None {
-            return Err("the frame demands a place for it");
+            return Err("the frame pins or excludes it");
         }
         if described.level_of.is_some() {
             return Err("it is one level of an image");
@@ -75,7 +75,7 @@ impl Uses<'_> {
             let reach = match access.reach() {
                 _ if !access.needs_contents() => 0,
                 ReadReach::Texels(texels) => measures.reach(at, texels, scale),
-                ReadReach::Anywhere => return Err("a pass of the run reads it anywhere"),
+                ReadReach::Anywhere => return Err("a pass of the run reads it at any distance"),
             };
             halo = halo.max(measures.halos[at].saturating_add(reach));
         }
@@ -91,7 +91,7 @@ impl Uses<'_> {
             return Err("nothing else uses it");
         }
         if enters && leaves && halo > 0 {
-            return Err("strips would read around them what the strips before have changed");
+            return Err("strips would read beyond their edge what earlier strips have changed");
         }
         Ok(DividedImage {
             resource,

@@ -7,7 +7,7 @@ use tileheap_json::{JsonSyntaxError, written_by};
 #[non_exhaustive]
 pub enum ArrangeError {
     /// A pass or batch is missing, occurs twice, or does not exist.
-    #[error("arrangement: {what} is there {times} times, and not once")]
+    #[error("arrangement: {what} occurs {times} times instead of once")]
     NotOnce {
         /// The pass or batch.
         what: String,
@@ -59,7 +59,7 @@ pub enum ArrangeError {
     #[error("arrangement JSON: the frame has no pass or resource `{0}`")]
     Unknown(String),
     /// Passes that are no longer adjacent.
-    #[error("arrangement: the passes of a group are in several batches or groups: `{0}` and those with it")]
+    #[error("arrangement: the passes of the group of `{0}` are in several batches or groups")]
     Apart(String),
     /// The description cannot be changed this way.
     #[error("arrangement: {change}: {why}")]
@@ -88,7 +88,7 @@ pub enum CannotGroup {
         height: u32,
     },
     /// The pass does not declare support for strips: that it uses the origin passed to it.
-    #[error("pass `{0}` has not declared that it can run in strips")]
+    #[error("pass `{0}` does not declare support for strips (PassBuilder::in_strips)")]
     NotDeclared(String),
     /// A property of the pass that strips do not support.
     #[error("pass `{pass}` {what}")]
@@ -107,7 +107,7 @@ pub enum CannotGroup {
         resource: String,
     },
     /// A pass of the run reads at any distance from a resource that the run writes.
-    #[error("pass `{pass}` reads `{resource}` anywhere, and `{writer}` in the same run makes it")]
+    #[error("pass `{pass}` reads `{resource}` at any distance, but `{writer}` writes it in the same strips")]
     ReadsAnywhere {
         /// The reader.
         pass: String,
@@ -117,11 +117,11 @@ pub enum CannotGroup {
         writer: String,
     },
     /// The size of an image is not that of the largest one divided by a whole number.
-    #[error("the size of `{0}` is not a whole fraction of the largest image that the run writes")]
+    #[error("the size of `{0}` is not that of the largest written image divided by a whole number")]
     Scale(String),
     /// Repeating a pass around each strip would modify contents that exist already.
     #[error(
-        "strips repeat pass `{pass}` around their edges, which would modify `{resource}` more than once, and it is used after the run"
+        "strips repeat pass `{pass}` around their edges, which would modify `{resource}` more than once, but it is used afterwards"
     )]
     Repeats {
         /// The pass.
@@ -140,7 +140,7 @@ pub enum CannotGroup {
         resource: String,
     },
     /// An image that the arrangement copies at the border of strips, but that cannot be copied there.
-    #[error("`{resource}` cannot be on chip in strips and in memory around them: {why}")]
+    #[error("`{resource}` cannot be copied into strips and out of them: {why}")]
     Border {
         /// The image.
         resource: String,
@@ -148,7 +148,7 @@ pub enum CannotGroup {
         why: &'static str,
     },
     /// No image would become smaller.
-    #[error("no image is written and used only by these passes")]
+    #[error("these passes are not the only users of any image that they write")]
     NothingInside,
     /// Not consecutive render passes that read one another's output only at their own pixel.
     #[error(

@@ -60,17 +60,20 @@ impl ShortfallCause {
                 format!("pass `{pass}` runs {times} more times, once for each strip")
             }
             ShortfallCause::Halo(resource) => format!("halos of `{}`, which is not on chip", name(*resource)),
-            ShortfallCause::Merged => "render passes run as parts of others".to_owned(),
+            ShortfallCause::Merged => "render passes are merged into others".to_owned(),
             ShortfallCause::SeveralWindows(resource) => format!(
                 "`{}` is used in several batches or submits, and tile contents do not survive between them",
                 name(*resource)
             ),
             ShortfallCause::Whole(resource, CannotGroup::NothingInside) => format!(
-                "`{}` does not fit as a whole, and no run of passes that can be divided is its only user",
+                "`{}` does not fit as a whole, and is used outside any sequence of passes that can run in strips",
                 name(*resource)
             ),
             ShortfallCause::Whole(resource, why) => {
-                format!("`{}` has no room as a whole, and {why}", name(*resource))
+                format!(
+                    "`{}` does not fit as a whole, and cannot be divided into strips: {why}",
+                    name(*resource)
+                )
             }
             ShortfallCause::NotMerged(resource) => format!(
                 "`{}`, which tile memory cannot hold, is loaded and stored between passes, and no merge within the limits saves more than \
@@ -78,7 +81,7 @@ impl ShortfallCause {
                 name(*resource)
             ),
             ShortfallCause::NoRoom(resource) => format!(
-                "`{}` has no room beside what saves more, and no strips within the limits save more than they cost",
+                "`{}` does not fit with the resources that save more, and no strips within the limits save more than they cost",
                 name(*resource)
             ),
         }

@@ -97,7 +97,7 @@ impl Division {
         if let Some(&whole) = borders.iter().find(|image| !inside.contains(image)) {
             return Err(CannotGroup::Border {
                 resource: frame.resource(whole).name.clone(),
-                why: "a pass renders to it and to a whole image",
+                why: "a pass renders to it and to an image that is not divided",
             });
         }
         uses.outside_keeps(&inside, &halos)?;
@@ -236,7 +236,7 @@ pub(super) fn can_repeat(frame: &Frame, id: PassId) -> Result<(), CannotGroup> {
     let what = match pass {
         _ if pass.repeat_bytes.is_none() => return Err(CannotGroup::NotDeclared(pass.name.clone())),
         _ if pass.contents != CommandSource::Inline => "is recorded in secondary command buffers",
-        _ if pass.tile_shading => "is cut into tiles by itself",
+        _ if pass.tile_shading => "uses tile shading",
         _ if pass.render_area.is_some() => "has a render area of its own",
         _ if pass.kind == PassKind::Render && (pass.layers > 1 || pass.view_mask != 0) => {
             "renders to several layers"

@@ -323,7 +323,7 @@ fn borders_that_cannot_be_are_refused_by_name() {
     };
     refused(
         &["toned"],
-        "`toned` cannot be on chip in strips and in memory around them: nothing else uses it",
+        "`toned` cannot be copied into strips and out of them: nothing else uses it",
     );
     refused(&["out"], "no pass of the run uses it");
     let mut merged = with_borders(&frame, &["lit"]);

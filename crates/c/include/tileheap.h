@@ -312,7 +312,7 @@ TH_ENUM(ThStrategy, uint32_t) {
     TH_STRATEGY_GREEDY,
     /** Greedy in a single order. */
     TH_STRATEGY_FAST,
-    /** The vendor sample's policy: in order of declaration, the whole heap always bound. */
+    /** The vendor sample's policy: in declaration order, with the whole heap always bound. */
     TH_STRATEGY_FIRST_COME,
     /** Nothing in tile memory. */
     TH_STRATEGY_OFF,

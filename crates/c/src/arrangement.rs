@@ -268,7 +268,11 @@ fn allow(allowed: &mut SearchOptions, desc: &SearchDesc) -> Result<(), Fault> {
     match desc.shaded {
         0.0 => {}
         shaded if shaded >= 1.0 && shaded.is_finite() => allowed.shaded = shaded,
-        shaded => return Err(Fault::argument(format!("shaded is {shaded}, and 1 is the least"))),
+        shaded => {
+            return Err(Fault::argument(format!(
+                "shaded is {shaded}: it must be 0 or at least 1"
+            )));
+        }
     }
     if desc.repeat_bytes > 0 {
         allowed.costs.repeat = Some(Bytes(desc.repeat_bytes));

@@ -298,7 +298,7 @@ impl Description {
             if desc.subpass > subpass + 1 {
                 let own = desc.subpass;
                 let message = format!(
-                    "access {index} of subpass {own} follows one of subpass {subpass}: a subpass between has no access"
+                    "access {index} of subpass {own} follows one of subpass {subpass}: every subpass between them needs an access"
                 );
                 return Err(Fault::argument(message));
             }
@@ -344,7 +344,7 @@ fn access<'a>(
     }
     if has(AccessFlag::ViewType) && !VIEW_TYPES.contains(&desc.view_type) {
         return Err(Fault::argument(format!(
-            "viewType {} is not a type of views",
+            "viewType {} is not a VkImageViewType",
             desc.view_type.as_raw()
         )));
     }

@@ -68,7 +68,7 @@ pub enum Strategy {
     Greedy,
     /// Greedy in a single order.
     Fast,
-    /// The vendor sample's policy: in order of declaration, the whole heap always bound.
+    /// The vendor sample's policy: in declaration order, with the whole heap always bound.
     FirstCome,
     /// Nothing in tile memory.
     Off,

@@ -116,7 +116,7 @@ fn insert_any(object: AnyObject, kind: Kind) -> Result<usize, Fault> {
     let slot = free.pop().unwrap_or(slots.len());
     if slot >> SLOT_BITS != 0 {
         return Err(Fault::argument(format!(
-            "{slot} objects are alive, and no more are possible"
+            "{slot} objects exist: no more can be created"
         )));
     }
     if slot == slots.len() {
@@ -201,7 +201,7 @@ fn gone(handle: usize, kind: Kind) -> Fault {
 }
 
 fn bad(handle: usize, kind: Kind, what: &str) -> Fault {
-    let message = format!("handle {handle:#x} {what}, and a {} is needed", kind.name());
+    let message = format!("handle {handle:#x} {what}: expected a {}", kind.name());
     Fault::new(Status::ErrorInvalidHandle, message)
 }
 
@@ -314,7 +314,7 @@ mod tests {
         let fault = get::<u64>(text).unwrap_err();
         assert_eq!(fault.status, Status::ErrorInvalidHandle);
         assert!(
-            fault.message.ends_with("is a ThText, and a ThPlan is needed"),
+            fault.message.ends_with("is a ThText: expected a ThPlan"),
             "{}",
             fault.message
         );

@@ -75,8 +75,9 @@ pub(crate) unsafe fn query(
         // SAFETY: the loader's function, with an instance that is alive and a name that ends in zero.
         if unsafe { get_instance_proc_addr(instance, name.as_ptr()) }.is_none() {
             let name = name.to_string_lossy();
-            let message =
-                format!("vkGetInstanceProcAddr returns no {name}: is apiVersion that of the instance?");
+            let message = format!(
+                "vkGetInstanceProcAddr returned null for {name}: set apiVersion to that of the instance"
+            );
             return Err(Fault::new(Status::ErrorVulkan, message));
         }
     }

@@ -306,12 +306,14 @@ impl Lowering {
         } = self.current()?;
         if !Arc::ptr_eq(own, plan) && own != plan {
             return Err(Fault::argument(
-                "the tables before are those of another plan: begin with its first frame, without previous",
+                "the previous tables belong to another plan: lower the first frame of a plan without previous",
             ));
         }
         let declared = situation.queues.declared().iter();
         if !queues.are(declared.map(|index| situation.queues.queue(*index))) {
-            return Err(Fault::argument("the tables before are those of other queues"));
+            return Err(Fault::argument(
+                "the previous tables were lowered for other queues",
+            ));
         }
         let mut next = spare.unwrap_or_else(|| LoweringDesc::first(situation.queues.clone()));
         if next.queues != situation.queues {

@@ -40,12 +40,12 @@ impl RequirementsObject {
         let name = frame.name();
         if self.frame != *frame {
             return Err(Fault::argument(format!(
-                "the requirements are those of another frame than `{name}`"
+                "the requirements belong to another frame than `{name}`"
             )));
         }
         if !Arc::ptr_eq(&self.profile, profile) && self.profile != *profile {
             return Err(Fault::argument(format!(
-                "the requirements of frame `{name}` are those on `{}`, and it is planned for `{}`",
+                "the requirements of frame `{name}` are for `{}`, but it is planned for `{}`",
                 self.profile.name, profile.name
             )));
         }
@@ -270,7 +270,7 @@ pub unsafe extern "C" fn create_requirements(
         let answers: Vec<_> = unsafe { elements(answers, answer_count) }?.collect::<Result<_, _>>()?;
         let queries = requirement_queries(&frame.frame, &profile.profile);
         if answers.len() != queries.len() {
-            let message = format!("there are {} queries and {answer_count} answers", queries.len());
+            let message = format!("there are {} queries but {answer_count} answers", queries.len());
             return Err(Fault::argument(message));
         }
         let answers = answers
@@ -298,7 +298,7 @@ fn answer_of(
     let (resource, memory) = (query.resource.index() as u32, query.memory as u32);
     if (answer.resource, answer.memory) != (resource, memory) {
         return Err(Fault::argument(format!(
-            "it is about resource {} in memory kind {}, and the query is about resource {resource} in memory kind {memory}",
+            "it is about resource {} in memory kind {}, but the query is about resource {resource} in memory kind {memory}",
             answer.resource, answer.memory
         )));
     }
@@ -345,14 +345,14 @@ fn sized(name: &str, size: u64) -> Result<Bytes, Fault> {
     match size {
         1..=LARGEST => Ok(Bytes(size)),
         _ => Err(Fault::argument(format!(
-            "{name} is {size}, and 1 to {LARGEST} is possible"
+            "{name} is {size}: it must be from 1 to {LARGEST}"
         ))),
     }
 }
 
 fn aligned(name: &str, alignment: u64) -> Result<Alignment, Fault> {
     let possible = Alignment::new(alignment).filter(|alignment| alignment.get() <= LARGEST);
-    possible.ok_or_else(|| Fault::argument(format!("{name} is {alignment}, and 1 to {LARGEST} is possible")))
+    possible.ok_or_else(|| Fault::argument(format!("{name} is {alignment}: it must be from 1 to {LARGEST}")))
 }
 
 /// Creates requirements by estimating them from the profile, if no driver can be queried.

@@ -73,7 +73,7 @@ unsafe fn size_at<T: Sized32>(at: *const u8) -> Result<usize, Fault> {
         return Ok(size);
     }
     let (name, known) = (T::NAME, size_of::<T>());
-    let message = format!("structSize of {name} is {size}, and sizeof({name}) is {known}");
+    let message = format!("structSize of {name} is {size}, but sizeof({name}) is {known}");
     Err(Fault::new(Status::ErrorStructSize, message))
 }
 
@@ -145,7 +145,7 @@ pub(crate) unsafe fn elements<T: Input>(
         if size != stride {
             let name = T::NAME;
             let message = format!(
-                "structSize of element {index} of an array of {name} is {size}, and that of element 0 is {stride}"
+                "structSize of element {index} of an array of {name} is {size}, but that of element 0 is {stride}"
             );
             return Err(Fault::new(Status::ErrorStructSize, message));
         }
@@ -187,7 +187,7 @@ pub(crate) fn check_array<T>(pointer: *const T, count: u32, name: &str) -> Resul
     }
     if count > MAX_COUNT {
         return Err(Fault::argument(format!(
-            "an array of {name} has {count} elements, and {MAX_COUNT} are the most"
+            "an array of {name} has {count} elements: at most {MAX_COUNT} are allowed"
         )));
     }
     if pointer.is_null() {

@@ -395,7 +395,7 @@ fn destroyed_and_foreign_handles_are_refused() {
                 .unwrap_err(),
         ] {
             assert_eq!(fault.0, Status::ErrorInvalidHandle);
-            assert_says(fault.1, &[words, "ThPlan is needed"]);
+            assert_says(fault.1, &[words, "expected a ThPlan"]);
         }
     }
     call(|_| destroy_plan(plan)).unwrap();

@@ -260,13 +260,13 @@ impl<'a> DescribedFrame<'a> {
             (swapchain, "an image of a swapchain"),
             (
                 entry.resource.common().is_shared(),
-                "sparse, protected, or of other memory than its own",
+                "sparse, protected, or in memory that is shared or external",
             ),
             (entry.missed.is_some(), entry.missed.unwrap_or_default()),
             (described_as.is_some(), described_as.unwrap_or_default()),
             (
                 was_read && anew && takes_turns.is_none(),
-                "the frame before reads it first: another one reads what is left in it",
+                "the previous frame reads it before writing it, so another resource holds these contents",
             ),
         ];
         let outside = outside.into_iter().find(|(is_it, _)| *is_it).map(|(_, why)| why);
@@ -288,8 +288,9 @@ impl<'a> DescribedFrame<'a> {
             let pass = &self.pass_names[entry.uses[first].0];
             (found.inferred, found.previous) = (InferredLifetime::History, other);
             found.decided = LifetimeEvidence::Frame;
-            found.reason =
-                format!("two take turns: pass `{pass}` reads what the frame before left in the other one");
+            found.reason = format!(
+                "two images alternate: pass `{pass}` reads what the previous frame left in the other one"
+            );
         }
         found
     }

@@ -120,7 +120,7 @@ pub(crate) fn infer(
             Some(first) => (
                 InferredLifetime::External,
                 format!(
-                    "pass `{}` updates what the frame before left, in place",
+                    "pass `{}` updates in place what the previous frame left",
                     pass(first)
                 ),
             ),
@@ -179,7 +179,7 @@ fn written_first(
         ),
         NextPass::Unknown => (
             InferredLifetime::External,
-            format!("pass `{last}` writes it and nothing in the frame reads it: something else does"),
+            format!("pass `{last}` writes it and nothing in the frame reads it: it is needed outside"),
         ),
     }
 }

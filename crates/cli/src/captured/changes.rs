@@ -186,7 +186,7 @@ fn in_tile_memory(plan: &Plan, best: &ArrangedPlan<'_>, traffic: &Traffic) -> Op
         title: "Place attachments and buffers in tile memory, with the frame as it is".to_owned(),
         saves_bytes,
         frees_bytes: 0,
-        cost: format!("{reserved} of tile memory, which the driver's binning has less; a second code path"),
+        cost: format!("{reserved} of tile memory that the driver cannot use for binning; a second code path"),
         how: "VK_QCOM_tile_memory_heap: TILE_MEMORY usage, memory of the tile heap, vkCmdBindTileMemoryQCOM around the passes"
             .to_owned(),
         helps: HelpedDevices::OnlyTileHeap,
@@ -270,7 +270,7 @@ fn arranged(frame: &Frame, best: &ArrangedPlan<'_>, traffic: &Traffic) -> Vec<Ch
                 (
                     "Place more in tile memory, with passes run in the proposed order".to_owned(),
                     if merged == 0 { costs.merges.0 } else { 0 },
-                    "tile memory that the driver's binning has less; a second code path".to_owned(),
+                    "tile memory that the driver cannot use for binning; a second code path".to_owned(),
                     match words.is_empty() {
                         true => "VK_QCOM_tile_memory_heap, once render passes are merged".to_owned(),
                         false => format!("{}; then VK_QCOM_tile_memory_heap", words.join("; ")),

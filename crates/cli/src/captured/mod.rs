@@ -227,7 +227,7 @@ fn why_in_memory(plan: &Plan, capture: &Capture, id: ResourceId) -> String {
         }
         PlacementReason::Arena(why) | PlacementReason::Dedicated(why) => not_tile(why),
         PlacementReason::Tile { .. } => {
-            "give way in tile memory to what saves more, or move in and out of it"
+            "lose their place in tile memory to resources that save more, or move in and out of it"
         }
         _ => "move in or out of tile memory",
     };
@@ -257,7 +257,7 @@ fn not_tile(why: OffChipReason) -> &'static str {
         OffChipReason::TooLarge { .. } => "are larger than the tile heap",
         OffChipReason::CostExceedsSavings { .. } => "cost more in the driver's binning than they save",
         OffChipReason::Excluded { .. } => "are excluded by the frame",
-        OffChipReason::NoRoom { .. } => "find no room in the tile heap beside what saves more",
+        OffChipReason::NoRoom { .. } => "do not fit in the tile heap with the resources that save more",
         OffChipReason::OnePass { .. } | OffChipReason::Stored { .. } => "move in or out of tile memory",
     }
 }

@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     report += "\nNot in tile memory\n";
     if found.kept_out.is_empty() {
-        report += "  no resource that a change could bring there\n";
+        report += "  no change would bring another resource there\n";
     }
     for &(id, rule) in &found.kept_out {
         let name = &plan.frame.resource(id).name;
@@ -115,7 +115,7 @@ fn write_combinations(report: &mut String, plan: &Plan, found: &Advice<'_>) {
     }
 }
 
-const NOTHING_DECLARED: &str = "  no pass can run in strips: declare passes with `PassBuilder::in_strips` and how far their reads look \
+const NOTHING_DECLARED: &str = "  no pass can run in strips: declare passes with `PassBuilder::in_strips` and the reach of their reads \
     with `PassBuilder::reaching`, or assume both with --assume-reach\n";
 
 fn headline(plan: &Plan) -> String {

@@ -68,11 +68,11 @@ const KINDS: [(&str, &str); 7] = [
     ("strips", "Run passes strip by strip"),
     (
         "format",
-        "Narrower formats, none below 10 bits a channel where there were more",
+        "Narrower formats; a channel of more than 10 bits keeps at least 10",
     ),
     (
         "extent",
-        "Smaller images, with all that is attached with them, half of each side at the least",
+        "Smaller images, together with those attached in the same passes, down to half of each side",
     ),
     ("usage", "Leave out a use that keeps a resource off chip"),
 ];
@@ -514,24 +514,24 @@ impl ArrangedPlan<'_> {
             figures(&self.found)
         );
         if traffic.charges() > Bytes::ZERO && self.described.plan.profile.costs.is_none() {
-            report += "  what repeats, halos and merged passes cost is assumed: no device was measured\n";
+            report += "  the costs of repeats, halos and merged passes are assumed: no device was measured\n";
         }
         for line in arrangement.in_words(frame).lines() {
             report += &format!("  {line}\n");
         }
         let changes = changes(frame, arrangement, &self.arranged);
         report += match changes.is_empty() {
-            true => "  as described: nothing that is allowed keeps more on chip\n",
+            true => "  as described: no allowed change keeps more on chip\n",
             false => "  changes\n",
         };
         for change in changes {
             report += &format!("    {change}\n");
         }
-        report += "  passes that run alone, and why neither in strips nor merged\n";
+        report += "  passes that run neither in strips nor merged, and why\n";
         for UngroupedPass { pass, strips, merge } in self.ungrouped() {
             let why = |why: Option<CannotGroup>| match why {
                 Some(why) => why.to_string(),
-                None => "possible, and saves no more than it costs".to_owned(),
+                None => "possible, but saves no more than it costs".to_owned(),
             };
             let name = &frame.pass(pass).name;
             report += &format!("    {name}: in strips: {}; merged: {}\n", why(strips), why(merge));

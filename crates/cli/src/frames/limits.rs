@@ -10,7 +10,9 @@ use crate::values::{percent, share};
 /// The reason why a resource is whole.
 fn cap_in_words(cap: &ResourceCap) -> String {
     match &cap.why {
-        CannotGroup::NothingInside => "no run of passes that can be divided is its only user".to_owned(),
+        CannotGroup::NothingInside => {
+            "it is used outside any sequence of passes that can run in strips".to_owned()
+        }
         why => why.to_string(),
     }
 }

@@ -306,7 +306,7 @@ fn strategies() -> impl TypedValueParser<Value = ResidencyStrategy> {
         ResidencyStrategy::Greedy => "Greedy by savings per byte and step, the best of several orders",
         ResidencyStrategy::Fast => "Greedy in a single order",
         ResidencyStrategy::FirstCome => {
-            "As in the vendor's sample: in order of declaration, the whole heap always bound"
+            "As in the vendor's sample: in declaration order, with the whole heap always bound"
         }
         ResidencyStrategy::Off => "No tile memory",
     };

@@ -151,7 +151,7 @@ fn refuses<T>(functions: &[Named<*mut T>], bad: &[*mut T]) {
             let refused = call(|error| function(*handle, error));
             let (status, message) = refused.unwrap_err();
             assert_eq!(status, Status::ErrorInvalidHandle, "{name}: {message}");
-            assert_says(message, &["is needed"]);
+            assert_says(message, &[": expected a "]);
             assert_eq!(function(*handle, null_mut()), Status::ErrorInvalidHandle);
         }
     }
