@@ -16,7 +16,7 @@ In the window, over the heap map:
   Space        keeps it off tile memory, or pins it there; again: the planner chooses
   +, -         a sixteenth more or less of the tile heap
   Tab          the other memory: the tile heap, or the arenas in ordinary memory
-  R            everything as the planner likes it
+  R            removes all constraints: the planner chooses
   Esc          closes the window
 The mouse shows what is below it; a click on a row or a block is Space there; the slider beside the map can be dragged.";
 

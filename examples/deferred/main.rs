@@ -235,7 +235,7 @@ fn render(args: &Args, context: &Context) -> Result<()> {
         let pairs = rendered.pictures.iter().zip(&apart.pictures);
         match pairs.filter(|(one, other)| one != other).count() {
             0 => println!("identical: {of} texels with and without aliasing, in each of {frames} frames"),
-            frames => bail!("the pictures of {frames} frames differ that should be the same"),
+            frames => bail!("the pictures of {frames} frames differ but should be identical"),
         }
         if let Some(arrangement) = &planned.arrangement {
             let plain = reference(RendererDesc {

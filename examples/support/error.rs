@@ -29,7 +29,7 @@ pub fn no_device(why: impl Display) -> Error {
 }
 
 pub fn no_tile_memory(missing: impl Display) -> Error {
-    anyhow!("no tile memory here: {missing}; enable the emulator, see emulator/README.md")
+    anyhow!("no tile memory here: {missing}; enable the emulator, see docs/guide/emulator.md")
 }
 
 pub fn no_window(why: &str) -> Error {
@@ -38,7 +38,7 @@ pub fn no_window(why: &str) -> Error {
 
 /// An error for two pictures that should be identical.
 pub fn differ(texels: usize, of: usize) -> Error {
-    anyhow!("two pictures that should be the same differ in {texels} of {of} texels")
+    anyhow!("two pictures that should be identical differ in {texels} of {of} texels")
 }
 
 pub fn create_file(path: &Path) -> Result<File> {

@@ -76,7 +76,7 @@ impl Checker<'_> {
         ];
         for (what, ours, theirs) in lengths {
             if ours != theirs {
-                let message = format!("the map has {ours} {what}, and the frame that runs has {theirs}");
+                let message = format!("the map has {ours} {what}, but the frame that runs has {theirs}");
                 self.report(OriginRule::Index, message);
             }
         }
@@ -84,7 +84,7 @@ impl Checker<'_> {
         let mut known = |what: &str, index: usize, count: usize| {
             if index >= count {
                 unknown.push(format!(
-                    "the map names {what} {index}, and the described frame has {count}"
+                    "the map names {what} {index}, but the described frame has {count}"
                 ));
             }
         };
@@ -136,7 +136,7 @@ impl Checker<'_> {
                     why.map(|why| {
                         (
                             OriginRule::Pass,
-                            format!("pass `{name}` does not run what it says: {why}"),
+                            format!("pass `{name}` does not match its origin: {why}"),
                         )
                     })
                 }
@@ -145,7 +145,7 @@ impl Checker<'_> {
                     why.map(|why| {
                         (
                             OriginRule::Store,
-                            format!("pass `{name}` is not the store it says: {why}"),
+                            format!("pass `{name}` is not the store that its origin names: {why}"),
                         )
                     })
                 }
@@ -155,7 +155,7 @@ impl Checker<'_> {
                         (
                             OriginRule::Border,
                             format!(
-                                "pass `{name}` does not copy what it says at the border of a strip: {why}"
+                                "pass `{name}` does not copy what its origin names at the border of a strip: {why}"
                             ),
                         )
                     })
@@ -208,7 +208,7 @@ impl Checker<'_> {
             return Some("it renders another area".to_owned());
         }
         if strip.is_some_and(|strip| strip.number >= strip.of) {
-            return Some("its strip is not one of as many as there are".to_owned());
+            return Some("its strip's number is not below the number of strips".to_owned());
         }
         if ours.subpasses != subpass {
             return Some(format!(
@@ -298,7 +298,7 @@ impl Checker<'_> {
                 });
             let area = origin.area.map(|area| area.extent);
             let why = if made(ours, None) != made(theirs, area) {
-                "it is made otherwise"
+                "it is created differently"
             } else if origin
                 .area
                 .is_some_and(|area| !holds(theirs, described.base_extent(), area))

@@ -297,8 +297,7 @@ pub(super) fn derive_parts(tables: &mut Tables) -> Result<(), FrameError> {
             let count = levels.len() * layers.len() * aspects.len() + parts.len();
             if count > MAX_PARTS {
                 return Err(FrameRule::TooMany.broken(format!(
-                    "the frame has {count} parts of images, and {limit} are the most that can be \
-                     planned",
+                    "the frame has {count} parts of images: at most {limit} can be planned",
                     limit = MAX_PARTS
                 )));
             }

@@ -30,7 +30,7 @@ impl Frame {
             .find(|access| access.version == HistoryVersion::Current)
             .ok_or("no pass uses it")?;
         if first.needs_contents() {
-            return Err("it comes in with contents");
+            return Err("it has contents before the frame");
         }
         store_of(self.resource(resource))?;
         match self.keeps_earlier_contents(resource) {

@@ -80,7 +80,7 @@ pub(super) fn store_of(resource: &Resource) -> Result<Store, &'static str> {
             };
             // Both parts are created like the whole that was measured.
             if !usage.contains(attachment | vk::ImageUsageFlags::SAMPLED) {
-                return Err("a store samples it and draws into it, and its passes do not do both");
+                return Err("a store samples it and draws into it, but its passes do not do both");
             }
             Ok(Store {
                 kind: PassKind::Render,
@@ -91,7 +91,7 @@ pub(super) fn store_of(resource: &Resource) -> Result<Store, &'static str> {
         }
         ResourceKind::Buffer { desc, usage } => {
             if !usage.contains(vk::BufferUsageFlags::STORAGE_BUFFER) {
-                return Err("a store needs it as a storage buffer, and no pass does");
+                return Err("a store needs it as a storage buffer, but no pass does");
             }
             if desc.size.0 % 4 != 0 {
                 return Err("its size is not a multiple of 4 bytes");

@@ -5,7 +5,7 @@
 #[non_exhaustive]
 pub enum LowerError {
     /// The number of device queues differs from that of declared queues.
-    #[error("frame `{frame}` declares {declared} queues, and {given} are given to run them")]
+    #[error("frame `{frame}` declares {declared} queues, but {given} device queues were given")]
     QueueCount {
         /// Name of the frame.
         frame: String,
@@ -16,7 +16,7 @@ pub enum LowerError {
     },
     /// The plan was made only for comparison.
     #[error(
-        "the plan of frame `{frame}` takes the whole frame for one discard window, which no device has: plan with `WindowRule::Device`"
+        "the plan of frame `{frame}` treats the whole frame as one discard window, which no device supports: plan with `WindowRule::Device`"
     )]
     WholeFrame {
         /// Name of the frame.
@@ -40,7 +40,7 @@ pub enum LowerError {
     },
     /// The contents that earlier work left in a history belong to another queue family.
     #[error(
-        "history `{resource}` was left to queue family {owner}, and family {family} reads it: the frame before must run on the same queues"
+        "history `{resource}` belongs to queue family {owner} after the previous frame, but family {family} reads it: run all frames on the same queues"
     )]
     HistoryFamily {
         /// Name of the resource.
@@ -51,7 +51,7 @@ pub enum LowerError {
         family: u32,
     },
     /// The tables are those of another frame.
-    #[error("the tables are those of frame `{tables}`, and this frame is `{frame}`: lower its plan")]
+    #[error("the tables are for frame `{tables}`, but this frame is `{frame}`: lower its plan")]
     OtherFrame {
         /// The frame that was lowered.
         tables: String,

@@ -8,7 +8,7 @@ use crate::units::Bytes;
 pub enum PlanError {
     /// The requirements belong to another frame.
     #[error(
-        "frame `{frame}` has {resources} resources and the requirements are for {requirements}: measure this frame"
+        "frame `{frame}` has {resources} resources, but the requirements are for {requirements}: measure this frame"
     )]
     Requirements {
         /// The frame.
@@ -43,7 +43,7 @@ pub enum PlanError {
     },
     /// No allocation can hold a resource.
     #[error(
-        "resource `{resource}` needs {size} in memory type {memory_type}, and the device allocates at most {limit} at once (heap size or maxMemoryAllocationSize): make it smaller"
+        "resource `{resource}` needs {size} in memory type {memory_type}, but the device allocates at most {limit} at once (heap size or maxMemoryAllocationSize): make it smaller"
     )]
     ResourceTooLarge {
         /// The resource.
@@ -57,7 +57,7 @@ pub enum PlanError {
     },
     /// The arenas of one memory type are larger than its heap.
     #[error(
-        "frame `{frame}` needs arenas of {height} in memory type {memory_type}, and its heap has {limit}: make the frame smaller"
+        "frame `{frame}` needs arenas of {height} in memory type {memory_type}, but its heap has {limit}: make the frame smaller"
     )]
     ArenaTooLarge {
         /// The frame.

@@ -58,7 +58,7 @@ pub enum RuntimeError {
     },
     /// The device or instance supports only Vulkan 1.0.
     #[error(
-        "`{device}` supports Vulkan {version} with this instance, and the runtime requires 1.1: request 1.1 or later in VkApplicationInfo"
+        "`{device}` supports Vulkan {version} with this instance, but the runtime requires 1.1: request 1.1 or later in VkApplicationInfo"
     )]
     OldVersion {
         /// The device.

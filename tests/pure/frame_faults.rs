@@ -72,7 +72,7 @@ fn what_only_a_builder_can_say_is_refused() {
                 frame.queue(format!("q{index}"), vk::QueueFlags::COMPUTE);
             }
         },
-        "the frame has 301 queues, and 256 are the most that can be planned",
+        "the frame has 301 queues: at most 256 can be planned",
     );
     refused(
         |frame, commands| {

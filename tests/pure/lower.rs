@@ -107,7 +107,7 @@ fn a_situation_needs_a_device_queue_for_each_declared_queue() {
     let plan = planned(1);
     let situation = LoweringDesc::first(DeviceQueues::new(&[]));
     let refusal = lower(&plan, &situation).unwrap_err().to_string();
-    assert!(refusal.contains("and 0 are given"), "{refusal}");
+    assert!(refusal.contains("but 0 device queues were given"), "{refusal}");
 }
 
 /// A camera's image that the frame samples, and a buffer that it fills for another process.

@@ -66,7 +66,7 @@ fn faults_name_the_thing_the_demand_and_the_limit() {
     let cases: [(Damage, &str); 9] = [
         (
             |plan| plan.placements[0].offset = Bytes(5 * 8192),
-            "resource `albedo` is at offset 40,960 B in Tile, no multiple of its alignment 12,288 B \
+            "resource `albedo` is at offset 40,960 B in Tile, which is not a multiple of its alignment 12,288 B \
              (VUID-VkBindImageMemoryInfo-pNext-12329, -VkBindBufferMemoryInfo-memory-10740)",
         ),
         (|plan| plan.placements[1].size = Bytes(u64::MAX), "PastObject"),

@@ -55,7 +55,7 @@ pub enum Error {
         known: Vec<&'static str>,
     },
     /// A resource that exceeds a limit of the device.
-    #[error("resource `{resource}` is {size}, and profile `{profile}` allows {limit}: make it smaller")]
+    #[error("resource `{resource}` is {size}, but profile `{profile}` allows {limit}: make it smaller")]
     ResourceTooLarge {
         /// The resource.
         resource: String,

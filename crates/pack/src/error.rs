@@ -21,13 +21,15 @@ pub enum Error {
     #[error("items {0} and {1} share one offset but are fixed at {2} and {3}")]
     GroupFixedTwice(u32, u32, Bytes, Bytes),
     /// No alignment below 2^64 suits all members of a group: the alignments of the item and of the members before it.
-    #[error("item {0} is aligned to {1}; with its group's {2} that has no common multiple below 2^64")]
+    #[error("item {0} is aligned to {1} and its group to {2}: they have no common multiple below 2^64")]
     GroupAlignment(u32, Alignment, Alignment),
     /// An offset is not a multiple of the alignment (of a group: of the least common multiple).
     #[error("item {0} is at {1}, which is not a multiple of {2}")]
     Misaligned(u32, Bytes, Alignment),
     /// No multiple of the alignment lies within an item's bounds (of a group: within all of them), or the fixed offset is outside them.
-    #[error("item {item} has no offset: a multiple of {alignment} from {lowest} to {highest}")]
+    #[error(
+        "item {item} has no possible offset: no multiple of {alignment} is between {lowest} and {highest}"
+    )]
     EmptyBounds {
         /// The item; for a group, its first or its fixed member.
         item: u32,
@@ -39,7 +41,7 @@ pub enum Error {
         alignment: Alignment,
     },
     /// Two items are fixed at the same bytes and must not share them; the lower index first.
-    #[error("items {0} and {1} conflict and are fixed at overlapping bytes")]
+    #[error("items {0} and {1} must not share bytes but are fixed at overlapping bytes")]
     FixedCollision(u32, u32),
     /// An item that ends past the last address: its size and its offset.
     #[error("item {0} of {1} at {2} ends past 2^64 - 1 B")]
@@ -48,7 +50,7 @@ pub enum Error {
     #[error("sizes and alignments sum past 2^64 - 1 B at item {0} of {1} aligned to {2}")]
     SumOverflow(u32, Bytes, Alignment),
     /// A packing with a number of offsets that differs from the number of items.
-    #[error("a packing of {0} offsets for {1} items")]
+    #[error("the packing has {0} offsets for {1} items")]
     OffsetCount(usize, usize),
     /// A fixed item that is placed at another offset.
     #[error("item {0} is fixed at {1} but placed at {2}")]

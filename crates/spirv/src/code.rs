@@ -182,7 +182,7 @@ fn cut(words: &[u32], at: usize) -> Result<Instruction, ShaderError> {
     let left = words.len() - at;
     if length > left || length < 1 + usize::from(shape.least) {
         let least = 1 + shape.least;
-        let problem = format!("Op{op:?} has {length} words, and needs {least} at least, {left} at most");
+        let problem = format!("Op{op:?} has {length} words: it needs {least} to {left}");
         return Err(malformed(at, problem));
     }
     Ok(Instruction {

@@ -73,9 +73,7 @@ fn check_places(graph: &Graph, requirements: &[TensorRequirements], plan: &Tenso
             let is_aligned = offset.is_aligned(needs.alignment) && offset.is_aligned(memory.alignment);
             if !is_part && (size < needs.size || !is_aligned) {
                 let (least, alignment) = (needs.size, needs.alignment);
-                let problem = format!(
-                    "{size} at {offset} is not the {least} at a multiple of {alignment} that it needs"
-                );
+                let problem = format!("{size} at {offset}: it needs {least} at a multiple of {alignment}");
                 return Err(refused(graph, id, problem));
             }
         }
@@ -344,7 +342,7 @@ impl Machine<'_> {
             .map(|(_, found)| found);
         let name = |piece: &Piece| format!("`{}`", self.graph.tensor(piece.writer).name);
         let holds = odd.or(found.first()).map_or("nothing".to_owned(), name);
-        let problem = format!("is read in round {rounds:?}, and its bytes hold {holds}");
+        let problem = format!("is read in round {rounds:?}, but its bytes hold {holds}");
         Err(refused(self.graph, tensor, problem))
     }
 

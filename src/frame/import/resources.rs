@@ -89,14 +89,14 @@ fn image_desc(resource: &Resource, as_depth: bool, notes: &mut Vec<String>) -> R
         }
         None => {
             return Err(format!(
-                "format `{format_name}` is not known, and `bytes_per_texel` = {bytes} does not say it either"
+                "format `{format_name}` is not known, and does not follow from `bytes_per_texel` = {bytes}"
             ));
         }
     };
     let block = texel_block(format).filter(|block| (block.width, block.height) == (1, 1));
     if let Some(block) = block.filter(|block| bytes != 0 && bytes != block.bytes) {
         notes.push(format!(
-            "resource `{name}`: the file says {bytes} bytes per texel, and {} has {}",
+            "resource `{name}`: the file says {bytes} bytes per texel, but {} has {}",
             names::name_of(format),
             block.bytes
         ));

@@ -12,7 +12,7 @@ pub enum JsonError {
     #[error("frame JSON, {0}")]
     Syntax(#[from] JsonSyntaxError),
     /// JSON of another format.
-    #[error("frame JSON has format `{found}`, and only `tileheap-frame` can be read")]
+    #[error("frame JSON has format `{found}`: only `tileheap-frame` can be read")]
     Format {
         /// Format stated by the file.
         found: String,

@@ -197,16 +197,16 @@ fn check_access(tables: &Tables, pass: &Pass, access: &Access) -> Result<(), Fra
     };
     let kind = access.kind;
     if resource.is_image() && !kind.fits_images() {
-        return misuse("only buffers can be used so");
+        return misuse("only buffers support this access");
     }
     if !resource.is_image() && !kind.fits_buffers() {
-        return misuse("only images can be used so");
+        return misuse("only images support this access");
     }
     if pass.kind != PassKind::Render && (kind.is_attachment() || kind == AccessKind::InputAttachment) {
         return misuse("only render passes have attachments");
     }
     if kind == AccessKind::TileAttachment && !pass.tile_shading {
-        return misuse("only passes with tile shading reach attachments so");
+        return misuse("only passes with tile shading access attachments this way");
     }
     if pass.kind == PassKind::Transfer && !kind.is_transfer() {
         return misuse("a transfer pass can only copy, fill and clear");

@@ -78,7 +78,7 @@ fn check_counts(tables: &Tables) -> Result<(), FrameError> {
     for (what, count, limit) in counts {
         if count > limit {
             return Err(FrameRule::TooMany.broken(format!(
-                "the frame has {count} {what}, and {limit} are the most that can be planned"
+                "the frame has {count} {what}: at most {limit} can be planned"
             )));
         }
     }

@@ -114,7 +114,7 @@ pub(super) fn check_contents(checker: &mut Checker<'_>, contents: &mut Contents,
             if listed != Vec::from_iter(found) {
                 let resource = checker.resource(resource);
                 let message =
-                    format!("after the frame `{resource}` is {found:?}, and `after` says {listed:?}");
+                    format!("after the frame `{resource}` is {found:?}, but `after` says {listed:?}");
                 checker.report(LoweringRule::AfterContents, message);
             }
         }

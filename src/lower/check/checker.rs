@@ -35,7 +35,7 @@ impl CheckedRow<'_, '_> {
     /// Reports a parameter with a wrong value.
     pub(super) fn wrong(&mut self, parameter: &'static str, found: impl Debug, needs: impl Display) {
         let what = &self.what;
-        let message = format!("{what}: {parameter} is {found:?}, and has to be {needs}");
+        let message = format!("{what}: {parameter} is {found:?}: it must be {needs}");
         self.checker.report(LoweringRule::Parameter(parameter), message);
     }
 

@@ -306,8 +306,9 @@ fn check_company(checker: &mut Checker<'_>) {
             let Some(its) = its.get() else { continue };
             if memory == its && (alone(checker, a) || alone(checker, b)) {
                 let other = checker.name_of(b);
-                let needs =
-                    format!("another memory object than that of `{other}`: one of them is alone in its own");
+                let needs = format!(
+                    "another memory object than that of `{other}`: one of them requires a dedicated allocation"
+                );
                 checker
                     .at(format!("`{}`", checker.name_of(a)))
                     .wrong("memory", memory, needs);

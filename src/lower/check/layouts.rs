@@ -103,7 +103,7 @@ impl Layouts {
             let (pass, resource) = (checker.pass(pass), checker.name_of(part.object));
             let named = barrier.old_layout;
             let message = format!(
-                "a barrier at pass `{pass}` takes `{resource}` from {named:?}, and it is in {tracked:?} \
+                "a barrier at pass `{pass}` takes `{resource}` from {named:?}, but it is in {tracked:?} \
                  (VUID-VkImageMemoryBarrier2-oldLayout-01197)"
             );
             checker.report(LoweringRule::OldLayout, message);
@@ -170,7 +170,7 @@ impl Layouts {
             self.state(part).layout = needs;
             let (pass, resource) = (checker.pass(pass), checker.name_of(part.object));
             let message = format!(
-                "pass `{pass}` uses `{resource}` in {needs:?}, and it is in {tracked:?} (VUID-vkCmdDraw-None-09600)"
+                "pass `{pass}` uses `{resource}` in {needs:?}, but it is in {tracked:?} (VUID-vkCmdDraw-None-09600)"
             );
             checker.report(LoweringRule::Layout, message);
         }
@@ -197,7 +197,7 @@ impl Layouts {
         if matches!(part.object, ImageOrBuffer::Image(_)) && needs != L::UNDEFINED && tracked != needs {
             let resource = checker.name_of(part.object);
             let message = format!(
-                "external `{resource}` leaves the frame in {tracked:?} and has to leave in {needs:?}"
+                "external `{resource}` leaves the frame in {tracked:?} but must leave it in {needs:?}"
             );
             checker.report(LoweringRule::Layout, message);
         }
@@ -268,8 +268,7 @@ impl Layouts {
         if let Owner::Between(Families { src, dst }, pass, _) = self.state(part).owner {
             let (resource, pass) = (checker.name_of(part.object), checker.pass(pass));
             let message = format!(
-                "`{resource}` is released from family {src} to {dst} at pass `{pass}` and not acquired there before its \
-                 next use"
+                "`{resource}` is released from family {src} to {dst} at pass `{pass}` but not acquired before its next use"
             );
             checker.report(LoweringRule::NotAcquired, message);
             self.state(part).owner = Owner::Anyone;

@@ -38,7 +38,7 @@ impl Row<'_, '_> {
     fn index(&mut self, field: &str, index: u32, len: usize) {
         let Row { table, row, .. } = self;
         if index as usize >= len {
-            let message = format!("{table} row {row}: {field} is {index}, and there are {len}");
+            let message = format!("{table} row {row}: {field} is {index}, but there are {len}");
             self.checker.report(LoweringRule::Index, message);
         }
     }
@@ -94,14 +94,14 @@ fn each<'a, T>(
 
 fn rows(checker: &mut Checker<'_>, table: &str, rows: usize, needs: usize) {
     if rows != needs {
-        let message = format!("{table} has {rows} rows, and the frame has {needs}");
+        let message = format!("{table} has {rows} rows, but the frame needs {needs}");
         checker.report(LoweringRule::Rows, message);
     }
 }
 
 fn order<T: PartialEq + Debug>(checker: &mut Checker<'_>, table: &str, row: usize, found: T, needs: T) {
     if found != needs {
-        let message = format!("{table} row {row} is {found:?}, and the frame has {needs:?} there");
+        let message = format!("{table} row {row} is {found:?}, but the frame has {needs:?} there");
         checker.report(LoweringRule::Order, message);
     }
 }
@@ -403,9 +403,7 @@ fn check_accesses(checker: &mut Checker<'_>) {
         if frame.resource(checker.resource_of(object)).is_image() != is_image {
             let table = if is_image { "images" } else { "buffers" };
             let name = checker.name_of(object);
-            let message = format!(
-                "{table} row 0 is {object:?}, and the frame has another kind of resource for `{name}` there"
-            );
+            let message = format!("{table} row 0 is {object:?}, but `{name}` is another kind of resource");
             checker.report(LoweringRule::Order, message);
         }
     }

@@ -40,7 +40,7 @@ fn check_objects(checker: &mut Checker<'_>) {
                 Some("is on another tile heap than the profile's")
             }
             (MemoryKind::Tile, Some(_)) => None,
-            (_, _) if tile => Some("is on a tile heap: ordinary resources must keep out"),
+            (_, _) if tile => Some("is on a tile heap, which ordinary resources must not use"),
             (MemoryKind::Lazy, _) if !lazy => Some("is not lazily allocated"),
             (MemoryKind::Arena | MemoryKind::Dedicated, _) if lazy => Some("is lazily allocated"),
             _ => None,
@@ -89,7 +89,7 @@ fn check_placement(checker: &mut Checker<'_>, index: usize) {
     if object.memory != memory {
         let (object, of) = (id.index(), object.memory);
         let message = format!(
-            "resource `{resource}` is placed in {memory:?}, and its object is object {object} of memory {of:?}"
+            "resource `{resource}` is placed in {memory:?}, but its object is object {object} of memory {of:?}"
         );
         checker.report(PlanRule::WrongObject, message);
     }
@@ -117,7 +117,7 @@ fn check_placement(checker: &mut Checker<'_>, index: usize) {
     };
     if bits & 1 << object.memory_type == 0 {
         let message = format!(
-            "resource `{resource}` is in memory type {} and allows types {bits:#b} \
+            "resource `{resource}` is in memory type {}, but allows types {bits:#b} \
              (VUID-vkBindImageMemory-memory-01047)",
             object.memory_type
         );
@@ -125,12 +125,12 @@ fn check_placement(checker: &mut Checker<'_>, index: usize) {
     }
     if !offset.is_aligned(alignment) {
         let message = format!(
-            "resource `{resource}` is at offset {offset} in {memory:?}, no multiple of its alignment {alignment} ({rule})"
+            "resource `{resource}` is at offset {offset} in {memory:?}, which is not a multiple of its alignment {alignment} ({rule})"
         );
         checker.report(PlanRule::Misaligned, message);
     }
     if size < needs {
-        let message = format!("resource `{resource}` has {size} in {memory:?} and needs {needs} there");
+        let message = format!("resource `{resource}` has {size} in {memory:?}, but needs {needs} there");
         checker.report(PlanRule::TooSmall, message);
     }
     if offset.0.checked_add(size.0).is_none_or(|end| end > object.size.0) {
@@ -210,7 +210,7 @@ fn check_pair(checker: &mut Checker<'_>, sites: &[Site], first: usize, second: u
         return;
     }
     if !plan.options.aliasing {
-        let message = format!("`{one}` and `{other}` share bytes, and the options forbid aliasing");
+        let message = format!("`{one}` and `{other}` share bytes, but the options forbid aliasing");
         checker.report(PlanRule::AgainstOptions, message);
     }
     if sites[first].space == Space::Tile(None) {
@@ -229,8 +229,7 @@ fn check_pair(checker: &mut Checker<'_>, sites: &[Site], first: usize, second: u
         let (first, second) = (checker.resident(earlier), checker.resident(later));
         let (before, after) = (checker.pass(before), checker.pass(after));
         let message = format!(
-            "`{first}` and `{second}` share bytes, and their uses in passes `{before}` and `{after}` are on two queues \
-             in no order"
+            "`{first}` and `{second}` share bytes, and their uses in passes `{before}` and `{after}` are on two queues and not ordered"
         );
         checker.report(PlanRule::Concurrent, message);
     }

@@ -163,7 +163,7 @@ fn check_tile(checker: &mut Checker<'_>, index: usize) {
 fn against_options(checker: &mut Checker<'_>, index: usize, option: &str) {
     let (resource, memory) = (checker.resident(index), checker.plan.placements[index].memory);
     let message =
-        format!("resource `{resource}` is placed in {memory:?}, and the options forbid it: {option}");
+        format!("resource `{resource}` is placed in {memory:?}, but the options forbid it: {option}");
     checker.report(PlanRule::AgainstOptions, message);
 }
 
@@ -290,7 +290,7 @@ fn check_bindings(checker: &mut Checker<'_>) {
     }
 }
 
-/// Checks that every pass of the queue binds enough while a tile placement is live: an action command with less bound loses the contents above.
+/// Checks that every pass of the queue binds enough while a tile placement is live: an action command with less tile memory bound loses the contents above.
 fn check_live(checker: &mut Checker<'_>) {
     let plan = checker.plan;
     for placement in plan

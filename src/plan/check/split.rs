@@ -73,7 +73,7 @@ fn check_stretches(checker: &mut Checker<'_>) {
         } else if others.any(early) {
             "something uses what is stored before it is"
         } else if elsewhere || !transient {
-            "the stretch is not in tile memory, and a store is for nothing else"
+            "the stretch is not in tile memory, so no store may end it"
         } else {
             continue;
         };
@@ -143,7 +143,7 @@ fn check_needs(checker: &mut Checker<'_>) {
     for id in plan.frame.resource_ids().filter(differs) {
         let described = plan.described().resource(plan.origins.resource(id).resource);
         let message = format!(
-            "resource `{}` is made otherwise than described resource `{}`, or needs other memory",
+            "resource `{}` is created differently from described resource `{}`, or needs other memory",
             plan.frame.resource(id).name,
             described.name
         );

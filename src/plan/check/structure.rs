@@ -45,9 +45,7 @@ fn check_lengths(checker: &mut Checker<'_>) {
     ];
     for (table, entries, needs) in tables {
         if entries != needs {
-            let message = format!(
-                "the plan has {entries} entries in `{table}` and its frame has {needs}: they must run parallel"
-            );
+            let message = format!("the plan has {entries} entries in `{table}`, but its frame needs {needs}");
             checker.report(PlanRule::Length, message);
         }
     }
@@ -135,7 +133,7 @@ fn check_owners(checker: &mut Checker<'_>) {
             if plan.placements[placement].resource != id {
                 let (name, owner) = (checker.resource(id), checker.resident(placement));
                 let message = format!(
-                    "the run of resource {} is of `{name}` and refers to placement {placement}, which is of `{owner}`",
+                    "the run of resource {} is of `{name}`, but refers to placement {placement}, which is of `{owner}`",
                     id.index()
                 );
                 checker.report(PlanRule::Foreign, message);
@@ -162,7 +160,7 @@ fn check_counts(checker: &mut Checker<'_>) {
         };
         if !fits {
             let resource = checker.resource(id);
-            let message = format!("resource `{resource}` has {has} placements and needs {needs}");
+            let message = format!("resource `{resource}` has {has} placements, but needs {needs}");
             checker.report(PlanRule::PlacementCount, message);
         }
     }
@@ -176,7 +174,7 @@ fn check_spans(checker: &mut Checker<'_>) {
         if span.is_empty() || span.end.0 as usize > steps {
             let resource = checker.resident(index);
             let message =
-                format!("the placement of `{resource}` spans {span}, and the frame has steps [0, {steps})");
+                format!("the placement of `{resource}` spans {span}, but the frame has steps [0, {steps})");
             checker.report(PlanRule::SpanOutside, message);
         }
         let mut accesses = plan.frame.accesses().iter();
@@ -223,7 +221,7 @@ fn check_reasons(checker: &mut Checker<'_>) {
         if !fits {
             let resource = checker.resource(id);
             let message =
-                format!("resource `{resource}` is placed in {memory:?}, and its reason is {reason}");
+                format!("resource `{resource}` is placed in {memory:?}, but its reason is {reason}");
             checker.report(PlanRule::PlacementReason, message);
         }
     }

@@ -21,7 +21,7 @@ pub(super) fn check(checker: &mut Checker<'_>) {
         if pass.live_tile != is {
             let (pass, says) = (checker.pass(id), pass.live_tile);
             let message =
-                format!("the plan says that {says} of tile memory are live in pass `{pass}`, and it is {is}");
+                format!("the plan says that {says} of tile memory are live in pass `{pass}`, but {is} are");
             checker.report(PlanRule::Live, message);
         }
     }
@@ -76,7 +76,7 @@ pub(super) fn check(checker: &mut Checker<'_>) {
         if says != is {
             checker.report(
                 PlanRule::Total,
-                format!("the plan's `{total}` says {says}, and it is {is}"),
+                format!("the plan's `{total}` is {says}, but it should be {is}"),
             );
         }
     }

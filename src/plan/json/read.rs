@@ -131,7 +131,7 @@ fn check_numbers(document: &Value) -> Result<(), PlanJsonError> {
         let number = largest(&document[part]);
         if number > LARGEST {
             return Err(fault(format!(
-                "`{part}` holds the number {number}, and a plan's go up to {LARGEST}"
+                "`{part}` holds the number {number}, but numbers in plans are at most {LARGEST}"
             )));
         }
     }
@@ -143,13 +143,13 @@ fn check_frame(frame: &Frame, head: &Head) -> Result<(), PlanJsonError> {
     if head.frame != frame.name() {
         let (plan, frame) = (clip(&head.frame), frame.name());
         return Err(fault(format!(
-            "it is the plan of frame `{plan}`, and this frame is `{frame}`: plan it again"
+            "it is the plan of frame `{plan}`, but this frame is `{frame}`: plan it again"
         )));
     }
     let (planned, framed) = (head.base_extent, frame.base_extent());
     if planned != [framed.width, framed.height] {
         return Err(fault(format!(
-            "it is the plan at {} x {} texels, and the frame is read at {} x {}: read it at the plan's size",
+            "it is the plan at {} x {} texels, but the frame is read at {} x {}: read it at the plan's size",
             planned[0], planned[1], framed.width, framed.height
         )));
     }
@@ -203,7 +203,7 @@ fn same_names<'a>(
             Some(planned) => {
                 let planned = clip(&planned.name);
                 return Err(fault(format!(
-                    "{what} {index} is `{planned}`, and `{framed}` in the frame: plan it again"
+                    "{what} {index} is `{planned}`, but `{framed}` in the frame: plan it again"
                 )));
             }
             None => {
@@ -237,7 +237,7 @@ fn check_objects(document: &Document) -> Result<(), PlanJsonError> {
     {
         None => Ok(()),
         Some((index, object)) => Err(fault(format!(
-            "object {index} has memory type {}, and the profile has {types} types",
+            "object {index} has memory type {}, but the profile has {types} types",
             object.memory_type
         ))),
     }
@@ -275,7 +275,7 @@ fn check_object(object: Option<ObjectId>, document: &Document, by: &str) -> Resu
     let objects = document.objects.len();
     match object {
         Some(object) if object.index() >= objects => Err(fault(format!(
-            "{by} names object {}, and there are {objects} objects",
+            "{by} names object {}, but there are {objects} objects",
             object.index()
         ))),
         _ => Ok(()),
@@ -286,7 +286,7 @@ fn span(placement: &form::Placement, passes: usize, by: &str) -> Result<Span, Pl
     let (first, end) = (placement.first, placement.end);
     if first > end || end.0 as usize > passes {
         return Err(fault(format!(
-            "{by} has a placement over steps [{}, {}), and the frame has steps [0, {passes})",
+            "{by} has a placement over steps [{}, {}), but the frame has steps [0, {passes})",
             first.0, end.0
         )));
     }
@@ -357,7 +357,7 @@ fn difference(given: &Value, written: &Value, path: &str) -> Option<String> {
         _ => {
             let (given, written) = (clip(&given.to_string()), clip(&written.to_string()));
             Some(format!(
-                "`{path}` is {given}, and {written} follows from the rest and the frame: plan it again"
+                "`{path}` is {given}, but {written} follows from the rest and the frame: plan it again"
             ))
         }
     }

@@ -209,9 +209,11 @@ const PROGRAMS: &[Program] = &[
     ("bind graphics to a queue that computes", "`graphics`", |rig| {
         said(rig.tile.bind_on(&planned(rig), &[1, 1]))
     }),
-    ("bind to no queue", "declares 2 queues, and 0 are given", |rig| {
-        said(rig.tile.bind_on(&planned(rig), &[]))
-    }),
+    (
+        "bind to no queue",
+        "declares 2 queues, but 0 device queues were given",
+        |rig| said(rig.tile.bind_on(&planned(rig), &[])),
+    ),
     ("describe a sparse image", "sparse", |_| {
         image(|image| image.flags = vk::ImageCreateFlags::SPARSE_BINDING)
     }),

@@ -240,7 +240,7 @@ fn wrong_numbers_in_descriptions_name_the_pass_or_resource() {
         (
             |s| s.second[1].subpass = 2,
             Status::ErrorInvalidArgument,
-            &["`lighting`", "subpass 2", "has no access"],
+            &["`lighting`", "subpass 2", "needs an access"],
         ),
         (
             |s| s.resources[0].extent.width = 4,

@@ -266,7 +266,7 @@ impl<'a> DescribedFrame<'a> {
             (described_as.is_some(), described_as.unwrap_or_default()),
             (
                 was_read && anew && takes_turns.is_none(),
-                "the previous frame reads it before writing it, so another resource holds these contents",
+                "the previous frame reads it before writing it: a later frame may read what this one leaves in it",
             ),
         ];
         let outside = outside.into_iter().find(|(is_it, _)| *is_it).map(|(_, why)| why);

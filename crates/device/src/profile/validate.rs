@@ -33,7 +33,7 @@ impl DeviceProfile {
             .memory_error()
             .or_else(|| self.limit_error())
             .or_else(|| {
-                halo.map(|halo| format!("a byte of a halo costs {halo} bytes, and 0 to 1,000,000 is allowed"))
+                halo.map(|halo| format!("a byte of a halo costs {halo} bytes: 0 to 1,000,000 is allowed"))
             })
             .map(inconsistent);
         tables.or_else(|| {
@@ -53,12 +53,12 @@ impl DeviceProfile {
         let (heaps, types) = (self.heaps.len(), self.memory_types.len());
         if heaps == 0 || heaps > MAX_MEMORY_HEAPS {
             return Some(format!(
-                "it has {heaps} memory heaps, and Vulkan allows 1 to {MAX_MEMORY_HEAPS}"
+                "it has {heaps} memory heaps, but Vulkan allows 1 to {MAX_MEMORY_HEAPS}"
             ));
         }
         if types == 0 || types > MAX_MEMORY_TYPES {
             return Some(format!(
-                "it has {types} memory types, and Vulkan allows 1 to {MAX_MEMORY_TYPES}"
+                "it has {types} memory types, but Vulkan allows 1 to {MAX_MEMORY_TYPES}"
             ));
         }
         let tile_heap = self.tile.map(|tile| tile.heap as usize);
@@ -73,7 +73,7 @@ impl DeviceProfile {
         for (index, kind) in self.memory_types.iter().enumerate() {
             if kind.heap as usize >= heaps {
                 return Some(format!(
-                    "memory type {index} is on heap {}, and there are {heaps} heaps",
+                    "memory type {index} is on heap {}, but there are {heaps} heaps",
                     kind.heap
                 ));
             }
@@ -162,7 +162,7 @@ impl DeviceProfile {
         } = *tile;
         let Some(memory_heap) = self.heaps.get(heap as usize) else {
             return Some(format!(
-                "the tile heap is heap {heap}, and there are {} heaps",
+                "the tile heap is heap {heap}, but there are {} heaps",
                 self.heaps.len()
             ));
         };
@@ -173,7 +173,7 @@ impl DeviceProfile {
         }
         if memory_heap.size != size {
             return Some(format!(
-                "the tile heap has {size}, and memory heap {heap}, its memory heap, has {}: make them equal",
+                "the tile heap has {size}, but its memory heap, heap {heap}, has {}: make them equal",
                 memory_heap.size
             ));
         }
@@ -185,7 +185,7 @@ impl DeviceProfile {
         }
         if self.gmem != Bytes::ZERO && self.gmem < size {
             return Some(format!(
-                "the tile heap of {size} is larger than the GMEM of {} that it is cut from (0 where not known)",
+                "the tile heap of {size} is larger than the GMEM of {} that it is part of (0 if unknown)",
                 self.gmem
             ));
         }

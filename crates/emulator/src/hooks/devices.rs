@@ -193,18 +193,17 @@ fn warn(device: &Device, request: &Request, validation_is_below: bool) {
     let about = Object::of(device.driver.handle);
     if request.queue_count > 1 && !request.timeline {
         let reason = if request.timeline_is_out_of_reach {
-            "the features of timeline semaphores are off in a structure behind one that the emulator does not know; enable \
-             timelineSemaphore, or put that structure first"
+            "timelineSemaphore is disabled in a structure that follows one unknown to the emulator: enable it, or put that structure first in the chain"
         } else {
             "the driver has no timeline semaphores"
         };
         let text = format!(
-            "the emulator cannot keep tile memory of different queues apart, so use it on one queue alone: {reason}"
+            "the emulator cannot separate the tile memory of several queues, so use it on only one queue: {reason}"
         );
         device.reporter.report(MessageId::CannotEmulate, about, &text);
     }
     if validation_is_below {
-        let text = "validation sits below the emulator, where it sees no tile memory";
+        let text = "the validation layer is below the emulator and does not see tile memory";
         device.reporter.report(MessageId::AboveValidation, about, text);
     }
 }

@@ -38,8 +38,7 @@ pub(crate) fn query(
     let emulation = if Layer::loaded() == Layer::Aliasing {
         None
     } else if extensions.iter().any(is_native) && !settings.force {
-        let text = "the driver has VK_QCOM_tile_memory_heap itself: the emulator steps aside; its setting `force` \
-                    makes it emulate all the same";
+        let text = "the driver has VK_QCOM_tile_memory_heap itself: the emulator is inactive; its setting `force` makes it emulate anyway";
         reporter.report(MessageId::StepsAside, about, text);
         None
     } else {

@@ -61,7 +61,7 @@ pub(crate) fn allocate(
         // Real memory, in full: programs that take the first device local type bind ordinary resources to it.
         let about = Object::of(device.driver.handle);
         let text = format!(
-            "memory type {} is of the tile heap, and the feature tileMemoryHeap of {about} is off \
+            "memory type {} is on the tile heap, but the feature tileMemoryHeap of {about} is not enabled \
              (VUID-vkAllocateMemory-tileMemoryHeap-10976)",
             info.memory_type_index
         );

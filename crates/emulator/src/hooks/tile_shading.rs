@@ -61,7 +61,7 @@ pub(crate) fn begin_pass(
         .map_or(info.render_area.extent, |framebuffer| framebuffer.extent);
     let views = chained!(info.p_next => vk::RenderPassAttachmentBeginInfo<'_>);
     let again = match pass.again {
-        None => Err("it has several subpasses, or memory was short when it was created"),
+        None => Err("it has several subpasses, or memory ran out when it was created"),
         Some(_) if contents != vk::SubpassContents::INLINE => {
             Err("its contents are secondary command buffers")
         }
@@ -192,7 +192,7 @@ fn each_tile(
     let reason = match &pass.again {
         Err(reason) => Some(*reason),
         Ok(_) if is_run && !has_room => {
-            Some("this device has had more different tiles than the emulator keeps")
+            Some("this device has used more different tiles than the emulator can store")
         }
         Ok(_) => None,
     };
@@ -233,8 +233,8 @@ fn set_per_tile(commands: vk::CommandBuffer, command: &'static str, per_tile: bo
         report(
             commands,
             command,
-            "no tile shading render pass is being recorded that the emulator could cut into tiles, or no feature for work per tile \
-             is enabled (tileShadingPerTileDraw, tileShadingPerTileDispatch, tileShadingDispatchTile)",
+            "no render pass with tile shading that the emulator can split into tiles is being recorded, or no feature for work per \
+             tile is enabled (tileShadingPerTileDraw, tileShadingPerTileDispatch, tileShadingDispatchTile)",
         );
     }
 }

@@ -30,7 +30,7 @@ macro_rules! reasons {
 
 reasons! {
     /// `vkCmdBindTileMemoryQCOM` did not cover them.
-    LessBound = "an action command with less bound",
+    LessBound = "an action command with less tile memory bound",
         "bind an object that covers it for every action command from the write to the read, also in each further command buffer";
     /// At the begin of a render pass.
     Load = "a load operation DONT_CARE or an initial layout UNDEFINED",
@@ -43,8 +43,8 @@ reasons! {
     Inheritance = "a secondary command buffer without the primary's tile memory",
         "chain VkTileMemoryBindInfoQCOM with the primary's object to the secondary's VkCommandBufferInheritanceInfo";
     /// At a secondary command buffer outside render passes.
-    Secondary = "a secondary command buffer with less bound",
-        "bind the object in the secondary command buffer, too: outside render passes it inherits nothing";
+    Secondary = "a secondary command buffer with less tile memory bound",
+        "bind the object in the secondary command buffer too: outside render passes it inherits none";
     /// Without `queueSubmitBoundary`.
     BatchEnd = "the end of the batch",
         "write and read it in the same batch, or keep it in ordinary memory: this device has no queueSubmitBoundary";

@@ -316,7 +316,7 @@ pub(crate) fn begin(
             recording.check_again();
         }
         if this.attachment.is_resolve {
-            let text = format!("the resolve attachment {object} is in tile memory, where none may be");
+            let text = format!("{object}, a resolve attachment, is in tile memory, which is not allowed");
             findings.push(Finding::new(MessageId::ResolveAttachment, object, text).at(at));
         }
         if performs.loads && this.attachment.discards_on_load() && this.view.resource.is_single() {

@@ -218,7 +218,7 @@ impl Recording {
 pub(crate) fn not_tile_memory(memory: vk::DeviceMemory, at: Position) -> Finding {
     let memory = Object::of(memory);
     let text = format!(
-        "{memory} is bound as tile memory and is not of a tile heap (VUID-VkTileMemoryBindInfoQCOM-memory-10726)"
+        "{memory} is bound as tile memory but is not on a tile heap (VUID-VkTileMemoryBindInfoQCOM-memory-10726)"
     );
     Finding::new(MessageId::NotTileMemory, memory, text).at(at)
 }

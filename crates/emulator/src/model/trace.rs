@@ -3,7 +3,7 @@
 //! ```json
 //! {"format":"tileheap-emulator-trace","version":2,"profile":"adreno-830","heap":8355840}
 //! {"event":"bind","commandBuffer":"0x55d0","bytes":8355840}
-//! {"event":"discard","commandBuffer":"0x55d0","first":4096,"end":8355840,"why":"an action command with less bound"}
+//! {"event":"discard","commandBuffer":"0x55d0","first":4096,"end":8355840,"why":"an action command with less tile memory bound"}
 //! {"event":"submit","number":1,"queue":"0x55a0","batch":0,"commandBuffers":["0x55d0"],"live":8355840}
 //! {"event":"end","messages":{"TILEHEAP-wrong-object":1}}
 //! ```

@@ -203,7 +203,7 @@ fn each_loss_has_its_remedy() {
     assert_eq!(loss(|_, _, _, _| ()), "");
     let overwritten = loss(|rig, commands, (_, view), _| rig.render(commands, view, rig::CLEAR, rig::SIDE));
     assert!(
-        overwritten.contains("give what lives at the same time bytes of its own"),
+        overwritten.contains("give resources that are alive at the same time separate bytes"),
         "{overwritten}"
     );
     let unbound = loss(|rig, commands, _, out| {
@@ -224,7 +224,7 @@ fn each_loss_has_its_remedy() {
             unbound,
             [
                 "last write of buffer 0x",
-                "contents lost by an action command with less bound: vkCmdDispatch, action command 2 of command buffer 0x",
+                "contents lost by an action command with less tile memory bound: vkCmdDispatch, action command 2 of command buffer 0x",
                 "with nothing bound before action command 2",
                 "remedy: bind an object that covers it for every action command from the write to the read",
             ],
@@ -235,7 +235,7 @@ fn each_loss_has_its_remedy() {
                 "last write of buffer 0x",
                 "contents lost by a layout transition of another resource in the same bytes, image 0x",
                 " (R32_UINT, 64x64): vkCmdPipelineBarrier after action command 1 of command buffer 0x",
-                "remedy: give what lives at the same time bytes of its own",
+                "remedy: give resources that are alive at the same time separate bytes",
             ],
         ),
         (

@@ -30,7 +30,9 @@ pub enum PoolsError {
     #[error("`{0}` and `{1}` contradict each other: {2}")]
     Contradiction(String, String, &'static str),
     /// No offset satisfies the constraints of an item and of those it shares an offset with.
-    #[error("`{item}` of {size} has no offset: a multiple of {alignment} from {lowest} to {highest}")]
+    #[error(
+        "`{item}` of {size} has no possible offset: no multiple of {alignment} is between {lowest} and {highest}"
+    )]
     NoOffset {
         /// The item.
         item: String,
@@ -44,19 +46,19 @@ pub enum PoolsError {
         highest: Bytes,
     },
     /// A packing with a number of places that differs from the number of items.
-    #[error("a packing of {0} places for {1} items")]
+    #[error("the packing has {0} places for {1} items")]
     Count(usize, usize),
     /// An item at an offset or in a pool (by index) that is not allowed.
     #[error("`{0}` may not be at {1} of pool {2}")]
     Place(String, Bytes, u32),
     /// Two items, or an item and a reserved range of a pool, that take the same bytes; the first shared byte.
-    #[error("`{0}` and `{1}` must not share bytes, and both take the one at {2}")]
+    #[error("`{0}` and `{1}` must not share bytes, but both take the byte at {2}")]
     Shared(String, String, Bytes),
     /// Two items that must share an offset, at different offsets or in different pools.
-    #[error("`{0}` and `{1}` must share an offset and are apart")]
+    #[error("`{0}` and `{1}` must share an offset but have different ones")]
     Apart(String, String),
     /// The stated cost differs from the actual one.
-    #[error("the packing claims a cost of {0}, and has one of {1}")]
+    #[error("the packing claims a cost of {0}, but its cost is {1}")]
     Cost(u64, u64),
     /// The stated height of a pool differs from the actual one.
     #[error("the packing claims a height of {0} for pool `{1}`, whose highest item ends at {2}")]

@@ -290,17 +290,17 @@ impl PoolUnit {
         };
         self.pools.retain(|pool| other.pools.contains(pool));
         if self.pools.is_empty() {
-            return contradiction("they share an offset, and no pool is allowed for both");
+            return contradiction("they share an offset, but no pool is allowed for both");
         }
         let alignment = self.alignment.lcm(other.alignment);
         let Some(alignment) = alignment.filter(|lcm| lcm.get() <= LIMIT) else {
             return contradiction(
-                "they share an offset, and the common multiple of their alignments exceeds 2^48",
+                "they share an offset, but the common multiple of their alignments exceeds 2^48",
             );
         };
         let (low, high) = (self.low.max(other.low), self.high.min(other.high));
         if low > high {
-            return contradiction("they share an offset, and none is within the bounds of both");
+            return contradiction("they share an offset, but no offset is within the bounds of both");
         }
         (self.alignment, self.low, self.high) = (alignment, low, high);
         self.size = self.size.max(other.size);

@@ -174,7 +174,7 @@ impl Graph {
                 "dimension {dim} has no upper bound below 2^63: symbol `{}` needs a range",
                 symbol.name
             ),
-            None => format!("its size is past 2^63 with dimension {dim}"),
+            None => format!("its size exceeds 2^63 with dimension {dim}"),
         };
         Error::tensor(&self.tensor(tensor).name, problem)
     }

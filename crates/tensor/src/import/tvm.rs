@@ -186,13 +186,13 @@ impl TvmGraph {
         {
             let (name, op) = (clip(&strange.name), clip(&strange.op));
             return Err(wrong(format!(
-                "node `{name}` is a `{op}`; known are null and tvm_op"
+                "node `{name}` is a `{op}`: only null and tvm_op are known"
             )));
         }
         let is_there = |input: &String| form.nodes.iter().any(|node| is_null(node) && node.name == *input);
         if let Some(input) = inputs.iter().find(|input| !is_there(input)) {
             return Err(wrong(format!(
-                "input `{}` is no `null` node of the graph",
+                "input `{}` is not a `null` node of the graph",
                 clip(input)
             )));
         }

@@ -93,7 +93,9 @@ fn check_regions(items: &[SpaceItem], regions: &[Region], memories: &[MemoryDesc
         let name = &item.name;
         let Some(memory) = memories.get(region.memory.0 as usize) else {
             let (number, count) = (region.memory.0, memories.len());
-            return Err(format!("tensor `{name}` is in memory {number}, of {count}"));
+            return Err(format!(
+                "tensor `{name}` is in memory {number}, but there are {count} memories"
+            ));
         };
         if !memory.can_hold(item) {
             return Err(format!("tensor `{name}` cannot be in memory `{}`", memory.name));
@@ -101,20 +103,23 @@ fn check_regions(items: &[SpaceItem], regions: &[Region], memories: &[MemoryDesc
         for alignment in [item.alignment, memory.alignment] {
             if !region.offset.is_aligned(alignment) {
                 return Err(format!(
-                    "tensor `{name}` is at {}, and its alignment in memory `{}` is {alignment}",
+                    "tensor `{name}` is at {}, but its alignment in memory `{}` is {alignment}",
                     region.offset, memory.name
                 ));
             }
         }
         if region.size < item.size {
-            return Err(format!("tensor `{name}` of {} has {}", item.size, region.size));
+            return Err(format!(
+                "tensor `{name}` needs {}, but its region has {}",
+                item.size, region.size
+            ));
         }
         let end = region.end();
         let capacity = memory.capacity.unwrap_or(Bytes(u64::MAX - 1));
         if end > capacity {
             let memory = &memory.name;
             return Err(format!(
-                "tensor `{name}` ends at {end}, and memory `{memory}` has {capacity}"
+                "tensor `{name}` ends at {end}, but memory `{memory}` has {capacity}"
             ));
         }
     }

@@ -132,7 +132,7 @@ fn packed_rule(
         return Ok((rule, None));
     }
     let (name, found) = (policy.name(), &rule.packs);
-    let problem = format!("storage policy `{name}` packs {found:?}; it has to pack {packs:?}");
+    let problem = format!("storage policy `{name}` packs {found:?}: it must pack {packs:?}");
     Err(Error::tensor(&tensor.graph.tensor(tensor.id).name, problem))
 }
 

@@ -39,7 +39,7 @@ pub(super) fn rounds<'a>(
         .rounds
         .filter(|rounds| decided.is_some_and(|decided| decided.0 != *rounds));
     if let (Some(rounds), Some((other, ..))) = (known, decided) {
-        let problem = format!("it is planned for {rounds} rounds, and {other} are asked for");
+        let problem = format!("it is planned for {rounds} rounds, but {other} are requested");
         return Err(Error::control(&graph.node(node).name, problem));
     }
     decided.ok_or_else(|| undecided(graph, node, "its number of rounds and one of its exits"))

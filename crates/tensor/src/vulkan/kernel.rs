@@ -89,7 +89,7 @@ impl Kernel {
             let expected = binding.set == 0 && binding.binding as usize == index && binding.count == Some(1);
             if !expected || operand.descriptor_type().is_none() {
                 let problem = format!(
-                    "its {:?} `{}` at set {} binding {} is not the one operand of binding {index} of set 0",
+                    "its {:?} `{}` at set {} binding {} is not the only operand at binding {index} of set 0",
                     binding.kind, binding.name, binding.set, binding.binding
                 );
                 return Err(Error::kernel(name, problem));

@@ -86,17 +86,17 @@ pub(super) fn operand_shape(name: &str, layout: &Layout) -> Result<OperandShape>
     if rank > 4 {
         let axes = &layout.blocked;
         return Err(fault(format!(
-            "kernels take at most 4 axes of vectors, and {axes:?} has more"
+            "kernels take at most 4 axes of vectors, but {axes:?} has more"
         )));
     }
     if rule.reshape.is_some() || !rule.order.is_empty() {
-        let problem = "its axes are reshaped or reordered, and kernels take them as they are";
+        let problem = "its axes are reshaped or reordered, but kernels need them unchanged";
         return Err(fault(problem.to_owned()));
     }
     if layout.tile.is_some() {
         let images = layout.grid().texels();
         return Err(fault(format!(
-            "it is split in {images} images, and kernels take one"
+            "it is split into {images} images, but kernels take one"
         )));
     }
     let ones = 4 - rank;
@@ -127,7 +127,7 @@ pub(super) fn operand_shape(name: &str, layout: &Layout) -> Result<OperandShape>
         _ => (3, flattening.layers),
     };
     if flattening.layers != layers || !(1..=4).contains(&split) {
-        let problem = format!("{flattening:?} of {rank} axes is none of the conventions' ways to make rows");
+        let problem = format!("{flattening:?} of {rank} axes matches no convention");
         return Err(fault(problem));
     }
     let scope = OperandLayout { storage, split };

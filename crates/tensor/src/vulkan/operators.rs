@@ -368,7 +368,7 @@ impl NodeCall<'_> {
         let [axis, _] = self.ints("axis", [default; 2])?.map(i64::from);
         let from_last = if axis < 0 { -axis } else { rank - axis };
         if !(1..=rank.min(4)).contains(&from_last) {
-            return Err(self.fault("`axis` is none of the last four axes of its tensors"));
+            return Err(self.fault("`axis` is not one of the last four axes of its tensors"));
         }
         Ok((4 - from_last) as usize)
     }

@@ -43,7 +43,7 @@ impl Pipeline {
             own if own == count => Ok(()),
             own => Err(Error::kernel(
                 kernel,
-                format!("it has {own} operands, and the node {count}"),
+                format!("it has {own} operands, but the node has {count}"),
             )),
         }
     }

@@ -194,7 +194,7 @@ fn weights_of_relay_are_there_for_the_second_run() {
     let refused = |text: &str, inputs: &[String]| TvmGraph::read(text, inputs).unwrap_err();
     assert_says(
         refused(&bare, &["x".to_owned()]),
-        &["input `x` is no `null` node"],
+        &["input `x` is not a `null` node"],
     );
     for (from, to, words) in [
         ("tvm_op", "tvm_ext", "conv2d_NCHWc_nn_relu` is a `tvm_ext`"),

@@ -161,7 +161,7 @@ pub(super) fn measure(device: &Device, shapes: &[TextureShape], apart: bool) -> 
             unit = unit.lcm(alignment).ok_or_else(|| {
                 unsupported(
                     name(&shape.shape),
-                    format!("an alignment of {alignment} beside one of {unit}"),
+                    format!("alignments of {alignment} and {unit} together"),
                 )
             })?;
             memory_types &= needs.memory_type_bits;

@@ -397,7 +397,7 @@ fn lost_contents(lost: &LostContents, sites: &Sites) -> Finding {
 
 /// The last write and the loss of contents, and the remedy that keeps them.
 fn loss(lost: &LostContents, sites: &Sites) -> (String, Option<&'static str>) {
-    const OVERWRITTEN: &str = "give what lives at the same time bytes of its own";
+    const OVERWRITTEN: &str = "give resources that are alive at the same time separate bytes";
     let write = last_write(lost.last.as_ref(), sites);
     let at = |batch: u64, tag: Tag| {
         let at = sites.at(tag).map(|at| format!(": {at}"));

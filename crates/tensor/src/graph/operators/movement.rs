@@ -54,7 +54,7 @@ fn reshape(call: &Call<'_>) -> Answer<Inferred> {
     }
     let both = all.fixed().zip(product(&dims).fixed());
     if let Some((from, to)) = both.filter(|(from, to)| from != to) {
-        return Err(format!("{from} elements cannot be {to}"));
+        return Err(format!("{from} elements cannot be reshaped to {to}"));
     }
     Ok(call.reshaped(dims))
 }

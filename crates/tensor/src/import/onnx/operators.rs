@@ -101,7 +101,7 @@ impl Reader<'_> {
             let said = self.described.get(name).and_then(|(_, shape)| shape.fixed());
             let both = said.zip(inferred.fixed());
             if let Some((said, inferred)) = both.filter(|(said, inferred)| said != inferred) {
-                let problem = format!("`{name}` is {inferred:?}, and {said:?} in the file");
+                let problem = format!("`{name}` is {inferred:?}, but {said:?} in the file");
                 return Err(self.fault(node, problem));
             }
             self.ids.insert(name.clone(), id);
@@ -221,7 +221,7 @@ impl Reader<'_> {
                 .try_fold(1i64, |all, dim| all.checked_mul(dim.fixed()?))
         };
         if let Some((from, to)) = count(&data).zip(count(&dims)).filter(|(from, to)| from != to) {
-            return Err(self.fault(node, format!("{from} elements cannot be {to}")));
+            return Err(self.fault(node, format!("{from} elements cannot be reshaped to {to}")));
         }
         let (output, element) = (
             self.output(node)?.to_owned(),
