@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// Number of frames [default: 300 to files, no limit in a window]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) frames: Option<u32>,
-    /// The first frame of the flight; a round has 2400
+    /// The first frame of the flight; a full circuit has 2400
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) start: u32,
     /// Writes a picture of every N-th frame, in addition to the last one
@@ -51,7 +51,7 @@ pub(crate) struct Args {
     /// Does not draw the overlay
     #[arg(long)]
     pub(crate) no_overlay: bool,
-    /// At the end, stops until no uploads are pending, and compares the picture exactly with one that has every texture
+    /// At the end, waits until no uploads are pending, and compares the picture exactly with one that has every texture
     #[arg(long)]
     pub(crate) compare: bool,
     /// The Vulkan device: its number, or part of its name (or TILEHEAP_DEVICE)
@@ -69,7 +69,7 @@ pub(crate) enum Texels {
     Palette,
     /// Four bytes per texel
     Rgba,
-    /// Indices; four bytes near enough to see the dots
+    /// Indices; four bytes per texel close to the camera, where dithering would be visible
     Mixed,
 }
 

@@ -24,8 +24,7 @@ use crate::values::{Sweep, percent, share};
 pub(crate) struct Arguments {
     #[command(flatten)]
     frame: FrameArguments,
-    /// Plan at many heap sizes or extents, heap=2MiB..24MiB, size=640x360..2560x1440, or arrange at many costs of repeating a pass,
-    /// repeat=0..6MB
+    /// Sweep a range of heap sizes (heap=2MiB..24MiB), of extents (size=640x360..2560x1440), or of costs of repeating a pass (repeat=0..6MB)
     #[arg(long, value_name = "RANGE")]
     sweep: Option<Sweep>,
     /// Print JSON instead of a report

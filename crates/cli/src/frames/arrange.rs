@@ -44,10 +44,10 @@ pub(crate) struct Limits {
 #[derive(Clone, Debug, Args)]
 #[command(group = ArgGroup::new("arranged").args(["best", "arrangement"]))]
 pub(crate) struct ArrangeOptions {
-    /// Search for another way to run the frame, reordered, merged, fused, in strips, and plan that
+    /// Search for a better arrangement of the frame (reordered, merged, fused, in strips), and plan it
     #[arg(long)]
     best: bool,
-    /// Run the frame as a saved arrangement says, repaired where the frame has changed
+    /// Run the frame in a saved arrangement, which is adapted if the frame has changed
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     arrangement: Option<PathBuf>,
     /// Write the arrangement to a file, as JSON

@@ -59,7 +59,7 @@ pub(crate) struct FrameOptions {
     /// When to bind several tile memory objects of rising size (a ladder); `always` with --sizes raw
     #[arg(long, value_parser = ladders())]
     pub(crate) ladder: Option<Ladder>,
-    /// Split lifetimes: keep the first part in tile memory where that saves more than the store after it costs
+    /// Split lifetimes: keep the first part in tile memory if that saves more than the store that ends it costs
     #[arg(long)]
     pub(crate) split: bool,
     /// Measured savings per access, instead of the model's, as JSON ("format": "tileheap-weights")
@@ -81,8 +81,8 @@ pub(crate) struct FrameOptions {
 /// Assumptions about a frame's reads.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct AssumedReach {
-    /// Assume how far reads look and what repeating passes costs, as JSON, of one frame or of several by file name; then every
-    /// pass can run in strips
+    /// Assume the reach of reads and the cost of repeating passes, as JSON, for one frame or for several by file name; then every pass can run in
+    /// strips
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     assume_reach: Option<PathBuf>,
 }
@@ -110,7 +110,7 @@ pub(crate) enum Sizes {
     /// The device profile's estimates
     #[default]
     Profile,
-    /// Width x height x bytes per texel, eligibility as the file says, the whole frame as one window: as in published tables
+    /// Width x height x bytes per texel, eligibility as stated in the file, the whole frame as one window: as in published tables
     Raw,
 }
 
