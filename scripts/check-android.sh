@@ -8,6 +8,10 @@
 #   arm64    the emulator's tests of driver errors, for arm64 Linux, under qemu-user with lavapipe
 #
 # LAYERS selects layers. Needs Debian, about 600 MB from its mirror, and 4 GB of disk in TILEHEAP_CROSS (target/cross). Runs by hand, not in CI.
+#
+# Examples:
+#   bash scripts/check-android.sh build exports            # without the tests under qemu-user
+#   LAYERS=capture bash scripts/check-android.sh build     # one layer
 set -euo pipefail
 # shellcheck source=scripts/options.sh
 source "$(dirname "${BASH_SOURCE[0]}")/options.sh"

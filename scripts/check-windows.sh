@@ -10,6 +10,10 @@
 #   package  a folder with the command, the layers' DLLs and their manifests: target/windows
 #
 # LAYERS selects layers. Needs Debian, about 400 MB from its mirror, and 4 GB of disk in TILEHEAP_CROSS (target/cross). Runs by hand, not in CI.
+#
+# Examples:
+#   bash scripts/check-windows.sh check                    # the fastest part
+#   bash scripts/check-windows.sh build package            # target/windows, to copy to a Windows machine
 set -euo pipefail
 # shellcheck source=scripts/options.sh
 source "$(dirname "${BASH_SOURCE[0]}")/options.sh"

@@ -5,6 +5,9 @@
 # Tables: planning, on-chip, splits, frames, arenas, allocator, tensors, cache; default: all. --quick takes fewer cases, fewer runs and the
 # debug build: its counts are correct, but its times are not those of a release. Third-party files in ../shared and the driver are used if
 # available, else listed as skipped.
+#
+# Example:
+#   bash scripts/compare.sh --quick planning tensors       # two tables
 set -euo pipefail
 
 usage() { sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; }

@@ -11,6 +11,11 @@
 #
 # --built installs cargo's last debug build, and builds nothing. --uninstall removes the installed files, and the folders that the
 # installation created, unless something else is in them. A second installation replaces the first. For Linux.
+#
+# Examples:
+#   bash scripts/install.sh                                # into ~/.local
+#   bash scripts/install.sh /opt/tileheap --built
+#   bash scripts/install.sh /opt/tileheap --uninstall
 set -euo pipefail
 
 build=true uninstall=false prefix=""

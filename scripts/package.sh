@@ -7,6 +7,10 @@
 #   examples, shaders        programs in C and C++, with a CMakeLists.txt
 #
 # Everything is optimized and stripped; PROFILE=dev uses cargo's last debug build. test-package.sh tests it.
+#
+# Examples:
+#   bash scripts/package.sh && bash scripts/test-package.sh
+#   PROFILE=dev bash scripts/package.sh                    # from the last debug build
 set -euo pipefail
 # shellcheck source=scripts/options.sh
 source "$(dirname "${BASH_SOURCE[0]}")/options.sh"

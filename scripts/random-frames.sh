@@ -3,6 +3,10 @@
 # under core and synchronization validation. Prints the number that ran, and how often each rule rejected one; a description that fails is
 # printed with its seed, reduced to the part that fails. `random-frames.sh 1 SEED` runs one again. If a driver crashes the process, the
 # seed is in target/tmp/random-description.
+#
+# Examples:
+#   bash scripts/random-frames.sh 2000 3600001             # seeds 3600001 to 3602000
+#   bash scripts/random-frames.sh 1 3605712                # one of them again
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"

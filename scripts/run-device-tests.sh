@@ -11,6 +11,10 @@
 #
 # --quick skips the examples' pictures; --only RUN does only this run. TILEHEAP_DEVICE (part of a name, or an index) and
 # VK_DRIVER_FILES select the device. scripts/test-device.sh makes the archive that this file belongs to.
+#
+# Examples:
+#   ./run.sh --quick --only adreno-830
+#   TILEHEAP_DEVICE=llvmpipe ./run.sh --quick
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$root"

@@ -9,6 +9,9 @@
 #
 # --built installs cargo's last build. The library is optimized for size and stripped; PROFILE=dev builds it for debugging. PACK_RELOCATIONS=OFF
 # builds one that loads with glibc before 2.36.
+#
+# Example:
+#   bash scripts/stage-c.sh --built /opt/tileheap
 set -euo pipefail
 build=true
 # shellcheck source=scripts/options.sh

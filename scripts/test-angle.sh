@@ -5,6 +5,10 @@
 # device, on the emulator, and with ANGLE's own simulation of tile memory. Prints the number of pictures that differ, the faults that
 # only the emulator shows, its cost, and the shortest sequences with each fault. Fails if 149's two known faults are not among them, or
 # if a sequence that every version draws correctly goes wrong. crates/emulator/tests/angle/sequences.cpp has the commands of a sequence.
+#
+# Examples:
+#   bash scripts/test-angle.sh 20                          # directed sequences, then random ones for 20 seconds
+#   bash scripts/test-angle.sh --seeds 0 50                # these random sequences
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"

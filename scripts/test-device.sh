@@ -7,6 +7,9 @@
 # run.sh --help lists its options; it ends with a table of passed, failed and skipped tests. `TILEHEAP_DEVICE` and the variables of the
 # Vulkan loader select the driver. FILE is target/device/tileheap-device-tests.tar.xz unless --output names another; --built packs the last
 # build.
+#
+# Example:
+#   bash scripts/test-device.sh --output /tmp/tests.tar.xz
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"

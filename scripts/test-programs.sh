@@ -8,6 +8,10 @@
 # --quick: only programs that together take less than five minutes, on the test bed; --page: all of them, and writes docs/programs.md.
 # Programs of Debian's next release (godot, qt, gtk, sdl, glmark2 and newer versions of ffmpeg, mpv and vkcube) are
 # unpacked into target/testbed/programs, a download of about 400 MB.
+#
+# Examples:
+#   bash scripts/test-programs.sh vkcube                   # one program
+#   bash scripts/test-programs.sh --quick
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"

@@ -10,6 +10,10 @@
 # the C++ programs under sanitizers and valgrind, the archive on a Debian without Rust, the Python package as released, two minutes of ANGLE, 100,000
 # programs for the synchronization model, 10,000 random frames, 12,000 random recordings, two minutes of fuzzing, the packages of all published crates.
 # docs/test_matrix.md has its last results.
+#
+# Examples:
+#   bash scripts/test.sh                                   # before a commit
+#   bash scripts/test.sh --all                             # the tests of .ci/run
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
