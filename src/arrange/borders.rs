@@ -50,7 +50,9 @@ impl Uses<'_> {
             .get(resource.index())
             .ok_or("the frame has no such resource")?;
         let Some(scale) = scale_of(measures.whole, extent_of(self.frame, resource)) else {
-            return Err("its size is not that of the largest written image divided by a whole number");
+            return Err(
+                "the size of the largest image that the strips write is not a whole multiple of its own",
+            );
         };
         if matches!(described.persistence, Persistence::External(_)) {
             return Err("its memory is the caller's");

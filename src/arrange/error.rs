@@ -117,7 +117,7 @@ pub enum CannotGroup {
         writer: String,
     },
     /// The size of an image is not that of the largest one divided by a whole number.
-    #[error("the size of `{0}` is not that of the largest written image divided by a whole number")]
+    #[error("the size of the largest image that the strips write is not a whole multiple of that of `{0}`")]
     Scale(String),
     /// Repeating a pass around each strip would modify contents that exist already.
     #[error(

@@ -64,7 +64,7 @@ impl Checker<'_> {
                 PassKind::Transfer => false,
             };
             if !runs {
-                let what = format!("is a {kind:?} pass and cannot run a {:?} shader", entry.stage);
+                let what = format!("is a {kind:?} pass, which cannot run a {:?} shader", entry.stage);
                 self.differs(MismatchKind::Stage, None, &what);
             }
         }
@@ -93,7 +93,7 @@ impl Checker<'_> {
                     Some(declared) => (MismatchKind::OtherKind, format!("declares it as {declared:?}")),
                     None => (MismatchKind::Undeclared, "does not declare it".to_owned()),
                 };
-                let what = format!("uses `{resource}` as {kind:?} ({binding}) and {declares}");
+                let what = format!("uses `{resource}` as {kind:?} ({binding}), but {declares}");
                 self.differs(of, Some(binding), &what);
                 continue;
             }
@@ -108,15 +108,15 @@ impl Checker<'_> {
             .iter()
             .fold(none, |stages, access| stages | access.stages);
         if shader_use.writes && !declared.iter().any(|access| access.writes) {
-            let what = format!("writes `{resource}` ({binding}) and declares it as only read");
+            let what = format!("writes `{resource}` ({binding}), but declares it as only read");
             self.differs(MismatchKind::UndeclaredWrite, Some(binding), &what);
         }
         if shader_use.reads && !declared.iter().any(|access| access.reads) {
-            let what = format!("reads `{resource}` ({binding}) and declares it as only written");
+            let what = format!("reads `{resource}` ({binding}), but declares it as only written");
             self.differs(MismatchKind::UndeclaredRead, Some(binding), &what);
         }
         if !covers(stages, used) {
-            let what = format!("uses `{resource}` ({binding}) in {used:?} and declares it for {stages:?}");
+            let what = format!("uses `{resource}` ({binding}) in {used:?}, but declares it for {stages:?}");
             self.differs(MismatchKind::UndeclaredStage, Some(binding), &what);
         }
     }
@@ -138,7 +138,7 @@ impl Checker<'_> {
             let never = match (access.writes && !writes, access.reads && !reads) {
                 _ if !used => {
                     let what = format!(
-                        "declares `{resource}` as {:?}, and no shader uses it so",
+                        "declares `{resource}` as {:?}, but no shader uses it this way",
                         access.kind
                     );
                     self.differs(MismatchKind::Unused, None, &what);
@@ -148,7 +148,7 @@ impl Checker<'_> {
                 (false, true) => "reads",
                 (false, false) => continue,
             };
-            let what = format!("declares that it {never} `{resource}`, and no shader does");
+            let what = format!("declares that it {never} `{resource}`, but no shader does");
             self.differs(MismatchKind::NeverDone, None, &what);
         }
     }
@@ -181,14 +181,14 @@ impl Checker<'_> {
         let depth = fragments.iter().any(|entry| entry.writes_depth) && !has_depth;
         let absent = absent.chain(depth.then(|| "depth".to_owned()));
         for output in absent {
-            let what = format!("writes {output} in a fragment shader and has no such attachment");
+            let what = format!("writes {output} in a fragment shader, but has no such attachment");
             self.differs(MismatchKind::NoAttachment, None, &what);
         }
         for (location, resource) in (0u32..).zip(colors) {
             if !written.contains(&location) {
                 let name = self.resource_name(resource);
                 let what = format!(
-                    "has the colour attachment `{name}`, and no fragment shader writes output {location}"
+                    "has the colour attachment `{name}`, but no fragment shader writes output {location}"
                 );
                 self.differs(MismatchKind::UnwrittenAttachment, None, &what);
             }

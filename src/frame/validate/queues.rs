@@ -68,7 +68,7 @@ pub(super) fn check_semaphores(tables: &Tables) -> Result<(), FrameError> {
     for (index, semaphore) in tables.semaphores.iter().enumerate() {
         if !semaphore.external && signalled[index] && !waited[index] {
             return Err(FrameRule::NeverWaited.broken(format!(
-                "semaphore `{semaphore}` is signalled and no batch waits for it: remove the \
+                "semaphore `{semaphore}` is signalled, but no batch waits for it: remove the \
                  signal, or declare the semaphore external",
                 semaphore = semaphore.name
             )));

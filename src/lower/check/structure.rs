@@ -222,7 +222,7 @@ fn check_recorded(checker: &mut Checker<'_>) {
         };
         at.index_if("row", pass.row, rows);
         if pass.row.is_none() && pass.contents != PassContents::Described {
-            let message = format!("passes row {}: row is none, and there are {rows} {table}", at.row);
+            let message = format!("passes row {}: row is none, but there are {rows} {table}", at.row);
             at.checker.report(LoweringRule::Index, message);
         }
         at.index_if("tile_memory", pass.tile_memory, tables.memory.len());
@@ -387,7 +387,7 @@ fn check_order(checker: &mut Checker<'_>) {
             None => continue,
         };
         let message =
-            format!("passes row {recorded} is the end of a command buffer, and the frame has {needs} there");
+            format!("passes row {recorded} is the end of a command buffer, but the frame has {needs} there");
         checker.report(LoweringRule::Order, message);
     }
     rows(checker, "passes", tables.passes.len(), recorded as usize);

@@ -137,7 +137,7 @@ impl Reader {
 
     fn storage(&mut self, line: u64, name: &str, arguments: &str) -> Result<(), String> {
         let bytes = shape(arguments)?.into_iter().try_fold(1u64, u64::checked_mul);
-        let bytes = bytes.ok_or_else(|| format!("storage `{}` passes 2^64 - 1 bytes", clip(name)))?;
+        let bytes = bytes.ok_or_else(|| format!("storage `{}` exceeds 2^64 - 1 bytes", clip(name)))?;
         let range = add_storage(&mut self.allocations, &text_in(arguments, "R.str("), bytes);
         self.storages.insert(name.to_owned(), (range, line));
         Ok(())
@@ -157,7 +157,7 @@ impl Reader {
             .into_iter()
             .try_fold(element.bits(), u64::checked_mul);
         let size = bits
-            .ok_or_else(|| format!("tensor `{}` passes 2^64 - 1 bits", clip(name)))?
+            .ok_or_else(|| format!("tensor `{}` exceeds 2^64 - 1 bits", clip(name)))?
             .div_ceil(8);
         let (end, limit) = (offset.saturating_add(size), range.size);
         let buffer = self.allocations.buffers.len() as u32;

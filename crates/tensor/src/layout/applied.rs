@@ -33,7 +33,7 @@ impl LayoutRule {
     /// exist, an image without packs whose last axis is not 4, or more than 2^63 bytes. `name` is the tensor named in the error.
     pub fn apply(&self, name: &str, shape: &[u64], element: ElementType) -> Result<Layout> {
         let wrong = |problem: String| Error::tensor(name, problem);
-        let too_large = || wrong(format!("{shape:?} elements of {element} pass 2^63 B"));
+        let too_large = || wrong(format!("{shape:?} elements of {element} exceed 2^63 B"));
         let product = |dims: &[u64]| dims.iter().try_fold(1u64, |sum, &dim| sum.checked_mul(dim));
         let mut dims = shape.to_vec();
         if let Some(reshape) = &self.reshape {

@@ -104,7 +104,7 @@ impl NodeCall<'_> {
             let count = elements(self.shape(input)?, axis);
             if by > 1 && count < 3 && index > 0 && index + 1 < inputs.len() {
                 return Err(self.fault(format!(
-                    "tensor `{name}` has {count} elements along the packed axis; its kernel needs 3 between two others"
+                    "tensor `{name}` has {count} elements along the packed axis: between two others, its kernel needs at least 3"
                 )));
             }
             begins.push(begins[index] + count);
