@@ -120,8 +120,8 @@ fn wasted(frame: &Frame, capture: &Capture, operation: AttachmentOperation) -> O
     });
     let details = details(lines.collect());
     let title = match operation {
-        AttachmentOperation::Load => "Do not load attachments whose loaded contents nothing needs",
-        AttachmentOperation::Store => "Do not store attachments that nothing reads",
+        AttachmentOperation::Load => "Do not load attachments whose contents are not needed",
+        AttachmentOperation::Store => "Do not store attachments that are never read",
     };
     (!all.is_empty()).then(|| Change {
         title: title.to_owned(),
@@ -151,10 +151,10 @@ fn lazily_allocated(frame: &Frame, capture: &Capture) -> Option<Change> {
     let all: Vec<_> = all.collect();
     let frees_bytes = all.iter().map(|(bytes, _)| bytes).sum();
     (!all.is_empty()).then(|| Change {
-        title: "Allocate attachments lazily that never leave their render pass".to_owned(),
+        title: "Allocate attachments lazily if they never leave their render pass".to_owned(),
         saves_bytes: 0,
         frees_bytes,
-        cost: "none; devices without such memory use ordinary memory".to_owned(),
+        cost: "none; devices without lazily allocated memory use ordinary memory".to_owned(),
         how: "TRANSIENT_ATTACHMENT usage, memory of a type with LAZILY_ALLOCATED, LOAD_OP_CLEAR or DONT_CARE, and \
               STORE_OP_DONT_CARE"
             .to_owned(),
@@ -183,7 +183,7 @@ fn in_tile_memory(plan: &Plan, best: &ArrangedPlan<'_>, traffic: &Traffic) -> Op
     let saves_bytes: u64 = saved.values().sum();
     let reserved = megabytes(plan.totals.tile_bytes.0.max(best.plan.totals.tile_bytes.0));
     (saves_bytes > 0).then(|| Change {
-        title: "Place attachments and buffers in tile memory, with the frame as it is".to_owned(),
+        title: "Place attachments and buffers in tile memory, without other changes to the frame".to_owned(),
         saves_bytes,
         frees_bytes: 0,
         cost: format!("{reserved} of tile memory that the driver cannot use for binning; a second code path"),
@@ -243,7 +243,7 @@ fn arranged(frame: &Frame, best: &ArrangedPlan<'_>, traffic: &Traffic) -> Vec<Ch
                 (
                     format!("Merge {} into one render pass", names(&group.passes)),
                     charge,
-                    "one more state per pipeline: its subpass, or VkRenderingAttachmentLocationInfo"
+                    "additional state per pipeline: its subpass, or VkRenderingAttachmentLocationInfo"
                         .to_owned(),
                     "VK_KHR_dynamic_rendering_local_read (Vulkan 1.4), or subpasses with input attachments"
                         .to_owned(),
@@ -353,7 +353,7 @@ pub(super) fn of_description(
     let found = best.described().searched(limits, &kinds, &[])?.found;
     let more = gain(&found) - gain(&best.found);
     if more <= 0 {
-        return Ok(DescriptionChanges::none("none keeps more on chip"));
+        return Ok(DescriptionChanges::none("no such change keeps more on chip"));
     }
     let changes = found.arrangement.changes.iter().map(|change| {
         let id = match change {

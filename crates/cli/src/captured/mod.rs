@@ -4,7 +4,7 @@
 //! verdict       one sentence, and the traffic of a frame now and with the proposed changes
 //! changes       at most five, each with its savings, its cost and the change in Vulkan
 //! in addition   changes of usages, formats and extents
-//! limits        what stays in memory and why, what asynchronous compute could hide, what was not followed
+//! limits        traffic that stays in memory, an upper bound for asynchronous compute, accesses that were not followed
 //! ```
 //! The page, the text and the JSON are written from one [`CaptureReport`].
 
@@ -105,9 +105,9 @@ impl CaptureReport {
             stays,
             async_compute_bytes: hidden,
             async_compute: match hidden {
-                0 => "nothing: no compute pass could run beside a render pass".to_owned(),
+                0 => "nothing: no compute pass could run at the same time as a render pass".to_owned(),
                 _ => format!(
-                    "at most {} ({}) per frame, the compute passes that could run beside render passes that do not depend on them",
+                    "at most {} ({}) per frame: the traffic of compute passes that could run at the same time as independent render passes",
                     megabytes(hidden),
                     percent(hidden, now_bytes)
                 ),
@@ -223,7 +223,7 @@ fn why_in_memory(plan: &Plan, capture: &Capture, id: ResourceId) -> String {
         PlacementReason::External => "are needed after the frame, or come from before it",
         _ if facts.inferred == InferredLifetime::History => "are read again by the next frame",
         reason if traffic::is_kept_by_driver(reason) => {
-            "are of attachments of one render pass, whose tiles hold them already: only their loads and stores move"
+            "are of attachments of one render pass, which its tiles hold already: only their loads and stores move"
         }
         PlacementReason::Arena(why) | PlacementReason::Dedicated(why) => not_tile(why),
         PlacementReason::Tile { .. } => {
@@ -253,7 +253,7 @@ fn not_tile(why: OffChipReason) -> &'static str {
         OffChipReason::DeclaredUsage => {
             "are of images or buffers created with a usage that tile memory does not allow, such as TRANSFER_SRC"
         }
-        OffChipReason::Refused => "get no tile memory from the driver",
+        OffChipReason::Refused => "are refused in tile memory by the driver",
         OffChipReason::TooLarge { .. } => "are larger than the tile heap",
         OffChipReason::CostExceedsSavings { .. } => "cost more in the driver's binning than they save",
         OffChipReason::Excluded { .. } => "are excluded by the frame",
@@ -276,13 +276,13 @@ fn facts(frame: &Frame, capture: &Capture) -> Vec<(&'static str, String)> {
     };
     let lifetimes = match capture.compared {
         true => format!(
-            "{} shown by the frame, {} by the next one, {} assumed",
+            "{} known from the frame, {} from the next one, {} assumed",
             decided(LifetimeEvidence::Frame),
             decided(LifetimeEvidence::NextFrame),
             decided(LifetimeEvidence::Assumed)
         ),
         false => format!(
-            "{} shown by the frame, {} assumed: no next frame was captured",
+            "{} known from the frame, {} assumed: no next frame was captured",
             decided(LifetimeEvidence::Frame),
             decided(LifetimeEvidence::Assumed) + decided(LifetimeEvidence::NextFrame)
         ),
@@ -330,7 +330,7 @@ fn not_known(frame: &Frame, capture: &Capture, cannot_run: &[String]) -> Vec<Str
         .collect();
     all.extend(capture.unresolved.iter().map(|one| unfollowed(frame, one)));
     if capture.border == FrameBoundary::End {
-        all.push("The program ended in this frame: it may be a part of one.".to_owned());
+        all.push("The program ended in this frame: it may be incomplete.".to_owned());
     }
     let assumed = capture.resources.iter().zip(frame.resource_ids());
     let assumed = assumed.filter(|(facts, _)| facts.decided == LifetimeEvidence::Assumed);
@@ -349,7 +349,7 @@ fn not_known(frame: &Frame, capture: &Capture, cannot_run: &[String]) -> Vec<Str
             String::new()
         };
         all.push(format!(
-            "Assumed, because the next frame does not show it: whether later frames read {listed}{more}."
+            "Later frames may read {listed}{more}: the next frame does not use them, so the captured frame was assumed to repeat."
         ));
     }
     all.push(

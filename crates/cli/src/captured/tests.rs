@@ -256,7 +256,7 @@ fn nothing_is_explained() {
         report
             .limits
             .iter()
-            .any(|limit| limit.contains("may be a part of one"))
+            .any(|limit| limit.contains("may be incomplete"))
     );
 }
 

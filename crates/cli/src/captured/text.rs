@@ -42,14 +42,17 @@ impl CaptureReport {
         for change in &self.description_changes.changes {
             text += &format!("  {change}\n");
         }
-        text += "\nWhat stays in memory\n";
+        text += "\nTraffic that stays in memory\n";
         for one in &self.stays {
             text += &format!("  {} {}\n", megabytes(one.bytes), one.why);
             for resource in &one.resources {
                 text += &format!("      {resource}\n");
             }
         }
-        text += &format!("\nAsynchronous compute could hide\n  {}\n", self.async_compute);
+        text += &format!(
+            "\nUpper bound on what asynchronous compute could hide\n  {}\n",
+            self.async_compute
+        );
         text += "\nThe capture\n";
         for (name, value) in &self.facts {
             text += &format!("  {name:12} {value}\n");

@@ -95,7 +95,7 @@ fn write_combinations(report: &mut String, plan: &Plan, found: &Advice<'_>) {
     let frame = plan.input.frame();
     *report += "\nCombinations of changes, the best first\n";
     if found.combinations.is_empty() {
-        *report += "  none keeps more on chip\n";
+        *report += "  no change keeps more on chip\n";
     }
     for (number, one) in (1..).zip(&found.combinations) {
         *report += &format!(

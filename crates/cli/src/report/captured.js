@@ -51,9 +51,9 @@ function makeReport(report) {
   second.append(...changes.length
     ? [element("p", { textContent: `Together ${megabytes(saves_bytes)} more per frame; check the picture.` }), listOf(changes)]
     : [element("p", { textContent: none[0].toUpperCase() + none.slice(1) + "." })]);
-  second.append(element("h3", { textContent: "Asynchronous compute could hide" }), element("p", { textContent: report.async_compute }));
+  second.append(element("h3", { textContent: "Upper bound on what asynchronous compute could hide" }), element("p", { textContent: report.async_compute }));
   section.append(element("div", { className: "columns" }, first, second));
-  const stays = element("div", {}, element("h3", { textContent: "What stays in memory" }));
+  const stays = element("div", {}, element("h3", { textContent: "Traffic that stays in memory" }));
   const reasons = element("ul", { className: "stays" });
   for (const one of report.stays)
     reasons.append(element("li", {}, element("b", { textContent: megabytes(one.bytes) }), " " + one.why, listOf(one.resources)));
