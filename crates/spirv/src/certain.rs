@@ -143,7 +143,7 @@ struct FirstWrites {
 }
 
 impl FirstWrites {
-    /// A write that may be skipped, or is executed by a called function, counts as the first of all.
+    /// A write that may be skipped, or is executed by a called function, counts as the first of all writes.
     fn new(module: &Module, reach: &PointerReach, always: &CertainInstructions, entry: usize) -> FirstWrites {
         let body = &module.functions[entry].body;
         let mut first = FirstWrites::default();

@@ -439,7 +439,7 @@ impl Progress {
         }
     }
 
-    /// Writes if enough time has passed since the last time.
+    /// Calls `write` if enough time has passed since the last call.
     fn patiently(&mut self, write: impl FnOnce(&mut Progress)) {
         if self.saved.is_none_or(|(at, took)| at.elapsed() > took * PATIENCE) {
             let began = Instant::now();

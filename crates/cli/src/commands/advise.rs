@@ -90,7 +90,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Output::to(arguments.output.clone()).write_report(&report)
 }
 
-/// The best combinations of changes, each with what it saves, what it costs, and what changes in the program.
+/// The best combinations of changes, each with its savings, its costs, and the changes to the program.
 fn write_combinations(report: &mut String, plan: &Plan, found: &Advice<'_>) {
     let frame = plan.input.frame();
     *report += "\nCombinations of changes, the best first\n";

@@ -63,7 +63,7 @@ fn combinations<'a>(
 }
 
 impl<'a> Advice<'a> {
-    /// Searches for other ways to run the described frame, and lists the resources that the plan keeps out of tile memory.
+    /// Searches for arrangements of the described frame, and lists the resources that the plan keeps out of tile memory.
     pub(crate) fn of(described: DescribedPlan<'a>, plan: &Plan, limits: &Limits) -> Result<Advice<'a>> {
         let (combinations, as_described) = combinations(described, limits)?;
         let kept_out = plan.frame.resource_ids().filter_map(|id| {

@@ -26,7 +26,7 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::values::{named, parse_factor, parse_repeat_cost, share};
 
-/// Changes that a search for another way to run a frame may make, and their costs.
+/// Changes that a search for arrangements may make, and their costs.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Limits {
     /// Changes that the search for arrangements may make, separated by commas [default: the first four]

@@ -246,7 +246,7 @@ entry_points! {
         set_per_tile(commands, "vkCmdBeginPerTileExecutionQCOM", true);
     }
 
-    /// Following dispatches run as they are.
+    /// Ends per-tile execution: later dispatches run once.
     vkCmdEndPerTileExecutionQCOM(commands, _info) {
         set_per_tile(commands, "vkCmdEndPerTileExecutionQCOM", false);
     }

@@ -96,7 +96,7 @@ impl MemoryBinding {
 /// Commands to record before an action command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Preparation {
-    /// It is the first one with tile memory bound.
+    /// True if it is the first one with tile memory bound.
     pub(crate) guard: bool,
     pub(crate) discard: Option<Discard>,
 }
