@@ -129,6 +129,24 @@ fn every_error_from_below_comes_back_and_nothing_is_left() {
     assert_eq!(PANICS.load(SeqCst), 0);
 }
 
+/// A thousand lifetimes of an instance, a device, tile memory and submitted work leave neither an object nor a byte.
+#[test]
+fn a_thousand_devices_leave_nothing() {
+    let _turn = machine();
+    arm(0, vk::Result::SUCCESS);
+    // Fills tables that are initialized once per process.
+    for strange in [false, true] {
+        assert_eq!(once(strange, true).0, Ok(()), "strange: {strange}");
+    }
+    for round in 0..1000 {
+        let (result, bytes) = once(round % 2 == 1, round % 20 < 2);
+        assert_eq!(result, Ok(()), "round {round}");
+        assert_eq!(LIVE.load(SeqCst), 0, "objects left after round {round}");
+        assert_eq!(bytes, 0, "bytes left after round {round}");
+    }
+    assert_eq!(PANICS.load(SeqCst), 0);
+}
+
 /// Operations that failed once succeed when they are retried: creating the heap, and a submission.
 #[test]
 fn an_error_from_below_is_not_for_ever() {

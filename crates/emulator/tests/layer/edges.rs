@@ -1,11 +1,13 @@
 //! Queries that rendering does not need: names, exports, groups, commitments.
 
+use std::collections::BTreeSet;
 use std::ffi::CStr;
 
 use crate::rig;
 use crate::rig::Rig;
 use ash::vk;
 use tileheap_device::ffi;
+use tileheap_emulator::LAYER_NAME;
 
 const OWN: [&CStr; 6] = [
     c"vkCmdBindTileMemoryQCOM",
@@ -43,6 +45,54 @@ fn names_are_known_where_their_commands_are() {
     // Validation warns about names of the instance.
     let ids = rig.take_ids_but(&["WARNING-vkGetDeviceProcAddr-device"]);
     assert!(ids.is_empty(), "{ids:?}");
+}
+
+/// Lists of extensions follow the protocol of two calls: the count, then as many entries as there is room for.
+#[test]
+fn lists_are_given_in_part() {
+    let rig = Rig::new(&[]);
+    let enumerate = rig.instance.fp_v1_0().enumerate_device_extension_properties;
+    for layer in [None, Some(LAYER_NAME)] {
+        let name = layer.map_or(std::ptr::null(), CStr::as_ptr);
+        let get = |count: &mut u32, entries: &mut [vk::ExtensionProperties]| {
+            assert!(entries.is_empty() || *count as usize <= entries.len());
+            let into = if entries.is_empty() {
+                std::ptr::null_mut()
+            } else {
+                entries.as_mut_ptr()
+            };
+            // SAFETY: A live device, a C string or null, and at least that many entries or none.
+            unsafe { enumerate(rig.physical, name, count, into) }
+        };
+        let mut count = 0;
+        assert_eq!(get(&mut count, &mut []), vk::Result::SUCCESS, "{layer:?}");
+        assert!(layer.is_none() || count == 3, "{layer:?}: {count} extensions");
+        // Entries that no call may write.
+        let unwritten = vk::ExtensionProperties::default().spec_version(0xDEAD);
+        let mut entries = vec![unwritten; count as usize + 8];
+        let is_written = |one: &vk::ExtensionProperties| one.spec_version != unwritten.spec_version;
+        for (room, expected, written) in [
+            (0, vk::Result::INCOMPLETE, 0),
+            (count - 1, vk::Result::INCOMPLETE, count - 1),
+            (count, vk::Result::SUCCESS, count),
+            (count + 8, vk::Result::SUCCESS, count),
+        ] {
+            entries.fill(unwritten);
+            let mut given = room;
+            assert_eq!(
+                get(&mut given, &mut entries),
+                expected,
+                "{layer:?}, room for {room}"
+            );
+            assert_eq!(given, written, "{layer:?}, room for {room}");
+            let (within, beyond) = entries.split_at(written as usize);
+            assert!(within.iter().all(is_written), "{layer:?}, room for {room}");
+            assert!(!beyond.iter().any(is_written), "{layer:?}, room for {room}");
+        }
+        let known = &entries[..count as usize];
+        let names: BTreeSet<_> = known.iter().map(|one| one.extension_name_as_c_str()).collect();
+        assert_eq!(names.len(), known.len(), "{layer:?}: a name is listed twice");
+    }
 }
 
 /// Tile memory cannot be exported from a process: its images and buffers report no export, ordinary ones are unchanged.

@@ -179,3 +179,38 @@ fn aliases_take_each_others_bytes() {
     assert_eq!(texels, DEAD);
     assert_eq!(ids, ["TILEHEAP-reads-discarded"]);
 }
+
+/// Listing 4.3 of the extension's proposal: two dispatches without tile memory, 4 MiB bound for a pass and for a dispatch that reads what the pass
+/// rendered, and a pass without tile memory.
+#[test]
+fn listing_4_3_of_the_proposal_runs_without_messages() {
+    const SIZE: u64 = 4 << 20;
+    const WORDS: u32 = 64;
+    let rig = Rig::new(&[]);
+    let object = rig.object(SIZE);
+    let (image, view) = rig.tile_image(vk::Format::R32_UINT, SIDE, USAGE, object, 0);
+    let (ordinary, ordinary_view) = rig.ordinary_image(&rig::image_info(vk::Format::R32_UINT, SIDE, USAGE));
+    let filled = rig.host_buffer(WORDS as usize);
+    let texels = rig.host_buffer((SIDE * SIDE) as usize);
+    let rendered = rig.host_buffer((SIDE * SIDE) as usize);
+    let commands = rig.record(|commands| {
+        rig.fill(commands, filled.buffer, WORDS, 1);
+        rig.fill(commands, filled.buffer, WORDS, 2);
+
+        rig.bind(commands, Some(object));
+        rig.to_general(commands, image);
+        rig.render(commands, view, CLEAR, SIDE);
+        rig.copy_texels(commands, view, texels.buffer);
+
+        rig.bind(commands, None);
+        rig.to_general(commands, ordinary);
+        rig.render(commands, ordinary_view, CLEAR, SIDE);
+        rig.copy_texels(commands, ordinary_view, rendered.buffer);
+    });
+    rig.submit(&[&[commands]]);
+    assert_eq!(filled.read(), [2; WORDS as usize]);
+    for copied in [texels, rendered] {
+        assert!(copied.read().iter().all(|texel| *texel == CLEARED));
+    }
+    assert_eq!(rig.take_ids(), [""; 0]);
+}

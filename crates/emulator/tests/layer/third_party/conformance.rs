@@ -2,7 +2,7 @@
 //! everything enabled.
 
 use std::collections::BTreeSet;
-use std::ffi::CStr;
+use std::ffi::{CStr, c_void};
 
 use ash::vk;
 use tileheap_device::ffi;
@@ -16,58 +16,93 @@ const ALL_OWN: Ask<'_> = Ask {
     ..Ask::tile_memory(vk::API_VERSION_1_3)
 };
 
-/// A structure with all bytes of its fields set to `byte`.
-fn filled<T: vk::TaggedStructure + Default>(byte: u8) -> T {
-    let mut structure = T::default();
-    let head = size_of::<vk::BaseOutStructure<'_>>();
-    // SAFETY: After the head, structures of the tests consist of integers, for which all bytes are valid.
-    unsafe {
-        let fields = (&raw mut structure).cast::<u8>().add(head);
-        fields.write_bytes(byte, size_of::<T>() - head);
-    }
-    structure
+/// Number of guard bytes after a structure.
+const GUARD: usize = 64;
+
+/// A structure with all bytes of its fields set to a value, followed by guard bytes of that value.
+#[repr(C)]
+struct Filled<T> {
+    structure: T,
+    guard: [u8; GUARD],
 }
 
-/// Queried twice, with all bits off and all bits on before: the results are the same, and true or false.
+impl<T: vk::TaggedStructure + Default> Filled<T> {
+    fn new(byte: u8) -> Filled<T> {
+        let mut filled = Filled {
+            structure: T::default(),
+            guard: [byte; GUARD],
+        };
+        let head = size_of::<vk::BaseOutStructure<'_>>();
+        // SAFETY: After the head, structures of the tests consist of integers, for which all bytes are valid.
+        unsafe {
+            let fields = (&raw mut filled.structure).cast::<u8>().add(head);
+            fields.write_bytes(byte, size_of::<T>() - head);
+        }
+        filled
+    }
+
+    /// Asserts that a query wrote only the fields: type and chain are as `push_next` left them, and the guard bytes are unchanged.
+    fn assert_bounds(&self, byte: u8, next: *const c_void) {
+        // SAFETY: All structures with a type begin with this head.
+        let head = unsafe { &*(&raw const self.structure).cast::<vk::BaseOutStructure<'_>>() };
+        let name = std::any::type_name::<T>();
+        assert_eq!(head.s_type, T::STRUCTURE_TYPE, "{name}");
+        assert_eq!(head.p_next.cast_const().cast(), next, "{name}");
+        assert_eq!(self.guard, [byte; GUARD], "{name}");
+    }
+}
+
+/// Queried twice, with all bits off and all bits on before: the results are the same, and true or false; nothing else is written.
 #[test]
-fn features_and_properties_are_written_whole() {
+fn features_and_properties_are_written_whole_and_no_further() {
     on_every_profile(&ALL_OWN, |suite| {
         let answers = [0x00, 0xFF].map(|byte| {
-            let mut heap: ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM<'_> = filled(byte);
-            let mut tiles: vk::PhysicalDeviceTilePropertiesFeaturesQCOM<'_> = filled(byte);
-            let mut shading: ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_> = filled(byte);
-            let mut limits: ffi::PhysicalDeviceTileMemoryHeapPropertiesQCOM<'_> = filled(byte);
-            let mut more: ffi::PhysicalDeviceTileShadingPropertiesQCOM<'_> = filled(byte);
+            let mut heap = Filled::<ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM<'_>>::new(byte);
+            let mut tiles = Filled::<vk::PhysicalDeviceTilePropertiesFeaturesQCOM<'_>>::new(byte);
+            let mut shading = Filled::<ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_>>::new(byte);
+            let mut limits = Filled::<ffi::PhysicalDeviceTileMemoryHeapPropertiesQCOM<'_>>::new(byte);
+            let mut more = Filled::<ffi::PhysicalDeviceTileShadingPropertiesQCOM<'_>>::new(byte);
             let features = vk::PhysicalDeviceFeatures2::default();
             let mut features = features
-                .push_next(&mut heap)
-                .push_next(&mut tiles)
-                .push_next(&mut shading);
+                .push_next(&mut heap.structure)
+                .push_next(&mut tiles.structure)
+                .push_next(&mut shading.structure);
             let properties = vk::PhysicalDeviceProperties2::default();
-            let mut properties = properties.push_next(&mut limits).push_next(&mut more);
+            let mut properties = properties
+                .push_next(&mut limits.structure)
+                .push_next(&mut more.structure);
             // SAFETY: A live device, and valid chains.
             suite.expect(&[], |_| unsafe {
                 let (instance, physical) = (&suite.instance, suite.physical);
                 instance.get_physical_device_features2(physical, &mut features);
                 instance.get_physical_device_properties2(physical, &mut properties);
             });
+            // `push_next` puts a structure before those pushed earlier.
+            let (to_shading, to_more) = (features.p_next.cast_const(), properties.p_next.cast_const());
+            assert_eq!(to_shading, (&raw const shading.structure).cast());
+            assert_eq!(to_more, (&raw const more.structure).cast());
+            shading.assert_bounds(byte, (&raw const tiles.structure).cast());
+            tiles.assert_bounds(byte, (&raw const heap.structure).cast());
+            heap.assert_bounds(byte, std::ptr::null());
+            more.assert_bounds(byte, (&raw const limits.structure).cast());
+            limits.assert_bounds(byte, std::ptr::null());
             // After type and next, the features of the structure.
             // SAFETY: A structure of this number of words.
-            let words = unsafe { *(&raw const shading).cast::<[u32; 18]>() };
+            let words = unsafe { *(&raw const shading.structure).cast::<[u32; 18]>() };
             let others = [
-                heap.tile_memory_heap,
-                tiles.tile_properties,
-                limits.queue_submit_boundary,
-                limits.tile_buffer_transfers,
-                more.prefer_non_coherent,
+                heap.structure.tile_memory_heap,
+                tiles.structure.tile_properties,
+                limits.structure.queue_submit_boundary,
+                limits.structure.tile_buffer_transfers,
+                more.structure.prefer_non_coherent,
             ];
             let booleans = [&words[4..], &others].concat();
             assert!(booleans.iter().all(|boolean| *boolean <= vk::TRUE));
             (
                 booleans,
-                more.max_apron_size,
-                more.tile_granularity,
-                more.max_tile_shading_rate,
+                more.structure.max_apron_size,
+                more.structure.tile_granularity,
+                more.structure.max_tile_shading_rate,
             )
         });
         assert_eq!(answers[0], answers[1]);
