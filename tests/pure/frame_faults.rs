@@ -108,6 +108,29 @@ fn settings_that_say_nothing_do_not_tell_frames_apart() {
 }
 
 #[test]
+fn an_order_through_a_third_queue_suffices() {
+    let mut frame = FrameBuilder::new("f", EXTENT);
+    let target = frame.buffer("b", BufferDesc::new(Bytes(256)));
+    let all = vk::PipelineStageFlags2::ALL_COMMANDS;
+    let mut last = None;
+    for name in ["one", "two", "three"] {
+        let queue = frame.queue(name, vk::QueueFlags::COMPUTE);
+        let submit = frame.submit(queue);
+        let batch = frame.batch(submit);
+        if let Some(last) = last.replace(batch) {
+            let semaphore = frame.semaphore(format!("before {name}"));
+            frame.signal(last, semaphore, all);
+            frame.wait(batch, semaphore, all);
+        }
+        let commands = frame.command_buffer(batch, name);
+        if name != "two" {
+            frame.compute_pass(commands, name).storage_write(target);
+        }
+    }
+    frame.build().unwrap();
+}
+
+#[test]
 fn many_uses_are_judged_in_time() {
     // Quadratic checks would take minutes here.
     let mut frame = FrameBuilder::new("f", EXTENT);

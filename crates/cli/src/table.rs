@@ -198,6 +198,34 @@ mod tests {
     }
 
     #[test]
+    fn empty_lines_count() {
+        let table = Table::read("\n\nid,lower,upper,size\r\n\r\na,0,1,4\r\n\nb,0,1,4").unwrap();
+        assert_eq!((table.line_of(0), table.line_of(1)), (5, 7));
+        assert_eq!(Table::read("\n\nid,lower,upper\n").unwrap_err().line, 3);
+    }
+
+    #[test]
+    fn bad_lines_are_named() {
+        for (text, line, what) in [
+            ("", 1, "empty"),
+            ("id,lower,upper\n", 1, "`size`"),
+            ("id,lower,upper,size,size\n", 1, "twice"),
+            (
+                "id,lower,upper,size\na,0,1,4\nb,0,1\n",
+                3,
+                "3 fields where the header has 4",
+            ),
+            ("id,lower,upper,size\na,0,-1,4\n", 2, "`-1`"),
+            ("id,lower,upper,size\na,2,1,4\n", 2, "upper"),
+            ("id,lower,upper,size,alignment\na,0,1,4,0\n", 2, "alignment"),
+        ] {
+            let error = Table::read(text).unwrap_err();
+            assert_eq!(error.line, line, "{text:?}: {}", error.what);
+            assert!(error.what.contains(what), "{text:?}: {}", error.what);
+        }
+    }
+
+    #[test]
     fn fields_may_be_quoted() {
         let text = "\"id\",lower,upper,\"size\"\n\"conv, 3x3 \"\"a\"\"\",0,3,\"4\"\nb,0,1,2\n";
         let table = Table::read(text).unwrap();

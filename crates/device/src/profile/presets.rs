@@ -232,6 +232,31 @@ mod tests {
         );
     }
 
+    /// The public reading of Adreno 830, the estimates that are scaled from it in whole blocks, and the awkward device.
+    #[test]
+    fn presets_have_the_figures_of_their_sources() {
+        for (name, blocks, gmem, source) in [
+            ("adreno-830", 680, 12, "public reading"),
+            ("adreno-840", 1020, 18, "estimate"),
+            ("x2-85", 1190, 21, "estimate"),
+        ] {
+            let profile = DeviceProfile::preset(name).unwrap();
+            profile.validate().unwrap();
+            let tile = profile.tile.unwrap();
+            assert_eq!(tile.size, Bytes(blocks * 12_288), "{name}");
+            assert_eq!(tile.block.bytes.get(), 12_288, "{name}");
+            assert_eq!(profile.heaps[tile.heap as usize].flags.as_raw(), 0x9, "{name}");
+            assert!(!tile.queue_submit_boundary && !tile.buffer_transfers, "{name}");
+            assert_eq!(profile.gmem, Bytes::mib(gmem), "{name}");
+            assert!(profile.source.starts_with(source), "{name}: {}", profile.source);
+        }
+        let adreno = DeviceProfile::preset("adreno-830").unwrap();
+        assert!(adreno.source.contains("assumed false"), "{}", adreno.source);
+        let hostile = DeviceProfile::preset("hostile").unwrap().tile.unwrap();
+        assert_eq!(hostile.size.0 % 2, 1);
+        assert_ne!(hostile.size.0 % hostile.block.bytes.get(), 0);
+    }
+
     #[test]
     fn a_tile_heap_resizes_but_never_to_nothing() {
         let preset = || DeviceProfile::preset("adreno-830").unwrap();
