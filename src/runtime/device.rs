@@ -1,7 +1,7 @@
 //! The runtime's device: plans and binds frames.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use ash::vk;
 use tileheap_units::CompactSort;
@@ -20,7 +20,7 @@ use super::pool::Pool;
 use super::retire::RetiredList;
 use super::series::Series;
 use super::support::{DeviceSupport, MissingRequirement, plan_features};
-use super::timelines::{QueueState, Timelines};
+use super::timelines::{HeldQueues, Timelines};
 use crate::execute::ExecutedFrame;
 use crate::frame::{Frame, ResourceId};
 use crate::lower::{DeviceQueues, LoweringDesc, PipelineTargets};
@@ -70,7 +70,7 @@ pub struct Device {
 /// The queues of a [`Device`], locked; see [`Device::lock_queues`].
 #[must_use = "the queues are locked until it is dropped"]
 pub struct QueuesGuard<'a> {
-    _states: MutexGuard<'a, Vec<QueueState>>,
+    _queues: HeldQueues<'a>,
 }
 
 impl fmt::Debug for QueuesGuard<'_> {
@@ -310,11 +310,13 @@ impl Device {
     ///
     /// Safe functions that submit (uploads of constants, for example) hold it for their `vkQueueSubmit`, and so does
     /// [`FrameRecorder::submit`](super::FrameRecorder::submit). A program that itself submits to a queue of the device, presents on it or
-    /// waits for it to be idle must hold it too, if other threads may use tileheap meanwhile. Do not call such functions, or this one, on a
-    /// thread that holds it.
+    /// waits for it to be idle must hold it too, if other threads may use tileheap meanwhile.
+    ///
+    /// # Panics
+    /// If the thread holds it already. While it does, [`Device::bind`], and functions that select, begin or submit frames, panic too.
     pub fn lock_queues(&self) -> QueuesGuard<'_> {
         QueuesGuard {
-            _states: self.shared.timelines.lock(),
+            _queues: self.shared.timelines.hold(),
         }
     }
 
@@ -408,6 +410,9 @@ impl Device {
     ///
     /// # Errors
     /// When memory runs out, the device is lost, or no queue fits; whatever was created is destroyed again.
+    ///
+    /// # Panics
+    /// If the thread holds [the queues](Device::lock_queues).
     pub fn bind(&self, plan: &Arc<Checked<Plan>>) -> Result<BoundFrame> {
         let queues = self.shared.choose_queues(&plan.frame)?;
         self.bind_on(plan, &queues)
@@ -453,6 +458,7 @@ impl Device {
             timelines,
             ..
         } = &*self.shared;
+        timelines.assert_not_held();
         Binder {
             state,
             planner,

@@ -6,6 +6,7 @@
 //! A frame is lowered for the state that earlier work left, which it reads when it begins. If another frame is submitted to one of its queues in
 //! between, its first batch there waits for all of that: the state that it was lowered for is then older than necessary, but the order is correct.
 
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
@@ -26,6 +27,8 @@ pub(super) struct Timelines {
     semaphores: Vec<vk::Semaphore>,
     /// Held while frames are submitted, so that values rise in the order of submission.
     states: Mutex<Vec<QueueState>>,
+    /// The thread that holds `states` for the caller; 0 for none. Only that thread compares it with itself, so that no order is needed.
+    holder: AtomicUsize,
     owned: Mutex<Option<OwnedObjects>>,
 }
 
@@ -65,6 +68,7 @@ impl Timelines {
         }
         Ok(Timelines {
             states: Mutex::new(states),
+            holder: AtomicUsize::new(0),
             queues,
             semaphores,
             owned: Mutex::new(Some(guard.keep())),
@@ -87,8 +91,31 @@ impl Timelines {
         self.semaphores[number]
     }
 
+    /// Locks the states.
+    ///
+    /// # Panics
+    /// If the thread holds them for the caller, and would wait for itself.
     pub(super) fn lock(&self) -> MutexGuard<'_, Vec<QueueState>> {
+        self.assert_not_held();
         self.states.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Panics if the thread holds the lock for the caller.
+    pub(super) fn assert_not_held(&self) {
+        assert!(
+            self.holder.load(Relaxed) != this_thread(),
+            "this thread holds the queues of the device: drop the guard of `Device::lock_queues` before it binds, submits or locks them again"
+        );
+    }
+
+    /// Locks the states until the guard is dropped by the caller, who may call functions that need them.
+    pub(super) fn hold(&self) -> HeldQueues<'_> {
+        let states = self.lock();
+        self.holder.store(this_thread(), Relaxed);
+        HeldQueues {
+            holder: &self.holder,
+            _states: states,
+        }
     }
 
     /// Destroys the timelines.
@@ -102,6 +129,24 @@ impl Timelines {
             unsafe { owned.destroy() };
         }
     }
+}
+
+/// The states of all queues, locked for the caller.
+pub(super) struct HeldQueues<'a> {
+    holder: &'a AtomicUsize,
+    _states: MutexGuard<'a, Vec<QueueState>>,
+}
+
+impl Drop for HeldQueues<'_> {
+    fn drop(&mut self) {
+        self.holder.store(0, Relaxed);
+    }
+}
+
+/// A number that no other running thread has: an address of its own.
+fn this_thread() -> usize {
+    thread_local!(static OWN: u8 = const { 0 });
+    OWN.with(|own| std::ptr::from_ref(own).addr())
 }
 
 impl QueueState {

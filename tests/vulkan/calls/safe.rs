@@ -37,7 +37,10 @@ fn said<T>(result: tileheap::Result<T>) -> String {
 fn panics(program: impl FnOnce()) -> String {
     match catch_unwind(AssertUnwindSafe(program)) {
         Ok(()) => "ran".to_owned(),
-        Err(panic) => panic.downcast_ref::<String>().cloned().unwrap_or_default(),
+        Err(panic) => match panic.downcast_ref::<&str>() {
+            Some(text) => (*text).to_owned(),
+            None => panic.downcast_ref::<String>().cloned().unwrap_or_default(),
+        },
     }
 }
 
@@ -320,6 +323,19 @@ const PROGRAMS: &[Program] = &[
                 once.join().unwrap();
             });
             if submitted() { "waited" } else { "never" }.to_owned()
+        },
+    ),
+    (
+        "bind while this thread has the queues",
+        "drop the guard of `Device::lock_queues`",
+        |rig| {
+            let plan = planned(rig);
+            let locked = rig.tile.lock_queues();
+            let panicked = panics(|| drop(rig.tile.bind(&plan)));
+            assert_eq!(panicked, panics(|| drop(rig.tile.lock_queues())));
+            drop(locked);
+            drop(rig.tile.bind(&plan).unwrap());
+            panicked
         },
     ),
     (
