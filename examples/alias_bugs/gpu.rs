@@ -2,6 +2,7 @@
 
 use ash::vk;
 
+use crate::support::device::physical_devices;
 use crate::support::error::{Called, Result, no_device};
 
 /// A device of Vulkan 1.3 with one queue that draws and computes.
@@ -18,7 +19,7 @@ pub(crate) struct Gpu {
 }
 
 impl Gpu {
-    /// Opens the first device.
+    /// Opens the first device, or the one that `TILEHEAP_DEVICE` selects.
     pub(crate) fn new() -> Result<Gpu> {
         // SAFETY: the loader is the system's.
         let entry = unsafe { ash::Entry::load() }.map_err(no_device)?;
@@ -36,9 +37,7 @@ impl Gpu {
             .enabled_extension_names(&names);
         // SAFETY: the infos are complete, and the loader has the extension.
         let instance = unsafe { entry.create_instance(&info, None) }.called("vkCreateInstance")?;
-        // SAFETY: the instance is alive.
-        let devices =
-            unsafe { instance.enumerate_physical_devices() }.called("vkEnumeratePhysicalDevices")?;
+        let devices = physical_devices(&instance)?;
         let physical = *devices.first().ok_or_else(|| no_device("there is no device"))?;
         // SAFETY: the physical device is one of the instance.
         let (properties, memory, families) = unsafe {

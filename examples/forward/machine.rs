@@ -2,9 +2,10 @@
 
 use ash::vk;
 
+use crate::support::device::physical_devices;
 use crate::support::error::{Called, Result, no_device};
 
-/// A Vulkan 1.3 instance, and the first physical device with a graphics queue.
+/// A Vulkan 1.3 instance, and the first physical device with a graphics queue, of those that `TILEHEAP_DEVICE` selects.
 pub(crate) struct Machine {
     /// The loaded library.
     _entry: ash::Entry,
@@ -22,9 +23,7 @@ impl Machine {
         let info = vk::InstanceCreateInfo::default().application_info(&application);
         // SAFETY: the description is complete.
         let instance = unsafe { entry.create_instance(&info, None) }.called("vkCreateInstance")?;
-        // SAFETY: the instance is alive.
-        let devices =
-            unsafe { instance.enumerate_physical_devices() }.called("vkEnumeratePhysicalDevices")?;
+        let devices = physical_devices(&instance)?;
         let found = devices.into_iter().find_map(|physical_device| {
             // SAFETY: the device is one of the instance.
             let properties = unsafe { instance.get_physical_device_properties(physical_device) };

@@ -8,6 +8,7 @@
 pub mod arrangement;
 pub mod commands;
 pub mod descriptors;
+pub mod device;
 pub mod error;
 pub mod layer;
 pub mod memory;

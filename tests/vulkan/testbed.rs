@@ -57,8 +57,7 @@ fn the_layer_sees_every_program() {
     // SAFETY: `ids` outlives the messenger.
     let messenger =
         unsafe { utils.create_debug_utils_messenger(&messenger_desc, None) }.expect("a messenger");
-    // SAFETY: `instance` is alive.
-    let physical_device = unsafe { instance.enumerate_physical_devices() }.expect("devices")[0];
+    let physical_device = tileheap_testkit::physical_device(&instance);
     let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
     let desc = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
     // SAFETY: every device has a queue family 0 with a queue.

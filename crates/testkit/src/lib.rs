@@ -8,6 +8,8 @@ mod cases;
 #[cfg(feature = "textures")]
 pub mod contest;
 pub mod counting;
+#[cfg(feature = "objects")]
+mod device;
 #[cfg(feature = "runtime")]
 pub mod fake_driver;
 mod folders;
@@ -40,6 +42,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 pub use cases::assert_cases;
+#[cfg(feature = "objects")]
+pub use device::{physical_device, try_physical_device};
 pub use folders::{data, workspace};
 pub use skips::skip;
 

@@ -59,7 +59,7 @@ fn a_frame_is_captured_under_androids_loader() {
     unsafe {
         let below = ash::Entry::load().expect("a Vulkan loader");
         let instance = layer.create_instance(&below, &info);
-        let physical = instance.enumerate_physical_devices().expect("devices")[0];
+        let physical = tileheap_testkit::physical_device(&instance);
         let device = layer.create_device(&below, &instance, physical, &device_info);
         let buffer = vk::BufferCreateInfo::default()
             .size(4096)

@@ -156,7 +156,7 @@ impl Gpu {
             let messenger = utils
                 .create_debug_utils_messenger(&listener, None)
                 .expect("a messenger");
-            let physical = instance.enumerate_physical_devices().expect("devices")[0];
+            let physical = tileheap_testkit::physical_device(&instance);
             let families = instance.get_physical_device_queue_family_properties(physical);
             let wanted = vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE;
             let family = families.iter().position(|one| one.queue_flags.contains(wanted));

@@ -219,7 +219,7 @@ fn without_a_link_there_is_no_instance_and_no_device() {
     let instance = owned.instance.as_ref().expect("created");
     // SAFETY: A live instance, and a create info that a loader would have chained a link to.
     let made = unsafe {
-        let physical = instance.enumerate_physical_devices().expect("devices")[0];
+        let physical = tileheap_testkit::physical_device(instance);
         instance.create_device(physical, &vk::DeviceCreateInfo::default(), None)
     };
     assert_eq!(made.err(), Some(vk::Result::ERROR_INITIALIZATION_FAILED));

@@ -126,8 +126,7 @@ impl Owned {
         // SAFETY: A valid create info with the chain that a loader would pass.
         let instance = unsafe { layer().create_instance(&info, None) }?;
         let instance = self.instance.insert(instance);
-        // SAFETY: A live instance.
-        Ok(unsafe { instance.enumerate_physical_devices() }?[0])
+        tileheap_testkit::try_physical_device(instance)
     }
 
     /// Creates a device with tile memory.

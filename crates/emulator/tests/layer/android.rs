@@ -60,7 +60,7 @@ fn heaps_and_extensions(
     unsafe {
         let below = ash::Entry::load().expect("a Vulkan loader");
         let instance = layer.create_instance(&below, &info);
-        let physical = instance.enumerate_physical_devices().expect("devices")[0];
+        let physical = tileheap_testkit::physical_device(&instance);
         let properties = instance.get_physical_device_memory_properties(physical);
         let heaps = properties.memory_heaps_as_slice().iter();
         let tiles = heaps.filter(|heap| heap.flags.contains(ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM));

@@ -15,7 +15,7 @@ fn seen(instance: &ash::Instance) -> Seen {
     let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut limits);
     // SAFETY: A live instance.
     let types = unsafe {
-        let physical = instance.enumerate_physical_devices().expect("devices")[0];
+        let physical = tileheap_testkit::physical_device(instance);
         instance.get_physical_device_properties2(physical, &mut properties);
         instance.get_physical_device_memory_properties(physical)
     };

@@ -196,10 +196,9 @@ impl Instance {
         }
     }
 
-    /// The first physical device.
+    /// The physical device that `TILEHEAP_DEVICE` selects.
     pub fn physical(&self) -> vk::PhysicalDevice {
-        // SAFETY: A live instance.
-        unsafe { self.instance.enumerate_physical_devices() }.expect("devices")[0]
+        tileheap_testkit::physical_device(&self.instance)
     }
 
     /// Returns true if a device has a command of that name.
