@@ -1,10 +1,11 @@
 # Functions for the arguments of scripts. Source this file first; it only defines functions.
 
-# show_help "$@": if the first argument asks for help, prints the comment at the head of the script that calls this, and ends it.
+# show_help "$@": if the first argument asks for help, prints the comment at the head of the script that runs, and ends it. Call it before
+# the script changes its folder.
 show_help() {
     case ${1:-} in
         -h | --help)
-            sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${BASH_SOURCE[1]}"
+            sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "$0"
             exit
             ;;
     esac

@@ -12,9 +12,6 @@
 #   bash scripts/package.sh && bash scripts/test-package.sh
 #   PROFILE=dev bash scripts/package.sh                    # from the last debug build
 set -euo pipefail
-# shellcheck source=scripts/options.sh
-source "$(dirname "${BASH_SOURCE[0]}")/options.sh"
-show_help "$@"
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 

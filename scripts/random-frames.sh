@@ -11,9 +11,6 @@ set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
-# shellcheck source=scripts/options.sh
-source "$(dirname "${BASH_SOURCE[0]}")/options.sh"
-show_help "$@"
 for number in "$@"; do
     [[ $number =~ ^[0-9]+$ ]] || {
         echo "error: \`$number\` is not a number; see --help" >&2

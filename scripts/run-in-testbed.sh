@@ -2,6 +2,9 @@
 # Runs a program on the test bed (need_testbed in setup.sh): its C library, Vulkan loader, lavapipe and validation
 # layers. Cargo uses it as its runner; tests that start other programs prefix them with TILEHEAP_RUNNER.
 set -euo pipefail
+# shellcheck source=scripts/options.sh
+source "$(dirname "${BASH_SOURCE[0]}")/options.sh"
+show_help "$@"
 
 tree=${TILEHEAP_TESTBED:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/target/testbed/forky}
 if [ ! -e "$tree/complete" ]; then

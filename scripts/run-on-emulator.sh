@@ -5,6 +5,12 @@
 # Each kind of message goes to standard error with its count, and the first message of each in full; FILE gets all of them, as
 # one JSON document per line. VK_DRIVER_FILES selects the driver, VK_TILEHEAP_EMULATOR_PROFILE the emulated device.
 set -uo pipefail
+case ${1:-} in
+    -h | --help)
+        sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "$0"
+        exit
+        ;;
+esac
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 [ -e "$here/libVkLayer_tileheap_emulator.so" ] || here=$here/../target/emulator
 if [ ! -e "$here/libVkLayer_tileheap_emulator.so" ]; then

@@ -5,4 +5,7 @@
 #
 # --built skips the build and copies the existing library. PROFILE=layer builds with optimizations.
 set -euo pipefail
+# shellcheck source=scripts/options.sh
+source "$(dirname "${BASH_SOURCE[0]}")/options.sh"
+show_help "$@"
 LAYER=aliasing exec bash "$(dirname "${BASH_SOURCE[0]}")/stage-emulator.sh" "$@"

@@ -8,7 +8,7 @@ build=true
 case ${1:-} in
     --built) build=false && shift ;;
 esac
-folder=${1:+$(realpath -m "$1")}
+folder=${1:+$(realpath -m -- "$1")}
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 layer=${LAYER:-emulator} # stage-capture.sh and stage-aliasing.sh select the others

@@ -14,9 +14,6 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 seconds=120 options=()
-# shellcheck source=scripts/options.sh
-source "$(dirname "${BASH_SOURCE[0]}")/options.sh"
-show_help "$@"
 case ${1:-} in
     --seeds | --run) options=("$@") ;;
     *) seconds=${1:-120} ;;

@@ -19,9 +19,6 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 quick=(vulkaninfo vkcube dawn ffmpeg)
 all=("${quick[@]}" placebo mpv wgpu pygfx slangpy taichi godot godot_mobile qt gtk sdl_clear sdl_cube sdl_effects glmark2 chromium)
 page=false names=()
-# shellcheck source=scripts/options.sh
-source "$(dirname "${BASH_SOURCE[0]}")/options.sh"
-show_help "$@"
 case ${1:-} in
     --quick) names=("${quick[@]}") ;;
     --page) page=true names=("${all[@]}") ;;

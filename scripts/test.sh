@@ -19,9 +19,6 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 all=false matrix=false
-# shellcheck source=scripts/options.sh
-source "$(dirname "${BASH_SOURCE[0]}")/options.sh"
-show_help "$@"
 case ${1:-} in
     "") ;;
     --all) all=true ;;

@@ -6,6 +6,9 @@
 # dependencies, without root and without changing the machine's own state. (debootstrap would need root, a chroot and
 # twice the time for a base system that is not used.)
 set -euo pipefail
+# shellcheck source=scripts/options.sh
+source "$(dirname "${BASH_SOURCE[0]}")/options.sh"
+show_help "$@"
 
 tree=$1
 shift

@@ -4,3 +4,4 @@ mod guide;
 mod links;
 mod messages;
 mod programs;
+mod scripts;
