@@ -3,6 +3,7 @@
 
 It reads comments and one-line strings of Rust, C, C++, GLSL, Python, shell and TOML files, and the prose of Markdown files outside code
 blocks. RULES has the patterns, each with a better wording. If a phrase is right where it stands, add it to ALLOWED, with the reason.
+In the code of Rust files it finds names of earlier versions that were replaced, RETIRED, as whole identifiers.
 Exit status: 0 without findings, 1 with some, 2 for an unknown path.
 """
 import re
@@ -35,7 +36,42 @@ RULES = [
     (r"\b(?:are|is) as good\b(?! as)", "`works too`"),
     (r"\bknow better\b", "say what the reader can do"),
     (r"\bMOST_[A-Z]+", "`MAX_...`"),
+    (r"(?i)\bwho lives where\b", "`placement`"),
+    (r"(?i)\bwhat(?:ever)? is asked of (?:it|them)\b", "name the limit"),
+    (r"(?i)\bcome and go at random\b", "`are toggled at random`"),
+    (r"(?i)\bmust live in tile memory and cannot\b", "`cannot be placed in tile memory: <rule>`"),
+    (r"(?i)\bso bind little\b", "`keep bindings small`"),
+    (r"(?i)\bhow far they look\b", "`how far from the pixel they read`"),
+    (r"(?i)\bwhat is left to \w+ is\b", "`<it> only handles ...`"),
+    (r"(?i)\b(?:who borrows|(?:nobody|no one) has borrowed)\b", "`the next user`, `unused for ...`"),
+    (r"(?i)\baliases all others\b", "`packs everything else into shared memory`"),
+    (r"(?i)\breserved for nothing\b", "`reserved but unused`"),
+    (r"(?i)\btakes? turns\b(?= with (?:it|them|others)\b)", "`alternates`"),
 ]
+
+# Identifiers of earlier versions, and what to write instead.
+RETIRED = {
+    "Errand": "OneShotCommands",
+    "Found": "say of what: Finding, Hazards",
+    "HandOver": "Aliasing",
+    "NotWorth": "CostExceedsSavings",
+    "Overwrite": "DontCare",
+    "Quest": "SearchState",
+    "Said": "ReportedOnce",
+    "Thing": "StorageObject",
+    "Turn": "FrameRecorder, or a guard of what it holds",
+    "Way": "say of what: GraphPath",
+    "books": "pool_policy",
+    "culprits": "infeasible_subset",
+    "harm": "binning_cost",
+    "lending": "external_buffers",
+    "life": "lifetime",
+    "life_of": "lifetime_of",
+    "lives": "lifetimes",
+    "news_of": "needs_check",
+    "whereabouts": "locations",
+    "worth": "savings",
+} | dict.fromkeys(("Choice", "Reason"), "a name that says of what")
 
 SLASHES, HASH = r"(?://[/!]?|/\*+|\*(?!/))", "#"
 MARKS = {suffix: SLASHES for suffix in (".rs", ".h", ".hpp", ".c", ".cpp", ".glsl", ".comp", ".vert", ".frag")}
@@ -73,6 +109,14 @@ def findings(suffix, text):
                 yield lines[-1], found[0].strip(" .;:"), advice, paragraph
 
 
+def retired(text):
+    """Yields (line, name, advice) for each retired identifier in the code of a Rust file."""
+    blank = lambda found: re.sub(r"[^\n]", " ", found[0])
+    code = re.sub(r'//[^\n]*|/\*.*?\*/|r(#+)".*?"\1|"(?:\\.|[^"\\])*"', blank, text, flags=re.S)
+    for found in re.finditer(rf"\b(?:{'|'.join(RETIRED)})\b", code):
+        yield code.count("\n", 0, found.start()) + 1, found[0], RETIRED[found[0]]
+
+
 def test():
     bad = "/// What a pass keeps of the frame\n/// alone.\nfn f() { err(\"a copy is no render pass of the frame\") } // fine\n/** Bound anew. */\n"
     found = [(line, phrase) for line, phrase, *_ in findings(".rs", bad)]
@@ -80,6 +124,9 @@ def test():
     good = "/// State of a pass. There is no other; `what` it is.\n// Why? Because it is no longer used.\n// Hidden behind a trait, one frame behind the GPU.\n"
     assert not list(findings(".rs", good))
     assert [line for line, *_ in findings(".md", "# What is new\n\n```\nanew\n```\nFine, but\nbound anew.\n")] == [7]
+    code = 'struct Turn; // Quest\nfn f(turn: &MyTurn) { life("worth", r#"Said"#); }\n/* Way\n*/ type Way = u32;\n'
+    assert [found[:2] for found in retired(code)] == [(1, "Turn"), (2, "life"), (4, "Way")]
+    assert len(list(findings(".rs", "// Who lives where, in parts that come\n// and go at random.\n"))) == 3
 
 
 def main(paths):
@@ -90,7 +137,11 @@ def main(paths):
         return 2
     count = 0
     for name in sorted(set(files) - {str(Path(__file__).resolve().relative_to(TOP))}):
-        for line, phrase, advice, paragraph in findings(Path(name).suffix, (TOP / name).read_text(errors="replace")):
+        text = (TOP / name).read_text(errors="replace")
+        for line, identifier, advice in retired(text) if name.endswith(".rs") else ():
+            count += 1
+            print(f"{name}:{line}: `{identifier}`: {advice}")
+        for line, phrase, advice, paragraph in findings(Path(name).suffix, text):
             if not any(name == where and part in paragraph for where, part in ALLOWED):
                 count += 1
                 print(f'{name}:{line}: "{phrase[:90]}": {advice}')

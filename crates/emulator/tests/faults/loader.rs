@@ -102,9 +102,9 @@ pub(crate) fn layer_look_up() -> vk::PFN_vkGetInstanceProcAddr {
 }
 
 /// Held while one test runs exclusively; when it ends, no driver objects may be alive.
-pub(crate) struct Turn(#[expect(dead_code, reason = "it is held")] MutexGuard<'static, ()>);
+pub(crate) struct MachineGuard(#[expect(dead_code, reason = "it is held")] MutexGuard<'static, ()>);
 
-impl Drop for Turn {
+impl Drop for MachineGuard {
     fn drop(&mut self) {
         let live = LIVE.load(SeqCst);
         assert!(live == 0 || std::thread::panicking(), "{live} objects left");
@@ -112,7 +112,7 @@ impl Drop for Turn {
 }
 
 /// Loads the machine's loader below the layer, which stays open, and its driver, in which no call fails yet.
-pub(crate) fn machine() -> Turn {
+pub(crate) fn machine() -> MachineGuard {
     static TURN: Mutex<()> = Mutex::new(());
     static ENTRY: Mutex<Option<ash::Entry>> = Mutex::new(None);
     let turn = lock(&TURN);
@@ -135,5 +135,5 @@ pub(crate) fn machine() -> Turn {
         }));
     }
     arm(0, vk::Result::SUCCESS);
-    Turn(turn)
+    MachineGuard(turn)
 }

@@ -12,7 +12,7 @@ use tileheap_sync::program::{
 };
 use tileheap_sync::{Certainty, LossReason, MissingDependency, Model};
 
-type Found = Vec<(u64, u64, MissingDependency, Certainty)>;
+type Hazards = Vec<(u64, u64, MissingDependency, Certainty)>;
 
 const NONE: [(u64, u64, MissingDependency, Certainty); 0] = [];
 const VERTEX_READ: Side = (S::VERTEX_SHADER, Mask::SHADER_STORAGE_READ);
@@ -67,7 +67,7 @@ fn host(number: u64, tag: u64, side: Side) -> HostStep {
 }
 
 /// The hazards of a program with these steps, and numbered batches; its semaphore is a timeline, or binary.
-fn of_steps(mut steps: Vec<HostStep>, is_timeline: bool) -> Found {
+fn of_steps(mut steps: Vec<HostStep>, is_timeline: bool) -> Hazards {
     for (step, number) in steps.iter_mut().zip(1..) {
         if let HostStep::Submit(batch) = step {
             batch.number = number;
@@ -86,7 +86,7 @@ fn of_steps(mut steps: Vec<HostStep>, is_timeline: bool) -> Found {
     hazards.collect()
 }
 
-fn of_batches(batches: Vec<Batch>) -> Found {
+fn of_batches(batches: Vec<Batch>) -> Hazards {
     of_steps(batches.into_iter().map(HostStep::Submit).collect(), false)
 }
 

@@ -173,14 +173,14 @@ fn random_graph(seed: u64, depth: u32, loops: bool) -> Graph {
 /// One path through a graph without loops: for each step the values that it reads and produces; parameters and results are replaced by
 /// the values they stand for.
 #[derive(Clone, Default)]
-struct Way {
+struct GraphPath {
     steps: Vec<(Vec<usize>, Vec<usize>)>,
     stands_for: BTreeMap<usize, usize>,
     /// Values and the outputs of branches that they become: these share a placement, whichever arm runs.
     becomes: Vec<(usize, usize)>,
 }
 
-impl Way {
+impl GraphPath {
     fn value(&self, tensor: TensorId) -> usize {
         let mut at = tensor.index();
         while let Some(&next) = self.stands_for.get(&at) {
@@ -190,7 +190,7 @@ impl Way {
     }
 
     /// Continues with a block, along every possible path.
-    fn through(self, graph: &Graph, block: BlockId) -> Vec<Way> {
+    fn through(self, graph: &Graph, block: BlockId) -> Vec<GraphPath> {
         let mut ways = vec![self];
         for &id in &graph.block(block).nodes {
             let node = graph.node(id);
@@ -359,7 +359,7 @@ fn bounds_and_sizes_are_those_of_all_ways_through_small_graphs() {
             ..TensorPlanOptions::default()
         };
         let plan = planned(&graph, &options);
-        let ways = Way::default().through(&graph, BlockId::ROOT);
+        let ways = GraphPath::default().through(&graph, BlockId::ROOT);
         let (mut bound, mut together, mut values) = (0, BTreeSet::new(), BTreeSet::new());
         for live in ways.iter().flat_map(|way| way.live(&graph)) {
             bound = bound.max(live.iter().map(|&value| size(&graph, value)).sum());

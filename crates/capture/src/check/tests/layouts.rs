@@ -53,7 +53,7 @@ fn shaders_expect_a_layout_unless_they_may_not_run() {
     let read_only = L::SHADER_READ_ONLY_OPTIMAL;
     let expected = [(Certain, wrong(L::GENERAL, read_only), 1, 2)];
     // The contents are undefined in each case.
-    let layouts = |found: Vec<Found>| {
+    let layouts = |found: Vec<FindingSummary>| {
         let found = found
             .into_iter()
             .filter(|one| matches!(one.1, Problem::Layout { .. }));
@@ -352,7 +352,7 @@ fn batches_of_several_queues_and_the_host_may_have_changed_a_layout() {
         rig.submit(&[second]);
         // With and without another queue's work in between.
         rig.step(RecordedStep::Submit(batch(queue, &[first])));
-        let of_layout = |one: &Found| matches!(one.1, Problem::Layout { .. });
+        let of_layout = |one: &FindingSummary| matches!(one.1, Problem::Layout { .. });
         let found = rig.found().into_iter().filter(of_layout).count();
         assert_eq!(found, usize::from(queue == 0), "queue {queue}");
     }

@@ -27,9 +27,9 @@ mod report;
 use Certainty::{ByTheLetter, Certain, Possible};
 use Problem::{Discarded, NeverWritten, NotAvailable, NotVisible, Overwritten, Unordered, WrittenThrough};
 
-type Found = (Certainty, Problem, u32, u32);
+type FindingSummary = (Certainty, Problem, u32, u32);
 
-const NONE: &[Found] = &[];
+const NONE: &[FindingSummary] = &[];
 const CS: S = S::COMPUTE_SHADER;
 const STORAGE_WRITE: A = A::SHADER_STORAGE_WRITE;
 const STORAGE_READ: A = A::SHADER_STORAGE_READ;
@@ -116,7 +116,7 @@ impl Rig {
         check(&self.0).expect("a recording")
     }
 
-    fn found(&self) -> Vec<Found> {
+    fn found(&self) -> Vec<FindingSummary> {
         let findings = self.report().findings;
         let number = |used: &super::finding::ResourceUse| used.number;
         let found = findings.iter().map(|one| {
@@ -128,7 +128,7 @@ impl Rig {
 }
 
 /// Returns the findings in one command buffer.
-fn found(mut rig: Rig, commands: Vec<Command>) -> Vec<Found> {
+fn found(mut rig: Rig, commands: Vec<Command>) -> Vec<FindingSummary> {
     let buffer = rig.commands(commands);
     rig.submit(&[buffer]);
     rig.found()

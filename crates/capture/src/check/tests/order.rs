@@ -198,7 +198,7 @@ fn each_transfer_stage_covers_only_its_own_commands() {
             let access = texels(x, range(), stage, A::TRANSFER_WRITE);
             let transfer = call("vkCmdTransfer", CommandEffect::Access(vec![access]));
             let commands = vec![transfer, mb((named, A::TRANSFER_WRITE), READ), image_read(x)];
-            let expected: &[Found] = match stage == named {
+            let expected: &[FindingSummary] = match stage == named {
                 true => NONE,
                 false => &[(Certain, Unordered, 1, 3)],
             };

@@ -363,7 +363,7 @@ fn layouts_say_which_aspects_are_written() {
                 A::SHADER_SAMPLED_READ,
             );
             let commands = vec![begin(pass), draw(vec![]), end(), dispatch(vec![sampled])];
-            let expected: &[Found] = match is_written {
+            let expected: &[FindingSummary] = match is_written {
                 true => &[(Certain, Unordered, 3, 4)],
                 false => NONE,
             };

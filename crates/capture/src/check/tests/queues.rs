@@ -23,8 +23,8 @@ fn buffer() -> (Rig, u32) {
     (rig, a)
 }
 
-const ORDERED: &[Found] = NONE;
-const UNORDERED: &[Found] = &[(Certain, Unordered, 1, 1)];
+const ORDERED: &[FindingSummary] = NONE;
+const UNORDERED: &[FindingSummary] = &[(Certain, Unordered, 1, 1)];
 
 #[test]
 fn fences_order_what_the_host_submits_after_it_has_waited() {
@@ -301,7 +301,7 @@ fn images_are_acquired_with_a_fence() {
         if waits {
             rig.0.steps.insert(1, RecordedStep::WaitFence(8));
         }
-        let expected: &[Found] = if waits {
+        let expected: &[FindingSummary] = if waits {
             NONE
         } else {
             &[(Certain, Unordered, 0, 1)]
@@ -311,7 +311,7 @@ fn images_are_acquired_with_a_fence() {
 }
 
 /// Queue 0 writes and releases; queue 1 acquires at a stage that waits, and reads.
-fn transferred(waits: Option<S>, acquires: bool) -> Vec<Found> {
+fn transferred(waits: Option<S>, acquires: bool) -> Vec<FindingSummary> {
     let (mut rig, a) = buffer();
     let transfer = |src, dst| Dependency {
         scopes: scopes(src, dst),
