@@ -5,6 +5,7 @@
 - No two files of a crate depend on each other, directly or around a circle: a file depends on another if it names something that the other
   defines, in a `use`, in a path, through a re-export or a glob. What is compiled for tests alone does not count.
 - No let chain (`if let ... && ...`): they are newer than the `rust-version` of the workspace.
+- No line of the files that list damage, one case per block, has more than 160 columns.
 
 --test: plants cycles in sources of its own, and fails unless they are found.
 """
@@ -12,7 +13,7 @@ import re
 import sys
 from pathlib import Path
 
-LONGEST = 600
+LONGEST, WIDEST = 600, 160
 NAMES = r"\b(?:struct|enum|union|trait|type|fn|const|static|macro_rules!)\s+(?:mut\s+)?(\w+)"
 
 
@@ -117,6 +118,10 @@ def findings(top):
     assert len(roots) > 12, "few crates were found"
     for root in roots:
         yield from cycles(root.relative_to(top) if Path.cwd() == top else root)
+    for path in sorted((top / "tests/data").glob("damaged_*.json")):
+        for number, line in enumerate(path.read_text().split("\n"), 1):
+            if len(line) > WIDEST:
+                yield f"{path.relative_to(top)}:{number}: {len(line)} columns, {WIDEST} are allowed"
     for path in sorted(top.rglob("*.rs")):
         name = path.relative_to(top)
         if name.parts[0] == "target" or any(part.startswith(".") or part == "target" for part in name.parts):
