@@ -22,6 +22,7 @@ use super::resources::Handles;
 use super::series::Series;
 use super::store::StorePass;
 use super::submission::Submission;
+use super::subpass_merge::SubpassMerge;
 use super::swapped_copies::SwappedCopies;
 use super::timelines::{Timelines, any_use};
 use super::use_stamp::UseStamp;
@@ -141,6 +142,22 @@ impl BoundFrame {
     /// If the pass is not a render pass, or has fewer subpasses.
     pub fn target_in(&self, pass: PassId, subpass: u32) -> &PipelineTarget {
         self.target_of(self.plan.pass_of_input(pass), subpass)
+    }
+
+    /// The driver's decision about each subpass of a render pass. Empty if the pass has one subpass or is not recorded as a render pass object, and
+    /// without [`Capabilities::SUBPASS_MERGE_FEEDBACK`](super::Capabilities::SUBPASS_MERGE_FEEDBACK).
+    ///
+    /// # Panics
+    /// If the pass is not a render pass.
+    pub fn subpass_merges(&self, pass: PassId) -> Vec<SubpassMerge> {
+        let render_pass = self.target(pass).render_pass;
+        let contents = self.state.pool.lock();
+        contents
+            .passes
+            .merges
+            .get(&render_pass)
+            .cloned()
+            .unwrap_or_default()
     }
 
     /// As [`BoundFrame::target_in`], for a pass of the planned frame.

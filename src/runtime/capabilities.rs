@@ -7,8 +7,8 @@ use ash::vk::{
     self, PhysicalDeviceBufferDeviceAddressFeatures, PhysicalDeviceDynamicRenderingFeatures,
     PhysicalDeviceDynamicRenderingLocalReadFeaturesKHR, PhysicalDeviceMaintenance4Features,
     PhysicalDeviceMultiviewFeatures, PhysicalDeviceSeparateDepthStencilLayoutsFeatures,
-    PhysicalDeviceSynchronization2Features, PhysicalDeviceTilePropertiesFeaturesQCOM,
-    PhysicalDeviceTimelineSemaphoreFeatures,
+    PhysicalDeviceSubpassMergeFeedbackFeaturesEXT, PhysicalDeviceSynchronization2Features,
+    PhysicalDeviceTilePropertiesFeaturesQCOM, PhysicalDeviceTimelineSemaphoreFeatures,
 };
 use bitflags::bitflags;
 
@@ -59,6 +59,8 @@ bitflags! {
         /// `vkCreateRenderPass2` and `VkSubpassDescriptionDepthStencilResolve`: render pass objects resolve depth and stencil. It is not a
         /// device feature.
         const DEPTH_STENCIL_RESOLVE = 1 << 14;
+        /// `VK_EXT_subpass_merge_feedback`: [`BoundFrame::subpass_merges`](super::BoundFrame::subpass_merges).
+        const SUBPASS_MERGE_FEEDBACK = 1 << 15;
     }
 }
 
@@ -87,7 +89,7 @@ pub(super) const V1_4: u32 = vk::make_api_version(0, 1, 4, 0);
 const NEVER: u32 = u32::MAX;
 
 /// The extensions that each capability needs below a version of Vulkan, the capability's own first.
-pub(super) const EXTENSIONS: [(Capabilities, u32, &CStr); 18] = {
+pub(super) const EXTENSIONS: [(Capabilities, u32, &CStr); 20] = {
     use Capabilities as C;
     use ash::{ext, khr};
     use vk::{API_VERSION_1_1 as V1_1, API_VERSION_1_2 as V1_2, API_VERSION_1_3 as V1_3};
@@ -116,6 +118,12 @@ pub(super) const EXTENSIONS: [(Capabilities, u32, &CStr); 18] = {
         (C::MULTIVIEW, V1_1, khr::multiview::NAME),
         (C::LOCAL_READ, V1_4, khr::dynamic_rendering_local_read::NAME),
         (C::MAINTENANCE_9, NEVER, maintenance9::NAME),
+        (
+            C::SUBPASS_MERGE_FEEDBACK,
+            NEVER,
+            ext::subpass_merge_feedback::NAME,
+        ),
+        (C::SUBPASS_MERGE_FEEDBACK, V1_2, khr::create_renderpass2::NAME),
         (C::TILE_MEMORY, NEVER, tile_memory_heap::NAME),
         (C::TILE_PROPERTIES, NEVER, tile_properties::NAME),
         (C::TILE_SHADING, NEVER, tile_shading::NAME),
@@ -191,6 +199,7 @@ features! {
     views: MULTIVIEW, PhysicalDeviceMultiviewFeatures.multiview;
     local: LOCAL_READ, PhysicalDeviceDynamicRenderingLocalReadFeaturesKHR.dynamic_rendering_local_read;
     slices: MAINTENANCE_9, PhysicalDeviceMaintenance9FeaturesKHR.maintenance9;
+    merges: SUBPASS_MERGE_FEEDBACK, PhysicalDeviceSubpassMergeFeedbackFeaturesEXT.subpass_merge_feedback;
     tile: TILE_MEMORY, PhysicalDeviceTileMemoryHeapFeaturesQCOM.tile_memory_heap;
     tiles: TILE_PROPERTIES, PhysicalDeviceTilePropertiesFeaturesQCOM.tile_properties;
     shading: TILE_SHADING, PhysicalDeviceTileShadingFeaturesQCOM.tile_shading;

@@ -57,7 +57,8 @@ impl Functions {
                 .then(|| ash::khr::synchronization2::DeviceFn::load(loader(v1_3))),
             dynamic_rendering: with(C::DYNAMIC_RENDERING)
                 .then(|| ash::khr::dynamic_rendering::DeviceFn::load(loader(v1_3))),
-            render_pass_2: with(C::DEPTH_STENCIL_RESOLVE)
+            render_pass_2: capabilities
+                .intersects(C::DEPTH_STENCIL_RESOLVE | C::SUBPASS_MERGE_FEEDBACK)
                 .then(|| ash::khr::create_renderpass2::DeviceFn::load(loader(v1_2))),
             local_read: with(C::LOCAL_READ | C::DYNAMIC_RENDERING)
                 .then(|| ash::khr::dynamic_rendering_local_read::DeviceFn::load(loader(v1_4))),

@@ -117,6 +117,7 @@ mod slab;
 mod store;
 mod submission;
 mod submit;
+mod subpass_merge;
 mod subpasses;
 mod support;
 mod swapped_copies;
@@ -159,6 +160,7 @@ pub use progress::FrameNumber;
 pub use record::Commands;
 pub use selected_frame::SelectedFrame;
 pub use submission::SubmitCall;
+pub use subpass_merge::SubpassMerge;
 pub use support::{DeviceSupport, MissingRequirement};
 
 #[cfg(test)]

@@ -8,11 +8,15 @@ use std::sync::Arc;
 
 use ash::vk;
 
+use super::subpass_merge::SubpassMerge;
+
 /// The render passes and framebuffers of a pool.
 #[derive(Default)]
 pub(super) struct PooledPasses {
     /// By their parameters as words.
     pub(super) render_passes: BTreeMap<Vec<u32>, vk::RenderPass>,
+    /// The driver's feedback about each subpass of render passes with several, if it gives any.
+    pub(super) merges: HashMap<vk::RenderPass, Vec<SubpassMerge>>,
     pub(super) framebuffers: PooledFramebuffers,
 }
 

@@ -1,10 +1,13 @@
-//! Creation of render pass objects with `vkCreateRenderPass2`, for features that `vkCreateRenderPass` cannot express: resolving depth and stencil.
+//! Creation of render pass objects with `vkCreateRenderPass2`, for features that `vkCreateRenderPass` cannot express: resolving depth and stencil,
+//! and feedback about merged subpasses.
 
 use std::ffi::c_void;
 
 use ash::vk;
 
+use super::capabilities::Capabilities;
 use super::device_state::DeviceState;
+use super::subpass_merge::SubpassMerge;
 use super::subpasses::{DepthResolve, Subpass};
 
 /// The parameters of a render pass object, in the structures of `vkCreateRenderPass`.
@@ -18,7 +21,13 @@ pub(super) struct Parameters<'a> {
     pub(super) chain: *const c_void,
 }
 
-/// Creates a render pass object from the parameters, converted to the newer structures.
+/// True if the driver says which subpasses of a render pass object with this number of subpasses it merges.
+pub(super) fn has_feedback(state: &DeviceState, subpasses: usize) -> bool {
+    subpasses > 1 && state.capabilities.contains(Capabilities::SUBPASS_MERGE_FEEDBACK)
+}
+
+/// Creates a render pass object from the parameters, converted to the newer structures; also returns the driver's feedback about each subpass, if
+/// it [gives any](has_feedback).
 ///
 /// # Safety
 /// - The references are to attachments of the list.
@@ -26,7 +35,7 @@ pub(super) struct Parameters<'a> {
 pub(super) unsafe fn create(
     state: &DeviceState,
     parameters: &Parameters<'_>,
-) -> ash::prelude::VkResult<vk::RenderPass> {
+) -> ash::prelude::VkResult<(vk::RenderPass, Vec<SubpassMerge>)> {
     let attachments: Vec<_> = parameters.attachments.iter().map(attachment).collect();
     let dependencies: Vec<_> = parameters.dependencies.iter().map(dependency).collect();
     let subpasses = parameters.subpasses.iter();
@@ -35,6 +44,16 @@ pub(super) unsafe fn create(
         .map(|one| References::new(one, parameters.attachments))
         .collect();
     let mut resolves: Vec<_> = lists.iter().map(References::resolve).collect();
+    let count = match has_feedback(state, lists.len()) {
+        true => lists.len(),
+        false => 0,
+    };
+    let mut merges = vec![vk::RenderPassSubpassFeedbackInfoEXT::default(); count];
+    let mut feedback: Vec<_> = merges
+        .iter_mut()
+        .map(|one| vk::RenderPassSubpassFeedbackCreateInfoEXT::default().subpass_feedback(one))
+        .collect();
+    let mut feedback = feedback.iter_mut();
     let subpasses: Vec<_> = lists
         .iter()
         .zip(&mut resolves)
@@ -44,8 +63,12 @@ pub(super) unsafe fn create(
                 .description()
                 .view_mask(parameters.view_mask)
                 .preserve_attachments(one.preserved);
-            match resolve {
+            let description = match resolve {
                 Some(resolve) => description.push_next(resolve),
+                None => description,
+            };
+            match feedback.next() {
+                Some(feedback) => description.push_next(feedback),
                 None => description,
             }
         })
@@ -56,13 +79,14 @@ pub(super) unsafe fn create(
         .dependencies(&dependencies);
     info.p_next = parameters.chain;
     let functions = state.functions.render_pass_2.as_ref();
-    let functions = functions.expect("lowered to resolve depth only where it is enabled");
+    let functions = functions.expect("used only for what is enabled");
     let mut render_pass = vk::RenderPass::null();
     // SAFETY: the caller's duty; the arrays are those above.
     let result = unsafe {
         (functions.create_render_pass2_khr)(state.device.handle(), &info, std::ptr::null(), &mut render_pass)
     };
-    result.result_with_success(render_pass)
+    result.result()?;
+    Ok((render_pass, merges.iter().map(SubpassMerge::from).collect()))
 }
 
 /// The attachment references of a subpass.

@@ -7,6 +7,7 @@ mod dynamic;
 mod foreign;
 mod hooks;
 mod lost;
+mod merges;
 mod names;
 mod order;
 mod recording;

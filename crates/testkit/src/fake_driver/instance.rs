@@ -37,6 +37,7 @@ macro_rules! feature_bits {
             vk::PhysicalDeviceTimelineSemaphoreFeatures<'_>: timeline_semaphore => TIMELINE_SEMAPHORE;
             vk::PhysicalDeviceMaintenance4Features<'_>: maintenance4 => MAINTENANCE_4;
             vk::PhysicalDeviceBufferDeviceAddressFeatures<'_>: buffer_device_address => BUFFER_DEVICE_ADDRESS;
+            vk::PhysicalDeviceSubpassMergeFeedbackFeaturesEXT<'_>: subpass_merge_feedback => SUBPASS_MERGE_FEEDBACK;
             ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM<'_>: tile_memory_heap => TILE_MEMORY;
             vk::PhysicalDeviceTilePropertiesFeaturesQCOM<'_>: tile_properties => TILE_PROPERTIES;
             ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_>: tile_shading => TILE_SHADING;

@@ -163,6 +163,19 @@ fn subpass(one: &vk::SubpassDescription2<'_>) -> Subpass {
     }
 }
 
+/// This driver merges every second subpass with the one before it.
+fn feedback(index: u32) -> vk::RenderPassSubpassFeedbackInfoEXT {
+    use vk::SubpassMergeStatusEXT as Status;
+    let (status, description) = match index % 2 {
+        0 => (Status::NOT_MERGED_UNSPECIFIED, c"an even subpass"),
+        _ => (Status::MERGED, c""),
+    };
+    let info = vk::RenderPassSubpassFeedbackInfoEXT::default()
+        .subpass_merge_status(status)
+        .post_merge_index(index / 2);
+    info.description(description).expect("a short text")
+}
+
 entry_points! {
     look_up:
     V1_2 => vk::PFN_vkCreateRenderPass2(device, info, _, out) |call may fail| {
@@ -181,6 +194,14 @@ entry_points! {
                 if let Some(one) = attachments.get_mut(target.attachment as usize) {
                     one.resolve = true;
                 }
+            }
+        }
+        for (index, one) in (0u32..).zip(array!(info.p_subpasses, info.subpass_count)) {
+            if let Some(one) = chained!(one.p_next => vk::RenderPassSubpassFeedbackCreateInfoEXT<'_>) {
+                if !call.enables(Capabilities::SUBPASS_MERGE_FEEDBACK) {
+                    call.violation("feedback about a subpass without the feature subpassMergeFeedback");
+                }
+                store!(one.p_subpass_feedback, feedback(index));
             }
         }
         let render_pass = call.create(device.as_raw(), &[], Detail::RenderPass(attachments, pass_tiles!(info.p_next)));
