@@ -208,8 +208,9 @@ pub(super) fn candidates(
             });
             if formats && may_change && desc.samples == vk::SampleCountFlags::TYPE_1 {
                 let stored = usage.contains(vk::ImageUsageFlags::STORAGE);
-                let narrower = narrower(desc.format).iter();
-                let narrower = narrower.filter(|format| !(stored && is_packed(**format)));
+                let narrower = narrower(desc.format)
+                    .iter()
+                    .filter(|format| !(stored && is_packed(**format)));
                 all.extend(narrower.map(|&format| DescriptionChange::Format { image: id, format }));
             }
             if extents {

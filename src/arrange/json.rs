@@ -184,8 +184,11 @@ impl Arrangement {
                 groups: groups.collect::<Result<_, _>>()?,
             });
         }
-        let changes = document.changes.iter().map(|change| change.read(frame));
-        let changes = changes.collect::<Result<_, _>>()?;
+        let changes = document
+            .changes
+            .iter()
+            .map(|change| change.read(frame))
+            .collect::<Result<_, _>>()?;
         let arrangement = Arrangement { changes, batches };
         arrangement.check(frame)?;
         Ok(arrangement)

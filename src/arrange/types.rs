@@ -134,8 +134,12 @@ impl Arrangement {
         for (number, batch) in self.batches.iter().enumerate() {
             words += &format!("batch {number}\n");
             for group in &batch.groups {
-                let passes = group.passes.iter().map(|&pass| frame.pass(pass).name.as_str());
-                let passes = passes.collect::<Vec<_>>().join(", ");
+                let passes = group
+                    .passes
+                    .iter()
+                    .map(|&pass| frame.pass(pass).name.as_str())
+                    .collect::<Vec<_>>()
+                    .join(", ");
                 let borders = group.borders.iter().map(|&id| frame.resource(id).name.as_str());
                 let borders = match &borders.collect::<Vec<_>>()[..] {
                     [] => String::new(),

@@ -175,8 +175,10 @@ impl LocalSubpass {
     /// # Safety
     /// `commands` is recording inside the render pass.
     unsafe fn set(&self, functions: &Functions, commands: vk::CommandBuffer) {
-        let functions = functions.local_read.as_ref();
-        let functions = functions.expect("made dynamic where it is enabled");
+        let functions = functions
+            .local_read
+            .as_ref()
+            .expect("made dynamic where it is enabled");
         // SAFETY: the caller's duty; there are as many as the render pass has colour attachments.
         unsafe { (functions.cmd_set_rendering_attachment_locations_khr)(commands, &self.reads.locations()) };
         // SAFETY: as above.
@@ -202,8 +204,10 @@ impl Rendering {
         match self {
             Rendering::Dynamic(dynamic) => {
                 dynamic.with_info(area, flags, |info| {
-                    let functions = functions.dynamic_rendering.as_ref();
-                    let functions = functions.expect("made dynamic where it is enabled");
+                    let functions = functions
+                        .dynamic_rendering
+                        .as_ref()
+                        .expect("made dynamic where it is enabled");
                     // SAFETY: the caller's duty; views and layouts are the tables'.
                     unsafe { (functions.cmd_begin_rendering_khr)(commands, info) };
                 });

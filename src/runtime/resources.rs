@@ -502,8 +502,11 @@ impl<'a> Creator<'a> {
 
     fn address(&self, buffer: vk::Buffer) -> vk::DeviceAddress {
         let state = self.creation.state;
-        let functions = state.functions.buffer_device_address.as_ref();
-        let functions = functions.expect("checked before the buffer was created");
+        let functions = state
+            .functions
+            .buffer_device_address
+            .as_ref()
+            .expect("checked before the buffer was created");
         let info = vk::BufferDeviceAddressInfo::default().buffer(buffer);
         let device = state.device.handle();
         // SAFETY: the feature is on; the buffer has the usage and memory with the flag.

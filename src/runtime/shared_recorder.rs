@@ -178,8 +178,10 @@ impl<'a> SharedRecorder<'a> {
         if target.dynamic {
             info = info.push_next(&mut formats);
         }
-        let local_read = target.local_read.as_ref();
-        let mut local_read = local_read.map(|local| (local.locations(), local.indices()));
+        let mut local_read = target
+            .local_read
+            .as_ref()
+            .map(|local| (local.locations(), local.indices()));
         if let Some((locations, inputs)) = &mut local_read {
             info = info.push_next(locations).push_next(inputs);
         }

@@ -63,8 +63,10 @@ macro_rules! subpass {
         let inputs = array!(one.p_input_attachments, one.input_attachment_count);
         let depth = references!(array!(one.p_depth_stencil_attachment, 1)).next();
         let depth_target: Option<AttachmentReference> = $depth_target;
-        let pairs = colors.iter().zip(targets);
-        let pairs = pairs.map(|(from, to)| (from.attachment, (to.attachment, to.layout)));
+        let pairs = colors
+            .iter()
+            .zip(targets)
+            .map(|(from, to)| (from.attachment, (to.attachment, to.layout)));
         let depths = depth.zip(depth_target).map(|(from, to)| (from.0, to));
         let unused = vk::ATTACHMENT_UNUSED;
         Subpass {

@@ -138,8 +138,10 @@ impl AllocationGraph {
                 }
             }
         }
-        let sizes = items.iter().zip(sizes(items));
-        let sizes = sizes.map(|(item, size)| if item.span.is_empty() { 0 } else { size.0 });
+        let sizes = items
+            .iter()
+            .zip(sizes(items))
+            .map(|(item, size)| if item.span.is_empty() { 0 } else { size.0 });
         let of_items = (0..).map(Some).zip(sizes).zip(flow);
         for ((item, size), (into, out)) in
             of_items.chain([((None, self.height.0), (into_sink, out_of_source))])

@@ -127,8 +127,10 @@ impl OrderTask {
         let (bodies, windows): (Vec<Body>, Vec<(u64, u64)>) =
             lists.into_iter().map(|list| body(items, list, limit)).unzip();
         let mut cliques = cliques(&bodies);
-        let pairs = problem.conflicts().iter();
-        let pairs = pairs.filter_map(|&(a, b)| Some([body_of[a as usize]?, body_of[b as usize]?]));
+        let pairs = problem
+            .conflicts()
+            .iter()
+            .filter_map(|&(a, b)| Some([body_of[a as usize]?, body_of[b as usize]?]));
         let pairs = pairs.filter(|pair| pair.iter().all(|&body| bodies[body].size > 0));
         cliques.extend(pairs.map(Vec::from));
         let ordered = Some(bodies.len()).filter(|&count| count <= MAX_BODIES);
@@ -235,8 +237,10 @@ impl OrderTask {
         let common = alignments.fold(alignment, divisor);
         let padded = bodies.map(|body| {
             let (low, high) = orders.windows[body];
-            let size = self.bodies[body].size.checked_next_multiple_of(common);
-            let size = size.unwrap_or(u64::MAX);
+            let size = self.bodies[body]
+                .size
+                .checked_next_multiple_of(common)
+                .unwrap_or(u64::MAX);
             let end = high.saturating_add(size);
             Padded { low, size, end }
         });

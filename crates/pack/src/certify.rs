@@ -42,8 +42,9 @@ pub fn certify(
     };
     let known = answer.conflict.as_ref().map(|conflict| &conflict.items);
     let mut find = |above: Bytes, known: Option<&Vec<u32>>| {
-        let items = known.cloned();
-        let items = items.or_else(|| too_many(problem, above, budget, watch))?;
+        let items = known
+            .cloned()
+            .or_else(|| too_many(problem, above, budget, watch))?;
         order(problem, above, items, budget, watch)
     };
     let found = above.and_then(|above| find(above, known));

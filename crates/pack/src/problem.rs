@@ -276,8 +276,9 @@ impl Problem {
             of.rivals = Run::from([first, end]);
         }
         let pairs = self.desc.conflicts.iter();
-        let pairs = pairs.map(|&(a, b)| (item_in_part[a as usize], item_in_part[b as usize]));
-        let pairs = pairs.filter(|&(a, b)| a != u32::MAX && b != u32::MAX);
+        let pairs = pairs
+            .map(|&(a, b)| (item_in_part[a as usize], item_in_part[b as usize]))
+            .filter(|&(a, b)| a != u32::MAX && b != u32::MAX);
         part.desc.conflicts.extend(pairs);
     }
 

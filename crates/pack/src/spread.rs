@@ -71,8 +71,10 @@ pub fn spread(
             (selection.offsets, selection.verdict, selection.steps)
         } else {
             let answer = packer.minimise(&part, Strategy::Auto, rest, &mut watch);
-            let offsets = answer.packing.map(|packing| packing.offsets);
-            let offsets = offsets.map(|offsets| offsets.into_iter().map(Some).collect());
+            let offsets = answer
+                .packing
+                .map(|packing| packing.offsets)
+                .map(|offsets| offsets.into_iter().map(Some).collect());
             let none = vec![None; items.len()];
             (offsets.unwrap_or(none), answer.verdict, answer.steps)
         };

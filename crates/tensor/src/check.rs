@@ -233,8 +233,10 @@ impl Machine<'_> {
                 Spot::Outside(of, more) => Spot::Outside(of, more + offset.0),
             }),
             Placement::AtExit(exits) => {
-                let way = self.left.get(&tensor);
-                let way = way.and_then(|&(exit, round)| Some((exits.get(exit)?, round)));
+                let way = self
+                    .left
+                    .get(&tensor)
+                    .and_then(|&(exit, round)| Some((exits.get(exit)?, round)));
                 let Some((exit, round)) = way else {
                     return Err(refused(self.graph, tensor, "is read before its loop was left"));
                 };

@@ -88,8 +88,8 @@ fn play(
     (budget, seed): (Bytes, u64),
     entries: &[TraceEntry],
 ) -> TraceSummary {
-    let replay = Replay::new(policy, &scenario.geometry(), budget, seed);
-    let mut replay = replay.expect("the budget holds a texture");
+    let mut replay =
+        Replay::new(policy, &scenario.geometry(), budget, seed).expect("the budget holds a texture");
     for &entry in entries {
         if let Err(fault) = replay.play(entry) {
             panic!("{} in {budget}: {fault}", scenario.name());

@@ -156,8 +156,9 @@ pub unsafe fn make_mistakes(
     let ordinary = each.fold(0, |bits, (index, kind)| {
         bits | u32::from(is_ordinary(kind)) << index
     });
-    let info = vk::BufferCreateInfo::default().size(256);
-    let info = info.usage(vk::BufferUsageFlags::TRANSFER_DST);
+    let info = vk::BufferCreateInfo::default()
+        .size(256)
+        .usage(vk::BufferUsageFlags::TRANSFER_DST);
     let (buffer, _) = objects.buffer(device, &info, ordinary);
     let utils = ash::ext::debug_utils::Device::new(instance, device);
     let name = vk::DebugUtilsObjectNameInfoEXT::default()

@@ -40,8 +40,9 @@ fn full(kind: PolicyDesc<'static>, requests: &[Request], frames: u32) -> Box<dyn
     let blocks = held.iter().map(|request| request.size.0.next_multiple_of(8));
     // Arenas get a little more, since other classes keep some blocks.
     let budget = Bytes(blocks.sum::<u64>() * 21 / 20 + 1_000_000);
-    let policy = kind.create(&Geometry::wulfram(), budget, 1);
-    let mut policy = policy.expect("a large budget");
+    let mut policy = kind
+        .create(&Geometry::wulfram(), budget, 1)
+        .expect("a large budget");
     for _ in 0..frames {
         measure(&mut *policy, &[held.to_vec()], true, 0);
     }

@@ -98,8 +98,11 @@ fn document(field: &Field<'_>, rows: &[(Scenario, u64, Cells)]) -> String {
     text += "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
     for (scenario, budget, cells) in rows {
         let (ours, bound) = (&cells[OURS.name], &cells[LOWER_BOUND]);
-        let each = ours.means.iter().zip(&bound.means);
-        let each = each.map(|(&mean, &floor)| mean as f64 / floor.max(1) as f64);
+        let each = ours
+            .means
+            .iter()
+            .zip(&bound.means)
+            .map(|(&mean, &floor)| mean as f64 / floor.max(1) as f64);
         let (low, high) = each.fold((f64::MAX, 0.0_f64), |(low, high), each| {
             (low.min(each), high.max(each))
         });

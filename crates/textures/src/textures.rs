@@ -80,8 +80,12 @@ impl TextureTable {
     /// # Errors
     /// If the id or the level does not exist.
     pub fn request(&self, texture: TextureId, level: Level) -> Result<Request> {
-        let chain = self.chains.get(texture.index()).copied().flatten();
-        let chain = chain.ok_or(Error::UnknownTexture(texture))?;
+        let chain = self
+            .chains
+            .get(texture.index())
+            .copied()
+            .flatten()
+            .ok_or(Error::UnknownTexture(texture))?;
         let finest = self.geometry.chains()[usize::from(chain.0)].finest();
         let unknown = Error::UnknownLevel(texture, level, chain, finest);
         let size = self.geometry.size(chain, level).ok_or(unknown)?;

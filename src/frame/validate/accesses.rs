@@ -57,8 +57,9 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
             }
             // Depth and stencil of one image may be declared apart.
             let part = |of: &Access| (of.resource, of.version, of.range.levels, of.range.layers);
-            let other = depth.filter(|other| other.subpass == access.subpass);
-            let other = other.filter(|other| of_depth && part(other) != part(access));
+            let other = depth
+                .filter(|other| other.subpass == access.subpass)
+                .filter(|other| of_depth && part(other) != part(access));
             if other.is_some() {
                 let why = "a pass has at most one depth and stencil attachment";
                 return Err(misuse(tables, access, why));

@@ -54,8 +54,9 @@ fn check_memory(checker: &mut Checker<'_>, row: usize) {
     at.demand(fits, "memoryTypeIndex", memory.memory_type, needs);
     let heap = profile.heaps[kind.heap as usize].size;
     let usable = profile.tile.filter(|_| memory.kind == MemoryKind::Tile);
-    let most = usable.map_or(heap, |usable| usable.size.min(heap));
-    let most = most.min(profile.limits.max_allocation);
+    let most = usable
+        .map_or(heap, |usable| usable.size.min(heap))
+        .min(profile.limits.max_allocation);
     let fits = memory.size != Bytes::ZERO && memory.size <= most;
     let needs = format!("more than 0 and at most {most} (VUID-vkAllocateMemory-pAllocateInfo-01713)");
     at.demand(fits, "allocationSize", memory.size, needs);
@@ -429,8 +430,9 @@ pub(super) fn check_clear(
             (usage, Q::GRAPHICS | compute, ClearValue::zero_of(image.format))
         }
         ImageOrBuffer::Buffer(row) => {
-            let usage = tables.buffers[row as usize].usage;
-            let usage = usage.contains(vk::BufferUsageFlags::TRANSFER_DST);
+            let usage = tables.buffers[row as usize]
+                .usage
+                .contains(vk::BufferUsageFlags::TRANSFER_DST);
             (usage, Q::GRAPHICS | Q::COMPUTE | Q::TRANSFER, ClearValue::ZERO)
         }
     };

@@ -53,8 +53,9 @@ pub(super) fn effect(checker: &Checker<'_>, instance: Option<u32>, index: usize)
     let attached = access.kind.is_attachment() || access.kind == AccessKind::InputAttachment;
     let instance = instance.filter(|_| attached);
     let attachment = instance.and_then(|instance| attachment_of(checker, instance, index));
-    let operations = attachment.map(|attachment| operations_of(attachment, access.range.aspects));
-    let operations = operations.unwrap_or_default();
+    let operations = attachment
+        .map(|attachment| operations_of(attachment, access.range.aspects))
+        .unwrap_or_default();
     let loads = operations
         .iter()
         .any(|one| one.load == vk::AttachmentLoadOp::LOAD);

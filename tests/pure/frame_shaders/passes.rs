@@ -65,8 +65,9 @@ fn derived_accesses_agree_with_the_shaders_they_come_from() {
     let (scene, mut frame, commands) = scene();
     let [lights, target] = ["lights", "target"].map(|name| scene.resource_named(name).unwrap());
     let pipeline = pipeline(&scene, &fragment).shader(&vertex);
-    let pass = frame.render_pass(commands, "lighting");
-    let pass = pass.shaders(std::slice::from_ref(&pipeline));
+    let pass = frame
+        .render_pass(commands, "lighting")
+        .shaders(std::slice::from_ref(&pipeline));
     let pass = pass.color(target, LoadOp::DontCare).id();
     let frame = frame.build().unwrap();
     let material =
@@ -98,8 +99,10 @@ fn derived_accesses_know_versions_and_addresses() {
         .bind_previous(0, 0, history)
         .bind(0, 1, history)
         .address(AddressSource::PushConstant { offset: Some(0) }, lights);
-    let pass = frame.compute_pass(commands, "lighting");
-    let pass = pass.shaders(std::slice::from_ref(&pipeline)).id();
+    let pass = frame
+        .compute_pass(commands, "lighting")
+        .shaders(std::slice::from_ref(&pipeline))
+        .id();
     let frame = frame.build().unwrap();
     assert_eq!(messages(&frame, pass, &pipeline), [""; 0]);
     let accesses = frame.accesses_of(pass).iter();

@@ -119,8 +119,12 @@ fn a_buffer_and_an_image_share_a_page() {
 fn the_versions_of_a_history_share_bytes() {
     refused(
         |plan| {
-            let pairs = plan.resources.iter().map(|resource| resource.placements);
-            let pairs = pairs.filter(|run| run.len() == 2).map(|run| run.first as usize);
+            let pairs = plan
+                .resources
+                .iter()
+                .map(|resource| resource.placements)
+                .filter(|run| run.len() == 2)
+                .map(|run| run.first as usize);
             // The first of a split lifetime's two placements is in tile memory.
             let versions = pairs.filter(|&first| plan.placements[first].memory != MemoryKind::Tile);
             versions

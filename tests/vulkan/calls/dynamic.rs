@@ -500,10 +500,15 @@ fn a_skipped_pass_is_cleared_and_has_no_commands() {
     let color = builder.image("color", desc);
     let scene = one_queue(&mut builder, vk::QueueFlags::GRAPHICS);
     let clear = LoadOp::Clear(ClearValue::ZERO);
-    let sky = builder.render_pass(scene, "sky").color(color, clear);
-    let sky = sky.optional(SkippedOutputs::Kept).id();
-    let scenery = builder.render_pass(scene, "scenery");
-    let scenery = scenery.color(color, LoadOp::Load).id();
+    let sky = builder
+        .render_pass(scene, "sky")
+        .color(color, clear)
+        .optional(SkippedOutputs::Kept)
+        .id();
+    let scenery = builder
+        .render_pass(scene, "scenery")
+        .color(color, LoadOp::Load)
+        .id();
     let frame = builder.build().unwrap();
     let read = Frame::from_json(&frame.to_json()).unwrap();
     assert_eq!(read, frame);

@@ -69,8 +69,11 @@ fn describe(frame: &mut FrameBuilder, hooks: [u32; 2]) {
     let (color, other) = (frame.image("color", color), frame.image("other", other));
     let scene = one_queue(frame, vk::QueueFlags::GRAPHICS);
     let clear = LoadOp::Clear(ClearValue::ZERO);
-    let pass = frame.render_pass(scene, "draw").color(color, clear);
-    let pass = pass.color(other, clear).hook(hooks[0]);
+    let pass = frame
+        .render_pass(scene, "draw")
+        .color(color, clear)
+        .color(other, clear)
+        .hook(hooks[0]);
     // Without a hook, pipelines have the sample count of the attachments.
     if hooks[0] > 0 {
         pass.samples(vk::SampleCountFlags::TYPE_4);

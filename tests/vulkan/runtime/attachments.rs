@@ -167,8 +167,11 @@ fn buffers_are_reached_by_address() {
     let scene = one_queue(&mut builder, vk::QueueFlags::COMPUTE);
     let write = builder.compute_pass(scene, "write");
     let write = write.write(numbers, AccessKind::DeviceAddress).id();
-    let copy = builder.transfer_pass(scene, "copy").transfer_source(numbers);
-    let copy = copy.transfer_destination(result).id();
+    let copy = builder
+        .transfer_pass(scene, "copy")
+        .transfer_source(numbers)
+        .transfer_destination(result)
+        .id();
     let frame = builder.build().expect("a sound frame");
     let mut bound = bind(&gpu, &frame, &PlanOptions::default());
     let address = bound.access(write, numbers, Parity::Even).buffer().address;

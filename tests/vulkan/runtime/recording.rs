@@ -52,8 +52,11 @@ fn drawing() -> Drawing {
     let scene = one_queue(&mut builder, vk::QueueFlags::GRAPHICS);
     let clear = LoadOp::Clear(ClearValue::Uint([7; 4]));
     let draw = builder.render_pass(scene, "draw").color(image, clear).id();
-    let copy = builder.transfer_pass(scene, "copy").transfer_source(image);
-    let copy = copy.transfer_destination(result).id();
+    let copy = builder
+        .transfer_pass(scene, "copy")
+        .transfer_source(image)
+        .transfer_destination(result)
+        .id();
     Drawing {
         frame: builder.build().expect("a sound frame"),
         scene,

@@ -29,11 +29,17 @@ fn secondary_command_buffers_of_both_kinds() {
         let scene = one_queue(&mut builder, vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
         let clear = LoadOp::Clear(ClearValue::Uint([7; 4]));
         let clear = builder.render_pass(scene, "clear").color(image, clear).id();
-        let draw = builder.render_pass(scene, "draw").secondary();
-        let draw = draw.color(image, LoadOp::Load).id();
+        let draw = builder
+            .render_pass(scene, "draw")
+            .secondary()
+            .color(image, LoadOp::Load)
+            .id();
         let add = builder.compute_pass(scene, "add").storage_update(image).id();
-        let copy = builder.transfer_pass(scene, "copy").transfer_source(image);
-        let copy = copy.transfer_destination(result).id();
+        let copy = builder
+            .transfer_pass(scene, "copy")
+            .transfer_source(image)
+            .transfer_destination(result)
+            .id();
         let frame = builder.build().expect("a sound frame");
         let mut bound = bind(&gpu, &frame, &PlanOptions::default());
 

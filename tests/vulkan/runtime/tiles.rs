@@ -393,8 +393,11 @@ fn secondary_command_buffers_inherit_tile_shading() {
     let clear = LoadOp::Clear(ClearValue::Uint([1; 4]));
     let draws = builder.render_pass(scene, "draw").tile_shading().secondary();
     let draws = draws.color(image, clear).id();
-    let copy = builder.transfer_pass(scene, "copy").transfer_source(image);
-    let copy = copy.transfer_destination(result).id();
+    let copy = builder
+        .transfer_pass(scene, "copy")
+        .transfer_source(image)
+        .transfer_destination(result)
+        .id();
     let frame = builder.build().expect("a sound frame");
     // Validation 1.4.363 crashes at vkCmdExecuteCommands in a dynamic render pass with tile shading.
     let mut gpu = Gpu::new(Capabilities::DYNAMIC_RENDERING);

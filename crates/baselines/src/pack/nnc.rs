@@ -212,8 +212,10 @@ mod tests {
                     |edge: AllocationEdge| (edge.offset.0..(edge.offset + edge.size).0).map(ends(edge));
                 edges.into_iter().flat_map(each).collect()
             };
-            let own = rule.edges.iter();
-            let own = own.map(|own| edge(own.from, own.to, own.offset, own.width));
+            let own = rule
+                .edges
+                .iter()
+                .map(|own| edge(own.from, own.to, own.offset, own.width));
             assert_eq!(bytes(own.collect()), bytes(graph.edges), "seed {seed}");
         }
     }

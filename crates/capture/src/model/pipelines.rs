@@ -58,8 +58,10 @@ impl Pipeline {
         stage: vk::ShaderStageFlags,
         shader: Option<Arc<Pipeline>>,
     ) -> Pipeline {
-        let others = bound.iter().filter(|bound| bound.objects);
-        let others = others.flat_map(|bound| &bound.libraries);
+        let others = bound
+            .iter()
+            .filter(|bound| bound.objects)
+            .flat_map(|bound| &bound.libraries);
         let others = others.filter(|other| other.stages.iter().all(|one| one.stage != stage));
         Pipeline {
             libraries: others.cloned().chain(shader).collect(),

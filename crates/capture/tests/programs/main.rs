@@ -162,8 +162,10 @@ fn what_forward_and_network_submit_is_what_they_describe() {
         if captured(run(), &folder, &[EACH_SUBMIT, (settings::FRAMES, "0..40")]).is_none() {
             return;
         }
-        let documents = std::fs::read_dir(&folder).expect("the folder").flatten();
-        let documents = documents.filter(|file| file.path().extension().is_some_and(|kind| kind == "json"));
+        let documents = std::fs::read_dir(&folder)
+            .expect("the folder")
+            .flatten()
+            .filter(|file| file.path().extension().is_some_and(|kind| kind == "json"));
         let (frame, capture) = documents
             .map(|file| read(&file.path()))
             .find(|(frame, _)| passes(frame) == passes(&expected))

@@ -49,8 +49,9 @@ impl Small {
         unsafe {
             let physical = tileheap_testkit::physical_device(&instance);
             let device = instance.create_device(physical, &info, None).expect("a device");
-            let info = vk::BufferCreateInfo::default().size(4096);
-            let info = info.usage(vk::BufferUsageFlags::TRANSFER_DST);
+            let info = vk::BufferCreateInfo::default()
+                .size(4096)
+                .usage(vk::BufferUsageFlags::TRANSFER_DST);
             let (buffer, _) = objects.buffer(&device, &info, u32::MAX);
             Small {
                 utils: ash::ext::debug_utils::Device::new(instance, &device),

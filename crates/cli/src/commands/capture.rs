@@ -138,8 +138,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 fn planned(arguments: &Arguments, document: &Path) -> Result<(CaptureReport, Vec<Chart>)> {
     let named = |error: &dyn std::fmt::Display| Error::of(shown(document), error);
     let text_of_document = read_text(document, "captured frame")?;
-    let capture = Capture::from_json(&text_of_document).map_err(|error| named(&error))?;
-    let capture = capture.unwrap_or_default();
+    let capture = Capture::from_json(&text_of_document)
+        .map_err(|error| named(&error))?
+        .unwrap_or_default();
     // The program need not run on the device that its frame is planned for.
     let options = &FrameOptions {
         ignore_unsupported: true,

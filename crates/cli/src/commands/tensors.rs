@@ -132,8 +132,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     for note in &planned.notes {
         report += &format!("  {note}\n");
     }
-    let on_chip = network.on_chip(options);
-    let on_chip = on_chip.map_err(|error| Error::new(error.to_string()))?;
+    let on_chip = network
+        .on_chip(options)
+        .map_err(|error| Error::new(error.to_string()))?;
     if let Some(first) = on_chip.first() {
         report += &format!(
             "Traffic that stays on chip, of {} in a run\n{:>18} {:>9} {:>9} {:>9}\n",

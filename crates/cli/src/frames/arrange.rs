@@ -324,8 +324,9 @@ impl<'a> DescribedPlan<'a> {
 /// If it is not an arrangement, or is one of another frame.
 pub(crate) fn read_repaired(text: &str, frame: &Frame) -> Result<(Arrangement, Vec<String>), ArrangeError> {
     let (repaired, lost) = Arrangement::from_json_lossy(text, frame)?;
-    let why = Arrangement::from_json(text, frame).err();
-    let why = why.map(|why| format!("repaired, for {why}"));
+    let why = Arrangement::from_json(text, frame)
+        .err()
+        .map(|why| format!("repaired, for {why}"));
     let notes = lost.iter().map(|error| format!("not kept: {error}"));
     Ok((repaired, why.into_iter().chain(notes).collect()))
 }

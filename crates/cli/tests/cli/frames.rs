@@ -59,8 +59,8 @@ fn claims_that_contradict_the_rules_are_listed() {
         .replace("\"tile_eligible\": false", "\"tile_eligible\": true")
         .replace("\"tile_eligible\": null", "\"tile_eligible\": false");
     assert_ne!(source, inverted);
-    let lying = tileheap_with(inverted.as_bytes(), &["plan", "-"]);
-    let lying = lying.shows(&["is declared not eligible, but the rules allow it"]);
+    let lying = tileheap_with(inverted.as_bytes(), &["plan", "-"])
+        .shows(&["is declared not eligible, but the rules allow it"]);
     let claims = |report: &str| report.matches("is declared").count();
     assert!(claims(&lying) > claims(&honest), "{honest}\n{lying}");
 }

@@ -124,8 +124,9 @@ pub(crate) fn shared(name: &str) -> String {
 /// The frames of `tests/data` of the workspace.
 pub(crate) fn shared_frames() -> Vec<String> {
     let entries = std::fs::read_dir(shared("frames")).expect("a folder of frames");
-    let paths = entries.map(|entry| entry.expect("an entry").path());
-    let paths = paths.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
+    let paths = entries
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"));
     let mut paths: Vec<_> = paths
         .map(|path| path.to_str().expect("a path in UTF-8").to_owned())
         .collect();

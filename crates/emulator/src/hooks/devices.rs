@@ -95,8 +95,11 @@ unsafe fn create(
     };
     // SAFETY: The caller's promise.
     let set_loader_data = unsafe { device_data_callback(info.p_next) };
-    let offered = physical.emulation.as_ref().map(Emulation::tile_shading);
-    let offered = offered.is_none_or(|offered| emulation::offers_all(&offered, info.p_next));
+    let offered = physical
+        .emulation
+        .as_ref()
+        .map(Emulation::tile_shading)
+        .is_none_or(|offered| emulation::offers_all(&offered, info.p_next));
     if !offered {
         return vk::Result::ERROR_FEATURE_NOT_PRESENT;
     }

@@ -369,8 +369,9 @@ mod tests {
         let mut named: Vec<_> = named.into_iter().flatten().collect();
         named.sort_unstable();
         named.dedup();
-        let validated = VALIDATED.split_whitespace();
-        let validated = validated.map(|command| format!("VUID-{command}-commandBuffer-10746"));
+        let validated = VALIDATED
+            .split_whitespace()
+            .map(|command| format!("VUID-{command}-commandBuffer-10746"));
         assert_eq!(named, validated.collect::<Vec<_>>());
     }
 

@@ -130,8 +130,9 @@ fn an_old_instance_is_asked_by_the_names_of_extensions() {
         (vk::API_VERSION_1_1, "vkGetPhysicalDeviceFeatures2"),
     ] {
         let (mut owned, options) = (Owned::default(), Options::default());
-        let physical = owned.create_instance(&Options { version, ..options });
-        let physical = physical.expect("an instance");
+        let physical = owned
+            .create_instance(&Options { version, ..options })
+            .expect("an instance");
         *lock(&CALLED) = Some(Vec::new());
         let features = vk::PhysicalDeviceSynchronization2Features::default();
         owned

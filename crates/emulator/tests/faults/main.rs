@@ -180,8 +180,9 @@ fn it_steps_aside_unless_it_is_forced() {
         (true, ffi::tile_memory_heap::SPEC_VERSION, 1),
     ] {
         let (mut owned, options) = (Owned::default(), Options::default());
-        let physical = owned.create_instance(&Options { force, ..options });
-        let physical = physical.expect("an instance");
+        let physical = owned
+            .create_instance(&Options { force, ..options })
+            .expect("an instance");
         let instance = owned.instance.clone().expect("created");
         // SAFETY: A live device.
         let (extensions, types) = unsafe {

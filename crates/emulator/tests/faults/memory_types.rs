@@ -102,8 +102,9 @@ fn every_type_is_the_drivers_wherever_the_tile_type_is() {
     ] {
         *lock(&TYPES) = Some(types);
         let (mut owned, options) = (Owned::default(), Options::default());
-        let physical = owned.create_instance(&Options { profile, ..options });
-        let physical = physical.expect("an instance");
+        let physical = owned
+            .create_instance(&Options { profile, ..options })
+            .expect("an instance");
         owned.create_device(false, physical).expect("a device");
         let (instance, device) = owned.handles();
         // SAFETY: A live device.

@@ -326,8 +326,9 @@ impl Owned {
 
         use vk::BufferUsageFlags as B;
         let usage = B::UNIFORM_TEXEL_BUFFER | B::STORAGE_BUFFER | B::TRANSFER_DST;
-        let info = vk::BufferCreateInfo::default().size(4096);
-        let info = info.usage(usage | ffi::BUFFER_USAGE_TILE_MEMORY_BIT_QCOM);
+        let info = vk::BufferCreateInfo::default()
+            .size(4096)
+            .usage(usage | ffi::BUFFER_USAGE_TILE_MEMORY_BIT_QCOM);
         self.buffers = [self.make(info)?, self.make(info)?];
         let [first, second] = self.buffers;
         let bind = vk::BindBufferMemoryInfo::default().buffer(second).memory(memory);

@@ -30,8 +30,9 @@ impl Owned {
         let (tile, device) = (self.tile(), self.handles().1);
         let all = area(SIDE, SIDE);
         self.begin_inside::<vk::CommandBufferInheritanceRenderingInfo<'_>>(secondary, |inherited| {
-            let info = vk::CommandBufferInheritanceInfo::default().render_pass(pass);
-            let mut info = info.framebuffer(framebuffer);
+            let mut info = vk::CommandBufferInheritanceInfo::default()
+                .render_pass(pass)
+                .framebuffer(framebuffer);
             info.p_next = inherited;
             (info, None)
         })?;

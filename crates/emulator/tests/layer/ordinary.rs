@@ -58,8 +58,10 @@ fn memory_is_exported_and_imported_by_the_types_shown() {
     let files = ash::khr::external_memory_fd::Device::new(&rig.instance, &rig.device);
     let mut external = vk::ExternalMemoryBufferCreateInfo::default().handle_types(kind);
     let usage = B::TRANSFER_DST | B::TRANSFER_SRC;
-    let info = vk::BufferCreateInfo::default().size(4096).usage(usage);
-    let info = info.push_next(&mut external);
+    let info = vk::BufferCreateInfo::default()
+        .size(4096)
+        .usage(usage)
+        .push_next(&mut external);
     let buffers = [(); 2].map(|()| rig.create(&info));
     let needs = rig.buffer_needs(buffers[0]).0;
     let info = vk::MemoryAllocateInfo::default()

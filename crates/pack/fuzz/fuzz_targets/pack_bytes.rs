@@ -98,8 +98,7 @@ pub(crate) fn judge(problem: &Problem, weights: &[u64]) {
     let weight: u64 = kept.iter().map(|&index| weights[index]).sum();
     assert_eq!(weight, selection.weight);
     let place = |item: u32| kept.iter().position(|&index| index == item as usize);
-    let conflicts = problem.conflicts().iter();
-    let conflicts = conflicts.filter_map(|&(a, b)| Some((place(a)? as u32, place(b)? as u32)));
+    let conflicts = problem.conflicts().iter().filter_map(|&(a, b)| Some((place(a)? as u32, place(b)? as u32)));
     let desc = ProblemDesc {
         items: kept.iter().map(|&index| problem.items()[index]).collect(),
         conflicts: conflicts.collect(),

@@ -252,8 +252,9 @@ impl<'a> Anneal<'a> {
             let aligned = of.alignment.get();
             let (starts, ends) = (self.starts.iter(), self.ends.iter());
             let above = ends.filter_map(|&(end, _)| align_up(end, of.alignment));
-            let below = starts.filter_map(|&(start, _)| start.checked_sub(of.size));
-            let below = below.map(|offset| offset - offset % aligned);
+            let below = starts
+                .filter_map(|&(start, _)| start.checked_sub(of.size))
+                .map(|offset| offset - offset % aligned);
             refill(&mut self.offsets, above.chain(below).chain([of.low, highest]));
             self.offsets.retain(|offset| (of.low..=highest).contains(offset));
             self.offsets.sort_unstable();

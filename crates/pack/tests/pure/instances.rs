@@ -40,8 +40,9 @@ pub(crate) fn read(path: &Path) -> Problem {
 
 /// The strategies of other planners, then the built-in ones.
 fn strategies() -> impl Iterator<Item = &'static dyn PackingStrategy> {
-    let built_in = Strategy::ALL.iter();
-    let built_in = built_in.map(|strategy| strategy as &dyn PackingStrategy);
+    let built_in = Strategy::ALL
+        .iter()
+        .map(|strategy| strategy as &dyn PackingStrategy);
     STRATEGIES.into_iter().chain(built_in)
 }
 

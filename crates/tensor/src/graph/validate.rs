@@ -68,8 +68,9 @@ impl Graph {
                 // The values with all symbols at one end of their ranges are exact; interval arithmetic bounds the rest, not
                 // always tightly.
                 for end in [|range: (u64, u64)| range.0, |range: (u64, u64)| range.1] {
-                    let value = dim.at(&|symbol| ends(symbol, end));
-                    let value = value.ok_or_else(|| self.unbounded(id, dim))?;
+                    let value = dim
+                        .at(&|symbol| ends(symbol, end))
+                        .ok_or_else(|| self.unbounded(id, dim))?;
                     if value < 0 {
                         return Err(self.negative(id, dim, value));
                     }

@@ -167,8 +167,10 @@ impl Reader {
     ) -> Result<Vec<TensorId>> {
         let all: Option<Vec<_>> = node.outputs.iter().map(|name| self.tensors.get(name)).collect();
         let Some(all) = all.filter(|all| !all.is_empty()) else {
-            let attributes = node.attributes.iter();
-            let attributes = attributes.map(|(name, value)| (name.as_str(), value.clone()));
+            let attributes = node
+                .attributes
+                .iter()
+                .map(|(name, value)| (name.as_str(), value.clone()));
             let name = match &node.outputs[..] {
                 [only] => only,
                 _ => &node.name,

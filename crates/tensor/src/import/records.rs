@@ -118,16 +118,18 @@ pub fn read_lines(text: &str) -> Result<Graph> {
             None => graph.input(name, element, shape),
             Some(op) => {
                 let id = graph.declare(name, element, shape);
-                let node = nodes.get_mut(op);
-                let node = node.ok_or_else(|| wrong(at, format!("there is no op {op}")))?;
+                let node = nodes
+                    .get_mut(op)
+                    .ok_or_else(|| wrong(at, format!("there is no op {op}")))?;
                 node.outputs.push(id);
                 in_place.extend(line.inplace_of.iter().map(|&of| (op, id, TensorId(of as u32))));
                 id
             }
         };
         for &reader in &line.consumers {
-            let node = nodes.get_mut(reader as usize);
-            let node = node.ok_or_else(|| wrong(at, format!("there is no op {reader}")))?;
+            let node = nodes
+                .get_mut(reader as usize)
+                .ok_or_else(|| wrong(at, format!("there is no op {reader}")))?;
             node.inputs.push(id);
         }
         if line.kind == "output" {

@@ -150,8 +150,10 @@ impl TvmGraph {
         let wrong = |problem: String| Error::parse("TVM graph", problem);
         let document: Value = parse(text).map_err(|fault| wrong(fault.to_string()))?;
         let form: Document = parse(text).map_err(|fault| wrong(fault.to_string()))?;
-        let rows = form.node_row_ptr.clone();
-        let rows = rows.unwrap_or_else(|| (0..=form.nodes.len()).collect());
+        let rows = form
+            .node_row_ptr
+            .clone()
+            .unwrap_or_else(|| (0..=form.nodes.len()).collect());
         let count = rows.last().copied().unwrap_or(0);
         let ascending = rows.windows(2).all(|pair| pair[0] <= pair[1]);
         if rows.len() != form.nodes.len() + 1 || !ascending {
@@ -219,8 +221,11 @@ impl TvmGraph {
                     "null" => graph.input(name, element, shape),
                     _ => graph.declare(name, element, shape),
                 };
-                let storage_id = attrs.storage_id.as_ref().map(|list| u32::try_from(list.1[entry]));
-                let storage_id = storage_id.and_then(std::result::Result::ok);
+                let storage_id = attrs
+                    .storage_id
+                    .as_ref()
+                    .map(|list| u32::try_from(list.1[entry]))
+                    .and_then(std::result::Result::ok);
                 let scope = attrs.storage_scope.as_ref().map(|list| list.1[entry].clone());
                 graph.storage(id, storage_id, scope.filter(|scope| !scope.is_empty()));
                 if sources[number] == NullSource::Kept {
@@ -236,8 +241,11 @@ impl TvmGraph {
             for &input in &node.inputs {
                 inputs.push(entry_of(input, &rows, &entries, &node.name)?);
             }
-            let function = node.attrs.get("func_name").and_then(Value::as_str);
-            let function = function.unwrap_or(&node.name);
+            let function = node
+                .attrs
+                .get("func_name")
+                .and_then(Value::as_str)
+                .unwrap_or(&node.name);
             graph.node_making(Node {
                 inputs,
                 outputs: ids,

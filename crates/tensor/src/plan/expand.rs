@@ -348,8 +348,10 @@ impl<'a> Expander<'a> {
             self.read(input, step);
         }
         let inputs: Vec<Bind> = node.inputs.iter().map(|&input| self.resolve(input)).collect();
-        let outputs = node.outputs.iter();
-        let outputs = outputs.map(|&output| self.new_value(output, ValueKind::Planned));
+        let outputs = node
+            .outputs
+            .iter()
+            .map(|&output| self.new_value(output, ValueKind::Planned));
         let outputs: Vec<ValueId> = outputs.collect();
         let mut arms = Vec::with_capacity(of.arms.len());
         for &arm in &of.arms {

@@ -58,8 +58,9 @@ fn stack(items: &[&SpaceItem], pool: &ObjectPool, memory: &MemoryDesc) -> Result
         *alignment = alignment.lcm(item.alignment).unwrap_or(*alignment);
     }
     let always = Span::new(0, 1);
-    let objects = objects.into_iter();
-    let objects = objects.map(|(size, alignment)| Item::new(always, size, alignment));
+    let objects = objects
+        .into_iter()
+        .map(|(size, alignment)| Item::new(always, size, alignment));
     let problem = Problem::new(objects.collect()).map_err(|error| Error::tensor(&memory.name, error))?;
     let packing = tileheap_pack::pack(&problem, Strategy::Naive);
     Ok((packing.offsets, packing.height))

@@ -283,8 +283,8 @@ impl Declaration<'_, '_> {
 
     fn copy(&mut self, tensor: TensorId, way: &str, source: Resolved, target: Resolved) -> Result<()> {
         let name = &self.desc.graph.tensor(tensor).name;
-        let made = copy_call(tensor, source.shape, tensor, target.shape);
-        let made = made.map_err(|problem| Error::tensor(name, problem))?;
+        let made = copy_call(tensor, source.shape, tensor, target.shape)
+            .map_err(|problem| Error::tensor(name, problem))?;
         self.pass(&format!("{name} {way}"), &made, &[source, target])
     }
 

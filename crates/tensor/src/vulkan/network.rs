@@ -106,8 +106,9 @@ impl Network {
         assert_eq!(count, planned, "the plan is the graph's");
         let constants = constants::prepare(graph, &|id| &plan.tensor(id).layout, values)?;
         let mut objects = Objects::new(device);
-        let made = objects.create(device, graph, plan);
-        let made = made.and_then(|()| objects.upload(device, constants));
+        let made = objects
+            .create(device, graph, plan)
+            .and_then(|()| objects.upload(device, constants));
         made.inspect_err(|_| {
             // SAFETY: the upload, the only work submitted with them, was waited for.
             unsafe { objects.owned.destroy() };

@@ -154,8 +154,10 @@ impl Objects {
             if memory.size == Bytes::ZERO {
                 continue;
             }
-            let size = memory.size.max(needs.least);
-            let size = size.align_up(Alignment::new(16).expect("not 0"));
+            let size = memory
+                .size
+                .max(needs.least)
+                .align_up(Alignment::new(16).expect("not 0"));
             let (memory_object, start) = self.allocate(device, &memory.name, needs, size)?;
             if let Some(buffer) = self.buffers[index] {
                 // SAFETY: created above and not bound yet; the block is as large, and of a type it takes.
@@ -205,8 +207,10 @@ impl Objects {
             let size = upload.bytes.len() as u64;
             let (bare, answer) = self.create_constant(device, upload)?;
             needs.take(&answer);
-            let offset = end.align_up(answer.alignment).align_up(granularity);
-            let offset = offset.align_up(answer.alignment);
+            let offset = end
+                .align_up(answer.alignment)
+                .align_up(granularity)
+                .align_up(answer.alignment);
             end = offset + answer.size;
             made.push((bare, offset.0, staged));
             staged += size.next_multiple_of(16);

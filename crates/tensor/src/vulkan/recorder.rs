@@ -193,8 +193,8 @@ impl<'a> Recorder<'a> {
                 .into_iter()
                 .for_each(|round| *round -= next);
             let target = target?;
-            let call = copy_call(from, source.shape, to, target.shape);
-            let call = call.map_err(|problem| self.fault(node, "copy", &problem))?;
+            let call = copy_call(from, source.shape, to, target.shape)
+                .map_err(|problem| self.fault(node, "copy", &problem))?;
             self.recorded.copies += 1;
             self.dispatch(node, &call, vec![source, target])?;
         }
@@ -266,8 +266,8 @@ impl<'a> Recorder<'a> {
         } else {
             (planned, caller)
         };
-        let call = copy_call(tensor, source.shape, tensor, target.shape);
-        let call = call.map_err(|problem| Error::tensor(name, problem))?;
+        let call = copy_call(tensor, source.shape, tensor, target.shape)
+            .map_err(|problem| Error::tensor(name, problem))?;
         self.dispatch(NodeId(0), &call, vec![source, target])
     }
 

@@ -20,8 +20,10 @@ fn planned(graph: &Graph, options: &TensorPlanOptions<'_>) -> Result<TensorPlan>
 
 fn op(graph: &mut GraphBuilder, name: &str, inputs: &[TensorId], in_place: bool) -> TensorId {
     let made = vec![(name.to_owned(), ElementType::UInt8, Shape::new([4u64]))];
-    let over = in_place.then_some(InPlace { output: 0, input: 0 });
-    let over = over.into_iter().collect();
+    let over = in_place
+        .then_some(InPlace { output: 0, input: 0 })
+        .into_iter()
+        .collect();
     graph.node(name, Operator::named("f"), inputs, made, over)[0]
 }
 

@@ -9,8 +9,9 @@ use tileheap_tensor::{MemoryDesc, TensorPlanOptions};
 
 fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
     let files = std::fs::read_dir(tileheap_testkit::data("tensor").join(folder)).unwrap();
-    let files = files.map(|entry| entry.unwrap().path());
-    let files = files.filter(|path| path.to_string_lossy().ends_with(ending));
+    let files = files
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.to_string_lossy().ends_with(ending));
     let mut files: Vec<PathBuf> = files.collect();
     files.sort();
     assert!(!files.is_empty());

@@ -304,8 +304,9 @@ fn everything() -> Graph {
         let what = if index == 0 { "tanh" } else { "exp" };
         arm.operator(&format!("arm{index}"), what, [], p)
     });
-    let flat = graph.operator("flat", "flatten", [("axis", 1.into())], &chosen.unwrap());
-    let flat = flat.unwrap()[0];
+    let flat = graph
+        .operator("flat", "flatten", [("axis", 1.into())], &chosen.unwrap())
+        .unwrap()[0];
     graph.pin(y, "sram");
     graph.storage(out, Some(3), Some("global.texture".to_owned()));
     graph.output(flat);

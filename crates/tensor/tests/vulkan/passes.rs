@@ -120,8 +120,8 @@ fn describe(
         (flat, PassTensor::Plain(mean)),
     ];
     let desc = rig::passes_of("filter", graph, layouts, values, &bound);
-    let passes = NetworkPasses::declare(gpu.tile(), &mut frame, commands, desc);
-    let passes = passes.unwrap_or_else(|error| panic!("{error}"));
+    let passes = NetworkPasses::declare(gpu.tile(), &mut frame, commands, desc)
+        .unwrap_or_else(|error| panic!("{error}"));
     let show = frame
         .render_pass(commands, "show")
         .sampled(filtered)
@@ -148,8 +148,10 @@ fn describe(
 
 /// The texels of the image, and the means, of the last of three frames.
 fn render(gpu: &mut Gpu, described: &mut Described) -> (Vec<f32>, Vec<f32>, Vec<Option<MemoryKind>>) {
-    let plan = gpu.tile().plan(&described.frame, &PlanOptions::default());
-    let plan = plan.unwrap_or_else(|error| panic!("{error}"));
+    let plan = gpu
+        .tile()
+        .plan(&described.frame, &PlanOptions::default())
+        .unwrap_or_else(|error| panic!("{error}"));
     let homes = described
         .frame
         .resource_ids()

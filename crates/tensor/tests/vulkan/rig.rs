@@ -154,16 +154,15 @@ pub fn run_once(
 
 /// A network for a graph without loops, with nothing aliased.
 fn network(gpu: &Gpu, graph: Graph, layouts: Vec<Layout>, values: &Values) -> Network {
-    let needs = tileheap_tensor::vulkan::measure_tensors(gpu.tile(), &graph, &layouts);
-    let needs = needs.unwrap_or_else(|error| panic!("{error}"));
+    let needs = tileheap_tensor::vulkan::measure_tensors(gpu.tile(), &graph, &layouts)
+        .unwrap_or_else(|error| panic!("{error}"));
     let options = TensorPlanOptions {
         strategy: &Offsets(Strategy::Naive),
         in_place: false,
         granularity: gpu.tile().profile().limits.buffer_image_granularity,
         ..TensorPlanOptions::default()
     };
-    let planned = plan(&graph, &layouts, &needs, &options);
-    let mut planned = planned.unwrap_or_else(|error| panic!("{error}"));
+    let mut planned = plan(&graph, &layouts, &needs, &options).unwrap_or_else(|error| panic!("{error}"));
     // A view is placed within its base.
     for (index, tensor) in graph.tensors().iter().enumerate() {
         if let Some(view) = tensor.view {

@@ -54,13 +54,14 @@ fn run_in_frame(
         decisions,
         ..rig::passes_of("loop", graph, layouts, values, &bound)
     };
-    let passes = NetworkPasses::declare(&tile, &mut frame, all, desc);
-    let mut passes = passes.unwrap_or_else(|error| panic!("{error}"));
+    let mut passes =
+        NetworkPasses::declare(&tile, &mut frame, all, desc).unwrap_or_else(|error| panic!("{error}"));
     let frame = frame.build().unwrap_or_else(|error| panic!("{error}"));
     let named = passes.passes().map(|pass| frame.pass(pass).name.clone());
     let named = named.collect();
-    let plan = tile.plan(&frame, &PlanOptions::default());
-    let plan = plan.unwrap_or_else(|error| panic!("{error}"));
+    let plan = tile
+        .plan(&frame, &PlanOptions::default())
+        .unwrap_or_else(|error| panic!("{error}"));
     let mut bound = tile.bind(&plan).unwrap_or_else(|error| panic!("{error}"));
     let import = |&(_, resource, ref host): &(TensorId, ResourceId, HostBuffer)| {
         let buffer = host.buffer();
@@ -221,8 +222,8 @@ fn what_was_not_decided_is_named() {
             decisions,
             ..rig::passes_of("refused", &graph, &layouts, &values, &bound)
         };
-        let refused = NetworkPasses::declare(gpu.tile(), &mut frame, commands, desc);
-        let refused = refused.expect_err("it cannot be declared");
+        let refused = NetworkPasses::declare(gpu.tile(), &mut frame, commands, desc)
+            .expect_err("it cannot be declared");
         assert_says(refused, &["`rounds`", "number of rounds"]);
     }
 }

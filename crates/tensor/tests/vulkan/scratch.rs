@@ -47,8 +47,9 @@ fn add_one_through_every_scope_in_textures_that_are_recycled() {
     let ys: Vec<_> = scopes.iter().map(host).collect();
     submit(&mut gpu, |commands| {
         for (scope, y) in scopes.iter().zip(&ys) {
-            let staged = pool.allocate(&SHAPE, ElementType::Float32, *scope);
-            let staged = staged.expect("allocated");
+            let staged = pool
+                .allocate(&SHAPE, ElementType::Float32, *scope)
+                .expect("allocated");
             let given = |host: &HostBuffer, filled| ScratchOperand::Buffer {
                 buffer: host.buffer(),
                 shape: &SHAPE,

@@ -39,8 +39,9 @@ pub fn perfect(seed: u64, desc: PerfectDesc) -> (Vec<Item>, Packing) {
     assert!(desc.items as u64 * 10 <= area, "too many items for the area");
     while pieces.len() < desc.items {
         let draw = (0..desc.draws.max(1)).map(|_| random.below(pieces.len() as u64) as usize);
-        let index = draw.max_by_key(|&index| pieces[index].area());
-        let index = index.expect("one was drawn");
+        let index = draw
+            .max_by_key(|&index| pieces[index].area())
+            .expect("one was drawn");
         let Piece(first, end, low, high) = pieces[index];
         let (length, size) = (u64::from(end - first), high - low);
         let room = desc.items - pieces.len() >= 4 && length >= 3 && size >= 3;

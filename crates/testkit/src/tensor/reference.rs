@@ -48,16 +48,21 @@ impl Evaluation<'_> {
             match &graph.node(node).kind {
                 NodeKind::Operator(operator) => self.operator(node, operator),
                 NodeKind::Loop(repeated) => {
-                    let rounds = self.rounds.iter().find(|(of, _)| *of == node);
-                    let rounds = rounds.map_or(0, |(_, rounds)| *rounds);
+                    let rounds = self
+                        .rounds
+                        .iter()
+                        .find(|(of, _)| *of == node)
+                        .map_or(0, |(_, rounds)| *rounds);
                     let parameters = &graph.block(repeated.body).inputs;
                     for (parameter, input) in parameters.iter().zip(&graph.node(node).inputs) {
                         self.values.insert(*parameter, self.values[input].clone());
                     }
                     for _ in 0..rounds {
                         self.block(repeated.body, usize::MAX);
-                        let carried = repeated.carried.iter();
-                        let carried = carried.map(|carry| (carry.into, self.values[&carry.value].clone()));
+                        let carried = repeated
+                            .carried
+                            .iter()
+                            .map(|carry| (carry.into, self.values[&carry.value].clone()));
                         let carried: Vec<_> = carried.collect();
                         self.values.extend(carried);
                     }
@@ -73,8 +78,10 @@ impl Evaluation<'_> {
     }
 
     fn dims(&self, tensor: TensorId) -> Vec<usize> {
-        let dims = self.graph.shape_at(tensor, self.symbols);
-        let dims = dims.expect("a shape within its range");
+        let dims = self
+            .graph
+            .shape_at(tensor, self.symbols)
+            .expect("a shape within its range");
         dims.into_iter().map(|dim| dim as usize).collect()
     }
 

@@ -362,8 +362,10 @@ impl Checker {
             )));
         }
         let at = self.at(offset);
-        let before = at.checked_sub(1).map(|before| self.blocks[before]);
-        let before = before.filter(|before| before.end > offset);
+        let before = at
+            .checked_sub(1)
+            .map(|before| self.blocks[before])
+            .filter(|before| before.end > offset);
         let behind = self.blocks.get(at).copied().filter(|behind| behind.offset < end);
         if let Some(other) = before.or(behind) {
             return Err(PolicyRule::Overlap.broken(format!(

@@ -120,8 +120,9 @@ impl<R: BufRead> TraceReader<R> {
     /// Those of [`read`](TraceReader::read), and if a texture does not exist, already exists with another chain, or lacks the level.
     pub fn next_entry(&mut self) -> Result<Option<TraceEntry>> {
         while let Some(record) = self.read()? {
-            let entry = record.apply(&mut self.textures);
-            let entry = entry.map_err(|error| Error::TraceRecord(self.frames, Box::new(error)))?;
+            let entry = record
+                .apply(&mut self.textures)
+                .map_err(|error| Error::TraceRecord(self.frames, Box::new(error)))?;
             if entry.is_some() {
                 return Ok(entry);
             }

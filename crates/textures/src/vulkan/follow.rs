@@ -34,8 +34,9 @@ impl TextureCache {
     pub(super) fn join(&mut self) -> Result<()> {
         for texture in &self.joining {
             let (first, state) = (texture.index() * self.parts, &mut self.uses[texture.index()]);
-            let levels = self.cached[first..][..self.parts].iter();
-            let levels = levels.map_while(|entry| entry.next.or(entry.live));
+            let levels = self.cached[first..][..self.parts]
+                .iter()
+                .map_while(|entry| entry.next.or(entry.live));
             let Some(finest) = levels.clone().last().filter(|_| state.next.is_none()) else {
                 continue;
             };

@@ -109,8 +109,8 @@ fn traffic_is_level_on_every_scenario() {
         ] {
             let uploads = 100_000;
             let geometry = scenario.geometry();
-            let cache = UploadLimiter::new(&kind, &geometry, Bytes::mib(2), 1, Bytes(uploads));
-            let mut cache = cache.expect("2 MiB");
+            let mut cache =
+                UploadLimiter::new(&kind, &geometry, Bytes::mib(2), 1, Bytes(uploads)).expect("2 MiB");
             let largest = geometry.largest().0;
             let (mut total, mut frames) = (0, 0);
             cache.begin_frame();

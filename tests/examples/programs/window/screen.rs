@@ -297,8 +297,12 @@ impl Hand {
 /// Waits for the example's window to be shown.
 fn wait_for_window(screen: &RustConnection, root: Window) -> Window {
     wait_for("window", || {
-        let windows = screen.query_tree(root).expect("a request").reply();
-        let windows = windows.expect("a tree").children;
+        let windows = screen
+            .query_tree(root)
+            .expect("a request")
+            .reply()
+            .expect("a tree")
+            .children;
         windows.into_iter().find(|&window| is_shown(screen, window))
     })
 }

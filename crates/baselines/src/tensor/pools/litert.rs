@@ -249,8 +249,11 @@ fn by_breadth(records: &[LiteRecord]) -> Assignment {
     let breadth = |task: usize| profiles[task].iter().map(bytes).sum::<u64>();
     tasks.sort_by_key(|&task| Reverse(breadth(task)));
     let mut seen = vec![false; records.len()];
-    let order = tasks.iter().flat_map(|&task| &profiles[task]).copied();
-    let order = order.filter(|&index| !std::mem::replace(&mut seen[index], true));
+    let order = tasks
+        .iter()
+        .flat_map(|&task| &profiles[task])
+        .copied()
+        .filter(|&index| !std::mem::replace(&mut seen[index], true));
     let sizes: Vec<u64> = records.iter().map(LiteRecord::bytes).collect();
     let overlap = |a: usize, b: usize| records[a].overlaps(&records[b]);
     // Objects that are large enough are preferred; among those, the closest in size.

@@ -232,8 +232,11 @@ impl TestDevice {
         let all = vk::MemoryMapFlags::empty();
         // SAFETY: New, mapped once, and at least that long.
         let at = unsafe {
-            let at = self.device.map_memory(memory, 0, vk::WHOLE_SIZE, all);
-            let at = at.expect("mapped memory").cast::<u32>();
+            let at = self
+                .device
+                .map_memory(memory, 0, vk::WHOLE_SIZE, all)
+                .expect("mapped memory")
+                .cast::<u32>();
             at.write_bytes(0, words);
             at
         };

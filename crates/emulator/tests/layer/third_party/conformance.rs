@@ -213,8 +213,9 @@ fn a_device_has_all_that_it_lists() {
         // SAFETY: As above.
         unsafe { instance.get_physical_device_features2(physical, &mut features) };
         let device = with_all_queues(instance, physical, |queues| {
-            let info = vk::DeviceCreateInfo::default().queue_create_infos(queues);
-            let mut info = info.enabled_extension_names(&names);
+            let mut info = vk::DeviceCreateInfo::default()
+                .queue_create_infos(queues)
+                .enabled_extension_names(&names);
             info.p_next = (&raw const features).cast();
             // SAFETY: A valid create info.
             suite.expect(&[], |_| unsafe { instance.create_device(physical, &info, None) })

@@ -259,8 +259,9 @@ pub(crate) fn with_all_queues<T>(
     let of_family = |family: &vk::QueueFamilyProperties| vec![1.0; family.queue_count as usize];
     let priorities: Vec<_> = families.iter().map(of_family).collect();
     let info = vk::DeviceQueueCreateInfo::default();
-    let queues = (0u32..).zip(&priorities);
-    let queues = queues.map(|(family, all)| info.queue_family_index(family).queue_priorities(all));
+    let queues = (0u32..)
+        .zip(&priorities)
+        .map(|(family, all)| info.queue_family_index(family).queue_priorities(all));
     create(&queues.collect::<Vec<_>>())
 }
 

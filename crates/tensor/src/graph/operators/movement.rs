@@ -67,8 +67,9 @@ fn flatten(call: &Call<'_>) -> Answer<Inferred> {
 
 fn transpose(call: &Call<'_>) -> Answer<Inferred> {
     let data = call.dims_of(0, None)?;
-    let axes = call.ints("axes")?;
-    let axes = axes.unwrap_or_else(|| (0..data.len() as i64).rev().collect());
+    let axes = call
+        .ints("axes")?
+        .unwrap_or_else(|| (0..data.len() as i64).rev().collect());
     let mut sorted = axes.clone();
     sorted.sort_unstable();
     if !sorted.into_iter().eq(0..data.len() as i64) {

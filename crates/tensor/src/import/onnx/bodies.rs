@@ -104,8 +104,10 @@ impl Reader<'_> {
             let problem = format!("{values} values for {parameters} parameters and {results} results");
             return Err(self.fault(node, problem));
         }
-        let carried = parameters.iter().zip(given);
-        let carried = carried.map(|(parameter, input)| Ok((&*parameter.name, self.id(input, &name)?)));
+        let carried = parameters
+            .iter()
+            .zip(given)
+            .map(|(parameter, input)| Ok((&*parameter.name, self.id(input, &name)?)));
         let rounds = optional(0).and_then(|input| self.known.get(input)?.wholes()?.pop());
         self.rounds(Rounds {
             node,
@@ -189,8 +191,10 @@ impl Reader<'_> {
                 );
                 return Err(self.fault(of.node, problem));
             };
-            let rounds = of.rounds.clone();
-            let rounds = rounds.unwrap_or_else(|| self.symbol(format!("{output}.{axis}")));
+            let rounds = of
+                .rounds
+                .clone()
+                .unwrap_or_else(|| self.symbol(format!("{output}.{axis}")));
             shape.0.insert((*axis).min(shape.0.len()), rounds);
             let (name, operator) = (format!("{name}/stack.{place}"), Operator::named("uninitialized"));
             let outputs = vec![(name.clone(), element, shape)];

@@ -194,8 +194,11 @@ impl ScratchPool {
         // A buffer has one row.
         let wanted = layout.extent;
         let kind = (layout.rule.storage, element);
-        let entries = self.entries.iter().enumerate();
-        let entries = entries.filter_map(|(index, entry)| Some((index, entry.as_ref()?)));
+        let entries = self
+            .entries
+            .iter()
+            .enumerate()
+            .filter_map(|(index, entry)| Some((index, entry.as_ref()?)));
         let free = entries.filter(|(_, entry)| entry.free && entry.kind == kind);
         let free: Vec<_> = free.map(|(index, entry)| (index, entry.extent)).collect();
         let entry = match choose(&free, wanted, self.desc.growth) {
