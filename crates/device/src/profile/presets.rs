@@ -157,8 +157,9 @@ impl DeviceProfile {
     /// | `adreno-740` | none, 3 MiB of GMEM | GMEM | everything else |
     /// | `mali-g71`, `mali-g72` | none | what the driver merges: 8 attachments, 128 or 256 color bits a pixel | everything else |
     ///
-    /// That the tile heap's memory type is type 0 and has no flag but DEVICE_LOCAL is an assumption: of types of equal flags the one on the
-    /// faster heap comes first. Code that takes the first DEVICE_LOCAL type it finds then fails.
+    /// In the Adreno profiles, the tile heap's memory type is LAZILY_ALLOCATED, as on the emulator, because ANGLE asserts that on Adreno. That it comes
+    /// as early as Vulkan's order allows is an assumption: code that takes the first LAZILY_ALLOCATED type then fails. In the others it is
+    /// type 0 without other flags than DEVICE_LOCAL: code that takes the first type then fails.
     ///
     /// # Errors
     /// [`Error::UnknownProfile`], which lists the names.
@@ -220,16 +221,31 @@ mod tests {
     #[test]
     fn tile_lazy_and_protected_types_are_not_ordinary() {
         let profile = DeviceProfile::preset("adreno-830").unwrap();
-        assert_eq!(profile.tile_type_bits(), 0b000_0001);
-        assert_eq!(profile.ordinary_type_bits(), 0b001_1110);
+        assert_eq!(profile.tile_type_bits(), 0b000_0010);
+        assert_eq!(profile.ordinary_type_bits(), 0b001_1101);
+        // The tile type is lazily allocated too, and is not one of them.
         assert_eq!(profile.lazy_type_bits(), 0b010_0000);
-        let mut lazy_tile = profile;
-        lazy_tile.memory_types[0].flags |= vk::MemoryPropertyFlags::LAZILY_ALLOCATED;
-        assert_eq!(
-            lazy_tile.lazy_type_bits(),
-            0b010_0000,
-            "tile memory is none of them"
-        );
+    }
+
+    /// The tile heap's memory types of a profile have the flags that the emulator shows, and Vulkan's order holds.
+    #[test]
+    fn tile_types_are_those_of_the_emulator() {
+        for name in PRESETS {
+            let profile = DeviceProfile::preset(name).unwrap();
+            let types = &profile.memory_types;
+            // Profiles describe the first memory type of a tile heap.
+            if let Some(tile) = profile.tile {
+                let quirks = Quirks::of_preset(name).unwrap();
+                let flags = types[tile.memory_type as usize].flags;
+                assert_eq!(flags, quirks.tile_types[0], "{name}");
+            }
+            for (index, kind) in types.iter().enumerate() {
+                for earlier in &types[..index] {
+                    let is_subset = earlier.flags.contains(kind.flags);
+                    assert!(!is_subset || earlier.flags == kind.flags, "{name}: {types:?}");
+                }
+            }
+        }
     }
 
     /// The public reading of Adreno 830, the estimates that are scaled from it in whole blocks, and the awkward device.
