@@ -4,7 +4,8 @@
 #   bin/tileheap             the command
 #   emulator, capture, aliasing   the Vulkan layers
 #   include, lib             libtileheap with its headers, and files for CMake and pkg-config
-#   examples, shaders        programs in C and C++, with a CMakeLists.txt
+#   examples, shaders        programs in C and C++, with a CMakeLists.txt, and a frame as JSON
+#   docs                     the guide, the JSON Schema of frames, results of tests
 #
 # Everything is optimized and stripped; PROFILE=dev uses cargo's last debug build. test-package.sh tests it.
 #
@@ -40,8 +41,12 @@ cp "${CARGO_TARGET_DIR:-$root/target}/$command/tileheap" "$folder/bin/"
 strip --strip-unneeded "$folder/bin/tileheap" "$folder"/{emulator,capture,aliasing}/*.so
 cp scripts/run-on-emulator.sh crates/emulator/LIMITS.md "$folder/emulator/"
 cp -r examples/c examples/cpp "$folder/examples/"
+cp crates/cli/tests/data/three_passes.json "$folder/examples/"
+cp -r docs "$folder/"
 cp shaders/fullscreen.vert shaders/plaza* "$folder/shaders/"
 cp LICENSE-* "$folder/"
+# Links to files of the sources are their text here.
+find "$folder/docs" "$folder/emulator" -name '*.md' -exec sed -i -E 's#\[([^]]*)\]\((\.\./)+(crates|sync|spirv|scripts|examples|src)[^)]*\)#\1#g' {} +
 cp crates/c/PACKAGE.md "$folder/README.md"
 tar -C "$root/target/package" --owner=0 --group=0 --sort=name -czf "$folder.tar.gz" "$name"
 needs=$(objdump -p "$folder"/lib/libtileheap.so "$folder"/{emulator,capture,aliasing}/*.so "$folder/bin/tileheap")

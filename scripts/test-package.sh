@@ -24,6 +24,8 @@ as_root mkdir "$tree/tileheap"
 as_root mount -t proc proc "$tree/proc"
 trap 'as_root umount "$tree/proc"' EXIT
 as_root tar -C "$tree/tileheap" --strip-components=1 -xzf "$archive"
+# Every file that the README names in its table exists, and every link between the documents has its target.
+tar -C "$root/target/package" -xzf "$archive" && python3 scripts/check-links.py "$root/target/package/$(basename "$archive" .tar.gz)"
 # The commands of the README, and of pkg-config and the static library.
 seconds=$SECONDS
 # shellcheck disable=SC2016 # For the shell there.
@@ -31,7 +33,8 @@ as_root chroot "$tree" sh -euxc '
     cd /tileheap
     if command -v cargo; then exit 1; fi
     cmake -S examples/cpp -B build
-    cmake --build build
+    cmake --build build -j 2
+    bin/tileheap plan examples/three_passes.json --profile adreno-830 >/dev/null
     build/tables --toggle --resize 641x359 --texels ordinary
     bin/tileheap run -- build/tables --toggle --resize 641x359 --texels tile
     cmp ordinary tile

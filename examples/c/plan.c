@@ -1,5 +1,5 @@
 /* plan.c [PROFILE]: plans a deferred frame at 1280x720 without a driver, and prints where its images are placed, when, and why.
- * Build: cc plan.c $(pkg-config --cflags --libs tileheap) -o plan. It needs Vulkan's headers, and nothing else of Vulkan. */
+ * Build: cc plan.c $(pkg-config --cflags --libs tileheap) -Wl,-rpath,FOLDER/lib -o plan. It needs Vulkan's headers, and nothing else of Vulkan. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <tileheap.h>

@@ -17,6 +17,10 @@
 #ifndef TILEHEAP_HPP
 #define TILEHEAP_HPP
 
+#if (defined(_MSVC_LANG) ? _MSVC_LANG : __cplusplus) < 201703L
+#error "tileheap.hpp needs C++17: compile with -std=c++17 or /std:c++17"
+#endif
+
 #include <cstdint>
 #include <cstring>
 #include <deque>

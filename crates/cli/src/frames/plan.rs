@@ -25,7 +25,7 @@ use crate::values::{Budget, named, parse_bytes, parse_extent};
 /// A frame, and how it is planned.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct FrameArguments {
-    /// The frame as JSON, native ("format": "tileheap-frame") or loose; - for standard input
+    /// The frame as JSON: a document with "format": "tileheap-frame", or the loose form; - for standard input
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) frame: PathBuf,
     #[command(flatten)]
@@ -283,7 +283,7 @@ fn reject_unsupported(frame: &Frame, profile: &DeviceProfile) -> Result<()> {
     )))
 }
 
-/// The frame in a text, native or loose, at another base extent if one is given.
+/// The frame in a text of either form, at another base extent if one is given.
 pub(crate) fn frame_from(path: &Path, text: &str, extent: Option<(u32, u32)>) -> Result<ImportedFrame> {
     let extent = extent.map(|(width, height)| vk::Extent2D { width, height });
     import::read(text, extent).map_err(|error| Error::of(shown(path), error))
