@@ -37,7 +37,12 @@ impl Table {
         let mut records = Vec::new();
         for record in reader.from_reader(text.as_bytes()).into_records() {
             let record = record.map_err(|error| bad(1, error.to_string()))?;
-            let line = record.position().map_or(1, |at| at.line() as usize);
+            // The position is before the empty lines that the reader skips.
+            let line = record.position().map_or(1, |at| {
+                let rest = text.as_bytes()[at.byte() as usize..].iter().copied();
+                let skipped = rest.take_while(|byte| [b'\r', b'\n'].contains(byte));
+                at.line() as usize + skipped.filter(|byte| *byte == b'\n').count()
+            });
             // A line of spaces is one empty field.
             if record.len() > 1 || !record[0].is_empty() {
                 records.push((line, record));
