@@ -1,6 +1,6 @@
 //! Walls: where arenas allocate, when and over which neighbours they grow, and where they settle.
 
-use tileheap_textures::arenas::{ArenaSide, Arenas, ArenasDesc, InitialWalls};
+use tileheap_textures::arenas::{ArenaSide, Arenas, ArenasDesc, InitialWalls, Temperature};
 use tileheap_textures::replay::Replay;
 use tileheap_textures::scenario::{Scenario, working_set};
 use tileheap_textures::units::Bytes;
@@ -181,4 +181,58 @@ fn another_scene_is_adapted_to_quickly() {
     assert!(took.len() >= 3 && since.is_none(), "{took:?}, since {since:?}");
     // Contention over the walls makes one of them take long.
     assert!(took.iter().all(|&frames| frames <= 48), "{took:?}");
+}
+
+#[test]
+fn hot_arenas_grow_over_hotter_neighbors() {
+    // Figure 8: the average to the left counts, not the neighbor. Levels 6 and 7 are boiling, everything to their left is cold.
+    let mut arenas = arenas(ArenasDesc {
+        bonus: Temperature::thousandths(50),
+        stride: 250,
+        ..equal_bytes()
+    });
+    let mut journal = Journal::new();
+    for _ in 0..30 {
+        for texture in 0..30 {
+            arenas.request(request(texture, 6), &mut journal);
+        }
+        for texture in 100..116 {
+            arenas.request(request(texture, 7), &mut journal);
+        }
+        arenas.end_frame(&mut journal);
+    }
+    let arena = arenas.arenas().nth(7).expect("nine");
+    let blocks = (arena.end - arena.start).0 / arena.block.0;
+    assert!(blocks >= 16, "{blocks} blocks for 16 textures");
+    let is_taken_from_warm = |event: &CacheEvent| matches!(*event, CacheEvent::Evict { texture, reason, .. } if reason == EvictionReason::Wall && texture.0 < 100);
+    let taken = journal.events().iter().any(is_taken_from_warm);
+    assert!(taken, "level 6 lost nothing to level 7");
+}
+
+#[test]
+fn walls_that_move_back_are_counted_and_damped() {
+    // Two levels alternate in having all requests.
+    let moves = |damping: u32| {
+        let mut arenas = arenas(ArenasDesc {
+            damping,
+            margin: Temperature::thousandths(300),
+            ..ArenasDesc::default()
+        });
+        let mut journal = Journal::new();
+        for frame in 0..600_u32 {
+            let (level, count) = if frame / 3 % 2 == 0 { (7, 70) } else { (6, 280) };
+            for texture in 0..count {
+                arenas.request(request(u32::from(level) * 1000 + texture, level), &mut journal);
+            }
+            arenas.end_frame(&mut journal);
+            journal.clear();
+        }
+        arenas.wall_stats()
+    };
+    let (free, damped) = (moves(0), moves(8));
+    assert!(free.reversals > 0, "{free:?}");
+    assert!(
+        damped.reversals < free.reversals,
+        "{damped:?}, without damping {free:?}"
+    );
 }
