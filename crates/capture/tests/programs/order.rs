@@ -59,7 +59,7 @@ impl Rig {
         let objects = Objects::default();
         // SAFETY: Valid usage; family 0 has a queue.
         unsafe {
-            let physical = tileheap_testkit::physical_device(&instance);
+            let physical = tileheap_testkit::physical_device(instance);
             let device = instance.create_device(physical, &info, None).expect("a device");
             let usage = vk::BufferUsageFlags::TRANSFER_DST
                 | vk::BufferUsageFlags::TRANSFER_SRC

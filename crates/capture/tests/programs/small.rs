@@ -47,7 +47,7 @@ impl Small {
         let objects = Objects::default();
         // SAFETY: Valid usage; family 0 has a queue.
         unsafe {
-            let physical = tileheap_testkit::physical_device(&instance);
+            let physical = tileheap_testkit::physical_device(instance);
             let device = instance.create_device(physical, &info, None).expect("a device");
             let info = vk::BufferCreateInfo::default()
                 .size(4096)

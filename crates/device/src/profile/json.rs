@@ -228,7 +228,7 @@ mod tests {
         assert!(damaged("8355840", "1e400").contains("line"));
         assert!(damaged("\"bytes\": 12288", "\"bytes\": 0").contains("nonzero"));
         assert!(damaged("\"rows\": 32", "\"rows\": 0").contains("0 texel rows"));
-        assert!(damaged("\"memoryTypeIndex\": 0", "\"memoryTypeIndex\": 77").contains("type 77"));
+        assert!(damaged("\"memoryTypeIndex\": 1", "\"memoryTypeIndex\": 77").contains("type 77"));
         assert!(damaged("\"heapIndex\": 2", "\"heapIndex\": 16").contains("heap 16"));
         assert!(damaged("{", "").contains("line 2"));
         assert!(DeviceProfile::from_json("").is_err());
