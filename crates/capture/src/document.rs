@@ -115,9 +115,25 @@ pub struct PassFacts {
     /// True if it continues a dynamic rendering instance that another command buffer suspended.
     #[serde(skip_serializing_if = "is_default")]
     pub resumes: bool,
+    /// The buffers and images of which it accesses only a part: a range, or areas that it copies.
+    #[serde(skip_serializing_if = "is_default")]
+    pub accessed: Vec<AccessedBytes>,
+    /// Its GPU time, including that of the following passes up to the next one with a time, if the layer's timestamps measured it.
+    #[serde(skip_serializing_if = "is_default")]
+    pub nanoseconds: Option<u64>,
     /// True if it has queries, atomics by unresolved accesses, or anything else that forbids running it twice.
     #[serde(skip_serializing_if = "is_default")]
     pub has_side_effects: bool,
+}
+
+/// The part of a resource that a pass accesses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AccessedBytes {
+    /// The resource.
+    pub resource: u32,
+    /// The number of bytes that each of its accesses moves, at most.
+    pub bytes: u64,
 }
 
 /// The inferred lifetime of a resource.
@@ -137,7 +153,7 @@ pub enum InferredLifetime {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FrameChoice {
-    /// Bytes that each frame accesses, starting with the first one.
+    /// Bytes that each frame accesses, starting with the first one; empty if the program ended before frames were compared.
     pub moved_bytes: Vec<u64>,
     /// Number of frames that the next frame repeats, with passes of the same kinds and attachments: these contain no uploads or one-time
     /// computations.

@@ -20,6 +20,9 @@ pub const FRAMES: &str = "frames";
 /// The setting for the end of frames: `present` (the default), `label:NAME` for a debug label or marker that begins or is inserted, `submits:N`, or
 /// `signal:FILE` for each time that the file is created; the layer removes the file.
 pub const BORDER: &str = "border";
+/// The setting for GPU times of passes: `true` writes timestamps between the passes of the program, and a fence after each of its submits. Default:
+/// `false`.
+pub const TIMESTAMPS: &str = "timestamps";
 
 /// The layer with all its settings.
 pub static LAYER: LayerDesc = LayerDesc {
@@ -44,6 +47,12 @@ pub static LAYER: LayerDesc = LayerDesc {
             label: "Border",
             description: "The end of a frame: present, label:NAME of a debug label, submits:N, signal:FILE when the file is created",
             kind: SettingKind::Text("present"),
+        },
+        SettingDesc {
+            key: TIMESTAMPS,
+            label: "Timestamps",
+            description: "Measures the GPU time of each pass by timestamps between passes, and a fence after each submit",
+            kind: SettingKind::Bool(false),
         },
     ],
 };
@@ -123,6 +132,8 @@ pub(crate) struct Settings {
     pub(crate) folder: PathBuf,
     pub(crate) frames: FrameRule,
     pub(crate) border: FrameBoundaryRule,
+    /// True if passes are timed.
+    pub(crate) timestamps: bool,
 }
 
 impl Settings {
@@ -149,10 +160,20 @@ impl Settings {
                 )
             })?,
         };
+        let timestamps = match of(TIMESTAMPS).as_deref() {
+            None | Some("false" | "0") => false,
+            Some("true" | "1") => true,
+            Some(text) => {
+                return Err(format!(
+                    "setting {TIMESTAMPS} is `{text}`: it can be `true` or `false`"
+                ));
+            }
+        };
         Ok(Some(Settings {
             folder,
             frames,
             border,
+            timestamps,
         }))
     }
 }
@@ -208,11 +229,16 @@ mod tests {
     #[test]
     fn settings_are_read_and_wrong_ones_named() {
         assert_eq!(read(&[(FRAMES, "1")]), Ok(None));
-        let given = [(FOLDER, "out"), (FRAMES, "3..5"), (BORDER, "submits:4")];
+        let given = [
+            (FOLDER, "out"),
+            (FRAMES, "3..5"),
+            (BORDER, "submits:4"),
+            (TIMESTAMPS, "true"),
+        ];
         let settings = read(&given).unwrap().unwrap();
         assert_eq!(
-            (settings.frames, settings.border),
-            (FrameRule::Range(3..5), FrameBoundaryRule::Submits(4))
+            (settings.frames, settings.border, settings.timestamps),
+            (FrameRule::Range(3..5), FrameBoundaryRule::Submits(4), true)
         );
         for (given, expected) in [
             (&[(FOLDER, "out")][..], FrameRule::Heaviest(120)),
@@ -226,6 +252,7 @@ mod tests {
             (FRAMES, "heaviest:0"),
             (BORDER, "submits:0"),
             (BORDER, "label:"),
+            (TIMESTAMPS, "yes"),
         ] {
             let error = read(&[(FOLDER, "out"), wrong]).unwrap_err();
             assert!(error.contains(wrong.0) && error.contains(wrong.1), "{error}");

@@ -8,7 +8,8 @@ use super::device::Device;
 use super::recorder::commands;
 use crate::document::UnresolvedKind as K;
 use crate::model::access::FollowedAccess;
-use crate::model::recording::{DrawnElements, Elements, Op};
+use crate::model::drawn::{DrawnElements, Elements};
+use crate::model::recording::Op;
 
 commands! {
     vkCmdDraw(vertices, instances, first_vertex, first_instance) |device, recording| {

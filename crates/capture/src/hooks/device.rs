@@ -22,6 +22,7 @@ use crate::model::objects::{Objects, Set, View};
 use crate::model::pipelines::Pipeline;
 use crate::model::render_passes::RenderPass;
 use crate::model::submits::{Queue, Semaphores, Submits};
+use crate::model::timing::SubmittedTimes;
 use crate::settings::{LAYER_NAME, LOG, Settings};
 use crate::tables::DeviceTable;
 
@@ -65,6 +66,10 @@ pub(crate) struct PhysicalProperties {
     pub(crate) families: Vec<vk::QueueFlags>,
     /// `bufferImageGranularity`.
     pub(crate) granularity: u64,
+    /// `timestampPeriod`, in nanoseconds.
+    pub(crate) timestamp_period: f32,
+    /// `timestampValidBits` of each queue family, 0 if its command buffers cannot reset queries.
+    pub(crate) timestamp_bits: Vec<u32>,
 }
 
 /// A frame with the frames before and after it.
@@ -106,6 +111,14 @@ pub(crate) struct Progress {
     pub(crate) semaphores: Semaphores,
 }
 
+/// The layer's own fences, which show that timestamps are written.
+#[derive(Default)]
+pub(crate) struct Fences {
+    pub(crate) free: Vec<vk::Fence>,
+    /// Fences that may not be signaled yet, with the timestamps of the submit before each.
+    pub(crate) pending: Vec<(vk::Fence, Vec<Arc<SubmittedTimes>>)>,
+}
+
 /// A device.
 pub(crate) struct Device {
     pub(crate) handle: vk::Device,
@@ -130,6 +143,9 @@ pub(crate) struct Device {
     pub(crate) layouts: SetLayouts,
     pub(crate) templates: Sharded<Arc<UpdateTemplate>>,
     pub(crate) queues: Sharded<Queue>,
+    /// `timestampValidBits` of the command pools whose command buffers can have timestamps.
+    pub(crate) timed_pools: Sharded<u32>,
+    pub(crate) fences: Mutex<Fences>,
     pub(crate) progress: Mutex<Progress>,
 }
 
@@ -172,6 +188,8 @@ impl Device {
                 layouts: SetLayouts::default(),
                 templates: Sharded::default(),
                 queues: Sharded::default(),
+                timed_pools: Sharded::default(),
+                fences: Mutex::default(),
                 progress: Mutex::default(),
             },
         );

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::{Arc, MutexGuard, Once, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ash::vk;
 use ash::vk::Handle;
@@ -11,6 +11,8 @@ use tileheap_layer::app_folder::fetch_hint;
 use tileheap_layer::host_waits::HostWait;
 
 use super::device::{Candidate, DEVICES, Device, Progress, WrittenDocuments};
+use super::program_name::program_name;
+use super::recorder::read_timestamps;
 use crate::document::recording::RecordedStep;
 use crate::document::{FrameBoundary, FrameChoice};
 use crate::model::build::{Origin, document};
@@ -24,6 +26,8 @@ use crate::settings::{FrameBoundaryRule, FrameRule, Settings};
 
 /// An unfinished frame is written when this many times the duration of writing it has passed, so that a crash leaves it readable.
 const PATIENCE: u32 = 20;
+/// The maximum wait for timestamps.
+const MAX_WAIT: Duration = Duration::from_secs(1);
 
 unsafe extern "C" {
     /// The C function.
@@ -113,7 +117,8 @@ impl Device {
                     captured: current,
                     next: None,
                 };
-                self.write(settings, frames, (FrameBoundary::End, None), outcome, false);
+                let choice = is_first.then(FrameChoice::default);
+                self.write(settings, frames, (FrameBoundary::End, choice), outcome, false);
             });
         }
         let ends = match &settings.border {
@@ -363,6 +368,7 @@ impl Device {
         finally: bool,
     ) {
         let frame = frames.captured;
+        self.wait_for_timestamps(frame, finally);
         let mut addressed = Vec::new();
         if frame.submits.is_empty() {
             if finally {
@@ -381,19 +387,15 @@ impl Device {
             }
             all
         });
-        let program = std::env::current_exe().ok();
-        let program = program.as_deref().and_then(Path::file_name);
         let origin = Origin {
-            program: program.map_or_else(
-                || "program".to_owned(),
-                |name| name.to_string_lossy().into_owned(),
-            ),
+            program: program_name(std::env::current_exe().ok().as_deref(), std::env::args_os()),
             device: self.known.device.clone(),
             api_version: self.known.api_version,
             border,
             choice,
             addressed,
             granularity: self.known.granularity,
+            timestamp_period: self.known.timestamp_period,
         };
         let name = match self.number {
             0 => format!("frame-{}.json", frame.number),
@@ -424,6 +426,21 @@ impl Device {
                 self.say(Severity::Error, &error);
             }
             Err(_) => {}
+        }
+    }
+}
+
+impl Device {
+    /// Reads the timestamps of a frame. Before its document is written for the last time, waits for those that are not there yet, but not for
+    /// long: the program may signal a semaphore only later.
+    fn wait_for_timestamps(&self, frame: &Submits, finally: bool) {
+        let began = Instant::now();
+        while frame.times().any(|times| times.is_pending()) {
+            read_timestamps(self);
+            if !finally || began.elapsed() > MAX_WAIT {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
         }
     }
 }
@@ -494,12 +511,15 @@ mod tests {
             folder: folder.clone(),
             frames: FrameRule::Range(0..1),
             border: FrameBoundaryRule::Present,
+            timestamps: false,
         };
         let known = PhysicalProperties {
             device: "none".to_owned(),
             api_version: vk::API_VERSION_1_3,
             families: Vec::new(),
             granularity: 1,
+            timestamp_period: 1.0,
+            timestamp_bits: Vec::new(),
         };
         Device::remember(handle, next, Some(Arc::new(settings)), known);
         let device = DEVICES.of(queue).expect("remembered");
@@ -523,6 +543,7 @@ mod tests {
                 name: String::new(),
                 ops: Arc::new(vec![recorded]),
                 flat: None,
+                times: None,
             };
             let batch = Batch {
                 commands: vec![commands],

@@ -140,6 +140,18 @@ impl Instance {
             api_version: self.api_version,
             families: families.iter().map(|family| family.queue_flags).collect(),
             granularity: properties.limits.buffer_image_granularity,
+            timestamp_period: properties.limits.timestamp_period,
+            timestamp_bits: families
+                .iter()
+                .map(|family| {
+                    let resets = vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE;
+                    if family.queue_flags.intersects(resets) {
+                        family.timestamp_valid_bits
+                    } else {
+                        0
+                    }
+                })
+                .collect(),
         }
     }
 }

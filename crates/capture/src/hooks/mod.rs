@@ -12,6 +12,8 @@ pub(crate) mod instance;
 pub(crate) mod look_up;
 pub(crate) mod objects;
 pub(crate) mod passes;
+pub(crate) mod program_name;
 pub(crate) mod queues;
 pub(crate) mod recorder;
 pub(crate) mod synchronization;
+pub(crate) mod timestamps;

@@ -23,19 +23,31 @@ device_entry_points! {
         remember(&device, *given!(out), given!(info).queue_family_index);
     }
     vkQueueSubmit(queue, count, infos, fence) |device| {
+        let mut times = Vec::new();
         if device.is_capturing() {
             let all = array!(infos, count).iter().map(|info| batch(&device, batches::Batch::from_v1(info)));
-            device.submit(queue, all.collect(), fence);
+            let all: Vec<Batch> = all.collect();
+            times.extend(all.iter().flat_map(|batch| &batch.commands).filter_map(|one| one.times.clone()));
+            device.submit(queue, all, fence);
         }
         let result = call_down!(device.next, vkQueueSubmit(queue, count, infos, fence));
+        if result == vk::Result::SUCCESS {
+            device.follow_timestamps(queue, times);
+        }
         device.lose(result)
     }
     vkQueueSubmit2(queue, count, infos, fence) |device| {
+        let mut times = Vec::new();
         if device.is_capturing() {
             let all = array!(infos, count).iter().map(|info| batch(&device, batches::Batch::from_v2(info)));
-            device.submit(queue, all.collect(), fence);
+            let all: Vec<Batch> = all.collect();
+            times.extend(all.iter().flat_map(|batch| &batch.commands).filter_map(|one| one.times.clone()));
+            device.submit(queue, all, fence);
         }
         let result = call_down!(device.next, vkQueueSubmit2(queue, count, infos, fence));
+        if result == vk::Result::SUCCESS {
+            device.follow_timestamps(queue, times);
+        }
         device.lose(result)
     }
     vkQueueBindSparse(queue, count, infos, fence) |device| {
@@ -119,6 +131,7 @@ tileheap_layer::entry_points! {
         if let Some(device) = DEVICES.remove(handle) {
             device.end();
             recorder::forget_device(handle);
+            device.destroy_fences();
             call_down!(device.next, vkDestroyDevice(handle, allocator));
         }
     }

@@ -9,14 +9,18 @@ use tileheap_layer::sharded::Sharded;
 use tileheap_layer::{array, call_down, given};
 
 use super::device::{Device, device_entry_points};
+use super::timestamps::Timestamps;
 use crate::model::recording::Recording;
 use crate::model::submits::Submitted;
+use crate::model::timing::Mark;
 
 /// A command buffer.
 pub(crate) struct Recorder {
     pub(crate) device: Arc<Device>,
     pool: vk::CommandPool,
     recording: Exclusive<Recording>,
+    /// Its queries, if its passes are timed.
+    timestamps: Option<Timestamps>,
     name: Mutex<String>,
 }
 
@@ -28,14 +32,26 @@ pub(crate) fn record(
     commands: vk::CommandBuffer,
     call: &'static str,
     add: impl FnOnce(&Device, &mut Recording),
-) -> Option<Arc<Recorder>> {
+) -> Option<(Arc<Recorder>, Option<Mark>)> {
     let recorder = RECORDERS.get(commands.as_raw())?;
+    let mut mark = None;
     if recorder.device.is_capturing() {
         let mut recording = recorder.recording.lock();
         recording.next(call);
         add(&recorder.device, &mut recording);
+        mark = recording.mark();
     }
-    Some(recorder)
+    Some((recorder, mark))
+}
+
+impl Recorder {
+    /// Writes the timestamp at a command, if it has one.
+    #[inline]
+    pub(crate) fn stamp(&self, commands: vk::CommandBuffer, mark: Option<Mark>) {
+        if let (Some(mark), Some(timestamps)) = (mark, &self.timestamps) {
+            timestamps.write(commands, mark);
+        }
+    }
 }
 
 /// Declares entry points of commands, which are recorded and called in the next layer.
@@ -49,8 +65,11 @@ macro_rules! commands {
                     $add;
                 };
                 let recorder = || $crate::hooks::recorder::record(commands, stringify!($name), add);
-                if let Some(recorder) = tileheap_layer::guard::guard(stringify!($name), recorder) {
+                if let Some((recorder, mark)) = tileheap_layer::guard::guard(stringify!($name), recorder) {
+                    use $crate::model::timing::Mark;
+                    recorder.stamp(commands, mark.filter(|mark| matches!(mark, Mark::Before(_))));
                     tileheap_layer::call_down!(recorder.device.next, $name(commands $(, $arg)*));
+                    recorder.stamp(commands, mark.filter(|mark| matches!(mark, Mark::After(_))));
                 }
             })
         }
@@ -61,13 +80,33 @@ pub(crate) use commands;
 /// Returns the command buffer in its current state, for a submission.
 pub(crate) fn submitted(commands: vk::CommandBuffer) -> Submitted {
     let known = RECORDERS.get(commands.as_raw());
+    let times = known.as_ref().and_then(|one| {
+        let count = one.recording.lock().timestamps;
+        let timestamps = one.timestamps.as_ref().filter(|_| count > 0)?;
+        Some(timestamps.submit(count))
+    });
     Submitted {
         name: known.as_ref().map_or_else(String::new, |one| {
             one.name.lock().unwrap_or_else(PoisonError::into_inner).clone()
         }),
         ops: known.map_or_else(Arc::default, |one| one.recording.lock().ended.clone()),
         flat: None,
+        times,
     }
+}
+
+/// Reads the timestamps that the device has written.
+pub(crate) fn read_timestamps(device: &Device) {
+    device.complete_timestamps();
+    RECORDERS.fold((), |(), one| {
+        if let Some(timestamps) = one
+            .timestamps
+            .as_ref()
+            .filter(|_| one.device.handle == device.handle)
+        {
+            timestamps.read(false);
+        }
+    });
 }
 
 /// Sets the name of a command buffer.
@@ -83,15 +122,30 @@ pub(crate) fn forget_device(device: vk::Device) {
 }
 
 device_entry_points! {
+    vkCreateCommandPool(handle, info, allocator, out) |device| {
+        let result = call_down!(device.next, vkCreateCommandPool(handle, info, allocator, out));
+        if result == vk::Result::SUCCESS {
+            let given = given!(info);
+            let bits = device.known.timestamp_bits.get(given.queue_family_index as usize).copied().unwrap_or(0);
+            let is_timed = device.settings.as_ref().is_some_and(|settings| settings.timestamps);
+            if is_timed && bits > 0 && !given.flags.contains(vk::CommandPoolCreateFlags::PROTECTED) {
+                device.timed_pools.insert(given!(out).as_raw(), bits);
+            }
+        }
+        result
+    }
     vkAllocateCommandBuffers(handle, info, out) |device| {
         let result = call_down!(device.next, vkAllocateCommandBuffers(handle, info, out));
         if result == vk::Result::SUCCESS {
             let given = given!(info);
+            let is_primary = given.level == vk::CommandBufferLevel::PRIMARY;
+            let bits = device.timed_pools.get(given.command_pool.as_raw()).filter(|_| is_primary);
             for commands in array!(out.cast_const(), given.command_buffer_count) {
                 RECORDERS.insert(commands.as_raw(), Arc::new(Recorder {
                     device: device.clone(),
                     pool: given.command_pool,
                     recording: Exclusive::default(),
+                    timestamps: bits.map(|bits| Timestamps::new(device.clone(), bits)),
                     name: Mutex::default(),
                 }));
             }
@@ -106,14 +160,23 @@ device_entry_points! {
     }
     vkDestroyCommandPool(handle, pool, allocator) |device| {
         RECORDERS.remove_all(|one| one.device.handle == handle && one.pool == pool);
+        device.timed_pools.remove(pool.as_raw());
         call_down!(device.next, vkDestroyCommandPool(handle, pool, allocator));
     }
     vkBeginCommandBuffer(commands, info) |device| {
-        record(commands, "", |_, recording| *recording = Recording::default());
+        let is_alone = !given!(info).flags.contains(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE);
+        let recorder = record(commands, "", |_, recording| *recording = Recording::default());
+        if let Some((recorder, _)) = recorder.filter(|_| is_alone && device.is_capturing()) {
+            if recorder.timestamps.as_ref().is_some_and(Timestamps::begin) {
+                recorder.recording.lock().time();
+            }
+        }
         call_down!(device.next, vkBeginCommandBuffer(commands, info))
     }
     vkEndCommandBuffer(commands) |device| {
-        record(commands, "", |_, recording| recording.end());
+        if let Some((recorder, mark)) = record(commands, "", |_, recording| recording.end()) {
+            recorder.stamp(commands, mark);
+        }
         call_down!(device.next, vkEndCommandBuffer(commands))
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ash::vk;
+use tileheap::format;
 use tileheap::frame::tables::PassKind;
 use tileheap::frame::{AccessKind, LoadOp, ReadReach, SubresourceRange};
 
@@ -28,6 +29,8 @@ pub(crate) struct FollowedAccess {
     pub(crate) range: SubresourceRange,
     /// Bytes `[first, end)`; empty for images.
     pub(crate) bytes: [u64; 2],
+    /// The number of bytes that are accessed, if it stands for several accesses.
+    pub(crate) touched: Option<u64>,
     /// Columns and rows of the range; `None` for all.
     pub(crate) area: Option<[[u32; 2]; 2]>,
     /// The format of the view, if it differs from the image's.
@@ -63,6 +66,7 @@ impl FollowedAccess {
             kind,
             range,
             bytes: [0; 2],
+            touched: None,
             area: None,
             format: None,
             reads: false,
@@ -106,6 +110,56 @@ impl FollowedAccess {
         let mut access = FollowedAccess::of_image(&view.image, kind, view.range, layout);
         access.format = (view.format != view.image.desc.format).then_some(view.format);
         access
+    }
+
+    /// Returns the number of bytes of its part, without padding: of images those in an area of columns and rows, or in all of them.
+    pub(crate) fn part_bytes(&self, area: Option<[[u32; 2]; 2]>) -> u64 {
+        let Resource::Image(image) = &self.resource else {
+            return self.bytes[1].saturating_sub(self.bytes[0]);
+        };
+        let Some(block) = format::texel_block(image.desc.format) else {
+            return 0;
+        };
+        let area = area.unwrap_or([[0, u32::MAX]; 2]);
+        let SubresourceRange { levels, layers, .. } = self.range;
+        let layers = match layers.end.saturating_sub(layers.first) {
+            0 => image.desc.array_layers,
+            some => some,
+        };
+        let of_level = |level: u32| {
+            let sides = image.level(level);
+            let side = |axis: usize, texels: u32| {
+                let [first, end] = area[axis];
+                u64::from(end.min(sides[axis]).saturating_sub(first).div_ceil(texels))
+            };
+            side(0, block.width) * side(1, block.height)
+        };
+        let levels = levels.first..levels.end.min(image.desc.mip_levels).max(levels.first + 1);
+        let blocks: u64 = levels.map(of_level).sum();
+        let samples = u64::from(image.desc.samples.as_raw());
+        blocks * u64::from(layers) * samples * u64::from(block.bytes)
+    }
+
+    /// Returns the number of bytes that a read or write that is not of an attachment moves.
+    pub(crate) fn touched_bytes(&self) -> u64 {
+        self.touched.unwrap_or_else(|| self.part_bytes(self.area))
+    }
+
+    /// Adds the bytes of another access to the same resource, which it stands for as well.
+    pub(crate) fn add_bytes(&mut self, other: &FollowedAccess) {
+        if (self.bytes, self.area, self.range) == (other.bytes, other.area, other.range) {
+            return;
+        }
+        let sum = self.touched_bytes().saturating_add(other.touched_bytes());
+        self.bytes = [
+            self.bytes[0].min(other.bytes[0]),
+            self.bytes[1].max(other.bytes[1]),
+        ];
+        let most = match &self.resource {
+            Resource::Buffer(_) => self.bytes[1] - self.bytes[0],
+            Resource::Image(_) => self.resource.size(),
+        };
+        self.touched = Some(sum.min(most));
     }
 
     pub(crate) fn reading(mut self) -> FollowedAccess {

@@ -36,6 +36,8 @@ pub(crate) struct Origin {
     pub(crate) addressed: Vec<Resource>,
     /// `bufferImageGranularity`.
     pub(crate) granularity: u64,
+    /// `timestampPeriod`, in nanoseconds.
+    pub(crate) timestamp_period: f32,
 }
 
 /// A resource of the frame, with its uses by passes and the positions of the accesses in these.
@@ -80,6 +82,8 @@ pub(super) struct DescribedFrame<'a> {
     /// For each command buffer, the index of its first pass.
     pub(super) first_pass: Vec<usize>,
     pub(super) found: Vec<Inference>,
+    /// True if it uses an image of a swapchain.
+    presents: bool,
     /// The fate of the contents of each resource, by key.
     pub(super) contents: HashMap<usize, FollowedContents>,
     /// The names of the next frame's passes.
@@ -121,6 +125,7 @@ impl<'a> DescribedFrame<'a> {
                 }
             }
         }
+        all.presents = all.entries.iter().any(|entry| is_presented(&entry.resource));
         all.found = all.entries.iter().map(|entry| all.infer(entry, before)).collect();
         all
     }
@@ -211,6 +216,23 @@ impl<'a> DescribedFrame<'a> {
         self.alternates.contains_key(&access.resource.key())
     }
 
+    /// Returns true for a color image that passes only write in a frame that presents nothing, and that can be copied: a later frame may read it back.
+    pub(super) fn is_result(&self, entry: &Entry) -> bool {
+        use vk::ImageUsageFlags as U;
+        let Resource::Image(image) = &entry.resource else {
+            return false;
+        };
+        let is_color = image.desc.usage.intersects(U::COLOR_ATTACHMENT | U::STORAGE);
+        let is_only_written = |place: &(usize, usize)| {
+            let access = self.access(*place);
+            access.writes && (access.kind.is_attachment() || !access.reads)
+        };
+        !self.presents
+            && is_color
+            && image.desc.usage.contains(U::TRANSFER_SRC)
+            && entry.uses.iter().all(is_only_written)
+    }
+
     fn infer(&self, entry: &Entry, before: &HashMap<usize, FirstUse>) -> Inference {
         use vk::ImageUsageFlags as U;
         let cells = Cells::of(&entry.resource);
@@ -245,7 +267,7 @@ impl<'a> DescribedFrame<'a> {
             .map(|place| self.is_other(self.access(*place)))
             .collect();
         let takes_turns = other.iter().position(|other| *other);
-        let swapchain = matches!(&entry.resource, Resource::Image(image) if image.swapchain);
+        let swapchain = is_presented(&entry.resource);
         let was_read = before
             .get(&entry.resource.key())
             .is_some_and(|was| was.read_first);
@@ -258,6 +280,10 @@ impl<'a> DescribedFrame<'a> {
             .find_map(|place| self.access(*place).described_as);
         let outside = [
             (swapchain, "an image of a swapchain"),
+            (
+                self.is_result(entry),
+                "no pass reads it, and it can be copied: the result of a frame that presents nothing",
+            ),
             (
                 entry.resource.common().is_shared(),
                 "sparse, protected, or in memory that is shared or external",
@@ -474,6 +500,10 @@ impl<'a> DescribedFrame<'a> {
             }
         }
     }
+}
+
+fn is_presented(resource: &Resource) -> bool {
+    matches!(resource, Resource::Image(image) if image.swapchain)
 }
 
 /// Finds the alternating resources, from the frame before, or else from the next one.

@@ -8,14 +8,15 @@ use tileheap::units::Bytes;
 
 use super::build::{DescribedFrame, Entry, Origin, resources_of};
 use super::contents::{ComparedFrame, WhyWasted};
+use super::flatten::Pass;
 use super::infer::Inference;
 use super::objects::{Image, Resource};
 use super::recorded::recording;
 use super::submits::Submits;
 use super::timeline::{AttachmentLoadsAndStores, ComparedFrames, moved_bytes};
 use crate::document::{
-    AttachmentOperation, Capture, PassFacts, ResourceFacts, UnresolvedAccesses, UnresolvedKind, VERSION,
-    WastedOperation,
+    AccessedBytes, AttachmentOperation, Capture, PassFacts, ResourceFacts, UnresolvedAccesses,
+    UnresolvedKind, VERSION, WastedOperation,
 };
 
 /// Usages of attachments: without others, contents are only read in their render pass.
@@ -50,7 +51,7 @@ impl DescribedFrame<'_> {
             choice: origin.choice.clone(),
             compared: frames.next.is_some(),
             wasted: self.wasted(frames, origin),
-            passes: self.pass_facts(frame),
+            passes: self.pass_facts(frame, origin.timestamp_period),
             resources: self
                 .entries
                 .iter()
@@ -91,12 +92,17 @@ impl DescribedFrame<'_> {
     }
 
     /// Returns facts of the passes, with what each loads from memory and stores to it.
-    fn pass_facts(&self, frame: &Submits) -> Vec<PassFacts> {
+    fn pass_facts(&self, frame: &Submits, period: f32) -> Vec<PassFacts> {
         let (mut all, mut instances) = (Vec::new(), 0);
-        for flat in frame.flats() {
+        let commands = frame.batches().flat_map(|batch| &batch.commands);
+        let flats = commands.filter_map(|one| Some((one.flat.as_ref()?, one.times.as_ref())));
+        for (flat, times) in flats {
             let mut last = 0;
             for (number, pass) in flat.passes.iter().enumerate() {
                 let mut facts = pass.facts.clone();
+                let measured = times.zip(pass.timestamps);
+                facts.nanoseconds = measured.and_then(|(times, ends)| times.between(ends, period));
+                facts.accessed = self.accessed(pass);
                 for access in &pass.accesses {
                     let ends = AttachmentLoadsAndStores::of(&flat.passes, number, access);
                     let resource = self.index[&access.resource.key()] as u32;
@@ -117,8 +123,35 @@ impl DescribedFrame<'_> {
         all
     }
 
+    /// Returns the bytes of buffers and images of which a pass accesses only a part: a range, or areas that it copies.
+    fn accessed(&self, pass: &Pass) -> Vec<AccessedBytes> {
+        // The most bytes of an access; `None` if one is of everything.
+        let mut all: BTreeMap<u32, Option<u64>> = BTreeMap::new();
+        for access in &pass.accesses {
+            let whole = match &access.resource {
+                Resource::Buffer(_) => access.resource.size(),
+                Resource::Image(_) => access.part_bytes(None),
+            };
+            let bytes = access.touched_bytes();
+            let is_part = bytes < whole && !access.kind.is_attachment();
+            let most = all
+                .entry(self.index[&access.resource.key()] as u32)
+                .or_insert(Some(0));
+            *most = most.filter(|_| is_part).map(|most| most.max(bytes));
+        }
+        let parts = all.into_iter();
+        parts
+            .filter_map(|(resource, bytes)| {
+                Some(AccessedBytes {
+                    resource,
+                    bytes: bytes?,
+                })
+            })
+            .collect()
+    }
+
     /// Returns the loads and stores of attachments whose results nothing reads. Excludes resources that may be read otherwise: by the screen, other
-    /// processes and devices, the host, or accesses that were not followed.
+    /// processes and devices, the host, or accesses that were not followed; loads of undefined contents are useless in any case.
     fn wasted(&self, frames: ComparedFrames<'_>, origin: &Origin) -> Vec<WastedOperation> {
         let others = Readers::of(frames, origin);
         let mut all = Vec::new();
@@ -133,7 +166,11 @@ impl DescribedFrame<'_> {
                     continue;
                 };
                 let only_attached = ATTACHMENTS.contains(image.desc.usage);
-                if others.may_read(&access.resource, image) || one.assumed && !only_attached {
+                let is_needed =
+                    self.is_result(&self.entries[*entry]) || others.may_read(&access.resource, image);
+                // Nobody needs undefined contents.
+                let is_needed = is_needed && one.why != WhyWasted::Undefined;
+                if is_needed || one.assumed && !only_attached {
                     continue;
                 }
                 debug_assert!(position < pass.accesses.len(), "an access of the captured frame");
@@ -199,7 +236,8 @@ impl DescribedFrame<'_> {
         if let Resource::Image(image) = &entry.resource {
             (facts.linear, facts.swapchain) = (image.linear, image.swapchain);
             let contents = self.contents.get(&entry.resource.key());
-            let is_private = !Readers::of(frames, origin).may_read(&entry.resource, image);
+            let may_read = Readers::of(frames, origin).may_read(&entry.resource, image);
+            let is_private = !may_read && !self.is_result(entry);
             let is_transient = image
                 .desc
                 .usage

@@ -35,6 +35,8 @@ pub(crate) struct Pass {
     pub(crate) instance: Option<usize>,
     /// True if another command buffer resumes the instance.
     pub(crate) suspends: bool,
+    /// The timestamps at its begin and after it, by their numbers in the command buffer.
+    pub(crate) timestamps: Option<[u32; 2]>,
     pub(crate) facts: PassFacts,
 }
 
@@ -76,6 +78,8 @@ struct Walker<'a> {
     predicate: Option<&'a FollowedAccess>,
     /// The open pass.
     open: Option<usize>,
+    /// The last timestamp, and the number of passes before it.
+    timestamp: Option<(u32, usize)>,
     /// The render pass instance, its subpass, and whether that is recorded in secondary command buffers.
     instance: Option<(&'a RenderPassInstance, usize, bool)>,
     /// Pipelines and sets that the open pass has used.
@@ -96,6 +100,7 @@ pub(crate) fn flatten(ops: &[Recorded], resources: &mut ResourceTable) -> Flat {
         is_conditional: false,
         predicate: None,
         open: None,
+        timestamp: None,
         instance: None,
         used: HashSet::new(),
         shaders: HashMap::new(),
@@ -165,6 +170,7 @@ impl<'a> Walker<'a> {
                 }
                 Op::BeginLabel(label) => self.labels.push(label.clone()),
                 Op::EndLabel => _ = self.labels.pop(),
+                Op::Timestamp(number) => self.time(*number),
                 Op::Unresolved(kind) => {
                     let missed = UnresolvedAccess {
                         kind: *kind,
@@ -176,6 +182,17 @@ impl<'a> Walker<'a> {
                     self.miss(missed);
                 }
             }
+        }
+    }
+
+    /// Gives the time since the last timestamp to the first pass after that.
+    fn time(&mut self, number: u32) {
+        let passes = &mut self.flat.passes;
+        let Some((from, first)) = self.timestamp.replace((number, passes.len())) else {
+            return;
+        };
+        if let Some(pass) = passes.get_mut(first) {
+            pass.timestamps = Some([from, number]);
         }
     }
 
@@ -270,6 +287,7 @@ impl<'a> Walker<'a> {
             also_read: Vec::new(),
             instance: None,
             suspends: false,
+            timestamps: None,
             facts: PassFacts::default(),
         });
         &mut self.flat.passes[index]
@@ -396,6 +414,7 @@ impl<'a> Walker<'a> {
             }
             return;
         }
+        other.add_bytes(&access);
         let stages = |one: &FollowedAccess| one.stages.unwrap_or(one.kind.default_stages(PassKind::Compute));
         if other.stages != access.stages {
             other.stages = Some(stages(other) | stages(&access));

@@ -6,7 +6,7 @@
 //! │           │             │           │       ▲ timeline, contents: uses of the same resources by the previous frame and the next one
 //! │           │             │           └ submissions, and steps of the host
 //! │           │             └ passes and their accesses, and individual commands, with descriptors as they are at submission
-//! │           └ commands as they are recorded
+//! │           └ commands as they are recorded, with the timestamps between them (timing)
 //! └ images, views, render passes, pipelines, descriptor sets
 //! ```
 
@@ -14,6 +14,7 @@ pub(crate) mod access;
 pub(crate) mod build;
 pub(crate) mod choice;
 pub(crate) mod contents;
+pub(crate) mod drawn;
 pub(crate) mod facts;
 pub(crate) mod flatten;
 pub(crate) mod infer;
@@ -26,3 +27,4 @@ pub(crate) mod resource_table;
 pub(crate) mod shader_use;
 pub(crate) mod submits;
 pub(crate) mod timeline;
+pub(crate) mod timing;

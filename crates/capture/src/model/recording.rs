@@ -8,8 +8,10 @@ use tileheap::frame::AccessKind;
 use tileheap_layer::push_constants::PushConstants;
 
 use super::access::FollowedAccess;
+use super::drawn::{DrawnElements, Elements};
 use super::objects::{BufferRange, Image, Set, View};
 use super::pipelines::Pipeline;
+use super::timing::{Mark, TimedCommand, Timer};
 use crate::document::recording::{self, DependencyScopes};
 use crate::document::{PassFacts, UnresolvedKind};
 
@@ -148,6 +150,8 @@ pub(crate) enum Op {
     Execute(bool, Vec<(String, Arc<Vec<Recorded>>)>),
     BeginLabel(String),
     EndLabel,
+    /// A timestamp of the layer, by its number in the command buffer.
+    Timestamp(u32),
     Unresolved(UnresolvedKind),
 }
 
@@ -185,35 +189,6 @@ impl BoundState {
     }
 }
 
-/// The elements that a draw fetches: vertices, indices or instances.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Elements {
-    pub(crate) first: u64,
-    pub(crate) count: u64,
-}
-
-impl Elements {
-    pub(crate) fn new(first: u32, count: u32) -> Elements {
-        Elements {
-            first: first.into(),
-            count: count.into(),
-        }
-    }
-}
-
-/// The elements of a draw.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum DrawnElements {
-    /// Vertices and instances.
-    Vertices(Elements, Elements),
-    /// Indices and instances: the vertices are given by the index buffer.
-    Indices(Elements, Elements),
-    /// Parameters in buffers, or otherwise unknown; whether there are indices, and the maximum number of draws.
-    Unknown { indexed: bool, draws: u64 },
-    /// No elements: mesh shaders, with the number of workgroups.
-    Groups([u32; 3]),
-}
-
 /// A command buffer while it is recorded, and the result.
 #[derive(Default)]
 pub(crate) struct Recording {
@@ -235,6 +210,12 @@ pub(crate) struct Recording {
     last_draw: Option<usize>,
     /// True while conditional rendering is active.
     is_conditional: bool,
+    /// The layer's timestamps, if passes are timed.
+    timer: Option<Timer>,
+    /// The timestamp at the command that is being recorded.
+    mark: Option<Mark>,
+    /// The number of timestamps of the last finished recording.
+    pub(crate) timestamps: u32,
     /// The commands of the last finished recording.
     pub(crate) ended: Arc<Vec<Recorded>>,
 }
@@ -251,9 +232,35 @@ impl Recording {
     pub(crate) fn next(&mut self, call: &'static str) {
         self.call = call;
         self.number += 1;
+        self.mark = None;
+    }
+
+    /// Times the passes of this recording.
+    pub(crate) fn time(&mut self) {
+        self.timer = Some(Timer::default());
+    }
+
+    /// Returns the timestamp to write at the command that was recorded last.
+    #[inline]
+    pub(crate) fn mark(&self) -> Option<Mark> {
+        self.mark
     }
 
     fn add(&mut self, op: Op) {
+        // Further operations of the same command have no timestamp of their own.
+        let timer = self.timer.as_mut().filter(|_| self.mark.is_none());
+        let mark = timer.and_then(|timer| timer.at(timed(&op)?));
+        if let Some(Mark::Before(stamp)) = mark {
+            self.append(Op::Timestamp(stamp));
+        }
+        self.append(op);
+        if let Some(Mark::After(stamp)) = mark {
+            self.append(Op::Timestamp(stamp));
+        }
+        self.mark = self.mark.or(mark);
+    }
+
+    fn append(&mut self, op: Op) {
         let (call, number) = (self.call, self.number);
         self.ops.push(Recorded { call, number, op });
     }
@@ -537,8 +544,34 @@ impl Recording {
 
     /// Ends the recording: the recorded commands are kept, and can be submitted.
     pub(crate) fn end(&mut self) {
+        let mut timer = self.timer.take();
+        self.mark = timer.as_mut().and_then(Timer::last).map(Mark::Before);
+        if let Some(Mark::Before(stamp)) = self.mark {
+            self.append(Op::Timestamp(stamp));
+        }
+        self.timestamps = timer.map_or(0, |timer| timer.count);
         self.ended = Arc::new(std::mem::take(&mut self.ops));
     }
+}
+
+/// Returns true for rendering that is suspended or resumed.
+fn is_part(op: &Op) -> bool {
+    matches!(op, Op::BeginPass(instance) if instance.recorded.resumes || instance.recorded.suspends)
+}
+
+/// Returns the meaning of an operation for timestamps.
+fn timed(op: &Op) -> Option<TimedCommand> {
+    Some(match op {
+        Op::BeginPass(_) => TimedCommand::Begin { is_part: is_part(op) },
+        Op::EndPass => TimedCommand::End,
+        Op::Synchronization(_) => TimedCommand::Boundary,
+        Op::Execute(_, all) if all.iter().flat_map(|(_, ops)| &**ops).any(|one| is_part(&one.op)) => {
+            TimedCommand::Unmeasurable
+        }
+        Op::Execute(..) | Op::Dispatch(_) | Op::Transfer(_) => TimedCommand::Work,
+        Op::Unresolved(UnresolvedKind::UnknownObject | UnresolvedKind::Video) => TimedCommand::Unmeasurable,
+        _ => return None,
+    })
 }
 
 /// Returns the part of a render area inside a limit.

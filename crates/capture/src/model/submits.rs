@@ -11,6 +11,7 @@ use super::flatten::{Flat, flatten};
 use super::objects::{Resource, number_of};
 use super::recording::Recorded;
 use super::resource_table::ResourceTable;
+use super::timing::SubmittedTimes;
 use crate::document::SemaphoreUse;
 use crate::document::recording::RecordedStep;
 
@@ -35,6 +36,8 @@ pub(crate) struct Submitted {
     pub(crate) ops: Arc<Vec<Recorded>>,
     /// Its passes as of submission; if they were uncertain then, computed when the frame is written.
     pub(crate) flat: Option<Flat>,
+    /// The timestamps of its passes, if these are timed.
+    pub(crate) times: Option<Arc<SubmittedTimes>>,
 }
 
 /// A submitted batch. A binary semaphore has the value 0.
@@ -152,6 +155,12 @@ impl Submits {
 
     pub(crate) fn batches(&self) -> impl Iterator<Item = &Batch> {
         self.submits.iter().flat_map(|(_, batches)| batches)
+    }
+
+    /// Iterates over the timestamps of the command buffers.
+    pub(crate) fn times(&self) -> impl Iterator<Item = &Arc<SubmittedTimes>> {
+        let commands = self.batches().flat_map(|batch| &batch.commands);
+        commands.filter_map(|commands| commands.times.as_ref())
     }
 
     /// Iterates over the flattened command buffers.

@@ -236,28 +236,9 @@ fn attached_area(pass: &Pass, access: &FollowedAccess) -> [(u32, u32); 2] {
 
 /// Returns the bytes that a single read or write of an access moves: of its part and the area of its pass, without padding.
 pub(crate) fn moved_bytes(pass: &Pass, access: &FollowedAccess) -> u64 {
-    let Resource::Image(image) = &access.resource else {
-        return access.bytes[1].saturating_sub(access.bytes[0]);
-    };
-    let Some(block) = format::texel_block(image.desc.format) else {
-        return 0;
-    };
+    if !access.kind.is_attachment() {
+        return access.touched_bytes();
+    }
     let area = attached_area(pass, access);
-    let cells = Cells::of(&access.resource).range(access.range);
-    let layers = access.range.layers;
-    let layers = match layers.end.saturating_sub(layers.first) {
-        0 => image.desc.array_layers,
-        some => some,
-    };
-    let of_level = |level: u32| {
-        let sides = image.level(level);
-        let side = |axis: usize, texels: u32| {
-            let (first, end) = area[axis];
-            u64::from(end.min(sides[axis]).saturating_sub(first).div_ceil(texels))
-        };
-        side(0, block.width) * side(1, block.height)
-    };
-    let blocks: u64 = (cells[1].0..cells[1].1).map(of_level).sum();
-    let samples = u64::from(image.desc.samples.as_raw());
-    blocks * u64::from(layers) * samples * u64::from(block.bytes)
+    access.part_bytes(Some(area.map(|(first, end)| [first, end])))
 }

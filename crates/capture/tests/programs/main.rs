@@ -177,6 +177,42 @@ fn what_forward_and_network_submit_is_what_they_describe() {
 }
 
 #[test]
+fn every_pass_of_a_frame_is_timed_and_the_frame_stays_the_same() {
+    let run = |name: &str, timestamps: &str| {
+        let folder = folder(name);
+        let mut program = tileheap_testkit::example("deferred");
+        program
+            .args(["--frames", "4", "--size", "320x180", "--output"])
+            .arg(tileheap_testkit::own_file(&format!("{name}.png")));
+        let set = [
+            EACH_SUBMIT,
+            (settings::FRAMES, "2"),
+            (settings::TIMESTAMPS, timestamps),
+        ];
+        let output = captured(program, &folder, &set)?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
+        let picture = std::fs::read(tileheap_testkit::own_file(&format!("{name}.png"))).expect("a picture");
+        Some((read(&folder.join("frame-2.json")), picture))
+    };
+    let (Some(timed), Some(plain)) = (run("capture_timed", "true"), run("capture_untimed", "false")) else {
+        return;
+    };
+    assert_same(&timed.0.0, &plain.0.0);
+    assert_eq!(timed.1, plain.1, "the pictures");
+    let times = |capture: &Capture| -> Vec<Option<u64>> {
+        capture.passes.iter().map(|pass| pass.nanoseconds).collect()
+    };
+    assert!(times(&plain.0.1).iter().all(Option::is_none));
+    let times = times(&timed.0.1);
+    assert!(
+        times.iter().all(|time| time.is_some_and(|time| time > 0)),
+        "{times:?}"
+    );
+    assert_no_mistakes("deferred with timestamps", &timed.0.1);
+}
+
+#[test]
 fn a_folder_that_cannot_be_written_and_wrong_settings_are_named() {
     let folder = tileheap_testkit::own_file("not_a_folder");
     std::fs::write(&folder, "a file").expect("a file");

@@ -108,6 +108,7 @@ fn frame(number: u64, ops: Vec<Op>) -> Submits {
         name: String::new(),
         ops: Arc::new(recorded.collect()),
         flat: None::<Flat>,
+        times: None,
     };
     let batch = Batch {
         commands: vec![commands],
@@ -141,6 +142,7 @@ fn captured(captured: Vec<Op>, next: Option<Vec<Op>>) -> Capture {
         choice: None,
         addressed: Vec::new(),
         granularity: 1,
+        timestamp_period: 1.0,
     };
     let text = document(frames, &origin).expect("a frame");
     let capture = Capture::from_json(&text).expect("a document");
@@ -194,6 +196,34 @@ fn usages_that_no_frame_uses_keep_it_from_being_lazily_allocated() {
     assert_eq!(facts.unused_usage, "SAMPLED");
 }
 
+/// An offscreen renderer that reads only some of its frames back.
+#[test]
+fn the_result_of_a_frame_that_presents_nothing_is_needed() {
+    let created = |usage| {
+        let info = info(usage).format(vk::Format::R8G8B8A8_UNORM).usage(usage);
+        Arc::new(Image::new(1, &info))
+    };
+    let color = vk::ImageUsageFlags::COLOR_ATTACHMENT;
+    let clear = |image: &Arc<Image>| {
+        let mut ops = rendered(image, CLEAR, STORE);
+        if let Op::BeginPass(instance) = &mut ops[0] {
+            let attachment = &mut instance.subpasses[0].attachments[0];
+            attachment.kind = AccessKind::ColorAttachment;
+            attachment.range.aspects = vk::ImageAspectFlags::COLOR;
+        }
+        ops
+    };
+    let result = created(color | vk::ImageUsageFlags::TRANSFER_SRC);
+    let capture = captured(clear(&result), Some(clear(&result)));
+    assert_eq!(capture.wasted, []);
+    let facts = &capture.resources[0];
+    assert_eq!(facts.inferred, InferredLifetime::External, "{}", facts.reason);
+    assert!(!facts.memoryless);
+    // It cannot be read in any frame.
+    let lost = created(color);
+    assert_eq!(wasted(clear(&lost), Some(clear(&lost))), WASTED);
+}
+
 #[test]
 fn a_load_after_a_transition_from_undefined_is_wasted() {
     let image = depth(vk::ImageUsageFlags::SAMPLED);
@@ -240,7 +270,12 @@ fn what_anything_may_read_is_not_wasted() {
     // Presented.
     let mut shown = Image::new(1, &info(vk::ImageUsageFlags::SAMPLED));
     shown.swapchain = true;
-    assert_eq!(both(&Arc::new(shown)), []);
+    let shown = Arc::new(shown);
+    assert_eq!(both(&shown), []);
+    // Loads of undefined contents are useless even then.
+    let load = rendered(&shown, LoadOp::Load, STORE);
+    let discards: Vec<Op> = discarded(&shown).into_iter().chain(load).collect();
+    assert_eq!(wasted(discards, None), [(AttachmentOperation::Load, SIZE, false)]);
     // Exported or imported.
     let exported = depth(vk::ImageUsageFlags::SAMPLED);
     exported.common.shared.store(true, Ordering::Relaxed);

@@ -1,7 +1,9 @@
 //! Tests of recorded draws and dispatches.
 
 use super::*;
+use crate::model::flatten::flatten;
 use crate::model::objects::Buffer;
+use crate::model::resource_table::ResourceTable;
 
 fn buffer(number: u64) -> Arc<Buffer> {
     Arc::new(Buffer::new(number, &vk::BufferCreateInfo::default().size(4096)))
@@ -139,4 +141,70 @@ fn vertex_bindings_that_commands_set_are_read() {
         assert_eq!(read(Some(pipeline)), [([80, 128], false)]);
     }
     assert_eq!(read(Some(Pipeline::default())), []);
+}
+
+#[test]
+fn a_command_with_several_barriers_has_one_timestamp() {
+    let barrier = || Op::Synchronization(Synchronization::Barrier(Vec::new()));
+    let mut recording = Recording::default();
+    recording.time();
+    recording.next("vkCmdWaitEvents2");
+    recording.push(barrier());
+    recording.push(barrier());
+    assert_eq!(recording.mark(), Some(Mark::Before(0)));
+    recording.next("vkCmdDispatch");
+    recording.dispatch(Some([1; 3]), None);
+    assert_eq!(recording.mark(), None);
+    recording.next("");
+    recording.end();
+    assert_eq!(
+        (recording.mark(), recording.timestamps),
+        (Some(Mark::Before(1)), 2)
+    );
+    let flat = flatten(&recording.ended, &mut ResourceTable::default());
+    let timed: Vec<_> = flat.passes.iter().map(|pass| pass.timestamps).collect();
+    assert_eq!(timed, [Some([0, 1])]);
+}
+
+#[test]
+fn secondary_command_buffers_with_parts_of_a_rendering_are_not_timed() {
+    let mut recording = Recording::default();
+    recording.time();
+    let rendering = RenderPassInstance {
+        recorded: recording::RenderPassInstance {
+            resumes: true,
+            ..Default::default()
+        },
+        ..Default::default()
+    };
+    let part = Recorded {
+        call: "vkCmdBeginRendering",
+        number: 1,
+        op: Op::BeginPass(rendering),
+    };
+    recording.next("vkCmdExecuteCommands");
+    recording.execute(vec![(String::new(), Arc::new(vec![part]))]);
+    assert_eq!(recording.mark(), None);
+    recording.next("");
+    recording.end();
+    assert_eq!((recording.mark(), recording.timestamps), (None, 0));
+}
+
+#[test]
+fn a_pass_accesses_the_bytes_of_all_its_copies() {
+    let (source, mut recording) = (buffer(1), Recording::default());
+    for [first, end] in [[0, 100], [1000, 1100], [0, 100], [1050, 1200]] {
+        let range = BufferRange::new(source.clone(), first, end - first);
+        let read = FollowedAccess::of_buffer(&range, AccessKind::TransferSource).reading();
+        recording.transfer(vk::PipelineStageFlags2::COPY, vec![Some(read)]);
+    }
+    recording.end();
+    let flat = flatten(&recording.ended, &mut ResourceTable::default());
+    let [pass] = &flat.passes[..] else {
+        panic!("{:?}", flat.passes);
+    };
+    let [access] = &pass.accesses[..] else {
+        panic!("{:?}", pass.accesses);
+    };
+    assert_eq!((access.bytes, access.touched_bytes()), ([0, 1200], 450));
 }

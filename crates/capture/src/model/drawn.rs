@@ -1,0 +1,30 @@
+//! The elements that draws fetch.
+
+/// The elements that a draw fetches: vertices, indices or instances.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Elements {
+    pub(crate) first: u64,
+    pub(crate) count: u64,
+}
+
+impl Elements {
+    pub(crate) fn new(first: u32, count: u32) -> Elements {
+        Elements {
+            first: first.into(),
+            count: count.into(),
+        }
+    }
+}
+
+/// The elements of a draw.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum DrawnElements {
+    /// Vertices and instances.
+    Vertices(Elements, Elements),
+    /// Indices and instances: the vertices are given by the index buffer.
+    Indices(Elements, Elements),
+    /// Parameters in buffers, or otherwise unknown; whether there are indices, and the maximum number of draws.
+    Unknown { indexed: bool, draws: u64 },
+    /// No elements: mesh shaders, with the number of workgroups.
+    Groups([u32; 3]),
+}
