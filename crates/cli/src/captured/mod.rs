@@ -45,6 +45,8 @@ pub(crate) struct CaptureReport {
     description_changes: DescriptionChanges,
     /// Traffic that stays in memory, by reason.
     stays: Vec<RemainingTraffic>,
+    /// The part of it that has to: of images that are presented, and of contents that come from outside of the frame or are needed after it.
+    required_bytes: u64,
     async_compute_bytes: u64,
     async_compute: String,
     /// The frame, its device, and how much was followed.
@@ -58,6 +60,8 @@ pub(crate) struct CaptureReport {
 struct RemainingTraffic {
     why: String,
     bytes: u64,
+    /// True if the program or its environment needs the contents in memory.
+    is_required: bool,
     resources: Vec<String>,
 }
 
@@ -66,6 +70,8 @@ const SMALL_FRAME: usize = 200;
 /// The maximum number of listed reasons, and of resources per reason.
 const MAX_REASONS: usize = 8;
 const MAX_RESOURCES: usize = 4;
+/// The maximum number of listed GPU times.
+const MAX_TIMES: usize = 5;
 
 impl CaptureReport {
     pub(crate) fn new(
@@ -90,7 +96,10 @@ impl CaptureReport {
             all.map(|(_, moved)| moved.now).sum()
         };
         let hidden = overlap::hidden_by_async_compute(frame, of_pass);
-        let stays = staying(plan, capture, &traffic);
+        let mut stays = staying(plan, capture, &traffic);
+        let required = stays.iter().filter(|one| one.is_required);
+        let required_bytes = required.map(|one| one.bytes).sum();
+        stays.truncate(MAX_REASONS);
         let is_eligible = plan.totals.eligible_bytes.0 > 0;
         let verdict = verdict(now_bytes, &changes, (is_eligible, &stays));
         Ok(CaptureReport {
@@ -103,6 +112,7 @@ impl CaptureReport {
             changes,
             description_changes,
             stays,
+            required_bytes,
             async_compute_bytes: hidden,
             async_compute: match hidden {
                 0 => "nothing: no compute pass could run at the same time as a render pass".to_owned(),
@@ -170,7 +180,7 @@ fn verdict(now: u64, changes: &[Change], (is_eligible, stays): (bool, &[Remainin
     }
 }
 
-/// Traffic that stays in memory despite the changes, by reason, largest first.
+/// Traffic that stays in memory despite the changes, by all reasons, largest first.
 fn staying(plan: &Plan, capture: &Capture, traffic: &Traffic) -> Vec<RemainingTraffic> {
     let frame = plan.described();
     let mut of_resource: BTreeMap<ResourceId, u64> = BTreeMap::new();
@@ -178,7 +188,7 @@ fn staying(plan: &Plan, capture: &Capture, traffic: &Traffic) -> Vec<RemainingTr
         let kept = moved.tile_as_is + moved.tile_arranged + moved.merged;
         *of_resource.entry(*id).or_default() += moved.now - moved.wasted - kept.min(moved.now - moved.wasted);
     }
-    let mut reasons: BTreeMap<String, Vec<(u64, ResourceId)>> = BTreeMap::new();
+    let mut reasons: BTreeMap<(&str, bool), Vec<(u64, ResourceId)>> = BTreeMap::new();
     for (id, bytes) in of_resource.into_iter().filter(|(_, bytes)| *bytes > 0) {
         reasons
             .entry(why_in_memory(plan, capture, id))
@@ -187,7 +197,7 @@ fn staying(plan: &Plan, capture: &Capture, traffic: &Traffic) -> Vec<RemainingTr
     }
     let mut all: Vec<RemainingTraffic> = reasons
         .into_iter()
-        .map(|(why, mut resources)| {
+        .map(|((why, is_required), mut resources)| {
             resources.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
             let more = resources.len().saturating_sub(MAX_RESOURCES);
             let listed = resources.iter().take(MAX_RESOURCES);
@@ -198,40 +208,43 @@ fn staying(plan: &Plan, capture: &Capture, traffic: &Traffic) -> Vec<RemainingTr
                 names.push(format!("and {more} more"));
             }
             RemainingTraffic {
-                why,
+                why: why.to_owned(),
+                is_required,
                 bytes: resources.iter().map(|(bytes, _)| bytes).sum(),
                 resources: names,
             }
         })
         .collect();
     all.sort_by_key(|one| std::cmp::Reverse(one.bytes));
-    all.truncate(MAX_REASONS);
     all
 }
 
-/// The reason that a resource is not on chip, as the end of a sentence: "12 MB …".
-fn why_in_memory(plan: &Plan, capture: &Capture, id: ResourceId) -> String {
+/// The reason that a resource is not on chip, as the end of a sentence: "12 MB …"; true if its contents are required in memory.
+fn why_in_memory(plan: &Plan, capture: &Capture, id: ResourceId) -> (&'static str, bool) {
     let facts = capture.resources.get(id.index()).cloned().unwrap_or_default();
     let frame = plan.described();
     let is_written = frame.accesses_to(id).any(|access| access.writes);
-    let words = match plan.resources[id.index()].reason {
-        _ if facts.swapchain => "are of images that are presented",
-        PlacementReason::External if !is_written => "are only read: textures, vertices and constants",
+    match plan.resources[id.index()].reason {
+        _ if facts.swapchain => ("are of images that are presented", true),
+        PlacementReason::External if !is_written => ("are only read: textures, vertices and constants", true),
         PlacementReason::External if facts.decided == LifetimeEvidence::Assumed => {
-            "are assumed to be needed after the frame"
+            ("are assumed to be needed after the frame", true)
         }
-        PlacementReason::External => "are needed after the frame, or come from before it",
-        _ if facts.inferred == InferredLifetime::History => "are read again by the next frame",
-        reason if traffic::is_kept_by_driver(reason) => {
-            "are of attachments of one render pass, which its tiles hold already: only their loads and stores move"
+        PlacementReason::External => ("are needed after the frame, or come from before it", true),
+        _ if facts.inferred == InferredLifetime::History => ("are read again by the next frame", true),
+        reason if traffic::is_kept_by_driver(reason) => (
+            "are of attachments of one render pass, which its tiles hold already: only their loads and stores move",
+            false,
+        ),
+        PlacementReason::Arena(why) | PlacementReason::Dedicated(why) => {
+            (not_tile(why), matches!(why, OffChipReason::History))
         }
-        PlacementReason::Arena(why) | PlacementReason::Dedicated(why) => not_tile(why),
-        PlacementReason::Tile { .. } => {
-            "lose their place in tile memory to resources that save more, or move in and out of it"
-        }
-        _ => "move in or out of tile memory",
-    };
-    words.to_owned()
+        PlacementReason::Tile { .. } => (
+            "lose their place in tile memory to resources that save more, or move in and out of it",
+            false,
+        ),
+        _ => ("move in or out of tile memory", false),
+    }
 }
 
 /// The rule that keeps resources out of tile memory, in terms of Vulkan.
@@ -287,13 +300,38 @@ fn facts(frame: &Frame, capture: &Capture) -> Vec<(&'static str, String)> {
             decided(LifetimeEvidence::Assumed) + decided(LifetimeEvidence::NextFrame)
         ),
     };
-    vec![
+    let mut facts = vec![
         ("frame", which_frame(capture)),
         ("captured on", capture.device.clone()),
         ("passes", frame.passes().len().to_string()),
         ("followed", followed),
         ("lifetimes", lifetimes),
-    ]
+    ];
+    facts.extend(times(frame, capture).map(|times| ("GPU time", times)));
+    facts
+}
+
+/// The measured GPU time of the frame, and the passes that take most of it; `None` if it was not measured.
+fn times(frame: &Frame, capture: &Capture) -> Option<String> {
+    let passes = frame.passes().iter().zip(&capture.passes);
+    let mut times: Vec<(u64, &str)> = passes
+        .filter_map(|(pass, facts)| Some((facts.nanoseconds?, pass.name.as_str())))
+        .collect();
+    let all: u64 = times.iter().map(|(time, _)| time).sum();
+    times.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
+    let milliseconds = |time: u64| format!("{:.2} ms", time as f64 / 1e6);
+    let longest = times.iter().take(MAX_TIMES);
+    let longest: Vec<String> = longest
+        .map(|(time, name)| format!("`{name}` {}", milliseconds(*time)))
+        .collect();
+    let count = times.len();
+    (count > 0).then(|| {
+        format!(
+            "{} in {count} measured passes, most of it in {}",
+            milliseconds(all),
+            longest.join(", ")
+        )
+    })
 }
 
 /// The captured frame, and the reason that it was chosen.
@@ -303,22 +341,31 @@ fn which_frame(capture: &Capture) -> String {
         return format!("{number}, as requested");
     };
     let count = choice.moved_bytes.len();
-    let most = choice.moved_bytes.iter().copied().max().unwrap_or(0);
+    if count == 0 {
+        return format!("{number}, the first one: the program ended before it was compared with others");
+    }
+    let chosen = usize::try_from(number)
+        .ok()
+        .and_then(|at| choice.moved_bytes.get(at));
+    let chosen = chosen.or(choice.moved_bytes.iter().max()).copied().unwrap_or(0);
     let light = choice
         .moved_bytes
         .iter()
-        .filter(|bytes| **bytes < most / 2)
+        .filter(|bytes| **bytes < chosen / 2)
         .count();
     let skipped = match light {
         0 => String::new(),
-        light => format!("; {light} of them move less than half of the heaviest"),
+        1 => "; 1 moves less than half as much".to_owned(),
+        light => format!("; {light} move less than half as much"),
     };
+    let repeated = choice.repeated_frames;
     match choice.is_repeated {
         true => format!(
-            "{number}, the heaviest of the first {count} that the next frame repeats ({} are repeated{skipped})",
-            choice.repeated_frames
+            "{number}, the heaviest of the {repeated} that the next frame repeats, of {count} frames{skipped}"
         ),
-        false => format!("{number}, the heaviest of the first {count}; no next frame repeats one{skipped}"),
+        false => {
+            format!("{number}, the heaviest of {count} frames, none of which the next one repeats{skipped}")
+        }
     }
 }
 
@@ -352,10 +399,13 @@ fn not_known(frame: &Frame, capture: &Capture, cannot_run: &[String]) -> Vec<Str
             "Later frames may read {listed}{more}: the next frame does not use them, so the captured frame was assumed to repeat."
         ));
     }
-    all.push(
-        "Traffic is counted from what passes access, without caches, compression and discarded fragments; time was not measured."
-            .to_owned(),
-    );
+    let times = match capture.passes.iter().any(|pass| pass.nanoseconds.is_some()) {
+        true => "times are those of the device that the frame was captured on",
+        false => "time was not measured (`--timestamps` does)",
+    };
+    all.push(format!(
+        "Traffic is counted from what passes access, without caches, compression and discarded fragments; {times}."
+    ));
     all.push("Synchronization was not checked: `tileheap check-frame` checks the captured frame.".to_owned());
     all
 }

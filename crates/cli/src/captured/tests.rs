@@ -201,11 +201,9 @@ fn a_store_that_nothing_reads_is_the_first_change() {
         "{}",
         changes[1].title
     );
-    assert!(
-        report.facts[0]
-            .1
-            .starts_with("37, the heaviest of the first 3 that the next frame repeats")
-    );
+    assert!(report.facts[0].1.starts_with(
+        "37, the heaviest of the 2 that the next frame repeats, of 3 frames; 1 moves less than half as much"
+    ));
 }
 
 #[test]
@@ -235,6 +233,62 @@ fn tile_memory_helps_only_devices_that_have_it() {
         (report.stays[0].bytes, &*report.stays[0].why),
         (SIZE, "are of images that are presented")
     );
+    assert_eq!((report.stays[0].is_required, report.required_bytes), (true, SIZE));
+}
+
+#[test]
+fn of_a_buffer_only_the_accessed_bytes_count() {
+    use tileheap_capture::document::AccessedBytes;
+    let mut captured = Captured::new();
+    captured.capture.resources.push(ResourceFacts {
+        bytes: 1_000_000,
+        ..ResourceFacts::default()
+    });
+    let desc = BufferDesc {
+        usage: vk::BufferUsageFlags::STORAGE_BUFFER,
+        ..BufferDesc::new(Bytes(1_000_000))
+    };
+    let particles = captured
+        .builder
+        .resource("particles", desc, Persistence::Transient);
+    let pass = captured
+        .builder
+        .pass(captured.commands, "move", PassKind::Compute);
+    pass.access(
+        particles,
+        AccessKind::StorageBuffer,
+        false,
+        true,
+        LoadOp::DontCare,
+    );
+    captured.capture.passes.push(PassFacts {
+        accessed: vec![AccessedBytes {
+            resource: 0,
+            bytes: 4_000,
+        }],
+        ..PassFacts::default()
+    });
+    let report = captured.report();
+    assert_eq!(report.now_bytes, 4_000);
+    assert_complete(&report);
+}
+
+#[test]
+fn measured_times_are_listed_by_duration() {
+    let mut captured = Captured::new();
+    let shown = captured.color("swapchain image 1", InferredLifetime::External);
+    captured.render("scene", &[], &[(shown, false, true)]);
+    captured.render("menu", &[], &[(shown, true, true)]);
+    captured.render("late", &[], &[(shown, true, true)]);
+    captured.capture.passes[0].nanoseconds = Some(1_250_000);
+    captured.capture.passes[1].nanoseconds = Some(2_000_000);
+    let report = captured.report();
+    assert_complete(&report);
+    let time = report.facts.iter().find(|(name, _)| *name == "GPU time");
+    let expected = "3.25 ms in 2 measured passes, most of it in `menu` 2.00 ms, `scene` 1.25 ms";
+    assert_eq!(time.map(|(_, text)| text.as_str()), Some(expected));
+    let of_times = "times are those of the device that the frame was captured on";
+    assert!(report.limits.iter().any(|limit| limit.contains(of_times)));
 }
 
 #[test]

@@ -100,6 +100,8 @@ fn moved_now(frame: &Frame, capture: &Capture, access: &Access, size: Bytes) -> 
     let Some(facts) = capture.passes.get(pass) else {
         return savings(frame, access, size).0;
     };
+    let part = facts.accessed.iter().find(|one| one.resource == resource);
+    let once = part.map_or(once, |part| part.bytes.min(once));
     if access.kind.is_attachment() {
         let is_wasted_load = capture.wasted.iter().any(|one| {
             one.operation == AttachmentOperation::Load && (one.pass, one.resource) == (pass as u32, resource)

@@ -29,7 +29,8 @@ use crate::report::{page, plan};
 /// Runs an unmodified Vulkan program under VK_LAYER_TILEHEAP_capture, which writes submitted frames as frame documents. Plans each frame for a
 /// device, as submitted and in the best arrangement found, and writes a report: memory traffic per frame now and with at most five proposed changes,
 /// what stays in memory and why, and what could not be followed. By default, the heaviest of the first 120 frames is captured. `plan`, `advise`,
-/// `report` and `check-frame` read the documents; `report.json` is the report for programs.
+/// `report` and `check-frame` read the documents; `report.json` is the report for programs. With --from, reports a frame that was captured earlier,
+/// on this machine or on a phone.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit status: 0 if a frame was captured and planned, whatever the program's own status.
@@ -39,7 +40,8 @@ Examples:
   tileheap capture --profile x2-85 --frames 100..103 -o captures -- ./game
   tileheap capture --border submits:1 -- ./compute                 a program that presents nothing
   tileheap capture --border signal:now -- ./game                   a frame whenever `touch now` is run
-  tileheap capture --from game.gfxr                                a trace of GFXReconstruct")]
+  tileheap capture --from game.gfxr                                a trace of GFXReconstruct
+  tileheap capture --from frame-63.json --profile x2-85 -o x2-85   the report of a captured frame, for another device")]
 pub(crate) struct Arguments {
     /// The frames to capture, counted from 0: 100, or 100..103 (without 103), or heaviest:N, the heaviest of the first N [default: heaviest:120]
     #[arg(long, value_name = "N..M")]
@@ -47,11 +49,14 @@ pub(crate) struct Arguments {
     /// The event that ends a frame: present, label:NAME for a debug label, submits:N, or signal:FILE when the file is created [default: present]
     #[arg(long, value_name = "BORDER")]
     border: Option<String>,
+    /// Measure the GPU time of each pass; slows down the program
+    #[arg(long)]
+    timestamps: bool,
     /// The folder for the documents and the report; earlier captures in it are replaced
     #[arg(short, long, value_name = "FOLDER", default_value = "tileheap-capture", value_hint = ValueHint::DirPath)]
     output: PathBuf,
-    /// Replay a GFXReconstruct trace instead of running a program
-    #[arg(long, value_name = "FILE.gfxr", value_hint = ValueHint::FilePath, conflicts_with = "program")]
+    /// Replay a GFXReconstruct trace instead of running a program, or report a captured frame (FRAME.json)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "program")]
     from: Option<PathBuf>,
     /// Do not open the report; by default it opens if there is a terminal and a screen
     #[arg(long)]
@@ -72,6 +77,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     // Report invalid options before the program runs.
     arguments.options.read_profile()?;
     let program = match &arguments.from {
+        Some(file) if is_document(file) => return report_again(arguments, file),
         Some(trace) => replay_of(trace)?,
         None => arguments.program.clone(),
     };
@@ -103,6 +109,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         .iter()
         .filter_map(|one| Some((LAYER.variable(one.0), one.2.as_ref()?)));
     command.envs(given);
+    if arguments.timestamps {
+        command.env(LAYER.variable(settings::TIMESTAMPS), "true");
+    }
     let ended = wait(&mut command)?;
     let documents = documents_in(&folder)?;
     if documents.is_empty() {
@@ -115,8 +124,37 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         // There is no other place to report a closed standard error.
         let _ = std::io::stderr().write_all(note.as_bytes());
     }
+    write_reports(arguments, &documents, &folder)
+}
+
+/// Returns true for a captured frame, by its name; other files are traces.
+fn is_document(file: &Path) -> bool {
+    file.extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
+}
+
+/// Reports a frame that was captured earlier.
+fn report_again(arguments: &Arguments, document: &Path) -> Result<()> {
+    let of_programs = [
+        ("--frames", arguments.frames.is_some()),
+        ("--border", arguments.border.is_some()),
+        ("--layers", arguments.layers.is_some()),
+        ("--timestamps", arguments.timestamps),
+    ];
+    if let Some((option, _)) = of_programs.into_iter().find(|(_, is_given)| *is_given) {
+        return Err(Error::bad_input(format!(
+            "{option} is an option for running a program, and {} is a captured frame: leave it out",
+            shown(document)
+        )));
+    }
+    let folder = writable(&arguments.output)?;
+    write_reports(arguments, &[document.to_owned()], &folder)
+}
+
+/// Plans captured frames, prints their reports, and writes `report.html` and `report.json`.
+fn write_reports(arguments: &Arguments, documents: &[PathBuf], folder: &Path) -> Result<()> {
     let (mut charts, mut reports) = (Vec::new(), Vec::new());
-    for document in &documents {
+    for document in documents {
         let (report, drawn) = planned(arguments, document)?;
         charts.extend(drawn);
         reports.push(report);
@@ -138,9 +176,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 fn planned(arguments: &Arguments, document: &Path) -> Result<(CaptureReport, Vec<Chart>)> {
     let named = |error: &dyn std::fmt::Display| Error::of(shown(document), error);
     let text_of_document = read_text(document, "captured frame")?;
-    let capture = Capture::from_json(&text_of_document)
-        .map_err(|error| named(&error))?
-        .unwrap_or_default();
+    let capture = Capture::from_json(&text_of_document).map_err(|error| named(&error))?;
+    let Some(capture) = capture else {
+        let text = "it has no object `capture`, so no program was captured: `tileheap plan` plans frames";
+        return Err(named(&text));
+    };
     // The program need not run on the device that its frame is planned for.
     let options = &FrameOptions {
         ignore_unsupported: true,
@@ -177,16 +217,23 @@ fn planned(arguments: &Arguments, document: &Path) -> Result<(CaptureReport, Vec
     Ok((report, charts))
 }
 
+/// Creates the folder if necessary; the error names it.
+fn writable(out: &Path) -> Result<PathBuf> {
+    fs::create_dir_all(out).map_err(|error| cannot_write(out, &error))?;
+    absolute(out)
+}
+
+fn cannot_write(out: &Path, error: &std::io::Error) -> Error {
+    Error::new(format!(
+        "cannot write captures to `{}`: {error}: give -o another folder",
+        out.display()
+    ))
+}
+
 /// Creates the folder if necessary, checks that it is writable, and removes the captures of earlier runs.
 fn prepare(out: &Path) -> Result<PathBuf> {
-    let named = |error: std::io::Error| {
-        Error::new(format!(
-            "cannot write captures to `{}`: {error}: give -o another folder",
-            out.display()
-        ))
-    };
-    fs::create_dir_all(out).map_err(named)?;
-    let folder = absolute(out)?;
+    let folder = writable(out)?;
+    let named = |error: std::io::Error| cannot_write(out, &error);
     fs::write(folder.join(settings::LOG), "").map_err(named)?;
     for earlier in documents_in(&folder)? {
         fs::remove_file(earlier).map_err(named)?;
