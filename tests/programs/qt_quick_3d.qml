@@ -3,7 +3,7 @@ import QtQuick
 import QtQuick3D
 Window {
     id: window
-    width: 320; height: 240; visible: true
+    width: 1920; height: 1080; visible: true
     property int frames: 0
     View3D {
         id: view
