@@ -33,6 +33,15 @@ tileheap report "$work/deferred.json" --profile adreno-830 -o "$work/report.html
 photograph 1200,1030 "$work/report.html" "$pictures/report.png"
 photograph 1200,1030 "$work/report.html" "$pictures/report_dark.png" --blink-settings=preferredColorScheme=0
 
+captured=$root/target/programs/godot.adreno-830/report.html
+if [ -e "$captured" ]; then
+    say "The report of a captured frame"
+    photograph 1200,1040 "$captured" "$pictures/capture.png"
+    photograph 1200,1040 "$captured" "$pictures/capture_dark.png" --blink-settings=preferredColorScheme=0
+else
+    say "No report of a captured frame: bash scripts/test-programs.sh godot makes one"
+fi
+
 say "Bugs: none, and three of them"
 on_emulator tile_bugs --bug smaller-object --fixed --output "$work/fixed.png" >"$work/bugs.txt"
 cells='<img src="fixed.png">'

@@ -17,7 +17,7 @@ FIRST = "adreno-830"
 INTRODUCTION = """# Other people's programs
 
 Written by `scripts/test-programs.sh --page` from runs {when}, on lavapipe {drivers}: one captured frame of each
-(of programs that present nothing, one submit; of ffmpeg and libplacebo, eight), at 1920x1080 where the program allows it.
+(of programs that present nothing, one submit; of pygfx three, of ffmpeg and libplacebo eight), at 1920x1080 where the program allows it.
 `tileheap capture -- PROGRAM` writes the same report for any program.
 
 ## What the changes would bring
