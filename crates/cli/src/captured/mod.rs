@@ -401,7 +401,9 @@ fn not_known(frame: &Frame, capture: &Capture, cannot_run: &[String]) -> Vec<Str
     }
     let times = match capture.passes.iter().any(|pass| pass.nanoseconds.is_some()) {
         true => "times are those of the device that the frame was captured on",
-        false => "time was not measured (`--timestamps` does)",
+        false => {
+            "time was not measured: `--timestamps` does, except of command buffers with SIMULTANEOUS_USE"
+        }
     };
     all.push(format!(
         "Traffic is counted from what passes access, without caches, compression and discarded fragments; {times}."
