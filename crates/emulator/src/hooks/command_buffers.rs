@@ -92,7 +92,7 @@ device_entry_points! {
         let begin = |recorder: &Recorder| {
             let attached = passes::of_rendering(&recorder.device.resources, info);
             let reads_locally = recorder.device.descriptors.has_inputs.load(Ordering::Relaxed);
-            let performs = PerformedOperations::of(info.flags, reads_locally);
+            let performs = PerformedOperations::of(info.flags, reads_locally, is_tile_shading(info.p_next));
             begin_pass(recorder, &attached, performs, None, info.render_area, "vkCmdBeginRendering");
         };
         let stripped = strip::rendering(info);
@@ -238,16 +238,17 @@ fn begin_render_pass(
         tile_shading::begin_pass(recorder, info, contents);
     }
     let attached = passes::of_render_pass(&recorder.device.resources, info);
-    let all = PerformedOperations {
-        loads: true,
-        stores: true,
-        reads_locally: false,
-    };
     let pass = recorder
         .device
         .resources
         .render_passes
         .get(info.render_pass.as_raw());
+    let all = PerformedOperations {
+        loads: true,
+        stores: true,
+        reads_locally: false,
+        is_tile_shading: pass.as_ref().is_some_and(|pass| pass.is_tile_shading),
+    };
     begin_pass(
         recorder,
         &attached,

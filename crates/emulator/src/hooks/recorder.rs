@@ -314,10 +314,7 @@ pub(crate) fn before_action(
             match recording.checked(reachable, acts, operation) {
                 Some(list) => {
                     recording.access_again(list, command);
-                    if reachable == ReachableDescriptors::Dispatch && recording.pass.is_some() {
-                        // Draws after it access the attachments again.
-                        recording.order.epoch += 1;
-                    }
+                    recording.after_dispatch(reachable, list);
                 }
                 None => check(
                     recorder,
@@ -401,7 +398,10 @@ fn fetch_and_check(
         epoch,
     ));
     match recording.checked(reachable, acts, operation) {
-        Some(list) => recording.access_with(own, list, command),
+        Some(list) => {
+            recording.access_with(own, list, command);
+            recording.after_dispatch(reachable, list);
+        }
         None => check(recorder, recording, reachable, (operation, own), (command, acts)),
     }
 }

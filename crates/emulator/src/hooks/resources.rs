@@ -169,6 +169,7 @@ fn remember_image(
         unseen_writes: UnseenWrites::to_image(info.usage | stencil_usage),
         unseen_through_others: Default::default(),
         is_fetched: false,
+        is_input: (info.usage | stencil_usage).contains(vk::ImageUsageFlags::INPUT_ATTACHMENT),
         follows: false.into(),
         place: OnceLock::new(),
     };
@@ -236,6 +237,7 @@ fn remember_buffer(device: &Device, handle: vk::Buffer, info: &vk::BufferCreateI
         unseen_writes: UnseenWrites::to_buffer(info.usage),
         unseen_through_others: Default::default(),
         is_fetched: info.usage.intersects(FETCHED),
+        is_input: false,
         follows: false.into(),
         place: OnceLock::new(),
     };

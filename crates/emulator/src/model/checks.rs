@@ -194,12 +194,8 @@ pub(crate) fn check_descriptors(
         push_constants: &recording.push_constants,
     });
     recording.sets.check(reachable, state, list, parameters);
-    let accesses_tiles = reachable == ReachableDescriptors::Dispatch && recording.pass.is_some();
     recording.order.access_with(fetches, list, &at);
-    if accesses_tiles {
-        // Draws after it access the attachments again.
-        recording.order.epoch += 1;
-    }
+    recording.after_dispatch(reachable, list);
     CheckResult {
         findings,
         unseen_writes,

@@ -355,6 +355,7 @@ mod tests {
                 unseen_writes: UnseenWrites::NONE,
                 unseen_through_others: Default::default(),
                 is_fetched: true,
+                is_input: false,
                 follows: (handle != UNBOUND).into(),
                 place: match handle {
                     UNBOUND => OnceLock::new(),

@@ -202,6 +202,7 @@ mod tests {
             unseen_writes: UnseenWrites::NONE,
             unseen_through_others: Default::default(),
             is_fetched: false,
+            is_input: false,
             follows: false.into(),
             place: OnceLock::new(),
         })

@@ -202,13 +202,20 @@ pub(crate) struct PerformedOperations {
     pub(crate) stores: bool,
     /// Draws may read attachments as input attachments without a render pass object.
     pub(crate) reads_locally: bool,
+    /// It is an instance with tile shading.
+    pub(crate) is_tile_shading: bool,
 }
 
 impl PerformedOperations {
     /// Those of dynamic rendering: a suspended instance does not store yet, and a resuming one does not load again.
-    pub(crate) fn of(flags: vk::RenderingFlags, reads_locally: bool) -> PerformedOperations {
+    pub(crate) fn of(
+        flags: vk::RenderingFlags,
+        reads_locally: bool,
+        is_tile_shading: bool,
+    ) -> PerformedOperations {
         PerformedOperations {
             reads_locally,
+            is_tile_shading,
             loads: !flags.contains(vk::RenderingFlags::RESUMING),
             stores: !flags.contains(vk::RenderingFlags::SUSPENDING),
         }
@@ -291,8 +298,8 @@ pub(crate) fn begin(
             &mut recording.order,
             instance,
             Feedback {
-                is_tile_shading: render_pass.is_some_and(|pass| pass.is_tile_shading),
-                reads_locally: render_pass.is_none() && performs.reads_locally,
+                is_tile_shading: performs.is_tile_shading,
+                reads_locally: inputs(attached, performs),
             },
             &at,
         ),
@@ -336,6 +343,12 @@ pub(crate) fn begin(
         discards,
         findings,
     }
+}
+
+/// By attachment of dynamic rendering: `true` if its image can be an input attachment. Empty if draws read none.
+fn inputs(attached: &[BoundAttachment], performs: PerformedOperations) -> Vec<bool> {
+    let read = attached.iter().filter(|_| performs.reads_locally);
+    read.map(|one| one.view.resource.is_input).collect()
 }
 
 /// The instance in the model's form: it includes unbound attachments, for the dependencies that their layouts imply. Nothing is loaded from an

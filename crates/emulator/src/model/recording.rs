@@ -11,7 +11,7 @@ use super::fetches::BoundBuffers;
 use super::finding::Finding;
 use super::objects::Object;
 use super::operations::Operation;
-use super::order::log::{LoggedAccess, Recorded};
+use super::order::log::{LoggedAccess, NOTHING, Recorded};
 use super::order::passes::Subpasses;
 use super::position::{BoundMemory, Position};
 use super::resources::{MemoryBinding, Resource};
@@ -158,6 +158,14 @@ impl Recording {
         if self.order.is_new(list) {
             self.at.is_at(command);
             self.order.access(list, &self.at);
+        }
+    }
+
+    /// Begins an epoch after a dispatch for each tile that performs the accesses of a list: draws after it access the attachments again.
+    #[inline]
+    pub(crate) fn after_dispatch(&mut self, reachable: ReachableDescriptors, list: u32) {
+        if reachable == ReachableDescriptors::Dispatch && self.pass.is_some() && list != NOTHING {
+            self.order.epoch += 1;
         }
     }
 

@@ -70,6 +70,8 @@ pub(crate) struct Resource {
     pub(crate) unseen_through_others: SharedUnseenWrites,
     /// A buffer of vertices, indices or parameters of indirect commands.
     pub(crate) is_fetched: bool,
+    /// An image that shaders can read as an input attachment.
+    pub(crate) is_input: bool,
     /// As [`Resource::is_followed`].
     pub(crate) follows: AtomicBool,
     /// Its binding to memory, if bound.
@@ -317,6 +319,7 @@ mod tests {
             unseen_writes: UnseenWrites::NONE,
             unseen_through_others: Default::default(),
             is_fetched: false,
+            is_input: false,
             follows: false.into(),
             place: OnceLock::new(),
         }

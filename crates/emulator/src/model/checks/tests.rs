@@ -53,6 +53,7 @@ impl Scene {
             unseen_writes: UnseenWrites::NONE,
             unseen_through_others: Default::default(),
             is_fetched: false,
+            is_input: false,
             follows: true.into(),
             place: OnceLock::from(MemoryBinding {
                 memory: 0,

@@ -19,17 +19,17 @@ pub(crate) struct Subpasses {
     has_feedback: bool,
     /// True if work per tile also reads and writes attachments, in an order that is not tracked.
     is_tile_shading: bool,
-    /// True for dynamic rendering, whose draws may read attachments in some layouts as input attachments.
-    reads_locally: bool,
+    /// By attachment: true if draws of dynamic rendering may read it as an input attachment, in some layouts. Empty for none.
+    reads_locally: Vec<bool>,
 }
 
 /// The ways in which draws of an instance may read attachments that they draw to.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Feedback {
     /// It is an instance with tile shading.
     pub(crate) is_tile_shading: bool,
-    /// It is dynamic rendering.
-    pub(crate) reads_locally: bool,
+    /// By attachment of dynamic rendering: its image can be an input attachment. Empty for none.
+    pub(crate) reads_locally: Vec<bool>,
 }
 
 impl Subpasses {
@@ -150,7 +150,8 @@ impl Subpasses {
             .as_ref()
             .map_or(&[][..], |pass| &pass.subpasses[self.subpass as usize]);
         let is_input = |one: &AttachmentUse| {
-            let is_local = self.reads_locally && is_readable(one.layout);
+            let can_be_input = self.reads_locally.get(one.attachment) == Some(&true);
+            let is_local = can_be_input && is_readable(one.layout);
             one.role == Role::Input || is_local && self.resource_of(one) != Some(ORDINARY)
         };
         let inputs = uses.iter().filter(|one| is_input(one));
@@ -248,7 +249,7 @@ mod tests {
         let has_feedback = |layout, reads_locally| {
             let (mut recorded, at) = (Recorded::new(), Position::default());
             let feedback = Feedback {
-                reads_locally,
+                reads_locally: vec![reads_locally],
                 ..Feedback::default()
             };
             Subpasses::begin(&mut recorded, instance(layout), feedback, &at).has_feedback()
@@ -257,6 +258,24 @@ mod tests {
         assert!(has_feedback(local_read, true) && has_feedback(vk::ImageLayout::GENERAL, true));
         assert!(!has_feedback(local_read, false));
         assert!(!has_feedback(vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL, true));
+    }
+
+    #[test]
+    fn draws_to_undefined_contents_that_are_not_stored_are_not_logged() {
+        let accesses = |load, initial_layout| {
+            let mut pass = instance(vk::ImageLayout::GENERAL);
+            let attachment = &mut pass.attachments[0];
+            (attachment.load, attachment.initial_layout) = (load, initial_layout);
+            attachment.store = vk::AttachmentStoreOp::NONE;
+            Subpasses::default().attachment_accesses(&pass, true).len()
+        };
+        let general = vk::ImageLayout::GENERAL;
+        assert_eq!(accesses(vk::AttachmentLoadOp::DONT_CARE, general), 0);
+        assert_eq!(
+            accesses(vk::AttachmentLoadOp::LOAD, vk::ImageLayout::UNDEFINED),
+            0
+        );
+        assert_eq!(accesses(vk::AttachmentLoadOp::LOAD, general), 1);
     }
 
     #[test]

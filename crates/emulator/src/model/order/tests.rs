@@ -52,6 +52,7 @@ fn buffer(number: u32, is_tile: bool, first: u64) -> Arc<Resource> {
         unseen_writes: UnseenWrites::NONE,
         unseen_through_others: Default::default(),
         is_fetched: false,
+        is_input: false,
         follows: false.into(),
         place: OnceLock::from(place),
     })

@@ -36,6 +36,7 @@ fn resource(object: Object, info: &vk::ImageCreateInfo<'_>, tiling: Tiling) -> A
         unseen_writes: UnseenWrites::NONE,
         unseen_through_others: Default::default(),
         is_fetched: false,
+        is_input: false,
         follows: false.into(),
         place: OnceLock::from(MemoryBinding {
             memory: 1,
