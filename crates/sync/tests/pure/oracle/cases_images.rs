@@ -9,6 +9,7 @@ use tileheap_sync::program::*;
 use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use super::make::*;
+use super::stages::TILE_WRITE;
 
 const COLOR: S = S::COLOR_ATTACHMENT_OUTPUT;
 
@@ -319,6 +320,24 @@ fn render_passes() -> Vec<Case> {
                 end(vec![]),
             ],
             vec![(3, 4, Execution, Certain)],
+        ),
+        // Dispatches for each tile also access attachments.
+        one(
+            "load and store around a dispatch",
+            vec![
+                begin(vec![]),
+                color(IMAGE, AccessKind::Load),
+                act(access(
+                    IMAGE,
+                    ResourcePart::Texels(layers(0, 1)),
+                    S::COMPUTE_SHADER,
+                    TILE_WRITE,
+                    AccessKind::Partial,
+                )),
+                color(IMAGE, AccessKind::Store),
+                end(vec![]),
+            ],
+            vec![],
         ),
         // A load outside of the area of a copy may write it back.
         one(

@@ -10,6 +10,7 @@ use super::bits::Bits;
 use super::cells::Space;
 use super::operations::{Action, Flat, Place, Subpass};
 use super::relations::Relations;
+use super::stages::{TILE_READ, TILE_WRITE};
 
 fn subpass(action: &Action) -> Option<Subpass> {
     match action.place {
@@ -39,10 +40,11 @@ fn ordered_by_the_render_pass(x: &Action, y: &Action, rules: &Rules) -> bool {
         return false;
     };
     let for_attachment = |action: &Action| {
-        let reads_input = action
+        let of_shaders = [A::INPUT_ATTACHMENT_READ, TILE_READ, TILE_WRITE];
+        let is_of_shaders = action
             .access
-            .is_some_and(|access| access.access == A::INPUT_ATTACHMENT_READ);
-        reads_input
+            .is_some_and(|access| of_shaders.contains(&access.access));
+        is_of_shaders
             || matches!(
                 action.kind(),
                 Some(Kind::Attachment | Kind::Load | Kind::Store | Kind::Resolve)

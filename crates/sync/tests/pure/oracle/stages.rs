@@ -202,8 +202,8 @@ pub(crate) fn second_access_scope(mask: S, rules: &Rules) -> S {
 }
 
 /// `VK_ACCESS_2_SHADER_TILE_ATTACHMENT_READ_BIT_QCOM` and its write counterpart, which ash lacks.
-const TILE_READ: A = A::from_raw(1 << 51);
-const TILE_WRITE: A = A::from_raw(1 << 52);
+pub(crate) const TILE_READ: A = A::from_raw(1 << 51);
+pub(crate) const TILE_WRITE: A = A::from_raw(1 << 52);
 
 const WRITES: &[A] = &[
     A::SHADER_WRITE,
