@@ -438,6 +438,27 @@ fn draws_to_attachments_that_are_not_stored_are_possible_writes() {
     assert_eq!(drawn, [(Possible, Unordered, 1, 3)]);
 }
 
+/// "Render Pass Load Operations", "Render Pass Store Operations": contents are undefined after `DONT_CARE`, and `NONE` does not store what is drawn.
+#[test]
+fn draws_to_attachments_that_are_neither_loaded_nor_stored_define_nothing() {
+    let mut rig = Rig::new();
+    let x = rig.color("x");
+    let commands = |store| {
+        let lost = Attachment {
+            load: Load::DONT_CARE,
+            store,
+            ..attachment(x, [COLOR; 2])
+        };
+        let barrier = mb(OUTPUT, SAMPLED_HERE);
+        vec![begin(color_pass(lost)), draw(vec![]), end(), barrier, sample(x)]
+    };
+    assert_eq!(
+        found(rig.clone(), commands(Store::NONE)),
+        [(Certain, Discarded, 1, 5)]
+    );
+    assert_eq!(found(rig, commands(Store::STORE)), NONE);
+}
+
 #[test]
 fn a_shader_that_reads_an_attachment_of_its_instance_may_read_other_pixels() {
     let mut rig = Rig::new();
