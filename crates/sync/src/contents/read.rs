@@ -82,10 +82,11 @@ impl Contents {
                     let bytes = || self.merged(part, region, lost);
                     verdict.map(|verdict| (loss, last, bytes(), verdict))
                 }
-                Value::Through { by, last } => {
+                // Contents of its own were replaced. Without any, only those of the other resource can be meant.
+                Value::Through { by, last } => last.map(|_| {
                     let bytes = self.merged(part, region, through);
-                    Some((LossReason::WrittenThrough(by), last, bytes, Certainty::Possible))
-                }
+                    (LossReason::WrittenThrough(by), last, bytes, Certainty::Possible)
+                }),
                 // An image that interprets the bytes in the same way shares this state.
                 Value::Written { by, replaced, .. } => {
                     let last = replaced.filter(|last| last.resource == reader && by.resource != reader);

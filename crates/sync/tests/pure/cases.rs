@@ -295,6 +295,8 @@ fn writes_through_a_consistent_alias_are_possible_losses() {
         panic!("{found:?}");
     };
     assert_eq!((by.tag.0, by.resource), (1, B));
+    // "Memory Aliasing": B has no contents of its own that could be meant.
+    assert_eq!(lost(&[write(A), read(B)]), []);
 }
 
 #[test]

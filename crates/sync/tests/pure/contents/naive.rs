@@ -99,6 +99,8 @@ rules! {
     aliases_hold,
     /// Contents that an image with the same interpretation has replaced are possible losses.
     equal_images_are_aliases,
+    /// A resource that was never written has no contents that a write through another one replaces.
+    only_own_contents_are_replaced,
 }
 
 /// Reason of a loss, with the tag of its command.
@@ -433,7 +435,7 @@ impl Naive {
                 Value::Lost(why @ Why::Overwritten(_), _, last) => {
                     found.push((Certainty::Possible, (why, last, run(State::is_lost))));
                 }
-                Value::Through(by, last) => {
+                Value::Through(by, last) if last.is_some() || !rules.only_own_contents_are_replaced => {
                     found.push((Certainty::Possible, (Why::Through(by), last, run(is_through))));
                 }
                 Value::Written(by, _, through, Some((last, other)))
