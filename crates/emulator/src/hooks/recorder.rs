@@ -1,5 +1,6 @@
 //! The command buffers of devices with a check, found by handle while they are recorded.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, LazyLock};
 
 use ash::vk;
@@ -10,6 +11,7 @@ use tileheap_layer::guard::guard;
 use tileheap_layer::handle_table::HandleTable;
 use tileheap_layer::sharded::Sharded;
 use tileheap_layer::{chained, given};
+use tileheap_sync::render_pass::Role;
 
 use super::device::{Check, DEVICES, Device, Tile};
 use crate::model::checks::{CheckResult, check_descriptors, check_transfer};
@@ -18,6 +20,7 @@ use crate::model::finding::Finding;
 use crate::model::objects::Object;
 use crate::model::operations::{Fetch, Operation};
 use crate::model::order::log::{LoggedAccess, NOTHING};
+use crate::model::order::passes::{Subpasses, reads_drawn};
 use crate::model::order::unseen::UnseenSource;
 use crate::model::position::{Position, UNKNOWN};
 use crate::model::recording::{Pass, Recording, not_tile_memory};
@@ -187,7 +190,10 @@ impl Recorder {
     ) {
         let mut recording = Recording::new(self.handle, self.is_primary);
         if flags.contains(vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE) && !self.is_primary {
-            recording.pass = Some(Pass::default());
+            recording.pass = Some(Pass {
+                subpasses: Subpasses::inherited(inheritance.is_some_and(|info| self.may_read_drawn(info))),
+                ..Pass::default()
+            });
             let p_next = inheritance.map_or(std::ptr::null(), |info| info.p_next);
             let inherited = chained!(p_next => TileMemoryBindInfoQCOM<'_>);
             if inherited.is_some_and(|info| self.bind(&mut recording, info.memory).is_some()) {
@@ -199,6 +205,24 @@ impl Recorder {
         recording.is_conditional =
             conditional.is_some_and(|info| info.conditional_rendering_enable != vk::FALSE);
         *self.lock() = recording;
+    }
+
+    /// Returns `true` if draws in the subpass of an inheritance may read attachments that they draw to.
+    fn may_read_drawn(&self, inherited: &vk::CommandBufferInheritanceInfo<'_>) -> bool {
+        let Device {
+            resources,
+            descriptors,
+            ..
+        } = &*self.device;
+        let pass = inherited.render_pass;
+        if pass == vk::RenderPass::null() {
+            return descriptors.has_inputs.load(Ordering::Relaxed);
+        }
+        let pass = resources.render_passes.get(pass.as_raw());
+        let uses = pass
+            .as_ref()
+            .and_then(|pass| pass.uses.get(inherited.subpass as usize));
+        uses.is_some_and(|uses| reads_drawn(uses, |one| one.role == Role::Input))
     }
 
     /// Records that the next action command may write resources unseen.

@@ -15,7 +15,7 @@ use super::contents::Contents;
 use super::discards::{Discard, DiscardReason};
 use super::finding::Finding;
 use super::objects::Object;
-use super::order::log::{Log, NOTHING, ORDINARY};
+use super::order::log::{EnclosingSubpass, Log, NOTHING, ORDINARY};
 use super::order::passes::{Feedback, Subpasses};
 use super::position::BoundMemory;
 use super::recording::{Pass, Preparation, Recording};
@@ -515,14 +515,21 @@ pub(crate) fn execute(recording: &mut Recording, secondary: &Secondary) -> Optio
         .order
         .draws
         .and_then(|acts| recording.draw(COMMAND, acts));
-    if let Some(mut accesses) = attachments.filter(|_| !secondary.order.draws_after_barrier) {
-        // Draws after a barrier in the secondary command buffer count as ordered.
-        accesses.extend(secondary.order.inputs_before_barriers(&drawn));
-        recording.access_with(accesses, NOTHING, COMMAND);
-    }
     // The texels of attachments that it writes are not tracked.
     recording.writes_attachments |= secondary.order.writes_any(&drawn);
-    recording.order.run(secondary.order.clone(), drawn, &recording.at);
+    let subpass = match attachments {
+        Some(all) if !secondary.order.logs_draws => {
+            recording.access_with(all, NOTHING, COMMAND);
+            EnclosingSubpass {
+                drawn,
+                attachments: None,
+            }
+        }
+        attachments => EnclosingSubpass { drawn, attachments },
+    };
+    recording
+        .order
+        .run(secondary.order.clone(), subpass, &recording.at);
     discard
 }
 

@@ -11,7 +11,8 @@ use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 use ash::vk::{AttachmentLoadOp as Load, AttachmentStoreOp as Store, ImageLayout as Layout};
 
 use crate::rig::{Message, Rig, SIDE};
-use feedback::{feedback, feedback_by_secondaries};
+use feedback::Secondaries::{Each, One};
+use feedback::{FROM, feedback, feedback_by_secondaries};
 use scene::{
     CLEAR_WRITE, COLOR_WRITE, COPY_READ, COPY_WRITE, CS_NONE, CS_READ, CS_WRITE, DEPTH_WRITE, EVERYTHING,
     HALVES, IMAGES, NOTHING, SPAN, Scene, USAGE, memory_barrier, read_after_pass, read_aspect,
@@ -356,10 +357,18 @@ rows! {
     self_dependency: Valid, |scene| feedback(scene, true);
     self_dependency_missing: PossiblyUnordered, |scene| feedback(scene, false);
     /// Barriers are in the secondary command buffers: nothing else may be recorded between these.
-    self_dependency_of_secondaries: Valid, |scene| feedback_by_secondaries(scene, 1, true);
-    self_dependency_of_secondaries_missing: PossiblyUnordered, |scene| feedback_by_secondaries(scene, 1, false);
+    self_dependency_of_secondaries: Valid, |scene| feedback_by_secondaries(scene, Each(1), Some(FROM.1));
+    self_dependency_of_secondaries_missing: PossiblyUnordered, |scene| feedback_by_secondaries(scene, Each(1), None);
+    self_dependency_of_secondaries_unavailable: PossiblyUnordered, |scene| {
+        feedback_by_secondaries(scene, Each(1), Some(vk::AccessFlags::empty()));
+    };
+    self_dependency_of_one_secondary: Valid, |scene| feedback_by_secondaries(scene, One, Some(FROM.1));
+    self_dependency_of_one_secondary_missing: PossiblyUnordered, |scene| feedback_by_secondaries(scene, One, None);
+    self_dependency_of_one_secondary_unavailable: PossiblyUnordered, |scene| {
+        feedback_by_secondaries(scene, One, Some(vk::AccessFlags::empty()));
+    };
     /// The only draw reads what was loaded.
-    self_dependency_of_one_draw: Valid, |scene| feedback_by_secondaries(scene, 0, false);
+    self_dependency_of_one_draw: Valid, |scene| feedback_by_secondaries(scene, Each(0), None);
     /// "Render Pass Multisample Resolve Operations": resolves of depth are also color attachment writes.
     depth_resolve: Valid, |scene| read_resolved_depth(scene, COLOR_WRITE);
     depth_resolve_late_tests: Unordered, |scene| read_resolved_depth(scene, DEPTH_WRITE);

@@ -15,7 +15,7 @@ use tileheap_sync::program::{
 use tileheap_sync::{Findings, Model};
 use tileheap_units::Run;
 
-use super::log::{BATCH_END, Log, ORDINARY, log_of};
+use super::log::{BATCH_END, EnclosingSubpass, Log, ORDINARY, log_of};
 use super::mistakes::Repeated;
 use super::ordinary::{OrdinaryMemory, Resident, Shared};
 use super::report::Reported;
@@ -375,7 +375,8 @@ impl Followed {
         self.sites.add_log(log);
         let shared = self.sharing_epoch;
         let mut resource = |number: ResourceId| self.id(number, queue);
-        log.commands((queue, tile_memory(queue), shared), &[], &mut resource)
+        let outside = EnclosingSubpass::default();
+        log.commands((queue, tile_memory(queue), shared), &outside, &mut resource)
     }
 
     /// The model's id of a resource on a queue, by its number; `None` if it is not tracked.

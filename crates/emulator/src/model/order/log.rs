@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ash::vk;
 use tileheap_device::scopes::WRITES;
 use tileheap_sync::program::{
-    BarrierChange, Command, CommandBuffer, Dependency, DependencyMemory, MemoryAccess, MemoryId, ResourceId,
-    Tag,
+    AccessKind, BarrierChange, Command, CommandBuffer, Dependency, DependencyMemory, MemoryAccess, MemoryId,
+    ResourceId, ResourcePart, Tag,
 };
 
 use crate::model::discards::Discard;
@@ -16,6 +16,9 @@ use crate::model::position::Position;
 
 /// Represents every untracked resource: those in ordinary memory, and those that are not bound.
 pub(crate) const ORDINARY: ResourceId = ResourceId(0);
+
+/// Represents the attachments of the subpass that a secondary command buffer runs in.
+pub(crate) const ATTACHMENTS: ResourceId = ResourceId(u32::MAX);
 
 /// An access of a command, through a resource by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +47,37 @@ pub(crate) enum Event {
     Pass(Box<[Command]>),
     /// Makes bytes of tile memory undefined, because of this secondary command buffer if there is one.
     Lose(Box<(Discard, Option<Object>)>),
-    /// Runs a secondary command buffer, in a subpass that draws to these resources.
-    Run(Box<(Arc<Log>, Vec<ResourceId>)>),
+    /// Runs a secondary command buffer.
+    Run(Box<SecondaryRun>),
+}
+
+/// A secondary command buffer, and the subpass that it runs in.
+#[derive(Clone, Debug)]
+pub(crate) struct SecondaryRun {
+    pub(crate) log: Arc<Log>,
+    pub(crate) subpass: EnclosingSubpass,
+}
+
+/// The subpass around a secondary command buffer; without resources outside of render passes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct EnclosingSubpass {
+    /// The resources that it draws to.
+    pub(crate) drawn: Vec<ResourceId>,
+    /// The accesses of each draw to attachments, if draws may read what others have drawn; otherwise one access stands for all of them.
+    pub(crate) attachments: Option<Vec<LoggedAccess>>,
+}
+
+impl EnclosingSubpass {
+    /// The accesses of a logged access in the subpass: those to what it draws to are in order, unless draws may read it as input attachments.
+    fn accesses(&self, one: &LoggedAccess) -> impl Iterator<Item = MemoryAccess> {
+        let access = one.access;
+        let is_draw = access.resource == ATTACHMENTS;
+        let is_input = self.attachments.is_some() && access.access == vk::AccessFlags2::INPUT_ATTACHMENT_READ;
+        let is_in_order = self.drawn.contains(&access.resource) && !is_input;
+        let own = Some(access).filter(|_| !is_draw && !is_in_order);
+        let drawn = self.attachments.iter().flatten().filter(move |_| is_draw);
+        own.into_iter().chain(drawn.map(|one| one.access))
+    }
 }
 
 const _: () = assert!(size_of::<Event>() <= 24);
@@ -95,19 +127,19 @@ pub(crate) struct Log {
     pub(crate) has_accesses: bool,
     /// `Some` if it is a secondary command buffer with draws; `true` if one of them certainly draws.
     pub(crate) draws: Option<bool>,
-    /// True if its first draw comes after a barrier or a wait: what it draws is then ordered after earlier commands.
-    pub(crate) draws_after_barrier: bool,
+    /// True if it has an access to [`ATTACHMENTS`] for each draw.
+    pub(crate) logs_draws: bool,
     /// The commands for the model.
     translated: Mutex<Vec<Translated>>,
 }
 
-/// The commands of a log on a queue, without accesses to resources that the enclosing subpass draws to.
+/// The commands of a log on a queue, in a subpass.
 #[derive(Debug)]
 struct Translated {
     queue: vk::Queue,
     /// The number of times that a resource had started to share bytes with another one.
     sharing_epoch: u64,
-    drawn: Vec<ResourceId>,
+    subpass: EnclosingSubpass,
     commands: Arc<CommandBuffer>,
 }
 
@@ -115,16 +147,16 @@ struct Translated {
 pub(crate) type Ids<'a> = &'a mut dyn FnMut(ResourceId) -> Option<ResourceId>;
 
 impl Log {
-    /// Its commands on a queue with this tile memory. Accesses to resources that the enclosing subpass draws to are in order.
+    /// Its commands on a queue with this tile memory.
     pub(crate) fn commands(
         &self,
         (queue, tile, sharing_epoch): (vk::Queue, MemoryId, u64),
-        drawn: &[ResourceId],
+        subpass: &EnclosingSubpass,
         resource: Ids<'_>,
     ) -> Arc<CommandBuffer> {
         let known = self.translated.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |known: &&Translated| {
-            (known.queue, known.sharing_epoch) == (queue, sharing_epoch) && known.drawn == drawn
+            (known.queue, known.sharing_epoch) == (queue, sharing_epoch) && &known.subpass == subpass
         };
         if let Some(known) = known.iter().find(is_it) {
             return known.commands.clone();
@@ -136,9 +168,9 @@ impl Log {
             let mut add = |command| commands.push((tag, command));
             match event {
                 Event::Access(list) => {
-                    let all = self.lists[*list as usize].iter().map(|one| one.access);
-                    let others = all.filter(|access| !drawn.contains(&access.resource));
-                    add(Command::Action(followed(others, resource)));
+                    let all = self.lists[*list as usize].iter();
+                    let all = all.flat_map(|one| subpass.accesses(one));
+                    add(Command::Action(followed(all, resource)));
                 }
                 Event::Barrier(first, end) => {
                     add(Command::Barrier(self.dependencies(*first, *end, resource)))
@@ -159,12 +191,8 @@ impl Log {
                     add(Command::Discard(discard.to_model(tile, secondary.is_some())));
                 }
                 Event::Run(run) => {
-                    let (log, drawn) = &**run;
-                    add(Command::Execute(log.commands(
-                        (queue, tile, sharing_epoch),
-                        drawn,
-                        resource,
-                    )));
+                    let memory = (queue, tile, sharing_epoch);
+                    add(Command::Execute(run.log.commands(memory, &run.subpass, resource)));
                 }
             }
         }
@@ -174,7 +202,7 @@ impl Log {
         known.push(Translated {
             queue,
             sharing_epoch,
-            drawn: drawn.to_vec(),
+            subpass: subpass.clone(),
             commands: commands.clone(),
         });
         commands
@@ -227,31 +255,24 @@ impl Log {
         !resources.is_empty() && writes.any(|access| resources.contains(&access.resource))
     }
 
-    /// The reads of these resources as input attachments, before the first dependency. Unknown: which pixels earlier draws have covered.
-    pub(crate) fn inputs_before_barriers(&self, resources: &[ResourceId]) -> Vec<LoggedAccess> {
-        let is_dependency =
-            |event: &Event| matches!(event, Event::Barrier(..) | Event::Wait(_) | Event::Pass(_));
-        let events = self.events.iter().map(|(_, event)| event);
-        let before = events.take_while(|event| !is_dependency(event));
-        let accesses = before.flat_map(|event| self.accesses(event));
-        let mut inputs: Vec<LoggedAccess> = Vec::new();
-        for one in accesses {
-            let is_input = one.access.access == vk::AccessFlags2::INPUT_ATTACHMENT_READ;
-            let possible = LoggedAccess {
-                is_certain: false,
-                ..*one
-            };
-            if is_input && resources.contains(&one.access.resource) && !inputs.contains(&possible) {
-                inputs.push(possible);
-            }
-        }
-        inputs
+    /// Returns `true` if a subpass around it draws to a resource.
+    pub(crate) fn is_drawn_around(&self, resource: ResourceId) -> bool {
+        let known = self.translated.lock().unwrap_or_else(PoisonError::into_inner);
+        known.iter().any(|known| known.subpass.drawn.contains(&resource))
+    }
+
+    /// Returns `true` if its draws certainly perform an access to the attachments of a subpass around it.
+    pub(crate) fn certainly_draws(&self, is_it: impl Fn(&MemoryAccess) -> bool) -> bool {
+        let known = self.translated.lock().unwrap_or_else(PoisonError::into_inner);
+        let attachments = known.iter().flat_map(|known| &known.subpass.attachments);
+        let mut attachments = attachments.flatten();
+        attachments.any(|one| one.is_certain && is_it(&one.access))
     }
 
     /// The logs of the secondary command buffers that it runs.
     pub(crate) fn secondaries(&self) -> impl Iterator<Item = &Arc<Log>> {
         self.events.iter().filter_map(|(_, event)| match event {
-            Event::Run(run) => Some(&run.0),
+            Event::Run(run) => Some(&run.log),
             _ => None,
         })
     }
@@ -449,20 +470,33 @@ impl Recorded {
         self.event(Event::Lose(Box::new((discard, secondary))), at);
     }
 
-    /// Logs that a secondary command buffer runs, in a subpass that draws to these resources.
-    pub(crate) fn run(&mut self, log: Arc<Log>, drawn: Vec<ResourceId>, at: &Position) {
+    /// Logs that a secondary command buffer runs in a subpass.
+    pub(crate) fn run(&mut self, log: Arc<Log>, subpass: EnclosingSubpass, at: &Position) {
         self.log.has_accesses |= log.has_accesses;
-        self.event(Event::Run(Box::new((log, drawn))), at);
+        self.event(Event::Run(Box::new(SecondaryRun { log, subpass })), at);
     }
 
     /// Records that a secondary command buffer draws to the attachments of its primary.
     #[inline]
     pub(crate) fn draws(&mut self, acts: bool) {
-        if self.log.draws.is_none() {
-            let mut events = self.log.events.iter();
-            self.log.draws_after_barrier =
-                events.any(|(_, event)| matches!(event, Event::Barrier(..) | Event::Wait(_)));
-        }
         self.log.draws = self.log.draws.max(Some(acts));
     }
 }
+
+    /// The access that stands for those of a draw to the attachments of its primary, in a secondary command buffer that may read them.
+    pub(crate) fn draws_and_may_read(&mut self, acts: bool) -> LoggedAccess {
+        self.draws(acts);
+        self.log.logs_draws = true;
+        LoggedAccess {
+            access: MemoryAccess {
+                resource: ATTACHMENTS,
+                part: ResourcePart::Bytes(0, 0),
+                stage: vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT,
+                access: vk::AccessFlags2::COLOR_ATTACHMENT_WRITE,
+                kind: AccessKind::Attachment,
+                discards: false,
+            },
+            is_certain: acts,
+            may_follow_write: false,
+        }
+    }

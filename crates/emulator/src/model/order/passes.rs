@@ -33,6 +33,14 @@ pub(crate) struct Feedback {
 }
 
 impl Subpasses {
+    /// The subpass that a secondary command buffer continues; draws may read attachments that they draw to.
+    pub(crate) fn inherited(has_feedback: bool) -> Subpasses {
+        Subpasses {
+            has_feedback,
+            ..Subpasses::default()
+        }
+    }
+
     /// Begins an instance.
     pub(crate) fn begin(
         recorded: &mut Recorded,
@@ -139,8 +147,10 @@ impl Subpasses {
     /// has a separate event, since it may read what the previous draw has written.
     pub(crate) fn draw_with_feedback(&self, recorded: &mut Recorded, acts: bool) -> Vec<LoggedAccess> {
         recorded.epoch += 1;
-        let pass = self.pass.as_ref();
-        pass.map_or_else(Vec::new, |pass| self.attachment_accesses(pass, acts))
+        match &self.pass {
+            Some(pass) => self.attachment_accesses(pass, acts),
+            None => vec![recorded.draws_and_may_read(acts)],
+        }
     }
 
     /// Determines whether the subpass that has begun reads attachments that it draws to.
@@ -154,16 +164,7 @@ impl Subpasses {
             let is_local = can_be_input && is_readable(one.layout);
             one.role == Role::Input || is_local && self.resource_of(one) != Some(ORDINARY)
         };
-        let inputs = uses.iter().filter(|one| is_input(one));
-        let is_drawn = |input: &AttachmentUse| {
-            let same = uses.iter().filter(|one| one.attachment == input.attachment);
-            same.map(|one| one.role).any(|role| match role {
-                Role::Color => true,
-                Role::DepthStencil { written } => !written.is_empty(),
-                _ => false,
-            })
-        };
-        self.has_feedback = !self.is_tile_shading && inputs.into_iter().any(is_drawn);
+        self.has_feedback = !self.is_tile_shading && reads_drawn(uses, is_input);
     }
 
     fn resource_of(&self, one: &AttachmentUse) -> Option<ResourceId> {
@@ -189,6 +190,19 @@ impl Subpasses {
             key.rotate_left(7) ^ u64::from(resource.0)
         })
     }
+}
+
+/// Returns `true` if a subpass draws to an attachment that it reads.
+pub(crate) fn reads_drawn(uses: &[AttachmentUse], is_input: impl Fn(&AttachmentUse) -> bool) -> bool {
+    let is_drawn = |input: &AttachmentUse| {
+        let same = uses.iter().filter(|one| one.attachment == input.attachment);
+        same.map(|one| one.role).any(|role| match role {
+            Role::Color => true,
+            Role::DepthStencil { written } => !written.is_empty(),
+            _ => false,
+        })
+    };
+    uses.iter().filter(|one| is_input(one)).any(is_drawn)
 }
 
 /// Returns `true` if dynamic rendering with local read can read attachments in a layout: `GENERAL` and `RENDERING_LOCAL_READ`.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use ash::vk;
 use ash::vk::Handle;
-use tileheap_sync::program::{ResourceId, ResourcePart, Tag, Tiling};
+use tileheap_sync::program::{MemoryAccess, ResourceId, ResourcePart, Tag, Tiling};
 use tileheap_sync::{Action, MemoryUse};
 
-use super::log::{BATCH_END, Event, Log, LoggedAccess, log_of};
+use super::log::{ATTACHMENTS, BATCH_END, Event, Log, LoggedAccess, log_of};
 use crate::model::discards::DiscardReason;
 use crate::model::objects::Object;
 use crate::model::position::{Position, Submit};
@@ -144,7 +144,49 @@ impl Sites {
             return used.tag == BATCH_END;
         }
         let mut same = self.logged(used);
-        same.next().is_none_or(|one| one.is_certain) || same.any(|one| one.is_certain)
+        match same.next() {
+            // Unknown: which pixels earlier draws have covered.
+            Some(_) if self.reads_drawn(used) => false,
+            Some(one) => one.is_certain || same.any(|one| one.is_certain),
+            None => self.is_certain_draw(used),
+        }
+    }
+
+    /// Returns `true` for a read of an input attachment that the subpass around a secondary command buffer draws to.
+    fn reads_drawn(&self, used: &MemoryUse) -> bool {
+        let is_input = matches!(
+            used.action,
+            Action::Access(_, vk::AccessFlags2::INPUT_ATTACHMENT_READ)
+        );
+        let number = self.resource(used.resource).map(|resource| resource.number);
+        let (event, number) = (self.event(used.tag), number.filter(|_| is_input));
+        let both = event.zip(number);
+        both.is_some_and(|((log, _), number)| log.is_drawn_around(ResourceId(number)))
+    }
+
+    /// Returns `false` for an access to the attachments around a secondary command buffer that its draw may not perform.
+    fn is_certain_draw(&self, used: &MemoryUse) -> bool {
+        let Some((log, (_, event))) = self.event(used.tag) else {
+            return true;
+        };
+        let draws = || {
+            log.accesses(event)
+                .iter()
+                .filter(|one| one.access.resource == ATTACHMENTS)
+        };
+        let is_it = self.is_access_of(used);
+        draws().next().is_none() || draws().any(|one| one.is_certain) && log.certainly_draws(is_it)
+    }
+
+    /// Recognizes the logged access of a use.
+    fn is_access_of(&self, used: &MemoryUse) -> impl Fn(&MemoryAccess) -> bool + use<> {
+        let number = self.resource(used.resource).map(|resource| resource.number);
+        let (part, action) = (used.part, used.action);
+        move |access| {
+            Some(access.resource.0) == number
+                && access.part == part
+                && Action::Access(access.stage, access.access) == action
+        }
     }
 
     /// Returns `true` if a write of the same command may come before a read.
@@ -154,13 +196,7 @@ impl Sites {
 
     /// The accesses that the command has logged for a use.
     pub(super) fn logged(&self, used: &MemoryUse) -> impl Iterator<Item = &LoggedAccess> {
-        let number = self.resource(used.resource).map(|resource| resource.number);
-        let (part, action) = (used.part, used.action);
-        let is_it = move |access: &tileheap_sync::program::MemoryAccess| {
-            Some(access.resource.0) == number
-                && access.part == part
-                && Action::Access(access.stage, access.access) == action
-        };
+        let is_it = self.is_access_of(used);
         let event = self.event(used.tag).into_iter();
         let all = event.flat_map(|(log, (_, event))| log.accesses(event));
         all.filter(move |one| is_it(&one.access))

@@ -13,7 +13,7 @@ use tileheap_sync::program::{
 use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use super::followed::{Followed, FollowedBatch};
-use super::log::{Log, LoggedAccess, Recorded};
+use super::log::{EnclosingSubpass, Log, LoggedAccess, Recorded};
 use super::report::{Reported, Verdicts};
 use crate::model::finding::Finding;
 use crate::model::objects::Object;
@@ -300,7 +300,11 @@ fn a_secondary_is_in_order_with_the_attachments_around_it() {
             boundary: SubpassBoundary::default(),
         };
         commands.recorded.pass(vec![begin], &commands.at);
-        commands.recorded.run(secondary, drawn, &commands.at);
+        let subpass = EnclosingSubpass {
+            drawn,
+            attachments: None,
+        };
+        commands.recorded.run(secondary, subpass, &commands.at);
         let end = Command::EndRendering(SubpassBoundary::default());
         commands.recorded.pass(vec![end], &commands.at);
         let mut device = Device::new(Verdicts::default());
@@ -323,7 +327,8 @@ fn logs_that_run_again_are_known_again() {
         A::TRANSFER_WRITE | A::SHADER_STORAGE_WRITE,
     );
     let mut primary = Commands::new().transfer(a, CLEAR).memory(CLEAR, after);
-    primary.recorded.run(secondary, Vec::new(), &primary.at);
+    let outside = EnclosingSubpass::default();
+    primary.recorded.run(secondary, outside, &primary.at);
     // The write of the secondary is not certain, so the missing barrier is not reported.
     let primary = primary.transfer(a, CLEAR).end();
     for _ in 0..40 {

@@ -12,7 +12,7 @@ const READ_AND_DRAW: &str =
 layout(location = 0) out uint color;
 void main() { color = subpassLoad(from).x + 1; }";
 
-const FROM: (vk::PipelineStageFlags, vk::AccessFlags) = (
+pub(super) const FROM: (vk::PipelineStageFlags, vk::AccessFlags) = (
     vk::PipelineStageFlags::COLOR_ATTACHMENT_OUTPUT,
     vk::AccessFlags::COLOR_ATTACHMENT_WRITE,
 );
@@ -47,10 +47,10 @@ fn render_pass(scene: &Scene<'_>) -> vk::RenderPass {
     scene.rig.create(&info)
 }
 
-/// Orders reads of draws after writes of earlier draws.
-fn barrier(scene: &Scene<'_>) {
+/// Orders reads of draws after writes of earlier draws, and makes these accesses of them available.
+fn barrier(scene: &Scene<'_>, available: vk::AccessFlags) {
     let barriers = [vk::MemoryBarrier::default()
-        .src_access_mask(FROM.1)
+        .src_access_mask(available)
         .dst_access_mask(TO.1)];
     let (device, by_region) = (&scene.rig.device, vk::DependencyFlags::BY_REGION);
     // SAFETY: Recording a subpass with this dependency on itself.
@@ -71,15 +71,28 @@ pub(super) fn feedback(scene: &Scene<'_>, has_barrier: bool) {
         scene.draw(pass, 0);
         for _ in 0..2 {
             if has_barrier {
-                barrier(scene);
+                barrier(scene, FROM.1);
             }
             read_and_draw(scene, pass);
         }
     });
 }
 
-/// As [`feedback`], with a secondary command buffer for each draw; `draws` is the number of draws that only write.
-pub(super) fn feedback_by_secondaries(scene: &Scene<'_>, draws: usize, has_barrier: bool) {
+/// The secondary command buffers of the draws.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Secondaries {
+    /// One for each draw; this is the number of draws that only write.
+    Each(usize),
+    /// One for a draw that only writes, and one that also reads.
+    One,
+}
+
+/// As [`feedback`], with secondary command buffers and a barrier that makes these accesses available.
+pub(super) fn feedback_by_secondaries(
+    scene: &Scene<'_>,
+    secondaries: Secondaries,
+    available: Option<vk::AccessFlags>,
+) {
     let pass = render_pass(scene);
     scene.transition(scene.x, NOTHING, COLOR_WRITE);
     let contents = vk::SubpassContents::SECONDARY_COMMAND_BUFFERS;
@@ -100,10 +113,15 @@ pub(super) fn feedback_by_secondaries(scene: &Scene<'_>, draws: usize, has_barri
             });
             scene.rig.execute(scene.commands, commands);
         };
-        (0..draws).for_each(|_| run(&|scene| scene.draw(pass, 0)));
+        if let Secondaries::Each(draws) = secondaries {
+            (0..draws).for_each(|_| run(&|scene| scene.draw(pass, 0)));
+        }
         run(&|scene| {
-            if has_barrier {
-                barrier(scene);
+            if secondaries == Secondaries::One {
+                scene.draw(pass, 0);
+            }
+            if let Some(available) = available {
+                barrier(scene, available);
             }
             read_and_draw(scene, pass);
         });
