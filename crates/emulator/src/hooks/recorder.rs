@@ -301,7 +301,7 @@ pub(crate) fn before_action(
     (command, acts): (&'static str, bool),
 ) {
     let mut recording = recorder.lock();
-    let acts = acts && !operation.is_empty() && !recording.is_conditional;
+    let acts = acts && !recording.is_conditional;
     recording.at.actions += 1;
     if recording.pass.is_none() || recording.contents.entry.is_none() {
         if let Some(before) = recording.act(command) {
@@ -313,6 +313,10 @@ pub(crate) fn before_action(
                 .into_iter()
                 .for_each(|discard| recorder.poison(discard));
         }
+    }
+    if operation.is_empty() {
+        // Without vertices, instances or workgroups nothing is accessed.
+        return;
     }
     let is_clear = || reachable == ReachableDescriptors::Other && command == "vkCmdClearAttachments";
     if reachable == ReachableDescriptors::Draw || is_clear() {

@@ -410,7 +410,7 @@ rows! {
         scene.read_halves(scene.a, &HALVES[1..]);
     };
     /// "Dispatching Commands": nothing is read without workgroups.
-    never_written_no_groups: Possible, |scene| scene.read_nothing(scene.a);
+    never_written_no_groups: Valid, |scene| scene.read_nothing(scene.a);
     never_written: Undefined, |scene| scene.read(scene.a);
     /// The read depends on a condition of the shader.
     never_written_conditional: Possible, |scene| scene.read_unless(scene.a);
