@@ -130,9 +130,9 @@ impl Hazard {
 pub enum LossReason {
     /// They were never written.
     NeverWritten,
-    /// A transition from `UNDEFINED`, or a load or store operation `DONT_CARE`.
+    /// A transition from `UNDEFINED`, a load or store operation `DONT_CARE`, or a release to another queue family without an acquire.
     Discarded(MemoryUse),
-    /// A write through a resource that interprets the bytes differently.
+    /// A write through a resource that interprets the bytes differently, or a queue family transfer of any other resource.
     Overwritten(MemoryUse),
     /// Defined, but by a write through another resource that interprets the bytes consistently; this may be intended.
     WrittenThrough(MemoryUse),

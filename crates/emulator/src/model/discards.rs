@@ -39,6 +39,8 @@ reasons! {
     Store = "a store operation DONT_CARE", "store the attachment with STORE";
     /// A barrier.
     Transition = "a transition from UNDEFINED", "set the barrier's oldLayout to the current layout of the image";
+    /// A barrier on a queue of the family that owned the resource.
+    Release = "a release to another queue family", "acquire it from that family before it is read, or write it again";
     /// Inside a render pass.
     Inheritance = "a secondary command buffer without the primary's tile memory",
         "chain VkTileMemoryBindInfoQCOM with the primary's object to the secondary's VkCommandBufferInheritanceInfo";

@@ -7,9 +7,9 @@
 //! Resources that interpret bytes consistently share one state. A write through any other alias makes contents undefined: all subresources of an
 //! image with optimal tiling, and the overlapping bytes of a linear resource. Discarded bytes of memory are undefined in all resources there: any of
 //! them may belong to any subresource of an image. Contents follow the order in which commands run; whether that order is guaranteed is checked
-//! elsewhere.
+//! elsewhere. Between a release to another queue family and its acquire, contents are undefined, unless they are written again.
 //!
-//! Source: "Memory Aliasing"; "Image Layout Transitions"; "Render Pass Load Operations" and "Render Pass Store Operations".
+//! Source: "Memory Aliasing"; "Queue Family Ownership Transfer"; "Image Layout Transitions"; "Render Pass Load Operations" and "Render Pass Store Operations".
 
 mod discard;
 mod read;
@@ -17,7 +17,7 @@ mod state;
 
 use std::collections::HashMap;
 
-use crate::finding::{Certainty, LossReason, LostContents, MemoryUse};
+use crate::finding::{Action, Certainty, LossReason, LostContents, MemoryUse};
 use crate::intervals::Intervals;
 use crate::operation::{Bytes, padded};
 use crate::program::{AccessKind, MemoryId, ResourceId, Tag, Tiling};
@@ -212,6 +212,32 @@ impl AllContents {
             alias.change(hit, |state| state.lost(LossReason::Overwritten(used), verdict));
         }
     }
+
+    /// Applies a release to another queue family, or an acquire: afterwards all aliases of the region are undefined.
+    pub(crate) fn transfer(&mut self, later: &LaterAccess, used: MemoryUse) {
+        let class = later.origin.class;
+        let released = (used.action == Action::Release).then_some(used);
+        let Some(contents) = self.classes.get_mut(&class) else {
+            return;
+        };
+        contents.change(later.touched.certain, |state| State {
+            released,
+            ..state.clone()
+        });
+        let (first, end) = contents.bytes_of(later.touched.certain);
+        for other in self.overlapping(later.origin.bytes.memory, (first, end)) {
+            let alias = self.classes.get_mut(&other).filter(|_| other != class);
+            let Some(alias) = alias else { continue };
+            let hit = match alias.is_optimal {
+                true => alias.whole,
+                false => Region::of_bytes(first.max(alias.bytes.first), end.min(alias.bytes.end)),
+            };
+            alias.change(hit, |state| {
+                state.lost(LossReason::Overwritten(used), Certainty::Certain)
+            });
+        }
+    }
+
     fn mark_written(&mut self, memory: MemoryId, range: (u64, u64)) {
         let written = self.written.entry(memory).or_default();
         if written

@@ -25,8 +25,7 @@ impl Contents {
     /// A read of unknown elements cannot find defined ones in a region that is undefined everywhere.
     pub(super) fn read(&self, later: &LaterAccess, used: MemoryUse) -> Option<LostContents> {
         let region = later.touched.certain;
-        let is_lost = |state: &State| matches!(state.value, Value::Lost { .. });
-        let is_whole = self.within(region).all(|(_, state)| is_lost(state));
+        let is_whole = self.within(region).all(|(_, state)| is_undefined(state));
         let whole = is_whole.then(|| self.least(region)).flatten();
         let part = self.worst(region, later.kind, used.resource);
         let is_whole = whole.is_some_and(|whole| part.is_none_or(|part| part.verdict <= whole.verdict));
@@ -45,10 +44,13 @@ impl Contents {
     fn least(&self, region: Region) -> Option<Candidate> {
         let losses = self.within(region).filter_map(|(part, state)| match state.value {
             Value::Lost { loss, verdict, last } => Some((part, loss, verdict, last)),
-            _ => None,
+            _ => {
+                let loss = LossReason::Discarded(state.release()?);
+                Some((part, loss, Certainty::Certain, state.last_write()))
+            }
         });
         let (part, loss, verdict, last) = losses.min_by_key(|lost| (lost.2, lost.3.is_none()))?;
-        let bytes = self.merged(part, region, |state| matches!(state.value, Value::Lost { .. }));
+        let bytes = self.merged(part, region, is_undefined);
         Some(Candidate {
             loss,
             last,
@@ -102,7 +104,17 @@ impl Contents {
                 let (bytes, verdict) = certain.unwrap_or((discarded.bytes[0], Certainty::Possible));
                 (discarded.loss, discarded.last, bytes, verdict)
             });
-            for (loss, last, bytes, verdict) in found.into_iter().chain(discarded) {
+            // Shaders and copies may use only the other contents.
+            let released = state.release().map(|by| {
+                let bytes = self.merged(part, region, |state| state.release().is_some());
+                (
+                    LossReason::Discarded(by),
+                    state.last_write(),
+                    bytes,
+                    Certainty::Possible,
+                )
+            });
+            for (loss, last, bytes, verdict) in found.into_iter().chain(discarded).chain(released) {
                 if worst.is_none_or(|known| verdict > known.verdict) {
                     worst = Some(Candidate {
                         loss,
@@ -145,4 +157,8 @@ impl Contents {
         }
         bytes
     }
+}
+
+fn is_undefined(state: &State) -> bool {
+    matches!(state.value, Value::Lost { .. }) || state.release().is_some()
 }

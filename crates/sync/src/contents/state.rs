@@ -48,6 +48,8 @@ pub(super) struct State {
     pub(super) value: Value,
     /// Bytes discarded since the last write, if it is not all of them.
     pub(super) discarded: Option<Discarded>,
+    /// A release to another queue family that no acquire or write has followed: until then, the contents are undefined.
+    pub(super) released: Option<MemoryUse>,
 }
 
 impl From<Value> for State {
@@ -55,6 +57,7 @@ impl From<Value> for State {
         State {
             value,
             discarded: None,
+            released: None,
         }
     }
 }
@@ -74,7 +77,14 @@ impl State {
         matches!(self.value, Value::Lost { verdict, .. } if verdict == certain)
     }
 
-    fn last_write(&self) -> Option<MemoryUse> {
+    /// The release that makes defined contents undefined.
+    pub(super) fn release(&self) -> Option<MemoryUse> {
+        let is_lost = matches!(self.value, Value::Lost { .. });
+        self.released.filter(|_| !is_lost)
+    }
+
+    /// The last write, if it is known.
+    pub(super) fn last_write(&self) -> Option<MemoryUse> {
         match self.value {
             Value::Written { by, .. } | Value::Through { by, .. } => Some(by),
             Value::Lost { last, .. } => last,
@@ -110,12 +120,14 @@ impl State {
         State {
             value: Value::Lost { loss, verdict, last },
             discarded: discarded.filter(|_| verdict < Certainty::Certain),
+            released: self.released,
         }
     }
 
     /// The state after a store operation, which writes the contents of an attachment: undefined contents stay undefined.
     pub(super) fn stored(&self, by: MemoryUse) -> State {
-        if matches!(self.value, Value::Lost { .. }) || self.discarded.is_some() {
+        let is_undefined = matches!(self.value, Value::Lost { .. }) || self.released.is_some();
+        if is_undefined || self.discarded.is_some() {
             return self.clone();
         }
         self.written(by, true)
@@ -163,8 +175,8 @@ impl State {
             });
         }
         State {
-            value: self.value,
             discarded: Some(discarded),
+            ..self.clone()
         }
     }
 
@@ -181,7 +193,9 @@ impl State {
         };
         let discarded = self.discarded.iter();
         let discarded = discarded.map(|discarded| (Some(discarded.loss), discarded.last));
-        [value].into_iter().chain(discarded)
+        let released = self.released.iter();
+        let released = released.map(|by| (Some(LossReason::Discarded(*by)), None));
+        [value].into_iter().chain(discarded).chain(released)
     }
 
     /// The bytes of an image that are undefined wherever the region is located.

@@ -2,7 +2,7 @@
 
 use tileheap_device::scopes::ExpandedScope;
 
-use crate::finding::{Action, Findings};
+use crate::finding::{Action, Findings, MemoryUse};
 use crate::operation::{Earlier, Edge, EdgeKind, EnclosingSubpass, Limit, Operation, Subpass, Union};
 use crate::program::{
     BarrierChange, Command, CommandBuffer, Dependency, DependencyMemory, EventId, ResourceId, ResourcePart,
@@ -10,7 +10,7 @@ use crate::program::{
 };
 use crate::reach::Reach;
 use crate::reach::missing::MissingScope;
-use crate::record::{Kind, TouchedRegion};
+use crate::record::{Kind, LaterAccess, TouchedRegion};
 use crate::usage::Usage;
 
 use super::{Model, RunningBatch};
@@ -95,8 +95,8 @@ impl Model {
         }
     }
 
-    /// Applies the layout transitions of a barrier to contents only.
-    fn change_layouts(
+    /// Applies the layout transitions and queue family transfers of a barrier to contents only.
+    fn change_contents(
         &mut self,
         tag: Tag,
         dependencies: &[Dependency],
@@ -104,24 +104,30 @@ impl Model {
         findings: &mut Findings,
     ) {
         for dependency in dependencies {
-            if let (DependencyMemory::Part(resource, part), BarrierChange::Layout { discards }) =
-                (&dependency.extent, dependency.change)
-            {
-                self.change_layout(tag, (*resource, part), discards, running, findings);
-            }
+            let DependencyMemory::Part(resource, part) = &dependency.extent else {
+                continue;
+            };
+            let action = match (edge_kind(dependency, running), dependency.change) {
+                (EdgeKind::Release, _) => Action::Release,
+                (EdgeKind::Acquire, _) => Action::Acquire,
+                (EdgeKind::Plain, BarrierChange::Layout { .. }) => Action::Transition,
+                (EdgeKind::Plain, _) => continue,
+            };
+            let discards = dependency.change == (BarrierChange::Layout { discards: true });
+            self.change_part(tag, (*resource, part), (action, discards), running, findings);
         }
     }
 
-    /// Applies a layout transition to contents only.
-    fn change_layout(
+    /// Applies a layout transition or a queue family transfer to contents only.
+    fn change_part(
         &mut self,
         tag: Tag,
         (resource, part): (ResourceId, &ResourcePart),
-        discards: bool,
+        (action, discards): (Action, bool),
         running: RunningBatch,
         findings: &mut Findings,
     ) {
-        let used = running.used(tag, resource, *part, Action::Transition);
+        let used = running.used(tag, resource, *part, action);
         let Some(certain) = self.region(resource, part) else {
             findings.unchecked.push(used);
             return;
@@ -130,8 +136,17 @@ impl Model {
             certain,
             by_letter: None,
         };
-        if let Some(this) = self.later(resource, touched, Kind::Transition, Usage::NO_STAGE, running) {
-            self.write_contents(&this, used, discards);
+        let kind = kind_of(action);
+        if let Some(this) = self.later(resource, touched, kind, Usage::NO_STAGE, running) {
+            self.change(&this, used, discards);
+        }
+    }
+
+    /// Updates the contents after a layout transition or a queue family transfer.
+    fn change(&mut self, this: &LaterAccess, used: MemoryUse, discards: bool) {
+        match this.kind {
+            Kind::Transfer => self.contents.transfer(this, used),
+            _ => self.write_contents(this, used, discards),
         }
     }
 
@@ -148,7 +163,8 @@ impl Model {
         running.place = place;
         if self.ignores_order {
             for one in &boundary.transitions {
-                self.change_layout(tag, (one.resource, &one.part), one.discards, *running, findings);
+                let change = (Action::Transition, one.discards);
+                self.change_part(tag, (one.resource, &one.part), change, *running, findings);
             }
             return;
         }
@@ -187,7 +203,7 @@ impl Model {
         findings: &mut Findings,
     ) {
         if self.ignores_order {
-            self.change_layouts(tag, dependencies, running, findings);
+            self.change_contents(tag, dependencies, running, findings);
             return;
         }
         let earlier = running.place.map_or(Earlier::All, Earlier::Within);
@@ -201,13 +217,7 @@ impl Model {
                     through.map_or(Limit::Execution, Limit::Part)
                 }
             };
-            let kind = match dependency.change {
-                BarrierChange::Family { from, to } if from != to && from == running.family => {
-                    EdgeKind::Release
-                }
-                BarrierChange::Family { from, to } if from != to && to == running.family => EdgeKind::Acquire,
-                _ => EdgeKind::Plain,
-            };
+            let kind = edge_kind(dependency, running);
             let has_transition =
                 kind != EdgeKind::Plain || matches!(dependency.change, BarrierChange::Layout { .. });
             let is_part = matches!(limit, Limit::Part(_));
@@ -255,10 +265,7 @@ impl Model {
         let queue = running.queue;
         let mut later = Vec::with_capacity(between.len());
         for one in between {
-            let kind = match one.action {
-                Action::Transition => Kind::Transition,
-                _ => Kind::Transfer,
-            };
+            let kind = kind_of(one.action);
             let used = running.used(tag, one.resource, one.part, one.action);
             let touched = self.region(one.resource, &one.part).map(|certain| TouchedRegion {
                 certain,
@@ -296,10 +303,24 @@ impl Model {
             });
         }
         for (this, used, reach, discards) in later {
-            if this.kind == Kind::Transition {
-                self.write_contents(&this, used, discards);
-            }
+            self.change(&this, used, discards);
             self.record(&this, used, &reach);
         }
+    }
+}
+
+/// The half of a queue family transfer that a dependency is on a queue.
+fn edge_kind(dependency: &Dependency, running: RunningBatch) -> EdgeKind {
+    match dependency.change {
+        BarrierChange::Family { from, to } if from != to && from == running.family => EdgeKind::Release,
+        BarrierChange::Family { from, to } if from != to && to == running.family => EdgeKind::Acquire,
+        _ => EdgeKind::Plain,
+    }
+}
+
+fn kind_of(action: Action) -> Kind {
+    match action {
+        Action::Transition => Kind::Transition,
+        _ => Kind::Transfer,
     }
 }

@@ -9,7 +9,7 @@ use tileheap_sync::program::{
     AccessKind, BarrierChange, Command, CommandBuffer, Dependency, DependencyMemory, EventId, FenceId,
     HostStep, Resource, ResourcePart, SemaphoreId, SemaphoreUse, Tag,
 };
-use tileheap_sync::{Certainty, Hazard, LossReason, MissingDependency, Model};
+use tileheap_sync::{Action, Certainty, Hazard, LossReason, MissingDependency, Model};
 
 const NONE: [(u64, u64, MissingDependency, Certainty); 0] = [];
 
@@ -297,6 +297,33 @@ fn writes_through_a_consistent_alias_are_possible_losses() {
     assert_eq!((by.tag.0, by.resource), (1, B));
     // "Memory Aliasing": B has no contents of its own that could be meant.
     assert_eq!(lost(&[write(A), read(B)]), []);
+}
+
+/// "Queue Family Ownership Transfer".
+#[test]
+fn contents_are_undefined_between_a_release_and_its_acquire() {
+    let transfer = |from, to| {
+        let mut dependency = transition(A, NOTHING, NOTHING, false);
+        dependency.extent = DependencyMemory::Part(A, all(A));
+        dependency.change = BarrierChange::Family { from, to };
+        Command::Barrier(vec![dependency])
+    };
+    let (release, acquire) = (|| transfer(0, 1), || transfer(1, 0));
+    let found = lost(&[write(A), release(), read(A)]);
+    let [(2, LossReason::Discarded(by), Certainty::Certain)] = found[..] else {
+        panic!("{found:?}");
+    };
+    assert_eq!((by.tag.0, by.action), (1, Action::Release));
+    assert_eq!(lost(&[write(A), release(), acquire(), read(A)]), []);
+    assert_eq!(lost(&[write(A), release(), write(A), read(A)]), []);
+    // Transfers may write all of the memory that other resources share.
+    for transfer in [release(), acquire()] {
+        let found = lost(&[write(B), transfer, read(B)]);
+        let [(2, LossReason::Overwritten(by), Certainty::Certain)] = found[..] else {
+            panic!("{found:?}");
+        };
+        assert_eq!((by.tag.0, by.resource), (1, A));
+    }
 }
 
 #[test]

@@ -430,6 +430,7 @@ fn loss(lost: &LostContents, sites: &Sites) -> (String, Option<&'static str>) {
         }
         LossReason::Discarded(by) => {
             let reason = match by.action {
+                Action::Release => DiscardReason::Release,
                 _ if begins_subpass(&by, sites) => DiscardReason::Load,
                 Action::Access(..) => DiscardReason::Store,
                 _ => DiscardReason::Transition,
@@ -447,6 +448,7 @@ fn loss(lost: &LostContents, sites: &Sites) -> (String, Option<&'static str>) {
         LossReason::Overwritten(by) => {
             let how = match by.action {
                 Action::Transition => "a layout transition of",
+                Action::Release | Action::Acquire => "a queue family transfer of",
                 _ => "a write to",
             };
             let text = format!(

@@ -99,6 +99,13 @@ fn command(random: &mut SplitMix64, resources: &[Resource]) -> Command {
     };
     let mut access = access(resource, part, side, kind);
     access.discards = side == CS_WRITE && random.one_in(4);
+    if random.one_in(16) {
+        let mut dependency = transition(resource, NOTHING, NOTHING, false);
+        dependency.extent = DependencyMemory::Part(resource, part);
+        let (from, to) = random.pick(&[(0, 1), (1, 0)]);
+        dependency.change = BarrierChange::Family { from, to };
+        return Command::Barrier(vec![dependency]);
+    }
     if described.tiling != Tiling::Linear && random.one_in(5) {
         let mut dependency = transition(resource, NOTHING, NOTHING, access.discards);
         dependency.extent = DependencyMemory::Part(resource, whole(described));
@@ -125,11 +132,16 @@ fn expected(commands: &[Command], resources: &[Resource], rules: Rules) -> Expec
                 naive.discard(tag, discard.first, discard.end);
             }
             Command::Barrier(dependencies) => {
-                let BarrierChange::Layout { discards } = dependencies[0].change else {
-                    unreachable!("a transition");
-                };
                 let DependencyMemory::Part(resource, part) = dependencies[0].extent else {
-                    unreachable!("of an image");
+                    unreachable!("of a resource");
+                };
+                let discards = match dependencies[0].change {
+                    BarrierChange::Layout { discards } => discards,
+                    BarrierChange::Family { from, .. } => {
+                        naive.transfer(tag, resource, &part, from == 0);
+                        continue;
+                    }
+                    BarrierChange::None => unreachable!("a transition or a transfer"),
                 };
                 let mut access = access(resource, part, CS_WRITE, AccessKind::Whole);
                 access.discards = discards;
@@ -198,7 +210,7 @@ fn findings(seed: u64) -> (Vec<Command>, Findings) {
 #[test]
 fn contents_match_an_array_of_every_byte_and_texel() {
     let (mut lost, mut partial, mut discarded) = ([0; 3], [0; 3], [0; 3]);
-    for seed in 0..4_000 {
+    for seed in 0..5_000 {
         let (commands, findings) = findings(seed);
         let expected = expected(&commands, &resources(), Rules::ALL);
         if let Some(difference) = difference(&findings, &expected) {

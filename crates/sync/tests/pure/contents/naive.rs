@@ -1,5 +1,7 @@
 //! The contents of every byte and texel, by the rules of `Model` but with a value for each cell.
 
+mod aliases;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use tileheap_sync::Certainty;
@@ -101,6 +103,12 @@ rules! {
     equal_images_are_aliases,
     /// A resource that was never written has no contents that a write through another one replaces.
     only_own_contents_are_replaced,
+    /// Contents are undefined after a release to another queue family.
+    releases_lose,
+    /// They are defined again after the acquire.
+    acquires_restore,
+    /// Transfers make all aliases undefined.
+    transfers_lose_aliases,
 }
 
 /// Reason of a loss, with the tag of its command.
@@ -129,6 +137,8 @@ struct State {
     /// Bytes of an image that were discarded since the cell was written, the first discard of them, and the last write before it.
     gone: BTreeSet<u64>,
     first: Option<(u64, Option<u64>)>,
+    /// The release that no acquire or write has followed.
+    released: Option<u64>,
 }
 
 impl State {
@@ -137,7 +147,16 @@ impl State {
             value,
             gone: BTreeSet::new(),
             first: None,
+            released: None,
         }
+    }
+
+    fn is_released(&self) -> bool {
+        self.released.is_some() && !self.is_lost()
+    }
+
+    fn is_undefined(&self) -> bool {
+        self.is_released() || self.is_lost()
     }
 
     fn is_lost(&self) -> bool {
@@ -146,7 +165,7 @@ impl State {
 
     /// Returns true for a store operation of lost or discarded contents, which keeps them.
     fn is_kept_by(&self, kind: AccessKind) -> bool {
-        kind == AccessKind::Store && (self.is_lost() || !self.gone.is_empty())
+        kind == AccessKind::Store && (self.is_undefined() || !self.gone.is_empty())
     }
 
     fn last(&self) -> Option<u64> {
@@ -280,47 +299,6 @@ impl Naive {
         }
     }
 
-    /// Applies a write of `bytes` through `class` to the contents of another class.
-    fn write_alias(
-        &mut self,
-        tag: u64,
-        access: &MemoryAccess,
-        (class, bytes): (usize, &[u64]),
-        other: usize,
-    ) {
-        let alias = self.resources[other];
-        let (is_linear, is_other_linear) = (self.is_linear(class), self.is_linear(other));
-        let is_in = |byte: &u64| (alias.first..alias.end).contains(byte);
-        let is_shared = bytes.iter().any(is_in);
-        let pages = |byte: u64| byte / PAGE;
-        let is_near = is_linear != is_other_linear
-            && bytes
-                .iter()
-                .any(|&byte| (pages(alias.first)..=pages(alias.end - 1)).contains(&pages(byte)));
-        let verdict = match (is_shared, access.kind) {
-            (true, AccessKind::Partial) => Certainty::Possible,
-            (true, _) => Certainty::Certain,
-            _ => Certainty::ByTheLetter,
-        };
-        for (cell, state) in &mut self.cells[other] {
-            let is_hit = match (is_other_linear, is_shared) {
-                (true, _) => bytes.contains(&(alias.first + cell[0])),
-                (false, shared) => shared || is_near,
-            };
-            if is_hit && is_linear && is_other_linear {
-                if !access.discards {
-                    let last = match state.value {
-                        Value::Through(_, last) => last,
-                        _ => state.last(),
-                    };
-                    *state = State::new(Value::Through(tag, last.filter(|_| self.rules.last_write)));
-                }
-            } else if is_hit {
-                state.lose(Why::Overwritten(tag), verdict, self.rules);
-            }
-        }
-    }
-
     /// Makes bytes undefined.
     pub(super) fn discard(&mut self, tag: u64, first: u64, end: u64) {
         let rules = self.rules;
@@ -374,7 +352,7 @@ impl Naive {
             .iter()
             .map(|(_, state)| match state.value {
                 Value::Lost(_, verdict, _) => Some(verdict),
-                _ => None,
+                _ => state.released.map(|_| Certainty::Certain),
             })
             .min()
             .flatten();
@@ -382,7 +360,12 @@ impl Naive {
         if let Some(verdict) = least.filter(|least| partial.is_none_or(|partial| partial <= *least)) {
             let lost = |(cell, state): &(Cell, &State)| match state.value {
                 Value::Lost(why, known, last) if known == verdict => {
-                    Some((why, last, self.run_of(class, &read, *cell, State::is_lost)))
+                    Some((why, last, self.run_of(class, &read, *cell, State::is_undefined)))
+                }
+                Value::Written(..) | Value::Through(..) if verdict == Certainty::Certain => {
+                    let last = state.last().filter(|_| self.rules.last_write);
+                    let bytes = self.run_of(class, &read, *cell, State::is_undefined);
+                    state.released.map(|tag| (Why::Discarded(tag), last, bytes))
                 }
                 _ => None,
             };
@@ -447,6 +430,11 @@ impl Naive {
                     found.push((Certainty::Possible, (Why::Through(by), last, run(is_through))));
                 }
                 _ => {}
+            }
+            if let Some(tag) = state.released.filter(|_| !state.is_lost()) {
+                let last = state.last().filter(|_| rules.last_write);
+                let loss = (Why::Discarded(tag), last, run(State::is_released));
+                found.push((Certainty::Possible, loss));
             }
             let Some((by, last)) = state.first.filter(|_| rules.partial_discards_are_reported) else {
                 continue;
