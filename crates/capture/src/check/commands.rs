@@ -239,14 +239,12 @@ impl Commands {
             let families = one.families.filter(|[from, to]| from != to);
             let is_outside = families.is_some_and(|families| families.into_iter().any(is_outside));
             let change = match (&one.memory, families) {
-                (_, Some(_)) if is_outside => {
+                (_, Some([from, to])) => {
                     if let DependencyMemory::Part(resource, _) = extent {
-                        self.outside.insert((tag, resource));
+                        self.outside.extend(is_outside.then_some((tag, resource)));
                     }
-                    // Others use it between two transfers: later uses are ordered after the transfer, not after earlier uses.
-                    BarrierChange::Layout { discards: false }
+                    BarrierChange::Family { from, to }
                 }
-                (_, Some([from, to])) => BarrierChange::Family { from, to },
                 (AffectedMemory::Image { old, new, .. }, None) if old != new => BarrierChange::Layout {
                     discards: *old == ImageLayout::UNDEFINED,
                 },
@@ -267,7 +265,7 @@ impl Commands {
 }
 
 /// External queue families: `VK_QUEUE_FAMILY_EXTERNAL`, `VK_QUEUE_FAMILY_FOREIGN_EXT` and `VK_QUEUE_FAMILY_IGNORED`.
-pub(super) fn is_outside(family: u32) -> bool {
+fn is_outside(family: u32) -> bool {
     matches!(
         family,
         vk::QUEUE_FAMILY_EXTERNAL | vk::QUEUE_FAMILY_FOREIGN_EXT | vk::QUEUE_FAMILY_IGNORED

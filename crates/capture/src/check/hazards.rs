@@ -109,13 +109,13 @@ fn doubt(sites: &Sites<'_>, hazard: &Hazard) -> Option<String> {
     if matches!(sites.step(hazard.before.batch), RecordedStep::Present { .. }) {
         return Some(words::presented(sites.name(hazard.before.resource)));
     }
-    if uses.iter().any(|used| sites.commands.is_outside(used)) {
-        return Some(words::TRANSFER.to_owned());
-    }
+    // Within a batch, nothing outside of the recording can order two commands.
+    let are_apart = hazard.before.batch != hazard.after.batch;
+    let is_outside = uses.iter().any(|used| sites.commands.is_outside(used));
     let actions = uses.map(|used| used.action);
     let is_half = matches!(actions, [ModelAction::Release, other] if other != ModelAction::Acquire)
         || matches!(actions, [other, ModelAction::Acquire] if other != ModelAction::Release);
-    if is_half {
+    if are_apart && is_outside || is_half {
         return Some(words::TRANSFER.to_owned());
     }
     is_feedback(sites, hazard).then(|| words::RASTERIZATION_ORDER.to_owned())

@@ -3,13 +3,13 @@
 use tileheap_sync::program::{ResourceId, Tag};
 use tileheap_sync::{Action as ModelAction, MemoryUse as ModelUse};
 
-use super::commands::{CommandPosition, Commands, is_outside};
+use super::commands::{CommandPosition, Commands};
 use super::finding::{Action, ResourceUse};
 use super::passes::is_of_attachment;
 use super::resources::Resources;
 use super::steps::ModelFindings;
 use super::words;
-use crate::document::recording::{self, AffectedMemory, Batch, Command, Dependency, RecordedStep, Recording};
+use crate::document::recording::{Batch, Command, RecordedStep, Recording};
 
 /// The recording, converted and executed by the model.
 pub(super) struct Sites<'a> {
@@ -97,34 +97,9 @@ impl<'a> Sites<'a> {
                 Action::Write { stage, access }
             }
             ModelAction::Access(stage, access) => Action::Read { stage, access },
-            ModelAction::Transition if self.commands.is_outside(used) => self.outside(used),
             ModelAction::Transition => Action::Transition,
             ModelAction::Release => Action::Release,
             ModelAction::Acquire => Action::Acquire,
-        }
-    }
-
-    /// Returns whether a use is a release to an external queue family, or an acquire from one.
-    fn outside(&self, used: &ModelUse) -> Action {
-        let resource = self.resources.index(used.resource) as u32;
-        let is_release = |one: &Dependency| {
-            let of = match one.memory {
-                AffectedMemory::Buffer { resource, .. } | AffectedMemory::Image { resource, .. } => {
-                    Some(resource)
-                }
-                AffectedMemory::None | AffectedMemory::All => None,
-            };
-            of == Some(resource) && one.families.is_some_and(|[_, to]| is_outside(to))
-        };
-        let command = self.command(used.batch, used.tag);
-        let dependencies = match command.map(|command| &command.action) {
-            Some(recording::CommandEffect::Barrier(all)) => all.as_slice(),
-            Some(recording::CommandEffect::WaitEvents { dependencies, .. }) => dependencies,
-            _ => &[],
-        };
-        match dependencies.iter().any(is_release) {
-            true => Action::Release,
-            false => Action::Acquire,
         }
     }
 

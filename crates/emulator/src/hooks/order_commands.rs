@@ -9,7 +9,7 @@ use tileheap_sync::program::{
 
 use super::recorder::{Recorder, recorded_commands};
 use crate::model::objects::Object;
-use crate::model::order::log::Event;
+use crate::model::order::log::{self, Event};
 use crate::model::parts::any_subresources;
 use crate::model::resources::Resource;
 use crate::model::transitions;
@@ -82,15 +82,8 @@ const ALL_STAGES: vk::DependencyFlags = vk::DependencyFlags::from_raw(0x20);
 
 /// Returns a transfer between queue families, if its stages are ignored.
 fn family_change(flags: vk::DependencyFlags, (from, to): (u32, u32)) -> Option<BarrierChange> {
-    let is_own = |family| {
-        ![
-            vk::QUEUE_FAMILY_IGNORED,
-            vk::QUEUE_FAMILY_EXTERNAL,
-            vk::QUEUE_FAMILY_FOREIGN_EXT,
-        ]
-        .contains(&family)
-    };
-    let is_transfer = from != to && is_own(from) && is_own(to) && !flags.contains(ALL_STAGES);
+    let is_ignored = [from, to].contains(&vk::QUEUE_FAMILY_IGNORED);
+    let is_transfer = from != to && !is_ignored && !flags.contains(ALL_STAGES);
     is_transfer.then_some(BarrierChange::Family { from, to })
 }
 
@@ -111,13 +104,14 @@ fn of_resource(
                 family.unwrap_or(change),
             )
         }
-        (None, Some(change)) => {
+        // The owner outside of the device may order a release and its acquire in ways that are not seen.
+        (None, Some(change)) if !log::is_external(change) => {
             let resources = &recorder.device.resources;
             let mut followed = recorder.check().followed();
             let number = followed.number_of_transferred(object, || resources.next_number());
             (DependencyMemory::Part(number, ordinary), change)
         }
-        (None, None) => (DependencyMemory::Execution, BarrierChange::None),
+        (None, _) => (DependencyMemory::Execution, BarrierChange::None),
     }
 }
 

@@ -350,7 +350,7 @@ fn ownership_transfers_need_a_semaphore_that_waits_in_all_commands() {
 }
 
 #[test]
-fn transfers_to_others_are_never_certain() {
+fn transfers_to_others_in_two_batches_are_never_certain() {
     for family in [vk::QUEUE_FAMILY_EXTERNAL, vk::QUEUE_FAMILY_FOREIGN_EXT] {
         let (mut rig, a) = buffer();
         let transfer = |src, dst, families| {
@@ -370,6 +370,30 @@ fn transfers_to_others_are_never_certain() {
         rig.submit(&[acquire]);
         let found = rig.found();
         assert!(found.iter().all(|one| one.0 == Possible), "{found:?}");
+    }
+}
+
+/// "Queue Family Ownership Transfer": the masks of an acquire's first scope are ignored, and only work outside of the batch could order it.
+#[test]
+fn transfers_to_others_and_back_in_one_batch_are_unordered() {
+    for family in [vk::QUEUE_FAMILY_EXTERNAL, vk::QUEUE_FAMILY_FOREIGN_EXT] {
+        let (mut rig, a) = buffer();
+        let transfer = |src, dst, families| {
+            barrier(vec![Dependency {
+                scopes: scopes(src, dst),
+                memory: AffectedMemory::Buffer {
+                    resource: a,
+                    first: 0,
+                    end: SIZE,
+                },
+                families: Some(families),
+            }])
+        };
+        let release = transfer(WRITTEN, BOTTOM, [0, family]);
+        let acquire = transfer(TOP, READ, [family, 0]);
+        let commands = rig.commands(vec![write(a), release, acquire, read(a)]);
+        rig.submit(&[commands]);
+        assert_eq!(rig.found(), [(Certain, Unordered, 2, 3)]);
     }
 }
 

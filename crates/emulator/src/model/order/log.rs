@@ -240,6 +240,18 @@ impl Log {
         self.events.full.iter().map(Vec::len).sum::<usize>() + self.events.last.len()
     }
 
+    /// Returns `true` for a barrier that transfers a resource to or from an external queue family.
+    pub(crate) fn transfers_outside(&self, event: &Event, resource: ResourceId) -> bool {
+        let Event::Barrier(first, end) = event else {
+            return false;
+        };
+        let mut dependencies = self.dependencies[*first as usize..*end as usize].iter();
+        dependencies.any(|one| {
+            let is_of = matches!(one.extent, DependencyMemory::Part(number, _) if number == resource);
+            is_of && is_external(one.change)
+        })
+    }
+
     /// The accesses of an event.
     pub(crate) fn accesses(&self, event: &Event) -> &[LoggedAccess] {
         match event {
@@ -276,6 +288,12 @@ impl Log {
             _ => None,
         })
     }
+}
+
+/// Returns `true` for a transfer to or from a queue family outside of the device.
+pub(crate) fn is_external(change: BarrierChange) -> bool {
+    let families = [vk::QUEUE_FAMILY_EXTERNAL, vk::QUEUE_FAMILY_FOREIGN_EXT];
+    matches!(change, BarrierChange::Family { from, to } if families.contains(&from) || families.contains(&to))
 }
 
 /// The number of the log that a tag belongs to.
@@ -481,7 +499,6 @@ impl Recorded {
     pub(crate) fn draws(&mut self, acts: bool) {
         self.log.draws = self.log.draws.max(Some(acts));
     }
-}
 
     /// The access that stands for those of a draw to the attachments of its primary, in a secondary command buffer that may read them.
     pub(crate) fn draws_and_may_read(&mut self, acts: bool) -> LoggedAccess {
@@ -500,3 +517,4 @@ impl Recorded {
             may_follow_write: false,
         }
     }
+}

@@ -163,11 +163,14 @@ fn is_followed(hazard: &Hazard, sites: &Sites) -> bool {
     is_transfer || sites.resource(hazard.after.resource).is_some()
 }
 
-/// The verdict, considering what is known of the commands.
+/// The verdict, considering what is known of the commands. Work outside of the device may order an external transfer and other batches.
 fn verdict_of_hazard(hazard: &Hazard, sites: &Sites) -> Certainty {
-    let are_certain = [&hazard.before, &hazard.after].map(|used| sites.is_certain(used));
+    let uses = [&hazard.before, &hazard.after];
+    let are_certain = uses.map(|used| sites.is_certain(used));
+    let is_outside = hazard.before.batch != hazard.after.batch
+        && uses.into_iter().any(|used| sites.is_transfer_outside(used));
     match hazard.verdict {
-        Certainty::Certain if are_certain != [true, true] => Certainty::Possible,
+        Certainty::Certain if are_certain != [true, true] || is_outside => Certainty::Possible,
         verdict => verdict,
     }
 }

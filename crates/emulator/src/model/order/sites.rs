@@ -189,6 +189,16 @@ impl Sites {
         }
     }
 
+    /// Returns `true` for a transfer to or from an external queue family.
+    pub(super) fn is_transfer_outside(&self, used: &MemoryUse) -> bool {
+        let number = self.resource(used.resource).map(|resource| resource.number);
+        let of = |number| {
+            let (log, (_, event)) = self.event(used.tag)?;
+            Some(log.transfers_outside(event, ResourceId(number)))
+        };
+        number.and_then(of) == Some(true)
+    }
+
     /// Returns `true` if a write of the same command may come before a read.
     pub(super) fn may_follow_write(&self, used: &MemoryUse) -> bool {
         self.logged(used).any(|one| one.may_follow_write)
