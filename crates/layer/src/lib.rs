@@ -4,6 +4,7 @@ pub mod android;
 pub mod app_folder;
 pub mod arrays;
 pub mod batches;
+pub mod blits;
 pub mod chain;
 pub mod dependencies;
 pub mod descriptors;

@@ -6,6 +6,7 @@ use ash::vk;
 use ash::vk::PipelineStageFlags2 as S;
 use tileheap::format;
 use tileheap::frame::AccessKind::{TransferDestination, TransferSource};
+use tileheap_layer::blits::BlitReads;
 use tileheap_layer::{array, given};
 
 use super::device::Device;
@@ -73,7 +74,7 @@ fn to_buffer(range: Option<&BufferRange>) -> Option<FollowedAccess> {
 fn images(
     device: &Device,
     recording: &mut Recording,
-    stage: S,
+    (stage, filter): (S, Option<vk::Filter>),
     (from, from_layout): (vk::Image, vk::ImageLayout),
     (to, to_layout): (vk::Image, vk::ImageLayout),
     places: impl Iterator<Item = (ImageRegion, ImageRegion)>,
@@ -83,10 +84,13 @@ fn images(
         if let (S::COPY, Some(from), Some(to)) = (stage, &from, &to) {
             target.2 = target_extent(from, to, target.2);
         }
-        [
-            from_image(from.as_ref(), from_layout, source),
-            to_image(to.as_ref(), to_layout, target),
-        ]
+        let reads = filter.map_or(BlitReads::All, |filter| BlitReads::of(filter, source.2, target.2));
+        let read = from_image(from.as_ref(), from_layout, source).map(|access| FollowedAccess {
+            is_whole: reads == BlitReads::All,
+            area: access.area.filter(|_| reads != BlitReads::SomeAndAround),
+            ..access
+        });
+        [read, to_image(to.as_ref(), to_layout, target)]
     };
     recording.transfer(stage, places.flat_map(both).collect());
 }
@@ -327,13 +331,15 @@ macro_rules! image_commands {
     ($($name:ident($($filter:ident)?), $name2:ident, $places:ident, $stage:ident;)+) => {
         commands! {$(
             $name(from, from_layout, to, to_layout, count, regions $(, $filter)?) |device, recording| {
-                images(device, recording, S::$stage, (from, from_layout), (to, to_layout), $places!(array!(regions, count)));
+                let (kind, places) = ((S::$stage, None$(.or(Some($filter)))?), $places!(array!(regions, count)));
+                images(device, recording, kind, (from, from_layout), (to, to_layout), places);
             };
 
             $name2(info) |device, recording| {
                 let given = given!(info);
                 let (from, to) = ((given.src_image, given.src_image_layout), (given.dst_image, given.dst_image_layout));
-                images(device, recording, S::$stage, from, to, $places!(array!(given.p_regions, given.region_count)));
+                let (kind, places) = ((S::$stage, None$(.or(Some(given.$filter)))?), $places!(array!(given.p_regions, given.region_count)));
+                images(device, recording, kind, from, to, places);
             };
         )+}
     };

@@ -2,6 +2,7 @@
 
 use ash::vk;
 use tileheap_device::format::{TexelBlock, texel_block};
+use tileheap_layer::blits::BlitReads;
 use tileheap_sync::program::{ResourcePart, Tiling};
 use tileheap_units::Run;
 
@@ -91,10 +92,7 @@ impl ImageRegions<'_> {
     }
 }
 
-/// The texels of a blit. If it shrinks an image, the filter may skip texels of the source.
-///
-/// Source: "Image Copies With Scaling": without a filter each written texel reads one, with a linear filter the nearest two in each direction, so
-/// that all are read at half the size.
+/// The texels of a blit.
 fn blitted(
     filter: vk::Filter,
     source: (vk::ImageSubresourceLayers, [vk::Offset3D; 2]),
@@ -113,13 +111,9 @@ fn blitted(
         };
         TexelBox::new(layers, offset, extent)
     });
-    let read_by_each = if filter == vk::Filter::NEAREST { 1 } else { 2 };
-    let reads_all = |from: u32, to: u32| u64::from(from) <= u64::from(to) * read_by_each;
-    source.is_exact = reads_all(source.extent.width, target.extent.width)
-        && reads_all(source.extent.height, target.extent.height)
-        && reads_all(source.extent.depth, target.extent.depth);
-    // A linear filter may also read the texels around them.
-    source.is_within = source.is_exact || filter == vk::Filter::NEAREST;
+    let reads = BlitReads::of(filter, source.extent, target.extent);
+    source.is_exact = reads == BlitReads::All;
+    source.is_within = reads != BlitReads::SomeAndAround;
     [source, target]
 }
 

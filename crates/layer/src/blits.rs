@@ -1,0 +1,50 @@
+//! The texels of its source region that a blit reads.
+
+use ash::vk;
+
+/// The texels of its source region that a blit reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlitReads {
+    /// All of them, and no others.
+    All,
+    /// Some of them, and no others.
+    Some,
+    /// Some of them, and perhaps texels around the region.
+    SomeAndAround,
+}
+
+impl BlitReads {
+    /// The texels of a blit between regions of these extents: if it shrinks an image, the filter may skip texels.
+    ///
+    /// Source: "Image Copies With Scaling": without a filter each written texel reads one, with a linear filter the nearest two in each direction,
+    /// so that all are read at half the size.
+    pub fn of(filter: vk::Filter, source: vk::Extent3D, target: vk::Extent3D) -> BlitReads {
+        let read_by_each = if filter == vk::Filter::NEAREST { 1 } else { 2 };
+        let reads_all = |(from, to): (u32, u32)| u64::from(from) <= u64::from(to) * read_by_each;
+        let axes = [
+            (source.width, target.width),
+            (source.height, target.height),
+            (source.depth, target.depth),
+        ];
+        match axes.into_iter().all(reads_all) {
+            true => BlitReads::All,
+            false if filter == vk::Filter::NEAREST => BlitReads::Some,
+            false => BlitReads::SomeAndAround,
+        }
+    }
+}
+
+#[test]
+fn blits_that_shrink_an_image_may_skip_texels() {
+    let extent = |width| vk::Extent3D {
+        width,
+        height: 8,
+        depth: 1,
+    };
+    let reads = |filter, from, to| BlitReads::of(filter, extent(from), extent(to));
+    let (nearest, linear) = (vk::Filter::NEAREST, vk::Filter::LINEAR);
+    assert_eq!(reads(nearest, 8, 8), BlitReads::All);
+    assert_eq!(reads(nearest, 9, 8), BlitReads::Some);
+    assert_eq!(reads(linear, 16, 8), BlitReads::All);
+    assert_eq!(reads(linear, 17, 8), BlitReads::SomeAndAround);
+}
