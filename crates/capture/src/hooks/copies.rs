@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use ash::vk::PipelineStageFlags2 as S;
-use tileheap::format;
+use tileheap::format::{self, PackedRun};
 use tileheap::frame::AccessKind::{TransferDestination, TransferSource};
 use tileheap_layer::blits::BlitReads;
 use tileheap_layer::{array, given};
@@ -112,20 +112,21 @@ fn buffers(
     recording.transfer(S::COPY, regions.flat_map(both).collect());
 }
 
-/// Returns the range of bytes that texels take in a buffer, and whether a copy accesses all of it; up to the end of the buffer if the size of a texel
-/// is not known.
+/// Returns the ranges of bytes that texels take in a buffer, as offset and size, and whether a copy accesses all of each; one up to the end of the
+/// buffer if the size of a texel is not known.
 fn packed(
     image: Option<&Arc<Image>>,
     (layers, _, extent): ImageRegion,
     (offset, row_length, image_height): Packing,
-) -> (u64, u64, bool) {
+) -> Vec<(u64, u64, bool)> {
     let is_color = layers.aspect_mask == vk::ImageAspectFlags::COLOR;
     let block = image.filter(|_| is_color);
     let Some(block) = block.and_then(|image| format::texel_block(image.desc.format)) else {
-        return (offset, vk::WHOLE_SIZE, false);
+        return vec![(offset, vk::WHOLE_SIZE, false)];
     };
-    let (size, is_dense) = block.packed(extent, layers.layer_count, (row_length, image_height));
-    (offset, size, is_dense)
+    let runs = block.packed(extent, layers.layer_count, (row_length, image_height));
+    let range = |run: PackedRun| (offset.saturating_add(run.first), run.size, run.is_dense);
+    runs.into_iter().map(range).collect()
 }
 
 fn upload(
@@ -136,14 +137,17 @@ fn upload(
     places: impl Iterator<Item = (ImageRegion, Packing)>,
 ) {
     let to = device.objects.image(to);
-    let both = |(place, packing)| {
-        let (offset, size, is_dense) = packed(to.as_ref(), place, packing);
+    let read = |(offset, size, is_dense)| {
         let source = device.objects.buffer_range(from, offset, size);
-        let source = from_buffer(source.as_ref()).map(|access| FollowedAccess {
+        from_buffer(source.as_ref()).map(|access| FollowedAccess {
             is_whole: is_dense,
             ..access
-        });
-        [source, to_image(to.as_ref(), layout, place)]
+        })
+    };
+    let both = |(place, packing)| {
+        let ranges = packed(to.as_ref(), place, packing);
+        let sources: Vec<Option<FollowedAccess>> = ranges.into_iter().map(read).collect();
+        sources.into_iter().chain([to_image(to.as_ref(), layout, place)])
     };
     recording.transfer(S::COPY, places.flat_map(both).collect());
 }
@@ -156,15 +160,20 @@ fn download(
     places: impl Iterator<Item = (ImageRegion, Packing)>,
 ) {
     let from = device.objects.image(from);
-    let both = |(place, packing)| {
-        let (offset, size, is_dense) = packed(from.as_ref(), place, packing);
+    let written = |(offset, size, is_dense)| {
         let target = device.objects.buffer_range(to, offset, size);
-        let target = to_buffer(target.as_ref()).map(|access| FollowedAccess {
+        to_buffer(target.as_ref()).map(|access| FollowedAccess {
             is_whole: is_dense,
             coverage: if is_dense { access.coverage } else { Coverage::Part },
             ..access
-        });
-        [from_image(from.as_ref(), layout, place), target]
+        })
+    };
+    let both = |(place, packing)| {
+        let ranges = packed(from.as_ref(), place, packing);
+        let targets: Vec<Option<FollowedAccess>> = ranges.into_iter().map(written).collect();
+        [from_image(from.as_ref(), layout, place)]
+            .into_iter()
+            .chain(targets)
     };
     recording.transfer(S::COPY, places.flat_map(both).collect());
 }
@@ -414,19 +423,26 @@ mod tests {
         let color = vk::ImageAspectFlags::COLOR;
         let bytes = |format, size, packing| packed(Some(&image(format)), place(color, size), packing);
         let rgba = vk::Format::R8G8B8A8_UNORM;
-        assert_eq!(bytes(rgba, [8, 4, 2], (16, 0, 0)), (16, 8 * 4 * 2 * 4, true));
-        assert_eq!(bytes(rgba, [8, 4, 2], (0, 8, 4)), (0, 8 * 4 * 2 * 4, true));
+        assert_eq!(bytes(rgba, [8, 4, 2], (16, 0, 0)), [(16, 8 * 4 * 2 * 4, true)]);
+        assert_eq!(bytes(rgba, [8, 4, 2], (0, 8, 4)), [(0, 8 * 4 * 2 * 4, true)]);
         // Rows of 16 texels, slices of 5 rows.
+        let rows = [0, 1, 2, 3, 5, 6, 7, 8].map(|row| (row * 16 * 4, 8 * 4, true));
+        assert_eq!(bytes(rgba, [8, 4, 2], (0, 16, 5)), rows);
+        let slices = [0, 5].map(|row| (row * 8 * 4, 4 * 8 * 4, true));
+        assert_eq!(bytes(rgba, [8, 4, 2], (0, 8, 5)), slices);
+        // Too many rows to list.
+        let many = ((7 * 32 + 31) * 65 + 64) * 4;
+        assert_eq!(bytes(rgba, [64, 32, 8], (0, 65, 0)), [(0, many, false)]);
         assert_eq!(
-            bytes(rgba, [8, 4, 2], (0, 16, 5)),
-            (0, ((5 + 3) * 16 + 8) * 4, false)
+            bytes(rgba, [8, 1, 1], (0, 64, 64)),
+            [(0, 32, true)],
+            "a single row"
         );
-        assert_eq!(bytes(rgba, [8, 1, 1], (0, 64, 64)), (0, 32, true), "a single row");
         let compressed = vk::Format::BC1_RGB_UNORM_BLOCK;
-        assert_eq!(bytes(compressed, [8, 6, 1], (0, 0, 0)), (0, 2 * 2 * 8, true));
+        assert_eq!(bytes(compressed, [8, 6, 1], (0, 0, 0)), [(0, 2 * 2 * 8, true)]);
         let depth = place(vk::ImageAspectFlags::DEPTH, [8, 8, 1]);
         let unknown = packed(Some(&image(vk::Format::D24_UNORM_S8_UINT)), depth, (4, 0, 0));
-        assert_eq!(unknown, (4, vk::WHOLE_SIZE, false));
+        assert_eq!(unknown, [(4, vk::WHOLE_SIZE, false)]);
     }
 
     #[test]

@@ -13,9 +13,23 @@ pub struct TexelBlock {
     pub bytes: u32,
 }
 
+/// A run of bytes that texels occupy in a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PackedRun {
+    /// The first byte, counted from that of the first texel.
+    pub first: u64,
+    /// The number of bytes.
+    pub size: u64,
+    /// True if there are no gaps between the texels.
+    pub is_dense: bool,
+}
+
 impl TexelBlock {
-    /// The size of a copy in a buffer, in bytes from the first texel to the last, and true if the texels have no gaps between them.
-    /// `row_length` and `image_height` are in texels, as in `VkBufferImageCopy`: 0 means the extent's.
+    /// Maximum number of runs; a copy with more of them has a single one with gaps.
+    pub const MAX_RUNS: u64 = 64;
+
+    /// The bytes of a copy in a buffer: a run for each row or slice that a gap follows. `row_length` and `image_height` are in texels, as in
+    /// `VkBufferImageCopy`: 0 means the extent's.
     ///
     /// Source: Vulkan specification, "Buffer and Image Addressing".
     pub fn packed(
@@ -23,7 +37,7 @@ impl TexelBlock {
         extent: vk::Extent3D,
         layers: u32,
         (row_length, image_height): (u32, u32),
-    ) -> (u64, bool) {
+    ) -> Vec<PackedRun> {
         let or = |given: u32, size: u32| if given == 0 { size } else { given };
         let across = |texels: u32| u64::from(texels.div_ceil(self.width));
         let down = |texels: u32| u64::from(texels.div_ceil(self.height));
@@ -34,9 +48,34 @@ impl TexelBlock {
         let whole_rows = slices.saturating_sub(1).saturating_mul(height);
         let last_row = whole_rows.saturating_add(rows.saturating_sub(1));
         let blocks = last_row.saturating_mul(pitch).saturating_add(columns);
-        let is_dense =
-            (pitch == columns || rows.saturating_mul(slices) <= 1) && (height == rows || slices <= 1);
-        (blocks.saturating_mul(self.bytes.into()), is_dense)
+        let run = |first: u64, blocks: u64, is_dense| PackedRun {
+            first: first.saturating_mul(self.bytes.into()),
+            size: blocks.saturating_mul(self.bytes.into()),
+            is_dense,
+        };
+        let (has_row_gaps, has_slice_gaps) = (pitch != columns, height != rows && slices > 1);
+        let count = match (has_row_gaps, has_slice_gaps) {
+            (true, _) => rows.saturating_mul(slices),
+            (false, true) => slices,
+            (false, false) => 1,
+        };
+        if count <= 1 {
+            return vec![run(0, blocks, true)];
+        }
+        if count > Self::MAX_RUNS {
+            return vec![run(0, blocks, false)];
+        }
+        let of_slice = |slice: u64| {
+            let first = slice * height;
+            let (of_each, size) = match has_row_gaps {
+                true => (rows, columns),
+                false => (1, rows * columns),
+            };
+            (0..of_each).map(move |row| (first + row, size))
+        };
+        let runs = (0..slices).flat_map(of_slice);
+        runs.map(|(row, size)| run(row.saturating_mul(pitch), size, true))
+            .collect()
     }
 }
 

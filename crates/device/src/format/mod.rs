@@ -5,7 +5,7 @@ mod table;
 
 use ash::vk;
 
-pub use info::{FormatInfo, NumericType, TexelBlock};
+pub use info::{FormatInfo, NumericType, PackedRun, TexelBlock};
 use table::FORMATS;
 
 /// The properties of `format`; `None` for `UNDEFINED`, multi-planar, subsampled and unknown formats.

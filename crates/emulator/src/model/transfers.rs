@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use ash::vk::Handle;
-use tileheap_device::format::{TexelBlock, texel_block};
+use tileheap_device::format::{PackedRun, TexelBlock, texel_block};
 use tileheap_layer::array;
 use tileheap_sync::program::{ResourcePart, Tiling};
 use vk::PipelineStageFlags2 as S;
@@ -273,20 +273,30 @@ fn copied(
     }
 }
 
-/// The parts of a buffer that copies from or to an image use, with `true` if they use all of the part. They do not if rows have gaps, or if the size
-/// of a texel is unknown: then the part is everything after the offset.
+/// The parts of a buffer that copies from or to an image use, with `true` if they use all of the part. They do not if many rows have gaps, or if the
+/// size of a texel is unknown: then the part is everything after the offset.
 fn packed(buffer: &Resource, image: Option<&Resource>, regions: TexelRegions<'_>) -> Vec<UsedPart> {
     macro_rules! parts {
         ($regions:expr, |$one:ident| $is_plain:expr) => {{
-            let parts = $regions.iter().map(|$one| {
+            let parts = $regions.iter().flat_map(|$one| {
                 let layers = $one.image_subresource;
                 let block = image.and_then(|image| block_of(image.format, layers.aspect_mask));
                 let packed = block.filter(|_| $is_plain).map(|block| {
                     let packing = ($one.buffer_row_length, $one.buffer_image_height);
                     block.packed($one.image_extent, layer_count(image, layers), packing)
                 });
-                let (size, is_exact) = packed.unwrap_or((vk::WHOLE_SIZE, false));
-                (buffer.bytes($one.buffer_offset, size), is_exact)
+                let runs = packed.unwrap_or_else(|| {
+                    vec![PackedRun {
+                        first: 0,
+                        size: vk::WHOLE_SIZE,
+                        is_dense: false,
+                    }]
+                });
+                let part = move |run: PackedRun| {
+                    let offset = $one.buffer_offset.saturating_add(run.first);
+                    (buffer.bytes(offset, run.size), run.is_dense)
+                };
+                runs.into_iter().map(part)
             });
             parts.collect()
         }};
@@ -528,11 +538,11 @@ mod tests {
             upload(IMAGE, &region(color, 0)),
             [(A, (4, tight), false, S::COPY)]
         );
-        // Five rows of eight texels, and one of four.
-        let loose = 4 + (5 * 8 + 4) * 4;
+        // Six rows of four texels, at a distance of eight.
+        let rows = [0, 1, 2, 3, 4, 5].map(|row| 4 + row * 8 * 4);
         assert_eq!(
             upload(IMAGE, &region(color, 8)),
-            [(A, (4, loose), false, S::COPY)]
+            rows.map(|first| (A, (first, first + 16), false, S::COPY))
         );
         for (image, aspect) in [(9, color), (IMAGE, depth)] {
             assert_eq!(
