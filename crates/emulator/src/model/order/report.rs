@@ -328,7 +328,12 @@ fn action_text(action: Action) -> String {
 
 /// The dependency that would order the accesses.
 fn remedy(hazard: &Hazard, sites: &Sites) -> String {
-    if hazard.after.action == Action::Acquire {
+    let is_acquire = hazard.after.action == Action::Acquire;
+    if is_acquire && sites.is_transfer_outside(&hazard.after) {
+        return "acquire the resource in a later batch, after the other owner has released it, or leave out both transfers"
+            .to_owned();
+    }
+    if is_acquire {
         return "signal and wait for the semaphore between the two queues at ALL_COMMANDS: no other stage includes the transfer"
             .to_owned();
     }

@@ -315,6 +315,38 @@ fn a_secondary_is_in_order_with_the_attachments_around_it() {
     assert_eq!(run(vec![ResourceId(a)]), 0);
 }
 
+/// "Queue Family Ownership Transfer": nothing in a batch orders an acquire after a release to an external family; in another batch, work outside of the
+/// device may order it.
+#[test]
+fn transfers_outside_are_ordered_by_others_or_not_at_all() {
+    let [a, _] = BUFFERS;
+    let external = vk::QUEUE_FAMILY_EXTERNAL;
+    let transfer = |commands: Commands, from, to| {
+        let part = DependencyMemory::Part(ResourceId(a), ResourcePart::Bytes(0, 1024));
+        commands.barrier(CLEAR, COPY_READ, part, BarrierChange::Family { from, to })
+    };
+    let release = || transfer(Commands::new().transfer(a, CLEAR), 0, external);
+    let acquire = |commands| transfer(commands, external, 0).transfer(a, COPY_READ);
+    let read = |commands: Commands| {
+        commands
+            .memory((S::ALL_COMMANDS, A::NONE), COPY_READ)
+            .transfer(a, COPY_READ)
+    };
+    let ids = |batches: Vec<Commands>| {
+        let mut device = Device::new(Verdicts {
+            possible: true,
+            by_the_letter: true,
+        });
+        let each = batches.into_iter().map(Commands::end);
+        let found = each.flat_map(|log| device.submit(0, &log, &Batch::default()));
+        found.map(|one| one.id.name()).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(vec![acquire(release())]), ["TILEHEAP-missing-order"]);
+    let apart = vec![release(), acquire(Commands::new())];
+    assert_eq!(ids(apart), ["TILEHEAP-possible-order"]);
+    assert_eq!(ids(vec![read(release())]), ["TILEHEAP-reads-discarded"]);
+}
+
 /// Logs are removed once nothing refers to them, including those of secondary command buffers, and are added again when they run again.
 #[test]
 fn logs_that_run_again_are_known_again() {
