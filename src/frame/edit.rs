@@ -9,6 +9,7 @@ use super::validate::subpasses_share;
 use super::weights::Weights;
 use super::{AccessKind, Frame, FrameRule, ImageDesc, LoadOp, PassId, ResourceId, TileConstraint};
 use crate::units::{Bytes, Run};
+use tileheap_json::did_you_mean;
 
 impl Frame {
     /// The frame without one pass, for renderers whose features are toggled.
@@ -131,17 +132,19 @@ impl Frame {
         let tables = Arc::make_mut(&mut frame.tables);
         let mut seen = Vec::with_capacity(weights.accesses.len());
         for weight in &weights.accesses {
-            let unknown = |what, name: &str| {
+            let unknown = |what, name: &str, near: String| {
                 FrameRule::Unknown.broken(format!(
-                    "a weight refers to {what} `{name}`, which the frame does not declare"
+                    "a weight refers to {what} `{name}`, which the frame does not declare{near}"
                 ))
             };
-            let pass = self
-                .pass_named(&weight.pass)
-                .ok_or_else(|| unknown("pass", &weight.pass))?;
-            let resource = self
-                .resource_named(&weight.resource)
-                .ok_or_else(|| unknown("resource", &weight.resource))?;
+            let pass = self.pass_named(&weight.pass).ok_or_else(|| {
+                let near = did_you_mean(&weight.pass, self.pass_names());
+                unknown("pass", &weight.pass, near)
+            })?;
+            let resource = self.resource_named(&weight.resource).ok_or_else(|| {
+                let near = did_you_mean(&weight.resource, self.resource_names());
+                unknown("resource", &weight.resource, near)
+            })?;
             let fault = |problem| {
                 FrameRule::Weight.broken(format!(
                     "the weight of `{resource}` in pass `{pass}` {problem}",

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use tileheap_json::{is_default, parse};
+use tileheap_json::{did_you_mean, is_default, parse};
 
 use super::json::JsonError;
 use super::tables::ResourceKind;
@@ -70,12 +70,19 @@ impl Frame {
     /// # Errors
     /// [`FrameRule::Unknown`] for a pass or resource that the frame does not have.
     pub fn with_reaches(&self, reaches: &ReachAssumptions) -> crate::Result<Frame> {
-        let unknown = |what, name: &str| {
+        let unknown = |what, name: &str, near: String| {
             FrameRule::Unknown.broken(format!(
-                "an assumption of reach refers to {what} `{name}`, which the frame does not declare"
+                "an assumption of reach refers to {what} `{name}`, which the frame does not declare{near}"
             ))
         };
-        let pass = |name: &str| self.pass_named(name).ok_or_else(|| unknown("pass", name));
+        let pass = |name: &str| {
+            let id = self.pass_named(name);
+            id.ok_or_else(|| unknown("pass", name, did_you_mean(name, self.pass_names())))
+        };
+        let resource = |name: &str| {
+            let id = self.resource_named(name);
+            id.ok_or_else(|| unknown("resource", name, did_you_mean(name, self.resource_names())))
+        };
         let mut builder = self.to_builder();
         for id in self.pass_ids() {
             let bytes = reaches.repeat_bytes.get(&self.pass(id).name);
@@ -87,16 +94,11 @@ impl Frame {
         for (name, reads) in &reaches.reach {
             let pass = pass(name)?;
             for (name, &reach) in reads {
-                let resource = self
-                    .resource_named(name)
-                    .ok_or_else(|| unknown("resource", name))?;
-                builder.set_reach(pass, resource, reach);
+                builder.set_reach(pass, resource(name)?, reach);
             }
         }
         for (name, &tile) in &reaches.lists {
-            let id = self
-                .resource_named(name)
-                .ok_or_else(|| unknown("resource", name))?;
+            let id = resource(name)?;
             let lists = self.lists_in(id, tile)?;
             // A buffer without room for a word per tile has no lists at this extent.
             builder.set_lists(id, Some(lists).filter(|lists| lists.bytes > Bytes(0)));

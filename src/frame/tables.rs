@@ -384,6 +384,19 @@ impl Frame {
         Some(PassId(index as u32))
     }
 
+    /// The names of all passes.
+    pub(super) fn pass_names(&self) -> impl Iterator<Item = &str> {
+        self.tables.passes.iter().map(|pass| pass.name.as_str())
+    }
+
+    /// The names of all resources.
+    pub(super) fn resource_names(&self) -> impl Iterator<Item = &str> {
+        self.tables
+            .resources
+            .iter()
+            .map(|resource| resource.name.as_str())
+    }
+
     /// The resource with this name.
     pub fn resource_named(&self, name: &str) -> Option<ResourceId> {
         let index = self

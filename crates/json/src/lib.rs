@@ -9,7 +9,7 @@ mod writer;
 
 pub use clip::clip;
 use clip::clip_to;
-pub use nearest::nearest;
+pub use nearest::{did_you_mean, nearest};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 

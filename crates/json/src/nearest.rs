@@ -29,6 +29,11 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     best.map(|(_, candidate)| candidate)
 }
 
+/// The end of a message about an unknown name: ": did you mean `lit`?"; empty if no candidate is near.
+pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(name, candidates).map_or_else(String::new, |near| format!(": did you mean `{near}`?"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -38,5 +43,11 @@ mod tests {
         assert_eq!(nearest("widgets", ["queue", "passes"]), None);
         assert_eq!(nearest("pases", ["queue", "passes"]), Some("passes"));
         assert_eq!(nearest("", ["queue"]), None);
+    }
+
+    #[test]
+    fn a_suggestion_ends_a_message_only_if_a_name_is_near() {
+        assert_eq!(did_you_mean("Lit", ["albedo", "lit"]), ": did you mean `lit`?");
+        assert_eq!(did_you_mean("widgets", ["albedo", "lit"]), "");
     }
 }

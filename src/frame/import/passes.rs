@@ -13,6 +13,7 @@ use crate::frame::{
     AccessKind, ClearValue, FrameError, FrameRule, LoadOp, PassId, ResourceId, SubresourceRange,
 };
 use crate::names::shortened;
+use tileheap_json::did_you_mean;
 
 /// The interpreted passes; accesses refer to resources by their position in the file.
 pub(super) struct Interpreted {
@@ -184,9 +185,10 @@ fn merge(
         };
         let Some(&index) = indices.get(entry.resource.as_str()) else {
             return Err(FrameRule::Unknown.broken(format!(
-                "pass `{}` refers to resource `{}`, which the frame does not declare",
+                "pass `{}` refers to resource `{}`, which the frame does not declare{}",
                 pass.name,
-                shortened(&entry.resource)
+                shortened(&entry.resource),
+                did_you_mean(&entry.resource, indices.keys().copied())
             )));
         };
         match parse_use(&entry.usage, is_image[index], Some(writes)) {

@@ -15,7 +15,7 @@ use crate::frame::{
     CommandBufferId, Frame, FrameBuilder, FrameError, FrameRule, QueueId, ResourceId, SemaphoreId, SubmitId,
 };
 use crate::names::shortened;
-use tileheap_json::parse;
+use tileheap_json::{did_you_mean, parse};
 
 /// Parses into any type of document of a frame.
 pub(in crate::frame) fn document<T: DeserializeOwned>(text: &str) -> Result<T, FrameError> {
@@ -224,7 +224,8 @@ fn find<Id: Copy>(
 ) -> Result<Id, FrameError> {
     ids.get(name).copied().ok_or_else(|| {
         FrameRule::Unknown.broken(format!(
-            "{by} refers to {what} `{name}`, which the frame does not declare",
+            "{by} refers to {what} `{name}`, which the frame does not declare{near}",
+            near = did_you_mean(name, ids.keys().map(String::as_str)),
             name = shortened(name),
             by = by()
         ))
