@@ -146,6 +146,7 @@ fn check_part(
                     &tables.passes[access.pass.index()].name,
                     resource,
                     part,
+                    access,
                 )));
             }
         }
@@ -155,7 +156,7 @@ fn check_part(
 }
 
 /// Message that a pass reads an unwritten part of a resource, and the remedy.
-fn read_before_write(pass: &str, resource: &Resource, part: SubresourceRange) -> String {
+fn read_before_write(pass: &str, resource: &Resource, part: SubresourceRange, access: &Access) -> String {
     let (part, name) = (part.words_in(resource), &resource.name);
     let help = match resource.persistence {
         Persistence::Transient => "write or clear it first, or declare it History or External",
@@ -166,5 +167,12 @@ fn read_before_write(pass: &str, resource: &Resource, part: SubresourceRange) ->
             "name the layout in which it enters, now UNDEFINED, or write or clear it first"
         }
     };
-    format!("pass `{pass}` reads {part}`{name}` before anything in the frame has written it: {help}")
+    let loads = access.kind.is_attachment() && access.writes && access.load_op == LoadOp::Load;
+    let load_help = match loads {
+        true => "its load operation is LOAD, the default: use CLEAR or DONT_CARE. Otherwise ",
+        false => "",
+    };
+    format!(
+        "pass `{pass}` reads {part}`{name}` before anything in the frame has written it: {load_help}{help}"
+    )
 }
