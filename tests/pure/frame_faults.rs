@@ -83,6 +83,21 @@ fn what_only_a_builder_can_say_is_refused() {
     );
     refused(
         |frame, commands| {
+            frame.image("i", ImageDesc::new(vk::Format::R8_UNORM, extent(0, 64)));
+            frame.compute_pass(commands, "p");
+        },
+        "image `i` has a zero extent (0 x 64 x 1): every side must be at least 1 texel",
+    );
+    let mut frame = FrameBuilder::new("f", extent(0, 64));
+    let commands = one_queue(&mut frame, vk::QueueFlags::GRAPHICS);
+    frame.image("i", ImageDesc::scaled(vk::Format::R8_UNORM, 1.0, 1.0));
+    frame.compute_pass(commands, "p");
+    assert_eq!(
+        frame.build().unwrap_err().to_string(),
+        "image `i` is a fraction of the frame's base extent, which is 0 x 64: set the base extent to at least 1 x 1"
+    );
+    refused(
+        |frame, commands| {
             let image = color(frame);
             let value = ClearValue::Float([0.0, f32::NAN, 0.0, 0.0]);
             frame

@@ -461,6 +461,9 @@ fn range(range: &vk::ImageSubresourceRange, resource: &Declared) -> Result<Subre
 fn image(desc: &ResourceDesc) -> Result<ImageDesc, Fault> {
     let vk::Extent3D { width, height, depth } = desc.extent;
     let extent = match (desc.scale, (width, height, depth)) {
+        ([0.0, 0.0], (0, 0, _)) => {
+            return Err(Fault::argument("has neither extent nor scale: set one of them"));
+        }
         ([0.0, 0.0], _) => frame::Extent::Texels(vk::Extent3D {
             depth: depth.max(1),
             ..desc.extent

@@ -209,10 +209,13 @@ fn resolve_image(name: &str, desc: &ImageDesc, base: vk::Extent2D) -> Result<vk:
             )));
         }
     }
-    let extent = match desc.extent {
-        Extent::Scaled(_) if base.width == 0 || base.height == 0 => base.into(),
-        extent => extent.resolve(base),
-    };
+    if matches!(desc.extent, Extent::Scaled(_)) && (base.width == 0 || base.height == 0) {
+        return Err(FrameRule::ZeroExtent.broken(format!(
+            "image `{name}` is a fraction of the frame's base extent, which is {} x {}: set the base extent to at least 1 x 1",
+            base.width, base.height
+        )));
+    }
+    let extent = desc.extent.resolve(base);
     let vk::Extent3D { width, height, depth } = extent;
     if width == 0 || height == 0 || depth == 0 {
         let resource = name.to_owned();

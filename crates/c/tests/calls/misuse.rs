@@ -248,6 +248,16 @@ fn wrong_numbers_in_descriptions_name_the_pass_or_resource() {
             &["extent and scale"],
         ),
         (
+            |s| s.resources[0].scale = [0.0; 2],
+            Status::ErrorInvalidArgument,
+            &["`albedo`", "has neither extent nor scale"],
+        ),
+        (
+            |s| s.frame.base_extent = vk::Extent2D::default(),
+            Status::ErrorInvalidFrame,
+            &["`albedo`", "base extent, which is 0 x 0"],
+        ),
+        (
             |s| s.resources[0].scale = [f32::NAN, 1.0],
             Status::ErrorInvalidFrame,
             &["`albedo`"],
