@@ -1,5 +1,6 @@
 //! Reads and plans a frame as the options specify.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -264,20 +265,23 @@ pub(super) fn of_parts<T: Clone + Default>(executed: &ExecutedFrame, described: 
 }
 
 /// Maximum number of broken rules in a message.
-const TOLD: usize = 20;
+const TOLD: usize = 4;
 
-/// An error with every rule that a frame breaks on a device.
+/// An error with the first rules that a frame breaks on a device, each with the first resource or pass that breaks it.
 fn reject_unsupported(frame: &Frame, profile: &DeviceProfile) -> Result<()> {
     let broken = frame.violations_on(profile);
     if broken.is_empty() {
         return Ok(());
     }
-    let mut told: Vec<String> = broken.iter().take(TOLD).map(ToString::to_string).collect();
-    if broken.len() > TOLD {
-        told.push(format!("{} more", broken.len() - TOLD));
-    }
+    let mut rules = BTreeSet::new();
+    let first_of_rule = broken.iter().filter(|usage| rules.insert(usage.row));
+    let told: Vec<String> = first_of_rule.take(TOLD).map(ToString::to_string).collect();
+    let more = match broken.len() - told.len() {
+        0 => String::new(),
+        more => format!("; and {more} more, which --ignore-unsupported lists"),
+    };
     Err(Error::new(format!(
-        "`{}` cannot run the frame: {}: use another --profile, or plan it anyway with --ignore-unsupported",
+        "`{}` cannot run the frame: {}{more}: use another --profile, or plan it anyway with --ignore-unsupported",
         profile.name,
         told.join("; ")
     )))
