@@ -40,31 +40,37 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let traffic = Traffic::of(planned);
     let (kept, all) = (traffic.on_chip(), traffic.described);
     let (share, bytes) = (arguments.min_on_chip, arguments.min_bytes);
-    let thresholds: Vec<String> = [
-        share.map(|share| percent(u64::from(share), 1000)),
-        bytes.map(|bytes| bytes.to_string()),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
     let result = format!(
-        "frame `{}` on {}{how}: {kept} of {all} of traffic on chip ({}), minimum {}",
+        "frame `{}` on {}{how}: {kept} of {all} of traffic on chip ({})",
         plan.frame.name(),
         plan.profile.name,
         percent(kept.0, all.0),
-        thresholds.join(" and "),
     );
     let reaches = |share: u32| {
         let nothing = share > 0 && all == Bytes::ZERO;
         !nothing && u128::from(kept.0) * 1000 >= u128::from(all.0) * u128::from(share)
     };
-    if share.is_none_or(reaches) && bytes.is_none_or(|bytes| kept >= bytes) {
-        return Output::stdout().write(&format!("{result}\n"));
+    let of_share = |share: u32| (reaches(share), percent(u64::from(share), 1000));
+    let of_bytes = |bytes: Bytes| (kept >= bytes, bytes.to_string());
+    let thresholds = [share.map(of_share), bytes.map(of_bytes)];
+    let (reached, missed): (Vec<_>, Vec<_>) = thresholds
+        .into_iter()
+        .flatten()
+        .partition(|(is_reached, _)| *is_reached);
+    let joined = |thresholds: Vec<(bool, String)>| {
+        let minima: Vec<String> = thresholds.into_iter().map(|(_, minimum)| minimum).collect();
+        minima.join(" and ")
+    };
+    if missed.is_empty() {
+        return Output::stdout().write(&format!("{result}, minimum {}\n", joined(reached)));
     }
+    let missed = joined(missed);
     let cause = match (plan.totals.eligible_bytes, plan.profile.tile) {
         (Bytes::ZERO, None) => "the device has no tile memory",
         (Bytes::ZERO, Some(_)) => "nothing is eligible: run `tileheap plan` for the reasons",
         _ => "run `tileheap advise` for changes that would help",
     };
-    Err(Error::new(format!("{result}: {cause}")))
+    Err(Error::new(format!(
+        "{result} is below the minimum of {missed}: {cause}"
+    )))
 }
