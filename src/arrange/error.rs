@@ -87,8 +87,8 @@ pub enum CannotGroup {
         /// Height of the image that is divided.
         height: u32,
     },
-    /// The pass is not marked as one that uses the origin passed to it.
-    #[error("pass `{0}` is not known to run in strips: mark it with `in_strips`, or assume its reach")]
+    /// The pass does not declare support for strips: that it uses the origin passed to it.
+    #[error("pass `{0}` does not declare support for strips (`PassBuilder::in_strips`, in JSON `repeat_bytes`)")]
     NotDeclared(String),
     /// A property of the pass that strips do not support.
     #[error("pass `{pass}` {what}")]

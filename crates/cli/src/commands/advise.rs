@@ -114,8 +114,8 @@ fn write_combinations(report: &mut String, plan: &Plan, found: &Advice<'_>) {
     }
 }
 
-const NOTHING_DECLARED: &str = "  no pass can run in strips: declare passes with `PassBuilder::in_strips` and the reach of their reads \
-    with `PassBuilder::reaching`, or assume both with --assume-reach\n";
+const NOTHING_DECLARED: &str = "  no pass is declared to run in strips: give passes `repeat_bytes` and their reads a `reach` \
+    (`PassBuilder::in_strips`, `reaching`), or assume both with --assume-reach\n";
 
 fn headline(plan: &Plan) -> String {
     let (kept, all) = (plan.totals.on_chip_bytes, plan.totals.traffic_bytes);
