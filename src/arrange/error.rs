@@ -88,7 +88,9 @@ pub enum CannotGroup {
         height: u32,
     },
     /// The pass does not declare support for strips: that it uses the origin passed to it.
-    #[error("pass `{0}` does not declare support for strips (`PassBuilder::in_strips`, in JSON `repeat_bytes`)")]
+    #[error(
+        "pass `{0}` does not declare support for strips (`PassBuilder::in_strips`, in JSON `repeat_bytes`)"
+    )]
     NotDeclared(String),
     /// A property of the pass that strips do not support.
     #[error("pass `{pass}` {what}")]

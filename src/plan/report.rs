@@ -226,7 +226,7 @@ impl Plan {
                 "traffic of all resources",
                 all,
                 Bytes::ZERO,
-                "accesses times what they touch",
+                "bytes touched, summed over accesses",
             );
             row(
                 "traffic eligible for tile memory",
@@ -248,7 +248,7 @@ impl Plan {
             let (reserved, runs) = (totals.reserved_bytes, totals.reserved_bytes_by_runs);
             let (summed, live) = ("bound tile memory, summed over passes", totals.live_bytes);
             row(summed, reserved, live, "of live bytes");
-            row("… without ladders", runs, live, "of live bytes");
+            row("… without ladders (one object)", runs, live, "of live bytes");
         }
         let (arena, peak) = (totals.arena_bytes, totals.arena_peak_live);
         let apart = totals.arena_bytes_without_aliasing;

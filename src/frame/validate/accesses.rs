@@ -248,7 +248,12 @@ fn check_access(tables: &Tables, pass: &Pass, access: &Access) -> Result<(), Fra
         return misuse("the slices of several levels are used together");
     }
     if !access.reads && !access.writes {
-        return misuse("it neither reads nor writes");
+        return misuse(match kind.access_flags(false, true).is_empty() {
+            true => "it neither reads nor writes: add a read, in JSON `\"reads\": true`",
+            false => {
+                "it neither reads nor writes: add one of them, in JSON `\"reads\": true` or `\"writes\": true`"
+            }
+        });
     }
     if access.writes && kind.access_flags(false, true).is_empty() {
         return misuse("such accesses cannot write");

@@ -109,11 +109,11 @@ pub(crate) fn chart(trace: &Trace, name: &str) -> Chart {
 fn verdict(trace: &Trace, discards: usize, lost: u64) -> Verdict {
     let counted = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let contents = match discards {
-        0 => "No contents of tile memory were lost".to_owned(),
+        0 => "No contents of tile memory were discarded".to_owned(),
         _ => format!(
-            "{} of tile memory contents were lost in {}",
-            amount(lost),
-            counted(discards as u64, "discard")
+            "{} of {} of tile memory contents",
+            counted(discards as u64, "discard"),
+            amount(lost)
         ),
     };
     let messages = match &trace.messages {
@@ -122,6 +122,7 @@ fn verdict(trace: &Trace, discards: usize, lost: u64) -> Verdict {
             .values()
             .fold(0, |sum: u64, count| sum.saturating_add(*count))
         {
+            0 if discards > 0 => "the emulator reported no read of them, and nothing else".to_owned(),
             0 => "the emulator reported nothing".to_owned(),
             count => format!("the emulator reported {}", counted(count, "message")),
         },
