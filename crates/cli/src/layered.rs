@@ -86,7 +86,8 @@ impl Layer {
             broken.join("; ")
         };
         Err(Error::new(format!(
-            "no layer {name}: {problem}: install it with `bash scripts/install.sh`, or give its folder with --layers"
+            "no layer {name}: {problem}: install it with `bash scripts/install.sh`, keep `bin` of an unpacked package in its folder \
+             (a symbolic link to it works), or give its folder with --layers"
         )))
     }
 
