@@ -93,9 +93,10 @@ impl Error {
             .nth(1)
             .and_then(|word| word.into_string().ok());
         let renamed = renamed_option(error, command.as_deref());
-        let message = match renamed {
-            Some((old, new)) => format!("`{old}` is now `{new}`"),
-            None => kept.collect::<Vec<_>>().join("; "),
+        let message = match (renamed, bare_program(error, command.as_deref())) {
+            (Some((old, new)), _) => format!("`{old}` is now `{new}`"),
+            (None, Some(program)) => format!("write `--` before the program: `-- {program}`"),
+            (None, None) => kept.collect::<Vec<_>>().join("; "),
         };
         print(&format!(
             "{}: see --help",
@@ -127,6 +128,15 @@ fn renamed_option(error: &clap::Error, command: Option<&str>) -> Option<(&'stati
     let command = command.filter(|_| error.kind() == ErrorKind::UnknownArgument)?;
     let is_same = |one: &&(&[&str], &str, &str)| one.1 == unknown && one.0.contains(&command);
     RENAMED.iter().find(is_same).map(|&(_, old, new)| (old, new))
+}
+
+/// The program that a command would run if `--` were before it.
+fn bare_program<'a>(error: &'a clap::Error, command: Option<&str>) -> Option<&'a str> {
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let runs = error.kind() == ErrorKind::UnknownArgument && matches!(command, Some("run" | "capture"));
+    (runs && !unknown.starts_with('-')).then_some(unknown.as_str())
 }
 
 macro_rules! from_errors {
