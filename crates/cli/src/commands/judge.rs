@@ -11,7 +11,7 @@ use tileheap_tensor::units::{Bytes, Span, Step};
 
 use crate::error::{Error, Result};
 use crate::input::{read_bytes, shown};
-use crate::networks::judged;
+use crate::networks::{judged, kinds};
 use crate::output::Output;
 use crate::report::svg::{self, Ground};
 use crate::report::tensors;
@@ -59,6 +59,8 @@ const LISTED: usize = 100;
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let form = "a table as CSV, or a compiled model";
     let bytes = read_bytes(&arguments.file, "plan", form)?;
+    kinds::check_contents(&arguments.file, &bytes)?;
+    kinds::check_planned(&arguments.file)?;
     let ends = match arguments.ends {
         None => SpanEnds::ByColumn,
         Some(LifetimeEnds::Exclusive) => SpanEnds::Exclusive,

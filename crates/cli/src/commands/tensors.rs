@@ -12,6 +12,7 @@ use tileheap_tensor::plan::{MemoryPlan, Region};
 use crate::documents;
 use crate::error::{Error, Result};
 use crate::input::{read_bytes, shown, text_of};
+use crate::networks::kinds;
 use crate::networks::network::Network;
 use crate::networks::options::TensorOptions;
 use crate::networks::plan::{Planned, Row};
@@ -184,6 +185,8 @@ fn read_network(arguments: &Arguments) -> Result<Network> {
     let (file, options) = (&arguments.file, &arguments.options);
     let form = "a graph as JSON, records as CSV or an ONNX file";
     let bytes = read_bytes(file, "graph", form).map_err(Error::into_bad_input)?;
+    kinds::check_contents(file, &bytes).map_err(Error::into_bad_input)?;
+    kinds::check_uncompiled(file, &bytes).map_err(Error::into_bad_input)?;
     let is_named = file.extension().is_some_and(|extension| extension == "onnx");
     if is_named || is_onnx(&bytes) {
         return Network::of(read_onnx(arguments, &bytes)?, file, options);
