@@ -6,6 +6,8 @@ use csv::{ReaderBuilder, StringRecord, Trim, WriterBuilder};
 use tileheap::units::{Alignment, Bytes, Span};
 use tileheap_pack::Item;
 
+use crate::values::parse_bytes;
+
 /// A table of items.
 #[derive(Debug)]
 pub(crate) struct Table {
@@ -93,9 +95,13 @@ impl Table {
                 let plain = !field.is_empty() && field.bytes().all(|digit| digit.is_ascii_digit());
                 field.parse::<u64>().ok().filter(|_| plain).ok_or_else(|| {
                     let name = &header[column];
+                    let unit = parse_bytes(field).ok().filter(|_| field.ends_with(['b', 'B']));
+                    let unit = unit.map_or_else(String::new, |bytes| {
+                        format!(": tables have no units, write {}", bytes.0)
+                    });
                     bad(
                         line,
-                        format!("{name} `{field}` is not an unsigned 64-bit integer"),
+                        format!("{name} `{field}` is not an unsigned 64-bit integer{unit}"),
                     )
                 })
             };
@@ -221,6 +227,11 @@ mod tests {
                 "3 fields where the header has 4",
             ),
             ("id,lower,upper,size\na,0,-1,4\n", 2, "`-1`"),
+            (
+                "id,lower,upper,size\na,0,1,1KiB\n",
+                2,
+                "tables have no units, write 1024",
+            ),
             ("id,lower,upper,size\na,2,1,4\n", 2, "upper"),
             ("id,lower,upper,size,alignment\na,0,1,4,0\n", 2, "alignment"),
         ] {
