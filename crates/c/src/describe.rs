@@ -238,7 +238,8 @@ impl Description {
             // SAFETY: the caller's duty.
             let name = unsafe { needed_text(desc.name, &format_args!("the name of pass {index}")) }?;
             // SAFETY: the caller's duty.
-            let accesses = unsafe { elements(desc.accesses, desc.access_count) }?;
+            let accesses = unsafe { elements(desc.accesses, desc.access_count) };
+            let accesses = accesses.map_err(|fault| fault.of("pass", name))?;
             self.pass(commands, name, &desc, accesses)
                 .map_err(|fault| fault.of("pass", name))?;
         }
@@ -312,8 +313,7 @@ impl Description {
                 }
                 _ => None,
             };
-            pass = access(pass, &desc, resource, source)
-                .map_err(|fault| fault.of("access", &index.to_string()))?;
+            pass = access(pass, &desc, resource, source).map_err(|fault| fault.at("access", index))?;
         }
         Ok(())
     }

@@ -105,6 +105,14 @@ impl Fault {
         }
     }
 
+    /// The fault of an element of an array.
+    pub(crate) fn at(self, what: &str, index: usize) -> Fault {
+        Fault {
+            message: format!("{what} {index}: {}", self.message),
+            ..self
+        }
+    }
+
     /// Converts an error of the library with a status other than that of its type.
     pub(crate) fn with(status: Status) -> impl Fn(tileheap::Error) -> Fault {
         move |error| Fault {

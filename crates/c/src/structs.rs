@@ -135,13 +135,13 @@ pub(crate) unsafe fn elements<T: Input>(
     let stride = match count {
         0 => 0,
         // SAFETY: there is a first element.
-        _ => unsafe { size_at::<T>(first) }?,
+        _ => unsafe { size_at::<T>(first) }.map_err(|fault| in_array::<T>(fault, 0))?,
     };
     Ok((0..count as usize).map(move |index| {
         // SAFETY: the array has `count` elements of `stride` bytes.
         let at = unsafe { first.add(index * stride) };
         // SAFETY: as above.
-        let size = unsafe { size_at::<T>(at) }?;
+        let size = unsafe { size_at::<T>(at) }.map_err(|fault| in_array::<T>(fault, index))?;
         if size != stride {
             let name = T::NAME;
             let message = format!(
@@ -150,8 +150,16 @@ pub(crate) unsafe fn elements<T: Input>(
             return Err(Fault::new(Status::ErrorStructSize, message));
         }
         // SAFETY: as above.
-        unsafe { read_at(at, size) }
+        unsafe { read_at::<T>(at, size) }.map_err(|fault| in_array::<T>(fault, index))
     }))
+}
+
+/// The fault of an element of an array of structures.
+fn in_array<T: Sized32>(fault: Fault, index: usize) -> Fault {
+    Fault {
+        message: format!("element {index} of an array of {}: {}", T::NAME, fault.message),
+        ..fault
+    }
 }
 
 /// Reads an array of plain numbers, or of structures without a size.

@@ -96,6 +96,19 @@ fn structures_of_other_sizes_are_refused() {
             assert_says(message, &[name, &size.to_string(), "sizeof"]);
         }
     }
+    // The element of an array is named.
+    let mut second = small();
+    second.resources[1].struct_size = 0;
+    assert_says(
+        second.create().unwrap_err().1,
+        &["element 1 of an array of ThResourceDesc: structSize of ThResourceDesc is 0"],
+    );
+    let mut access = small();
+    access.second[1].struct_size = 0;
+    assert_says(
+        access.create().unwrap_err().1,
+        &["pass `lighting`: element 1 of an array of ThAccessDesc: structSize of ThAccessDesc is 0"],
+    );
     // The elements of an array have one size.
     let mut mixed = small();
     mixed.resources[1].struct_size += 8;
@@ -235,7 +248,7 @@ fn wrong_numbers_in_descriptions_name_the_pass_or_resource() {
         (
             |s| (s.second[0].flags, s.second[0].view_type) = (1 << 3, vk::ImageViewType::from_raw(99)),
             Status::ErrorInvalidArgument,
-            &["`lighting`", "viewType 99"],
+            &["pass `lighting`: access 0: viewType 99"],
         ),
         (
             |s| s.second[1].subpass = 2,
@@ -338,6 +351,16 @@ fn null_pointers_are_named() {
     let (status, message) = unsafe { c::frame(&desc) }.unwrap_err();
     assert_eq!(status, Status::ErrorNullPointer);
     assert_says(message, &["3 elements of ThResourceDesc"]);
+    let mut unlisted = small();
+    (unlisted.passes[0].accesses, unlisted.passes[0].access_count) = (null(), 4);
+    (unlisted.frame.passes, unlisted.frame.pass_count) = (unlisted.passes.as_ptr(), 2);
+    (unlisted.frame.resources, unlisted.frame.resource_count) = (unlisted.resources.as_ptr(), 2);
+    // SAFETY: everything else is alive.
+    let (_, message) = unsafe { c::frame(&unlisted.frame) }.unwrap_err();
+    assert_says(
+        message,
+        &["pass `gbuffer`: the pointer to 4 elements of ThAccessDesc is null"],
+    );
     desc.resource_count = u32::MAX;
     // SAFETY: as above.
     let (status, _) = unsafe { c::frame(&desc) }.unwrap_err();
