@@ -397,6 +397,22 @@ pub(super) static USED: &Rules<fn(&Image<'_>) -> Problem> = &[
                 .then(|| "fragment density maps are 2D images".to_owned())
         },
     },
+    Rule {
+        // Source: Vulkan specification, "Required Format Support": block-compressed formats are sampled and copied, and no implementation renders to
+        // them or stores into them. With EXTENDED_USAGE, views of other formats do.
+        rule: "VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251",
+        broken: |image| {
+            let compressed = image.info.is_some_and(FormatInfo::is_compressed);
+            let other = image.usage & (ATTACHMENTS | U::STORAGE);
+            let format = image.desc.format;
+            (compressed && !other.is_empty() && !image.has(F::EXTENDED_USAGE)).then(|| {
+                format!(
+                    "images of compressed format {format:?} are neither attachments nor storage images, but its usage has {}",
+                    names::bit_names(other).join(", ")
+                )
+            })
+        },
+    },
 ];
 
 /// Rules about images whose previous version is read: the runtime clears contents that no frame has written yet.

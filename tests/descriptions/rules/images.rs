@@ -394,6 +394,24 @@ pub(crate) static CASES: &[Case] = &[
         },
         |scene| drawn(scene, used(MAP)),
     ),
+    described(
+        "VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251",
+        |scene| drawn(scene, of_format(BC1)),
+        |scene| copied(scene, of_format(BC1)),
+    ),
+    described(
+        "VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251",
+        |scene| {
+            let image = scene
+                .frame
+                .image("image", of_format(vk::Format::ASTC_4X4_UNORM_BLOCK));
+            scene.compute().storage_write(image);
+        },
+        |scene| {
+            let image = scene.frame.image("image", of_format(vk::Format::R32G32_UINT));
+            scene.compute().storage_write(image);
+        },
+    ),
     case(
         NOT_SUPPORTED,
         |scene| buffer(scene, vk::BufferUsageFlags::from_raw(1 << 30)),
