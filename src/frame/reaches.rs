@@ -55,8 +55,8 @@ impl ReachAssumptions {
             Form::Several { mut frames } => frames.remove(file).ok_or_else(|| {
                 FrameRule::Unknown
                     .broken(format!(
-                        "the file of reaches refers to frame `{name}`, which the frame does not declare",
-                        name = file
+                        "the file of reaches has no frame `{file}`{near}",
+                        near = did_you_mean(file, frames.keys().map(String::as_str))
                     ))
                     .into()
             }),
