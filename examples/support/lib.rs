@@ -53,6 +53,7 @@ mod guide {
         aliasing "../../docs/guide/aliasing.md"
         test_bots "../../docs/guide/test_bots.md"
         tensors "../../docs/guide/tensors.md"
+        onnx "../../docs/guide/onnx.md"
         judge "../../docs/guide/judge.md"
         python "../../docs/guide/python.md"
         textures "../../docs/guide/textures.md"

@@ -253,6 +253,34 @@ impl GraphBuilder {
         tensors.for_each(|tensor| tensor.name.insert_str(0, prefix));
     }
 
+    /// The results of a closed arm.
+    #[cfg(feature = "onnx")]
+    pub(crate) fn arm_outputs(&self, arm: BlockId) -> &[TensorId] {
+        &self.graph.blocks[arm.index()].outputs
+    }
+
+    /// Adds a node at the end of a closed arm that writes a result as a tensor of another shape; returns the tensor.
+    #[cfg(feature = "onnx")]
+    pub(crate) fn reshape_result(&mut self, arm: BlockId, output: usize, shape: Shape) -> TensorId {
+        let result = self.graph.blocks[arm.index()].outputs[output];
+        let of = self.tensor(result);
+        let (name, element) = (format!("{}/{}/{output}", of.name, arm.index()), of.element);
+        self.open.push(Open {
+            block: arm,
+            ..Open::default()
+        });
+        let outputs = vec![(name.clone(), element, shape)];
+        let made = self.node(name, Operator::named("reshape"), &[result], outputs, Vec::new())[0];
+        self.open.pop();
+        self.graph.blocks[arm.index()].outputs[output] = made;
+        made
+    }
+
+    #[cfg(feature = "onnx")]
+    pub(crate) fn rename(&mut self, tensor: TensorId, name: &str) {
+        self.graph.tensors[tensor.index()].name = name.to_owned();
+    }
+
     #[cfg(feature = "onnx")]
     pub(crate) fn tensor_count(&self) -> usize {
         self.graph.tensors.len()

@@ -143,6 +143,9 @@ pub(super) fn broadcast(a: &[Dim], b: &[Dim]) -> Answer<Vec<Dim>> {
             *dim = other.clone();
         } else if other.fixed() != Some(1) {
             agree(dim, other)?;
+            if dim.fixed().is_none() && other.fixed().is_some() {
+                *dim = other.clone(); // The open one is equal to it, or 1.
+            }
         }
     }
     Ok(dims)

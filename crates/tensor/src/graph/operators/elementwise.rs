@@ -14,6 +14,14 @@ pub(super) const fn unary(name: &'static str, onnx: &'static [&'static str]) -> 
     }
 }
 
+/// One operand; results are booleans.
+pub(super) const fn test(name: &'static str, onnx: &'static [&'static str]) -> OperatorDefinition {
+    OperatorDefinition {
+        onnx,
+        ..OperatorDefinition::new(name, OperatorClass::Elementwise, same_shape_of_booleans)
+    }
+}
+
 /// One operand, in any form.
 pub(super) const fn activation(name: &'static str, onnx: &'static [&'static str]) -> OperatorDefinition {
     OperatorDefinition {
@@ -80,6 +88,14 @@ fn same_shape(call: &Call<'_>) -> Answer<Inferred> {
     };
     let mut inferred = Inferred::one(to, dims);
     if to.bits() == element.bits() {
+        inferred.in_place.push(InPlace { output: 0, input: 0 });
+    }
+    Ok(inferred)
+}
+
+fn same_shape_of_booleans(call: &Call<'_>) -> Answer<Inferred> {
+    let mut inferred = Inferred::one(ElementType::Bool, call.dims_of(0, None)?.to_vec());
+    if call.inputs[0].element.bits() == ElementType::Bool.bits() {
         inferred.in_place.push(InPlace { output: 0, input: 0 });
     }
     Ok(inferred)

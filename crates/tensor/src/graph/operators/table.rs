@@ -4,7 +4,7 @@ use super::call::{Answer, Call, Inferred};
 use super::definition::BuiltInKernel::{Activation, Binary, Copy};
 use super::definition::OperatorDefinition;
 use super::elementwise::{
-    BATCH_NORM, GROUP_NORM, LAYER_NORM, SOFTMAX, activation, binary, comparison, sum, unary,
+    BATCH_NORM, GROUP_NORM, LAYER_NORM, SOFTMAX, activation, binary, comparison, sum, test, unary,
 };
 use super::matrix::{DENSE, MATMUL, REDUCE};
 use super::movement::{CONCAT, FLATTEN, PAD, RESHAPE, SLICE, SPLIT, TRANSPOSE};
@@ -58,6 +58,18 @@ pub static OPERATORS: &[OperatorDefinition] = &[
     activation("cos", &["Cos"]),
     activation("neg", &["Neg"]),
     activation("abs", &["Abs"]),
+    activation("tan", &["Tan"]),
+    activation("sinh", &["Sinh"]),
+    activation("cosh", &["Cosh"]),
+    activation("asin", &["Asin"]),
+    activation("acos", &["Acos"]),
+    activation("atan", &["Atan"]),
+    activation("asinh", &["Asinh"]),
+    activation("acosh", &["Acosh"]),
+    activation("atanh", &["Atanh"]),
+    activation("swish", &["Swish"]),
+    activation("shrink", &["Shrink"]),
+    activation("thresholded_relu", &["ThresholdedRelu"]),
     activation("clip", &[]),
     activation("leaky_relu", &["LeakyRelu"]),
     activation("elu", &["Elu"]),
@@ -68,8 +80,11 @@ pub static OPERATORS: &[OperatorDefinition] = &[
     unary("erf", &["Erf"]).computed_by(Activation(8)),
     unary("log_softmax", &["LogSoftmax"]),
     unary("cumulative_sum", &["CumSum"]),
+    unary("cumulative_product", &["CumProd"]),
     unary("triangle", &["Trilu"]),
-    unary("not", &["Not"]),
+    unary("not", &["Not", "BitwiseNot"]),
+    test("is_nan", &["IsNaN"]),
+    test("is_inf", &["IsInf"]),
     sum("add", &["Add"]).computed_by(Binary(0)),
     sum("sub", &["Sub"]).computed_by(Binary(2)),
     sum("mul", &["Mul"]).computed_by(Binary(1)),
@@ -79,6 +94,10 @@ pub static OPERATORS: &[OperatorDefinition] = &[
     sum("min", &["Min"]).computed_by(Binary(5)),
     binary("pow", &["Pow"]),
     binary("mod", &["Mod"]),
+    binary("bit_shift", &["BitShift"]),
+    binary("bit_and", &["BitwiseAnd"]),
+    binary("bit_or", &["BitwiseOr"]),
+    binary("bit_xor", &["BitwiseXor"]),
     comparison("less", &["Less"]),
     comparison("less_equal", &["LessOrEqual"]),
     comparison("greater", &["Greater"]),

@@ -100,8 +100,10 @@ fn pool(call: &Call<'_>) -> Answer<Inferred> {
     let up = call.int("ceil_mode", 0)? != 0;
     let side = |axis: usize| {
         let room = data[axis + 2].clone() + (pads[axis] + pads[axis + 2] - kernel[axis]);
+        let begin = data[axis + 2].clone() + (pads[axis] - 1);
         match up {
-            true => room.ceil_div(strides[axis]) + 1,
+            // The last window begins within the data or the padding before it.
+            true => (room.ceil_div(strides[axis]) + 1).min(begin.floor_div(strides[axis]) + 1),
             false => room.floor_div(strides[axis]) + 1,
         }
     };

@@ -11,7 +11,9 @@ use super::known::Known;
 use super::proto::{GraphProto, NodeProto, ValueInfo};
 use super::{Reader, wrapped};
 use crate::error::Result;
-use crate::graph::{Dim, ElementType, GraphBuilder, InPlace, Operator, Shape, TensorId, TensorSource};
+use crate::graph::{
+    BlockId, Dim, ElementType, GraphBuilder, InPlace, Operator, Shape, TensorId, TensorSource,
+};
 
 /// The common form of `Loop` and `Scan`.
 struct Rounds<'a> {
@@ -50,7 +52,7 @@ impl Reader<'_> {
     }
 
     /// Reads an opened body in a separate namespace.
-    fn within<T>(&mut self, prefix: &str, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    pub(super) fn within<T>(&mut self, prefix: &str, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let (ids, known) = (self.ids.clone(), self.known.clone());
         let first = self.graph.tensor_count();
         let read = read(self);
@@ -68,6 +70,10 @@ impl Reader<'_> {
         let &[condition] = inputs else {
             return Err(self.fault(node, "it needs a condition"));
         };
+        let known = self.input_known(node, 0).and_then(Known::fixed);
+        if let Some(&[value]) = known.as_deref() {
+            return self.arm(node, arms[usize::from(value != 0)]);
+        }
         let captured = self.captured(&arms);
         let mut inputs = vec![condition];
         inputs.extend(captured.iter().map(|(_, id)| *id));
@@ -83,8 +89,47 @@ impl Reader<'_> {
             })?;
             blocks.push(self.graph.close_arm(outputs));
         }
+        self.unify_results(&name, &blocks);
         let made = self.graph.close_branch(&name, blocks, &inputs);
         self.keep(node, &made)
+    }
+
+    /// Gives the results of all arms the shape of the largest.
+    fn unify_results(&mut self, name: &str, arms: &[BlockId]) {
+        let count = arms.iter().map(|&arm| self.graph.arm_outputs(arm).len()).min();
+        for output in 0..count.unwrap_or(0) {
+            let results: Vec<TensorId> = arms
+                .iter()
+                .map(|&arm| self.graph.arm_outputs(arm)[output])
+                .collect();
+            let most = |id: TensorId| {
+                let mut dims = self.dims(id).into_iter();
+                dims.try_fold(1i64, |all, dim| all.checked_mul(self.range(&dim)?.1))
+            };
+            let bounds: Vec<i64> = results.iter().map(|&id| most(id).unwrap_or(i64::MAX)).collect();
+            let Some(largest) = (0..results.len()).rev().max_by_key(|&arm| bounds[arm]) else {
+                return;
+            };
+            let shape = self.graph.tensor(results[largest]).shape.clone();
+            let mut differ = false;
+            for (index, (&arm, &result)) in arms.iter().zip(&results).enumerate() {
+                if self.graph.tensor(result).shape == shape {
+                    continue;
+                }
+                let made = self.graph.reshape_result(arm, output, shape.clone());
+                if bounds[index] == bounds[largest] {
+                    self.view_if_within(made, result);
+                } else {
+                    differ = true;
+                }
+            }
+            if differ {
+                self.graph.note(format!(
+                    "the arms of `{}` have results of different shapes: the larger one is planned",
+                    tileheap_json::clip(name)
+                ));
+            }
+        }
     }
 
     pub(super) fn repeat(&mut self, node: &NodeProto) -> Result<()> {

@@ -131,6 +131,9 @@ impl Reader<'_> {
             }
             "ReduceProd" | "ReduceSum" | "ReduceMax" | "ReduceMin" => {
                 let data = known(0).filter(|data| data.dims.len() == 1)?;
+                if node.int("noop_with_empty_axes", 0) != 0 && !self.is_given(node, "axes", 1) {
+                    return Some(data.clone());
+                }
                 let dims = match node.int("keepdims", 1) {
                     0 => Vec::new(),
                     _ => vec![1],
@@ -400,6 +403,7 @@ impl Reader<'_> {
 
 fn cast(data: &Known, to: ElementType) -> Option<Known> {
     let whole = |number: &Number| match number {
+        Fraction(value) if to == ElementType::Bool => Some(Whole(i64::from(*value != 0.0).into())),
         Fraction(value) if value.trunc().abs() < 9e15 => Some(Whole((value.trunc() as i64).into())),
         Fraction(_) => None,
         Whole(dim) if to == ElementType::Bool => Some(Whole(i64::from(dim.fixed()? != 0).into())),

@@ -16,16 +16,23 @@
 
 mod bodies;
 mod fold;
+mod functions;
 mod known;
+mod movement;
 mod operators;
 mod proto;
+mod rules;
 mod shapes;
+mod supported;
+mod windows;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use supported::{ONNX_OPERATORS, OnnxSupport, onnx_support};
+
 use known::Known;
 use prost::Message;
-use proto::{DimensionValue, GraphProto, Model, ValueInfo};
+use proto::{DimensionValue, FunctionProto, GraphProto, Model, ValueInfo};
 
 use crate::error::{Error, Result};
 use crate::graph::{
@@ -59,6 +66,7 @@ pub struct OnnxOptions {
 pub fn read_onnx(bytes: &[u8], options: &OnnxOptions) -> Result<Graph> {
     let model = Model::decode(bytes).map_err(wrong)?;
     let graph = model.graph.ok_or_else(|| wrong("there is no graph in it"))?;
+    let version = model.opset_import.iter().find(|set| is_onnx_domain(&set.domain));
     let mut reader = Reader {
         graph: GraphBuilder::new(graph.name.clone()),
         options,
@@ -69,6 +77,9 @@ pub fn read_onnx(bytes: &[u8], options: &OnnxOptions) -> Result<Graph> {
         unknown_elements: BTreeSet::new(),
         described: BTreeMap::new(),
         outputs: graph.output.iter().map(|value| value.name.clone()).collect(),
+        version: version.map_or(0, |set| set.version),
+        functions: &model.functions,
+        calls: 0,
         count: 0,
     };
     reader.all(&graph)?;
@@ -82,6 +93,11 @@ pub fn is_onnx(bytes: &[u8]) -> bool {
     let is_control = |byte: &u8| *byte < 32 && !b"\t\n\r".contains(byte);
     let is_text = !bytes.iter().any(is_control) && std::str::from_utf8(bytes).is_ok();
     !is_text && Model::decode(bytes).is_ok_and(|model| model.graph.is_some())
+}
+
+/// Returns true for the domain of ONNX's own operators.
+fn is_onnx_domain(domain: &str) -> bool {
+    matches!(domain, "" | "ai.onnx")
 }
 
 fn wrong(problem: impl ToString) -> Error {
@@ -109,6 +125,11 @@ struct Reader<'a> {
     described: BTreeMap<String, (ElementType, Shape)>,
     /// Names of the model's outputs.
     outputs: BTreeSet<String>,
+    /// The version of ONNX's operators; 0 if the file does not say.
+    version: i64,
+    functions: &'a [FunctionProto],
+    /// The number of functions around the current node.
+    calls: usize,
     count: usize,
 }
 
@@ -132,7 +153,20 @@ impl Reader<'_> {
 
     fn constants(&mut self, graph: &GraphProto) -> Result<()> {
         let mut constants = graph.initializer.iter();
-        constants.try_for_each(|tensor| self.constant(&tensor.name, tensor))
+        constants.try_for_each(|tensor| self.constant(&tensor.name, tensor))?;
+        for tensor in &graph.sparse_initializer {
+            let name = tensor.values.as_ref().map_or("", |values| &values.name);
+            self.sparse_constant(name, tensor);
+        }
+        Ok(())
+    }
+
+    /// Adds a sparse tensor as the dense one that its readers see.
+    fn sparse_constant(&mut self, name: &str, tensor: &proto::SparseTensorProto) {
+        let element = tensor.values.as_ref().map(|values| self.element_of(values));
+        let shape = Shape::new(tensor.dims.iter().copied());
+        let id = self.graph.constant(name, element.unwrap_or(UNKNOWN), shape);
+        self.ids.insert(name.to_owned(), id);
     }
 
     /// Reads the nodes of a graph or body; returns its outputs.
@@ -246,7 +280,8 @@ impl Reader<'_> {
         let mut dims = Vec::with_capacity(shape.dim.len());
         for (axis, dim) in shape.dim.iter().enumerate() {
             dims.push(match &dim.value {
-                Some(DimensionValue::Value(value)) => Dim::Fixed(*value),
+                // Some exporters write -1 for an open dimension.
+                Some(DimensionValue::Value(value)) if *value >= 0 => Dim::Fixed(*value),
                 Some(DimensionValue::Param(name)) if !name.is_empty() => self.symbol(name.clone()),
                 _ => self.symbol(format!("{}.{axis}", value.name)),
             });
@@ -254,8 +289,18 @@ impl Reader<'_> {
         Ok(Some((element, Shape(dims))))
     }
 
+    /// A symbol for a number that only a run decides; the caller may give a smaller range.
+    fn symbol_up_to(&mut self, name: String, most: u64) -> Dim {
+        let range = self.options.ranges.get(&name).copied().unwrap_or((0, most));
+        self.ranged_symbol(name, Some(range))
+    }
+
     fn symbol(&mut self, name: String) -> Dim {
         let range = self.options.ranges.get(&name).copied();
+        self.ranged_symbol(name, range)
+    }
+
+    fn ranged_symbol(&mut self, name: String, range: Option<(u64, u64)>) -> Dim {
         let (graph, example) = (&mut self.graph, None);
         let new = |name: &String| {
             graph.add_symbol(Symbol {
@@ -307,5 +352,9 @@ fn element(data_type: i32) -> Option<ElementType> {
     })
 }
 
+#[cfg(test)]
+mod function_tests;
+#[cfg(test)]
+mod node_tests;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! The ONNX messages that shapes and memory depend on; other fields are skipped.
 //!
-//! Source: `onnx/onnx.proto` of the ONNX project, IR version 10.
+//! Source: `onnx/onnx.proto` of the ONNX project, IR version 13.
 
 use prost::Message;
 
@@ -11,6 +11,39 @@ use crate::graph::ElementType;
 pub(super) struct Model {
     #[prost(message, optional, tag = "7")]
     pub(super) graph: Option<GraphProto>,
+    #[prost(message, repeated, tag = "8")]
+    pub(super) opset_import: Vec<OperatorSet>,
+    #[prost(message, repeated, tag = "25")]
+    pub(super) functions: Vec<FunctionProto>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct OperatorSet {
+    #[prost(string, tag = "1")]
+    pub(super) domain: String,
+    #[prost(int64, tag = "2")]
+    pub(super) version: i64,
+}
+
+/// A function of the model: nodes that call it stand for its nodes.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct FunctionProto {
+    #[prost(string, tag = "1")]
+    pub(super) name: String,
+    #[prost(string, repeated, tag = "4")]
+    pub(super) input: Vec<String>,
+    #[prost(string, repeated, tag = "5")]
+    pub(super) output: Vec<String>,
+    #[prost(message, repeated, tag = "7")]
+    pub(super) node: Vec<NodeProto>,
+    #[prost(string, tag = "10")]
+    pub(super) domain: String,
+    #[prost(message, repeated, tag = "11")]
+    pub(super) attribute_proto: Vec<AttributeProto>,
+    #[prost(message, repeated, tag = "12")]
+    pub(super) value_info: Vec<ValueInfo>,
+    #[prost(string, tag = "13")]
+    pub(super) overload: String,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -27,6 +60,17 @@ pub(super) struct GraphProto {
     pub(super) output: Vec<ValueInfo>,
     #[prost(message, repeated, tag = "13")]
     pub(super) value_info: Vec<ValueInfo>,
+    #[prost(message, repeated, tag = "15")]
+    pub(super) sparse_initializer: Vec<SparseTensorProto>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct SparseTensorProto {
+    /// Its name and element type.
+    #[prost(message, optional, tag = "1")]
+    pub(super) values: Option<TensorProto>,
+    #[prost(int64, repeated, packed = "false", tag = "3")]
+    pub(super) dims: Vec<i64>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -41,6 +85,10 @@ pub(super) struct NodeProto {
     pub(super) op_type: String,
     #[prost(message, repeated, tag = "5")]
     pub(super) attribute: Vec<AttributeProto>,
+    #[prost(string, tag = "7")]
+    pub(super) domain: String,
+    #[prost(string, tag = "8")]
+    pub(super) overload: String,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -61,6 +109,13 @@ pub(super) struct AttributeProto {
     pub(super) floats: Vec<f32>,
     #[prost(int64, repeated, packed = "false", tag = "8")]
     pub(super) ints: Vec<i64>,
+    #[prost(bytes = "vec", repeated, tag = "9")]
+    pub(super) strings: Vec<Vec<u8>>,
+    /// In a function: the attribute of the call that gives the value.
+    #[prost(string, tag = "21")]
+    pub(super) ref_attr_name: String,
+    #[prost(message, optional, tag = "22")]
+    pub(super) sparse_tensor: Option<SparseTensorProto>,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -59,6 +59,13 @@ fn node(op_type: &str, inputs: &[&str], outputs: &[&str], attributes: &[(&str, &
     }
 }
 
+fn model_of(graph: GraphProto) -> Model {
+    Model {
+        graph: Some(graph),
+        ..Model::default()
+    }
+}
+
 /// A small classifier with an open batch, which computes the shape of its flattened tensor node by node, as exporters do.
 fn model() -> Model {
     let two = |name| (name, &[2, 2][..]);
@@ -92,8 +99,9 @@ fn model() -> Model {
         ],
         value_info: vec![value("odd", &[Err("batch"), Ok(16), Ok(8), Ok(8)])],
         output: vec![value("p", &[Err("batch"), Ok(10)])],
+        ..GraphProto::default()
     };
-    Model { graph: Some(graph) }
+    model_of(graph)
 }
 
 fn read(model: &Model, ranges: &[(&str, (u64, u64))]) -> Result<Graph> {
@@ -195,7 +203,7 @@ fn branches_and_loops_are_read() {
         let mut graph = body(&["x", "w", "c"], nodes, &["sum", "rows"]);
         graph.output[1] = value("rows", &[Ok(3), Ok(4)]);
         graph.initializer.push(numbers("trips", &[3]));
-        Model { graph: Some(graph) }
+        model_of(graph)
     };
     let graph = read(&model(&[branch.clone(), repeat.clone(), scan.clone()]), &[]).unwrap();
     assert_eq!(graph.blocks().len(), 1 + 2 + 2 + 1);
@@ -262,7 +270,7 @@ fn shapes_of_more_operators_are_inferred() {
         ],
         ..GraphProto::default()
     };
-    let graph = read(&Model { graph: Some(graph) }, &[]).unwrap();
+    let graph = read(&model_of(graph), &[]).unwrap();
     let shape = |name: &str| graph.tensor(graph.find(name).unwrap()).shape.fixed().unwrap();
     let found = ["y", "h", "padded", "q", "best", "out"].map(shape);
     let shapes: [&[u64]; 6] = [
@@ -389,13 +397,7 @@ fn types_that_are_not_known_count_by_size_and_are_noted() {
         ..body(&["x"], nodes, &["out"])
     };
     let nodes = [cast(98), node("Relu", &["narrow"], &["out"], &[])];
-    let read = read(
-        &Model {
-            graph: Some(graph(&nodes)),
-        },
-        &[],
-    )
-    .unwrap();
+    let read = read(&model_of(graph(&nodes)), &[]).unwrap();
     let element = |name: &str| read.tensor(read.find(name).unwrap()).element;
     // 15 elements in 8 bytes are 4 bits each.
     assert_eq!(
@@ -485,11 +487,7 @@ fn computed_shapes_reach_what_uses_them() {
     for value in &mut graph.output {
         value.kind = None;
     }
-    let graph = read(
-        &Model { graph: Some(graph) },
-        &[("batch", (1, 4)), ("side", (8, 64))],
-    )
-    .unwrap();
+    let graph = read(&model_of(graph), &[("batch", (1, 4)), ("side", (8, 64))]).unwrap();
     let shape = |name: &str| graph.shape_at(graph.find(name).unwrap(), &[2, 10]).unwrap();
     assert_eq!(shape("up"), [2, 3, 20, 20]);
     assert_eq!(shape("half"), [2, 3, 5, 5]);
@@ -519,7 +517,7 @@ fn long_computations_of_open_shapes_end() {
     graph.output[0] = value("out", &[Err("batch")]);
     // Past the limit of tracking, the file has to give the shape.
     graph.value_info = (0..=200).map(|step| value(&step.to_string(), &[])).collect();
-    drop(read(&Model { graph: Some(graph) }, &[("batch", (1, 4))]));
+    drop(read(&model_of(graph), &[("batch", (1, 4))]));
 }
 
 #[test]

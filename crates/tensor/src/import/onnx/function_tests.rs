@@ -1,0 +1,216 @@
+//! Functions, branches that are decided before execution, and constants in other forms.
+
+use super::proto::{
+    AttributeProto, Dimension, NodeProto, ShapeProto, SparseTensorProto, TensorProto, TensorType, TypeProto,
+};
+use super::*;
+
+fn value(name: &str, dims: &[i64]) -> ValueInfo {
+    let dim = |&dim: &i64| Dimension {
+        value: Some(DimensionValue::Value(dim)),
+    };
+    let shape = Some(ShapeProto {
+        dim: dims.iter().map(dim).collect(),
+    });
+    let tensor = Some(TensorType { elem_type: 1, shape });
+    ValueInfo {
+        name: name.to_owned(),
+        kind: Some(TypeProto { tensor }),
+    }
+}
+
+fn node(domain: &str, op_type: &str, inputs: &[&str], output: &str) -> NodeProto {
+    NodeProto {
+        op_type: op_type.to_owned(),
+        domain: domain.to_owned(),
+        input: inputs.iter().map(|&name| name.to_owned()).collect(),
+        output: vec![output.to_owned()],
+        ..NodeProto::default()
+    }
+}
+
+fn attribute(name: &str, i: i64) -> AttributeProto {
+    AttributeProto {
+        name: name.to_owned(),
+        i,
+        ..AttributeProto::default()
+    }
+}
+
+fn number(name: &str, number: i64) -> TensorProto {
+    TensorProto {
+        name: name.to_owned(),
+        data_type: 9,
+        int32_data: vec![number as i32],
+        ..TensorProto::default()
+    }
+}
+
+fn read(graph: GraphProto, functions: Vec<FunctionProto>) -> Result<Graph> {
+    let model = Model {
+        graph: Some(graph),
+        functions,
+        ..Model::default()
+    };
+    read_onnx(&model.encode_to_vec(), &OnnxOptions::default())
+}
+
+fn shape(graph: &Graph, name: &str) -> Vec<u64> {
+    let found = graph.find(name).unwrap_or_else(|| panic!("no tensor `{name}`"));
+    graph.tensor(found).shape.fixed().unwrap()
+}
+
+/// A function with an attribute of the call and a default one, called twice, once by another function.
+#[test]
+fn functions_are_replaced_by_their_nodes() {
+    let refers = |name: &str| AttributeProto {
+        ref_attr_name: "to".to_owned(),
+        ..attribute(name, 0)
+    };
+    let mut concat = node("", "Concat", &["a", "t"], "b");
+    concat.attribute.push(refers("axis"));
+    let function = |name: &str, nodes: Vec<NodeProto>| FunctionProto {
+        name: name.to_owned(),
+        domain: "mine".to_owned(),
+        input: vec!["a".to_owned()],
+        output: vec!["b".to_owned()],
+        node: nodes,
+        attribute_proto: vec![attribute("to", 1)],
+        ..FunctionProto::default()
+    };
+    let twice = function("Twice", vec![node("", "Relu", &["a"], "t"), concat]);
+    let outer = function("Outer", vec![node("mine", "Twice", &["a"], "b")]);
+    let mut rows = node("mine", "Twice", &["x"], "rows");
+    rows.attribute.push(attribute("to", 0));
+    let graph = GraphProto {
+        input: vec![value("x", &[2, 3])],
+        node: vec![rows, node("mine", "Outer", &["x"], "columns")],
+        output: vec![value("rows", &[4, 3]), value("columns", &[2, 6])],
+        ..GraphProto::default()
+    };
+    let found = read(graph.clone(), vec![twice.clone(), outer]).unwrap();
+    assert_eq!(
+        [shape(&found, "rows"), shape(&found, "columns")],
+        [[4, 3], [2, 6]]
+    );
+    assert_eq!(found.nodes().len(), 4);
+    // A function that calls itself.
+    let outer = function("Outer", vec![node("mine", "Outer", &["a"], "b")]);
+    let said = read(graph, vec![twice, outer]).unwrap_err().to_string();
+    assert!(said.contains("nested more than"), "{said}");
+}
+
+/// An operator of another domain is not ONNX's operator of that name: the file's shapes count.
+#[test]
+fn operators_of_other_domains_need_shapes() {
+    let mut graph = GraphProto {
+        input: vec![value("x", &[2, 3])],
+        node: vec![node("com.microsoft", "Attention", &["x"], "y")],
+        output: vec![value("y", &[2, 7])],
+        ..GraphProto::default()
+    };
+    assert_eq!(shape(&read(graph.clone(), Vec::new()).unwrap(), "y"), [2, 7]);
+    graph.output[0].kind = None;
+    let said = read(graph, Vec::new()).unwrap_err().to_string();
+    assert!(said.contains("`y`"), "{said}");
+}
+
+fn branch(condition: &str, then: GraphProto, other: GraphProto) -> NodeProto {
+    let arm = |name: &str, graph: GraphProto| AttributeProto {
+        name: name.to_owned(),
+        g: Some(graph),
+        ..AttributeProto::default()
+    };
+    let mut node = node("", "If", &[condition], "y");
+    node.attribute = vec![arm("then_branch", then), arm("else_branch", other)];
+    node
+}
+
+fn arm(op_type: &str, name: &str) -> GraphProto {
+    let mut result = value(name, &[]);
+    result.kind = None;
+    GraphProto {
+        node: vec![node("", op_type, &["x"], name)],
+        output: vec![result],
+        ..GraphProto::default()
+    }
+}
+
+/// As exporters write a `squeeze` of an axis that may be longer than 1: only one arm fits the shape.
+#[test]
+fn a_branch_with_a_known_condition_is_its_arm() {
+    for (condition, dims) in [(1, &[3][..]), (0, &[1, 3])] {
+        let graph = GraphProto {
+            input: vec![value("x", &[1, 3])],
+            initializer: vec![number("c", condition)],
+            node: vec![
+                branch("c", arm("Squeeze", "s"), arm("Relu", "r")),
+                node("", "Neg", &["y"], "z"),
+            ],
+            output: vec![value("y", dims), value("z", dims)],
+            ..GraphProto::default()
+        };
+        let found = read(graph, Vec::new()).unwrap();
+        let expected: Vec<u64> = dims.iter().map(|&dim| dim as u64).collect();
+        assert_eq!(
+            [shape(&found, "y"), shape(&found, "z")],
+            [expected.clone(), expected]
+        );
+        assert_eq!(found.blocks().len(), 1);
+    }
+}
+
+#[test]
+fn arms_may_have_results_of_different_shapes() {
+    let then = GraphProto {
+        node: vec![node("", "Concat", &["x", "x"], "t")],
+        ..arm("Relu", "t")
+    };
+    let mut then = then;
+    then.node[0].attribute.push(attribute("axis", 0));
+    let mut condition = value("c", &[]);
+    if let Some(tensor) = condition.kind.as_mut().and_then(|kind| kind.tensor.as_mut()) {
+        tensor.elem_type = 9;
+    }
+    let mut result = value("z", &[]);
+    result.kind = None;
+    let graph = GraphProto {
+        input: vec![value("x", &[1, 3]), condition],
+        node: vec![
+            branch("c", then, arm("Squeeze", "s")),
+            node("", "Neg", &["y"], "z"),
+        ],
+        output: vec![result],
+        ..GraphProto::default()
+    };
+    let found = read(graph, Vec::new()).unwrap();
+    assert_eq!(shape(&found, "z"), [2, 3]);
+    assert!(found.notes().iter().any(|note| note.contains("different shapes")));
+}
+
+#[test]
+fn sparse_constants_and_negative_dimensions_are_read() {
+    let sparse = SparseTensorProto {
+        values: Some(TensorProto {
+            name: "w".to_owned(),
+            dims: vec![1],
+            data_type: 1,
+            ..TensorProto::default()
+        }),
+        dims: vec![4, 3],
+    };
+    let graph = GraphProto {
+        input: vec![value("x", &[-1, 3])],
+        sparse_initializer: vec![sparse],
+        node: vec![node("", "Add", &["x", "w"], "y")],
+        output: vec![value("y", &[4, 3])],
+        ..GraphProto::default()
+    };
+    let model = Model {
+        graph: Some(graph),
+        ..Model::default()
+    };
+    let ranges = [("x.0".to_owned(), (1, 4))].into();
+    let found = read_onnx(&model.encode_to_vec(), &OnnxOptions { ranges }).unwrap();
+    assert_eq!(shape(&found, "y"), [4, 3]);
+}
