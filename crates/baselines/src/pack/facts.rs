@@ -1,7 +1,7 @@
 //! Properties of items that several strategies need.
 
 use tileheap_pack::Item;
-use tileheap_pack::units::Alignment;
+use tileheap_pack::units::{Alignment, Bytes};
 
 /// Returns true if no item is in a group and all may have any offset.
 pub(super) fn are_plain(items: &[Item]) -> bool {
@@ -36,4 +36,21 @@ pub(super) fn overlap_counts(items: &[Item]) -> Vec<u32> {
 /// `value` rounded up to `alignment`; problems are validated, so the result fits in 64 bits.
 pub(super) fn align_up(value: u64, alignment: Alignment) -> u64 {
     value.next_multiple_of(alignment.get())
+}
+
+/// The end of the highest item.
+pub(super) fn height(items: &[Item], offsets: &[u64]) -> Bytes {
+    let places = items.iter().zip(offsets);
+    let ends = places.map(|(item, &offset)| Bytes(offset) + item.size);
+    ends.max().unwrap_or(Bytes::ZERO)
+}
+
+/// Returns true if `a` ends before `b` begins.
+pub(super) fn before(items: &[Item], a: u32, b: u32) -> bool {
+    items[a as usize].span.end <= items[b as usize].span.first
+}
+
+/// Returns true if one of the two ends before the other begins.
+pub(super) fn ordered(items: &[Item], a: u32, b: u32) -> bool {
+    before(items, a, b) || before(items, b, a)
 }

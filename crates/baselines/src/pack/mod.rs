@@ -4,13 +4,25 @@ mod banked;
 mod executorch;
 mod facts;
 mod nnc;
+mod nnc_article;
 mod ping_pong;
+mod smallest_gap;
 
 pub use banked::BankedGreedy;
 pub use executorch::Executorch;
 pub use nnc::Nnc;
+pub use nnc_article::NncArticle;
 pub use ping_pong::PingPong;
+pub use smallest_gap::{Iree, LitertArena};
 use tileheap_pack::PackingStrategy;
 
 /// Every packing strategy of other planners.
-pub const STRATEGIES: [&dyn PackingStrategy; 4] = [&Executorch, &BankedGreedy, &PingPong, &Nnc];
+pub const STRATEGIES: [&dyn PackingStrategy; 7] = [
+    &Executorch,
+    &BankedGreedy,
+    &PingPong,
+    &Nnc,
+    &NncArticle,
+    &Iree,
+    &LitertArena,
+];

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use tileheap_pack::units::Bytes;
 use tileheap_pack::{Item, Packer, Packing, PackingStrategy, Problem, Strategy};
 
-use super::facts::{align_up, are_plain, overlap_counts, takes_bytes};
+use super::facts::{align_up, are_plain, before, height, ordered, overlap_counts, takes_bytes};
 
 /// NNC's rule. O(n³).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,24 +33,8 @@ impl PackingStrategy for Nnc {
     }
 }
 
-fn height(items: &[Item], offsets: &[u64]) -> Bytes {
-    let places = items.iter().zip(offsets);
-    let ends = places.map(|(item, &offset)| Bytes(offset) + item.size);
-    ends.max().unwrap_or(Bytes::ZERO)
-}
-
 /// The dummy source and sink.
 const DUMMY: u32 = u32::MAX;
-
-/// Returns true if `a` ends before `b` begins.
-fn before(items: &[Item], a: u32, b: u32) -> bool {
-    items[a as usize].span.end <= items[b as usize].span.first
-}
-
-/// Returns true if one of the two ends before the other begins.
-fn ordered(items: &[Item], a: u32, b: u32) -> bool {
-    before(items, a, b) || before(items, b, a)
-}
 
 /// Bytes that are free between the end of `from` and the start of `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

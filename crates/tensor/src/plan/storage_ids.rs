@@ -1,6 +1,6 @@
 //! Placement by the storage ids of the graph.
 
-use super::item::{ItemImage, SpaceItem};
+use super::item::SpaceItem;
 use super::memory::MemoryDesc;
 use super::objects::{ObjectPool, place_objects};
 use super::strategy::{PlacedItems, PlacementStrategy};
@@ -23,11 +23,11 @@ impl PlacementStrategy for StorageIds {
 
 /// One object per storage id; an item without one gets its own object.
 ///
-/// An object for images has the largest width by the largest height, with one element type; one for buffers has the most bytes, in
-/// whole words.
+/// An object has the most bytes, in whole words, or the largest width by the largest height of its images. The latter is TVM's older pool, which
+/// shares only among images of one scope and type: if any object is shared otherwise, all are of TVM's later pool of bytes (#17571).
 ///
 /// # Errors
-/// Two items with the same id have overlapping lifetimes, or an id mixes images with buffers or element types.
+/// Two items with the same id have overlapping lifetimes.
 ///
 /// Source: TVM's [RFC](crate#sources), "Graph runtime"; TVM's graph executor.
 fn entries(items: &[&SpaceItem]) -> Result<ObjectPool> {
@@ -46,34 +46,44 @@ fn entries(items: &[&SpaceItem]) -> Result<ObjectPool> {
         });
         for &other in &entries[object] {
             let other: &SpaceItem = items[other];
-            let element = |item: &SpaceItem| item.image.as_ref().map(|image| image.element);
-            let with = if element(item) != element(other) {
-                "another element type or storage"
-            } else if item.overlaps(other) {
-                "an overlapping lifetime"
-            } else {
-                continue;
-            };
-            let (id, other) = (item.storage_id.unwrap_or(u32::MAX), &other.name);
-            let problem = format!("its storage id {id} is shared with a tensor of {with}: `{other}`");
-            return Err(Error::tensor(&item.name, problem));
+            if item.overlaps(other) {
+                let (id, other) = (item.storage_id.unwrap_or(u32::MAX), &other.name);
+                let problem = format!(
+                    "its storage id {id} is shared with a tensor of an overlapping lifetime: `{other}`"
+                );
+                return Err(Error::tensor(&item.name, problem));
+            }
         }
         entries[object].push(index);
         objects.push(object);
     }
+    // The older pool shares only textures of one scope and type, or buffers.
+    let kind = |&index: &usize| {
+        items[index]
+            .image
+            .as_ref()
+            .map(|image| (image.element, &image.scope))
+    };
+    let is_byte_pool = entries
+        .iter()
+        .any(|entry| entry.windows(2).any(|pair| kind(&pair[0]) != kind(&pair[1])));
     let size = |entry: &Vec<usize>| {
-        let image = |index: &usize| items[*index].image.as_ref();
-        let of = |side: fn(&ItemImage) -> u64| entry.iter().filter_map(image).map(side).max();
-        let sides = of(|image| image.width).zip(of(|image| image.height));
-        match (sides, entry.first().and_then(image)) {
-            (Some((width, height)), Some(first)) => {
-                Bytes(first.element.bytes_of(width * height * 4).unwrap_or(u64::MAX))
-            }
-            _ => {
-                let most = entry.iter().map(|&index| items[index].size.0).max().unwrap_or(0);
-                Bytes(most.div_ceil(4) * 4)
-            }
-        }
+        let most = entry.iter().map(|&index| items[index].size.0).max().unwrap_or(0);
+        let heights = entry.iter().filter_map(|&index| items[index].image.as_ref());
+        let Some(highest) = heights
+            .map(|image| image.height.max(1))
+            .max()
+            .filter(|_| !is_byte_pool)
+        else {
+            return Bytes(most.div_ceil(4).saturating_mul(4));
+        };
+        // Rows have the pitch that the device needs.
+        let row = |&index: &usize| {
+            let height = items[index].image.as_ref().map_or(1, |image| image.height.max(1));
+            items[index].size.0.div_ceil(height)
+        };
+        let longest = entry.iter().map(row).max().unwrap_or(0);
+        Bytes(longest.saturating_mul(highest).max(most))
     };
     let sizes = entries.iter().map(size).collect();
     Ok(ObjectPool { objects, sizes })

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use tileheap_tensor::graph::TensorSource;
 use tileheap_tensor::import::read_records;
 use tileheap_tensor::import::tvm::TvmGraph;
-use tileheap_tensor::layout::StorageReason;
-use tileheap_tensor::plan::Offsets;
+use tileheap_tensor::layout::{ConventionForm, StorageReason};
 use tileheap_tensor::plan::placement::{PlacedRegions, SpaceItem, place};
-use tileheap_tensor::storage::{Adreno, POLICIES};
+use tileheap_tensor::plan::{Offsets, StorageIds};
+use tileheap_tensor::storage::{Adreno, GivenScopes, POLICIES};
+use tileheap_tensor::units::Span;
 use tileheap_tensor::{ElementType, GraphBuilder, MemoryDesc, PlacementStrategy, TensorPlanOptions, check};
 use tileheap_testkit::tensor::assert_says;
 
@@ -82,6 +83,56 @@ fn the_plan_of_litert_is_sound_and_larger() {
     }
     let size = (0..items.len()).map(ends).max().unwrap();
     assert_eq!((size, ours.memories[0].size.0), (6_623_232, 6_021_120));
+}
+
+/// IREE rounds its total up to the alignment, as it does each slice.
+#[test]
+fn the_layouts_of_iree_are_reproduced() {
+    let totals = [
+        ("iree_lstm", 2_816),
+        ("iree_transformer", 294_912),
+        ("iree_mobilenet_v2", 8_872_512),
+    ];
+    for (table, bytes) in totals {
+        let (items, space) = placed(table, crate::strategy("iree"));
+        let total = space.memories[0].size.align_up(items[0].alignment);
+        assert_eq!(total.0, bytes, "{table}");
+    }
+}
+
+/// LiteRT keeps the input to the end. Its arena has one temporary that is not in the table, so that some offsets differ.
+#[test]
+fn the_arena_of_litert_is_reproduced() {
+    let mut items = read_records(&read("litert_mobilenet_v2.csv")).unwrap();
+    let end = items.iter().map(|item| item.span().end).max().unwrap();
+    items[0].lifetimes = vec![Span {
+        end,
+        ..items[0].lifetimes[0]
+    }];
+    let arena = crate::strategy("litert-arena");
+    let space = place(&items, &[MemoryDesc::new("arena")], arena).unwrap();
+    let plan = read("litert_mobilenet_v2_plan.csv");
+    let theirs = fields(&plan).map(|fields| fields[5].parse::<u64>().unwrap());
+    let same = space
+        .regions
+        .iter()
+        .zip(theirs)
+        .filter(|(ours, theirs)| ours.offset.0 == *theirs);
+    assert_eq!((space.memories[0].size.0, same.count()), (6_623_232, 53));
+}
+
+/// The storages of Relax for Adreno, shared by buffers and images: its own total, without the input.
+#[test]
+fn the_storages_of_relax_are_taken_as_given() {
+    let text = read("tvm_relax_adreno_resnet18.json");
+    let read = TvmGraph::read(&text, &[]).unwrap();
+    let choice = crate::chosen(&read.graph, &GivenScopes(ConventionForm::Flat));
+    let options = TensorPlanOptions {
+        external: vec![read.entries[0]],
+        ..crate::apart_by(&StorageIds)
+    };
+    let plan = crate::planned(&choice.graph, &choice.layouts, &options, 64).unwrap();
+    assert_eq!(plan.size().0, 4_923_296);
 }
 
 /// A graph of Relax for Adreno: tensors with a texture scope are images of the corresponding extent, in no more bytes than TVM's

@@ -28,19 +28,29 @@ pub(super) fn lite(items: &[&SpaceItem], rule: Rule) -> ObjectPool {
         };
         let records: Vec<LiteRecord> = kind.iter().map(record).collect();
         let assignment = litert::assign(&records, rule);
-        let texel = |index: usize| {
-            let image = items[index].image.as_ref();
-            image.map_or(1, |image| image.element.bits() / 2)
-        };
-        let mut widest = vec![1; assignment.sizes.len()];
         for (&index, &object) in kind.iter().zip(&assignment.objects) {
-            widest[object] = texel(index).max(widest[object]);
             objects[index] = sizes.len() + object;
         }
-        let bytes = assignment.sizes.iter().zip(widest);
-        sizes.extend(bytes.map(|(size, texel)| Bytes(size.iter().product::<u64>() * texel)));
+        sizes.extend(assignment.sizes.iter().map(|size| Bytes(size.iter().product())));
     }
+    set_image_sizes(items, &objects, &mut sizes);
     ObjectPool { objects, sizes }
+}
+
+/// Sets the bytes of objects for images, which are as wide and as high as the largest of their items: the longest row, with the pitch that
+/// the device needs, times the greatest height.
+fn set_image_sizes(items: &[&SpaceItem], objects: &[usize], sizes: &mut [Bytes]) {
+    let mut sides = vec![(0u64, 0u64); sizes.len()];
+    for (item, &object) in items.iter().zip(objects) {
+        if let Some(image) = &item.image {
+            let (row, height) = &mut sides[object];
+            *row = (*row).max(item.size.0.div_ceil(image.height.max(1)));
+            *height = (*height).max(image.height);
+        }
+    }
+    for (size, (row, height)) in sizes.iter_mut().zip(sides).filter(|(_, sides)| sides.1 > 0) {
+        *size = Bytes(row.saturating_mul(height));
+    }
 }
 
 /// Assigns tokens, requested at the start of lifetimes and released at their end.
@@ -66,6 +76,45 @@ pub(super) fn tokens(items: &[&SpaceItem], rule: TokenRule, images: bool) -> Obj
         objects[index] = pool.allocate(&token);
         live.push(index);
     }
-    let sizes = pool.block_bytes();
+    let blocks = pool.blocks().iter();
+    let mut sizes: Vec<Bytes> = blocks.map(|block| Bytes(block.size[0])).collect();
+    if images {
+        set_image_sizes(items, &objects, &mut sizes);
+    }
     ObjectPool { objects, sizes }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tileheap_tensor::ElementType;
+    use tileheap_tensor::plan::placement::ItemImage;
+    use tileheap_tensor::units::Span;
+
+    /// TVM's bytes of an image: rows of `width * 4` elements, rounded up to the pitch, times the height.
+    fn tvm_bytes([width, height]: [u64; 2], pitch: u64) -> u64 {
+        (width * 4 * 4).next_multiple_of(pitch) * height
+    }
+
+    /// Two images that follow each other share a block as wide and as high as the larger side of each.
+    #[test]
+    fn blocks_have_the_pitch_of_their_widest_image() {
+        for pitch in [1, 64, 256] {
+            let image = |name: &str, first: u32, size: [u64; 2]| SpaceItem {
+                image: Some(ItemImage {
+                    width: size[0],
+                    height: size[1],
+                    element: ElementType::Float32,
+                    scope: "global.texture".to_owned(),
+                }),
+                ..SpaceItem::record(name, Span::new(first, first + 1), Bytes(tvm_bytes(size, pitch)))
+            };
+            let items = [image("a", 0, [5, 9]), image("b", 1, [7, 6])];
+            let items: Vec<&SpaceItem> = items.iter().collect();
+            let expected = Bytes(tvm_bytes([7, 9], pitch));
+            for rule in [TokenRule::First, TokenRule::Rfc, TokenRule::Later] {
+                assert_eq!(tokens(&items, rule, true).sizes, [expected], "{rule:?} {pitch}");
+            }
+        }
+    }
 }

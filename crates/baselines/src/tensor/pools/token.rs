@@ -4,7 +4,6 @@
 //! Ties go to the lowest block, where TVM's order is that of its hash table.
 
 use tileheap_tensor::ElementType;
-use tileheap_tensor::units::Bytes;
 
 /// The rule that selects a block for an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,13 +146,6 @@ impl TokenPool {
     /// The number of free blocks.
     pub fn free_blocks(&self) -> usize {
         self.free.len()
-    }
-
-    /// Bytes of all blocks, by storage id.
-    pub(crate) fn block_bytes(&self) -> Vec<Bytes> {
-        let texel = |block: &Block| block.image.as_ref().map_or(1, |(element, _)| element.bits() / 2);
-        let bytes = |block: &Block| Bytes(block.size[0] * block.size[1] * texel(block));
-        self.blocks.iter().map(bytes).collect()
     }
 
     /// The smallest that is large enough, otherwise the largest; of equals, the one that has been free the longest.
