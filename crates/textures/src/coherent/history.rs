@@ -20,6 +20,7 @@ impl Coherent {
             self.links.reach(key + 1);
             self.oversized_links.reach(key + 1);
             self.heap.reserve(key + 1);
+            self.swap.reserve(key + 1);
         }
         let state = &mut self.states[key];
         let (requested, place) = (state.requested, u64::from(state.place));

@@ -3,10 +3,12 @@
 mod absences;
 mod desc;
 mod duels;
+mod exchange;
 mod history;
 mod policy;
 mod room;
 mod state;
+mod swap;
 
 pub use desc::CoherentDesc;
 pub use state::Coherent;

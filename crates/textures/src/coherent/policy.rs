@@ -64,6 +64,7 @@ impl Policy for Coherent {
     fn request(&mut self, request: Request, journal: &mut Journal) -> RequestOutcome {
         let key = request.texture.0;
         let size = request.size.0.next_multiple_of(self.limits.unit);
+        self.begin_swap(journal);
         let again = self.note_request(key as usize);
         let state = &mut self.states[key as usize];
         (state.wanted, state.wanted_level, state.wanted_texels) = (size, request.level, request.size.0);
@@ -79,14 +80,17 @@ impl Policy for Coherent {
             self.evict(key, EvictionReason::Upgraded, journal);
             kept = if self.desc.keeps_levels { state.held } else { 0 };
         }
-        let node = self.heap.best_fit(size).or_else(|| {
+        self.swap.requested(key);
+        let reserved = self.swap.reserved_from(key);
+        let has_room = self.heap.free() >= size + reserved;
+        let node = self.heap.best_fit(size).filter(|_| has_room).or_else(|| {
             let value = size * self.coherence.max(512);
             let most = match again {
                 true => value / 1024 * self.desc.accepted_cost,
                 false => value,
             };
             let own_value = self.value_of_new(key);
-            if !self.make_room(size, most, own_value, journal) {
+            if !self.make_room(size + reserved, most, own_value, journal) {
                 return None;
             }
             let (slack, limit) = (self.heap.size() / SLACK, self.desc.search_blocks as u32);
@@ -107,6 +111,9 @@ impl Policy for Coherent {
             }
         });
         let Some(node) = node else {
+            if again && self.desc.relocates {
+                self.swap.note_missing(key, size);
+            }
             return RequestOutcome::Bypass;
         };
         self.heap.take(node, size, key);
@@ -121,6 +128,7 @@ impl Policy for Coherent {
     }
 
     fn release(&mut self, texture: TextureId, journal: &mut Journal) {
+        self.swap.cancel(Some(texture.0));
         let state = self.states.get(texture.index());
         if state.is_some_and(|state| state.node != NONE) {
             self.evict(texture.0, EvictionReason::Released, journal);
@@ -129,6 +137,7 @@ impl Policy for Coherent {
 
     fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<()> {
         let end = self.limits.usable(budget)?.0;
+        self.swap.cancel(None);
         while let Some(key) = self.heap.past(end) {
             self.evict(key, EvictionReason::Budget, journal);
         }
@@ -140,6 +149,7 @@ impl Policy for Coherent {
         if let Some(observed) = (self.returned * 1024).checked_div(self.before) {
             self.coherence = (3 * self.coherence + observed) / 4;
         }
+        self.choose_swap();
         self.absences.end_frame(self.frame);
         self.before = self.requested;
         (self.requested, self.returned, self.passed, self.ahead) = (0, 0, 0, 0);

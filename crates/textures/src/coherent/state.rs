@@ -3,6 +3,7 @@
 use super::absences::Absences;
 use super::desc::CoherentDesc;
 use super::duels::Duels;
+use super::swap::Swap;
 use crate::Geometry;
 use crate::budget::BudgetLimits;
 use crate::error::Result;
@@ -63,6 +64,7 @@ pub struct Coherent {
     pub(super) recency: List,
     pub(super) absences: Absences,
     pub(super) duels: Duels,
+    pub(super) swap: Swap,
     /// Textures resident at finer levels than last requested, ordered by how long they have been. The most recent are shrunk
     /// first: a texture that has been coarse for long is refined sooner (zoom at 1.05 of the working set: 1.02 of the bound, 1.72 otherwise).
     pub(super) oversized_links: Links,
@@ -101,6 +103,7 @@ impl Coherent {
             recency: List::default(),
             absences: Absences::new(),
             duels: Duels::default(),
+            swap: Swap::default(),
             oversized_links: Links::default(),
             oversized: List::default(),
             first_now: NONE,

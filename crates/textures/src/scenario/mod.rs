@@ -41,11 +41,13 @@ pub enum Scenario {
     Scan,
     /// A third of three frames' textures in turn: no frame requests those of the last one.
     Loop,
+    /// Many small textures and a few large ones, all in every frame, the small ones first or last.
+    FewLarge,
 }
 
 impl Scenario {
     /// All of them.
-    pub const ALL: [Scenario; 13] = [
+    pub const ALL: [Scenario; 14] = [
         Scenario::Still,
         Scenario::Insertion,
         Scenario::Cyclic,
@@ -59,6 +61,7 @@ impl Scenario {
         Scenario::Zipf,
         Scenario::Scan,
         Scenario::Loop,
+        Scenario::FewLarge,
     ];
 
     /// Name and generator.
@@ -77,6 +80,7 @@ impl Scenario {
             Scenario::Zipf => ("zipf", |scene| scene.zipf()),
             Scenario::Scan => ("scan", |scene| scene.scan(80, 60, 1120)),
             Scenario::Loop => ("loop", |scene| scene.scan(0, 120, 360)),
+            Scenario::FewLarge => ("few-large", |scene| scene.few_large()),
         }
     }
 

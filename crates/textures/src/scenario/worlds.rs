@@ -80,6 +80,29 @@ impl Scene<'_> {
         }
     }
 
+    pub(super) fn few_large(&mut self) {
+        let (small, large) = (self.create_many(60), self.create_many(3));
+        let levels: Vec<Level> = small
+            .iter()
+            .map(|_| Level(self.random.pick(&[6, 5, 5, 4])))
+            .collect();
+        let is_first = self.random.one_in(2);
+        for _ in 0..self.frames {
+            for turn in [is_first, !is_first] {
+                if turn {
+                    for (&texture, &level) in small.iter().zip(&levels) {
+                        self.use_at(texture, level);
+                    }
+                } else {
+                    for &texture in &large {
+                        self.use_at(texture, Level(8));
+                    }
+                }
+            }
+            self.end_frame();
+        }
+    }
+
     fn levelled(&mut self, count: u32) -> Vec<(TextureId, Level)> {
         let textures = self.create_many(count);
         textures

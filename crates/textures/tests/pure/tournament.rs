@@ -2,8 +2,11 @@
 
 use tileheap_baselines::textures::ALL;
 use tileheap_testkit::contest::{BUDGETS, Field, LOWER_BOUND};
+use tileheap_textures::replay::{Replay, lower_bound};
 use tileheap_textures::scenario::Scenario;
-use tileheap_textures::{Coherent, UploadMode};
+use tileheap_textures::trace::TraceEntry;
+use tileheap_textures::units::{Alignment, Bytes};
+use tileheap_textures::{Coherent, Geometry, Level, MipChain, MipChainId, Request, TextureId, UploadMode};
 
 /// On every scenario and budget, our policy is at most 1.02 of the best of the others in mean bytes, and no policy that
 /// uploads whole chains is below the bound.
@@ -43,6 +46,46 @@ fn ours_is_the_best_of_the_online_policies() {
                     kind.name
                 );
             }
+        }
+    }
+}
+
+/// Ten textures of 64 KiB and two of 1.3 MiB, all in every frame: of the budgets, some hold one large texture and some two, and the rest is
+/// for small ones. Which were first does not matter.
+#[test]
+fn a_byte_counts_the_same_in_large_and_small_textures() {
+    let sizes: Vec<u64> = [vec![65_536; 10], vec![1_396_736; 2]].concat();
+    let chains = [65_536, 1_396_736].map(|size| MipChain::new(vec![Bytes(size)]));
+    let geometry = Geometry::new(chains.to_vec(), Alignment::new(4096).unwrap()).unwrap();
+    for is_reversed in [false, true] {
+        let mut frame: Vec<TraceEntry> = (0..)
+            .zip(&sizes)
+            .map(|(texture, &size)| {
+                TraceEntry::Use(Request {
+                    texture: TextureId(texture),
+                    level: Level(0),
+                    chain: MipChainId(u16::from(size > 65_536)),
+                    size: Bytes(size),
+                })
+            })
+            .collect();
+        if is_reversed {
+            frame.reverse();
+        }
+        frame.push(TraceEntry::EndFrame);
+        let entries = frame.repeat(300);
+        for budget in [1_500_000, 1_700_000, 2_097_152, 3_000_000, 3_200_000].map(Bytes) {
+            let mut replay = Replay::new(&Coherent::DESC, &geometry, budget, 1).unwrap();
+            entries.iter().for_each(|&entry| replay.play(entry).unwrap());
+            let (ours, bound) = (
+                replay.traffic().iter().sum::<u64>(),
+                lower_bound(&entries, budget),
+            );
+            let bound: u64 = bound.iter().sum();
+            assert!(
+                ours * 100 <= bound * 110,
+                "{budget}, {is_reversed}: {ours} of {bound}"
+            );
         }
     }
 }

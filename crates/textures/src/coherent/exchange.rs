@@ -1,0 +1,50 @@
+//! Decides on an exchange at the end of a frame, and makes room for it at the beginning of the next.
+
+use super::state::Coherent;
+use super::swap::cheapest_cover;
+use crate::journal::{EvictionReason, Journal};
+use crate::list::NONE;
+
+impl Coherent {
+    /// Chooses the exchange for the next frame: the fewest bytes of this frame's textures for the largest missing one that is worth them.
+    pub(super) fn choose_swap(&mut self) {
+        let mut swap = std::mem::take(&mut self.swap);
+        (swap.wanted, swap.is_reserved) = (None, false);
+        for &(size, key) in &swap.missing[..swap.count] {
+            let short = size.saturating_sub(self.heap.free());
+            if short == 0 || self.states[key as usize].node != NONE {
+                continue;
+            }
+            swap.residents.clear();
+            let mut resident = self.first_now;
+            while resident != NONE && swap.residents.len() < swap.residents.capacity() {
+                swap.residents
+                    .push((self.heap.at(self.states[resident as usize].node).size, resident));
+                resident = self.links.next(resident);
+            }
+            let cost = cheapest_cover(&mut swap.residents, short);
+            let is_worth =
+                |cost: u64| u128::from(cost) * 1024 <= u128::from(size) * u128::from(self.desc.accepted_cost);
+            if cost.is_some_and(is_worth) {
+                swap.wanted = Some((key, size));
+                break;
+            }
+        }
+        swap.count = 0;
+        self.swap = swap;
+    }
+
+    /// Evicts what the last frame's end decided to exchange, before the first request of a frame.
+    pub(super) fn begin_swap(&mut self, journal: &mut Journal) {
+        if self.swap.wanted.is_none() || self.swap.is_reserved {
+            return;
+        }
+        self.swap.is_reserved = true;
+        for index in 0..self.swap.residents.len() {
+            let (_, key) = self.swap.residents[index];
+            if self.states[key as usize].node != NONE {
+                self.evict(key, EvictionReason::Replaced, journal);
+            }
+        }
+    }
+}

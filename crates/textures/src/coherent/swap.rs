@@ -1,0 +1,154 @@
+//! Exchanges resident textures for a missing one that saves more bytes.
+//!
+//! ```text
+//! every frame: ten of 64 KiB, two of 1.3 MiB; budget 1.5 MiB
+//!   the ten small ones were first and stay: 2.7 MiB a frame
+//!   one large and one small one instead:    1.9 MiB a frame, 1.02 of the bound
+//! ```
+//! Textures of this frame are in use when the missing one is requested, and those of the last frame are, too, once it comes after them. So
+//! the exchange is decided at the end of a frame and takes place at the beginning of the next: the bytes are then reserved for the texture.
+
+/// Number of missing textures of a frame that are considered: the largest.
+const MISSING: usize = 8;
+
+/// Maximum number of textures that are exchanged for one.
+const MAX_EXCHANGED: usize = 1024;
+
+/// The missing textures of a frame, and the exchange for the next frame.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Swap {
+    /// Size and number of textures that two frames requested, and that the last one bypassed; the largest first.
+    pub(super) missing: [(u64, u32); MISSING],
+    pub(super) count: usize,
+    /// Size and number of resident textures: scratch memory, and then those that are exchanged.
+    pub(super) residents: Vec<(u64, u32)>,
+    /// The texture that they are exchanged for, and its size.
+    pub(super) wanted: Option<(u32, u64)>,
+    /// True once they are evicted.
+    pub(super) is_reserved: bool,
+}
+
+impl Swap {
+    /// Reserves scratch memory for this number of textures.
+    pub(super) fn reserve(&mut self, textures: usize) {
+        let most = textures.saturating_sub(self.residents.len());
+        self.residents.reserve(most);
+    }
+
+    /// Notes a texture that was not placed.
+    pub(super) fn note_missing(&mut self, key: u32, size: u64) {
+        if self.missing[..self.count].iter().any(|&(_, other)| other == key) {
+            return;
+        }
+        let at = self.missing[..self.count].partition_point(|&(other, _)| other >= size);
+        if at == MISSING {
+            return;
+        }
+        self.count = (self.count + 1).min(MISSING);
+        self.missing.copy_within(at..self.count - 1, at + 1);
+        self.missing[at] = (size, key);
+    }
+
+    /// Bytes that are reserved for another texture than this one.
+    pub(super) fn reserved_from(&self, key: u32) -> u64 {
+        match self.wanted {
+            Some((wanted, size)) if self.is_reserved && wanted != key => size,
+            _ => 0,
+        }
+    }
+
+    /// Gives the exchange up if it is for this texture, or for any if none is given.
+    pub(super) fn cancel(&mut self, key: Option<u32>) {
+        self.wanted = self
+            .wanted
+            .filter(|&(wanted, _)| key.is_some_and(|key| key != wanted));
+    }
+
+    /// Ends the reservation once the texture is requested.
+    pub(super) fn requested(&mut self, key: u32) {
+        if self.is_reserved && self.wanted.is_some_and(|(wanted, _)| wanted == key) {
+            self.wanted = None;
+        }
+    }
+}
+
+/// Leaves only those that together have at least `short` bytes, and few more; returns their bytes. `None` if all are too few.
+pub(super) fn cheapest_cover(residents: &mut Vec<(u64, u32)>, short: u64) -> Option<u64> {
+    residents.sort_unstable_by(|a, b| b.cmp(a));
+    // The smallest that is large enough by itself.
+    let single = residents
+        .partition_point(|&(size, _)| size >= short)
+        .checked_sub(1);
+    let single = single.map(|at| residents[at]);
+    // The largest ones that fit into what is short, and then the smallest to complete them.
+    let (mut left, mut kept) = (short, 0);
+    for at in 0..residents.len() {
+        let one = residents[at];
+        if one.0 <= left && kept < MAX_EXCHANGED {
+            residents.swap(kept, at);
+            kept += 1;
+            left -= one.0;
+        }
+    }
+    if left > 0 {
+        let rest = &residents[kept..];
+        let place = (0..rest.len())
+            .filter(|&at| rest[at].0 >= left)
+            .min_by_key(|&at| rest[at])?;
+        left = 0;
+        residents.swap(kept, kept + place);
+        kept += 1;
+    }
+    debug_assert!(left == 0, "they cover what is short");
+    residents.truncate(kept);
+    // The last one may make others unnecessary.
+    let mut over = residents.iter().map(|&(size, _)| size).sum::<u64>() - short;
+    residents.retain(|&(size, _)| {
+        let is_unnecessary = size <= over;
+        over -= if is_unnecessary { size } else { 0 };
+        !is_unnecessary
+    });
+    let cost: u64 = residents.iter().map(|&(size, _)| size).sum();
+    match single.filter(|&(size, _)| size <= cost) {
+        Some(single) => {
+            residents.clear();
+            residents.push(single);
+            Some(single.0)
+        }
+        None => Some(cost),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn covers_have_few_bytes_too_many() {
+        let cover = |sizes: &[u64], short: u64| {
+            let mut residents: Vec<_> = sizes.iter().copied().zip(0..).collect();
+            let cost = cheapest_cover(&mut residents, short);
+            let total = residents.iter().map(|&(size, _)| size).sum::<u64>();
+            assert_eq!(cost, cost.map(|_| total));
+            cost
+        };
+        assert_eq!(cover(&[4; 10], 33), Some(36));
+        assert_eq!(cover(&[50, 4, 4, 4], 11), Some(12));
+        assert_eq!(cover(&[50, 4, 4, 4], 13), Some(50));
+        assert_eq!(cover(&[9, 5, 3], 8), Some(8));
+        assert_eq!(cover(&[9, 7, 3], 9), Some(9));
+        assert_eq!(cover(&[5, 3], 9), None);
+        assert_eq!(cover(&[], 1), None);
+    }
+
+    #[test]
+    fn the_largest_missing_textures_are_noted() {
+        let mut swap = Swap::default();
+        for key in 0..20 {
+            swap.note_missing(key, u64::from(key * 7 % 20));
+            swap.note_missing(key, u64::from(key * 7 % 20));
+        }
+        let sizes = swap.missing.map(|(size, _)| size);
+        assert_eq!(sizes, [19, 18, 17, 16, 15, 14, 13, 12]);
+    }
+}
