@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char};
 
 use ash::vk;
 
-use super::capabilities::{Capabilities, ChainedFeatures, EXTENSIONS, FeatureStructs};
+use super::capabilities::{Capabilities, ChainedFeatures, EXTENSIONS, FeatureStructs, V1_4};
 use super::support::DeviceSupport;
 use super::tile_shading_parts::{parts_of, with_parts};
 use crate::ffi::{PhysicalDeviceTileShadingFeaturesQCOM, PhysicalDeviceVulkan14Features};
@@ -106,7 +106,8 @@ impl DeviceAdditions {
         let optional = unsafe { optional_features(info) };
         // SAFETY: the caller's duty.
         let extended = unsafe { features_of_extensions(&enable.names) };
-        enable.optional_features |= optional | extended | enable.capabilities.optional_features();
+        let core = features_of_version(support.version());
+        enable.optional_features |= optional | extended | core | enable.capabilities.optional_features();
         // SAFETY: the caller's duty.
         unsafe { enable.add_names(support) };
         enable
@@ -181,8 +182,19 @@ unsafe fn features_of_extensions(names: &[*const c_char]) -> OptionalFeatures {
     features
 }
 
+/// The optional features that are part of a version of Vulkan, without a feature bit.
+fn features_of_version(version: u32) -> OptionalFeatures {
+    let core = [
+        (vk::API_VERSION_1_3, OptionalFeatures::FORMATS_4444),
+        (vk::API_VERSION_1_3, OptionalFeatures::ASTC_HDR),
+        (V1_4, OptionalFeatures::MAINTENANCE_5),
+    ];
+    let there = core.into_iter().filter(|(since, _)| version >= *since);
+    there.fold(OptionalFeatures::empty(), |all, (_, feature)| all | feature)
+}
+
 /// Extensions whose name is enough to enable the features that descriptions use of them: their feature bits are not read.
-const EXTENSION_FEATURES: [(&CStr, OptionalFeatures); 16] = [
+const EXTENSION_FEATURES: [(&CStr, OptionalFeatures); 22] = [
     // Its acceleration structures are built at the same stage as those of the later extension.
     (
         ash::nv::ray_tracing::NAME,
@@ -246,6 +258,18 @@ const EXTENSION_FEATURES: [(&CStr, OptionalFeatures); 16] = [
         ash::khr::video_encode_queue::NAME,
         OptionalFeatures::VIDEO_ENCODE_QUEUE,
     ),
+    (ash::khr::swapchain::NAME, OptionalFeatures::SWAPCHAIN),
+    (
+        ash::qcom::image_processing::NAME,
+        OptionalFeatures::IMAGE_PROCESSING,
+    ),
+    (ash::khr::maintenance5::NAME, OptionalFeatures::MAINTENANCE_5),
+    (ash::ext::_4444_formats::NAME, OptionalFeatures::FORMATS_4444),
+    (
+        ash::ext::texture_compression_astc_hdr::NAME,
+        OptionalFeatures::ASTC_HDR,
+    ),
+    (ash::img::format_pvrtc::NAME, OptionalFeatures::PVRTC),
 ];
 
 /// The optional features that the caller enables.
@@ -343,6 +367,18 @@ unsafe fn features_in(base: *const vk::BaseInStructure<'_>, kind: vk::StructureT
         <PhysicalDeviceTileShadingFeaturesQCOM<'_> as vk::TaggedStructure>::STRUCTURE_TYPE => {
             // SAFETY: the caller's duty.
             parts_of(unsafe { &*base.cast::<PhysicalDeviceTileShadingFeaturesQCOM<'_>>() })
+        }
+        S::PHYSICAL_DEVICE_ATTACHMENT_FEEDBACK_LOOP_LAYOUT_FEATURES_EXT => {
+            features!(PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT:
+                ATTACHMENT_FEEDBACK_LOOP_LAYOUT = attachment_feedback_loop_layout)
+        }
+        S::PHYSICAL_DEVICE_HOST_IMAGE_COPY_FEATURES_EXT => {
+            features!(PhysicalDeviceHostImageCopyFeaturesEXT: HOST_IMAGE_COPY = host_image_copy)
+        }
+        <PhysicalDeviceVulkan14Features<'_> as vk::TaggedStructure>::STRUCTURE_TYPE => {
+            // SAFETY: the caller's duty.
+            let core = unsafe { &*base.cast::<PhysicalDeviceVulkan14Features<'_>>() };
+            enabled(&[(F::HOST_IMAGE_COPY, core.host_image_copy)])
         }
         S::PHYSICAL_DEVICE_MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED_FEATURES_EXT => {
             features!(PhysicalDeviceMultisampledRenderToSingleSampledFeaturesEXT:
@@ -451,10 +487,15 @@ mod tests {
             ash::nv::ray_tracing::NAME.as_ptr(),
             ash::khr::swapchain::NAME.as_ptr(),
             ash::ext::depth_range_unrestricted::NAME.as_ptr(),
+            ash::ext::_4444_formats::NAME.as_ptr(),
         ];
         // SAFETY: the names are static.
         let found = unsafe { features_of_extensions(&names) };
         let traced = F::RAY_TRACING_PIPELINE | F::ACCELERATION_STRUCTURE;
-        assert_eq!(found, traced | F::DEPTH_RANGE_UNRESTRICTED);
+        let formats = F::DEPTH_RANGE_UNRESTRICTED | F::FORMATS_4444;
+        assert_eq!(found, traced | F::SWAPCHAIN | formats);
+        let core = [vk::API_VERSION_1_2, vk::API_VERSION_1_3, V1_4].map(features_of_version);
+        let of_1_3 = F::FORMATS_4444 | F::ASTC_HDR;
+        assert_eq!(core, [F::empty(), of_1_3, of_1_3 | F::MAINTENANCE_5]);
     }
 }

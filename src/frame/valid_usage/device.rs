@@ -51,10 +51,30 @@ fn undefined(device: &DeviceProfile, feature: Feature, bit: &str) -> Problem {
         Feature::RAY_TRACING_PIPELINE => "VK_KHR_ray_tracing_pipeline",
         Feature::CONDITIONAL_RENDERING => "VK_EXT_conditional_rendering",
         Feature::TRANSFORM_FEEDBACK => "VK_EXT_transform_feedback",
+        Feature::HOST_IMAGE_COPY => "VK_EXT_host_image_copy",
         // The remaining features are named after their extensions.
         _ => return lacks(device, feature, bit),
     };
     lacks(device, feature, &format!("{bit} belongs to {extension} and"))
+}
+
+/// The feature that a format needs, if it is part of an extension or of a version above Vulkan 1.1.
+///
+/// Source: "Assigning Extension Token Values" of the Vulkan style guide: the number of the extension is in the value.
+fn feature_of(format: vk::Format) -> Option<Feature> {
+    match format.as_raw().wrapping_sub(1_000_000_000) / 1000 + 1 {
+        55 => Some(Feature::PVRTC),
+        67 => Some(Feature::ASTC_HDR),
+        341 => Some(Feature::FORMATS_4444),
+        465 => Some(Feature::OPTICAL_FLOW),
+        471 => Some(Feature::MAINTENANCE_5),
+        _ => None,
+    }
+}
+
+/// The problem that a format needs a feature that the device has not enabled.
+fn format_lacks(format: vk::Format, device: &DeviceProfile) -> Problem {
+    lacks(device, feature_of(format)?, &format!("format {format:?}"))
 }
 
 /// The problem that a number exceeds a limit.
@@ -133,6 +153,13 @@ fn sample_counts(
 }
 
 pub(super) static IMAGES: &Rules<fn(&Image<'_>, &DeviceProfile) -> Problem> = &[
+    Rule {
+        rule: "VUID-VkImageCreateInfo-format-parameter",
+        broken: |image, device| {
+            let problem = || format_lacks(image.desc.format, device);
+            (!image.is_external).then(problem).flatten()
+        },
+    },
     Rule {
         rule: "VUID-VkImageCreateInfo-extent-02252",
         broken: |image, device| too_long(image, device, "its width in texels is", image.extent.width),
@@ -230,6 +257,21 @@ pub(super) static IMAGES: &Rules<fn(&Image<'_>, &DeviceProfile) -> Problem> = &[
                     Feature::ATTACHMENT_FRAGMENT_SHADING_RATE,
                     "the usage FRAGMENT_SHADING_RATE_ATTACHMENT",
                 ),
+                (
+                    U::HOST_TRANSFER_EXT,
+                    Feature::HOST_IMAGE_COPY,
+                    "the usage HOST_TRANSFER",
+                ),
+                (
+                    U::SAMPLE_WEIGHT_QCOM,
+                    Feature::IMAGE_PROCESSING,
+                    "the usage SAMPLE_WEIGHT",
+                ),
+                (
+                    U::SAMPLE_BLOCK_MATCH_QCOM,
+                    Feature::IMAGE_PROCESSING,
+                    "the usage SAMPLE_BLOCK_MATCH",
+                ),
             ];
             let mut used = usages
                 .into_iter()
@@ -323,6 +365,14 @@ pub(super) static CLEARS: &Rules<fn(&Use<'_>, &DeviceProfile) -> Problem> = &[Ru
 }];
 
 pub(super) static VIEWS: &Rules<fn(&View<'_>, &DeviceProfile) -> Problem> = &[
+    Rule {
+        rule: "VUID-VkImageViewCreateInfo-format-parameter",
+        broken: |view, device| {
+            let problem = || format_lacks(view.format, device);
+            let is_other = view.format != view.image.desc.format;
+            (is_other && !view.image.is_external).then(problem).flatten()
+        },
+    },
     Rule {
         rule: "VUID-VkImageViewCreateInfo-viewType-01004",
         broken: |view, device| {

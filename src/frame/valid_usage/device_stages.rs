@@ -83,7 +83,7 @@ const ACCESSES: [(A, Feature); 16] = [
 ];
 
 /// The layouts that extensions define, each with its optional feature; only features that profiles have.
-const LAYOUTS: [(&[L], Feature); 4] = [
+const LAYOUTS: [(&[L], Feature); 5] = [
     (
         &[L::FRAGMENT_DENSITY_MAP_OPTIMAL_EXT],
         Feature::FRAGMENT_DENSITY_MAP,
@@ -99,6 +99,10 @@ const LAYOUTS: [(&[L], Feature); 4] = [
             L::VIDEO_DECODE_DPB_KHR,
         ],
         Feature::VIDEO_DECODE_QUEUE,
+    ),
+    (
+        &[L::ATTACHMENT_FEEDBACK_LOOP_OPTIMAL_EXT],
+        Feature::ATTACHMENT_FEEDBACK_LOOP_LAYOUT,
     ),
     (
         &[

@@ -23,6 +23,20 @@ fn owned_by(scene: &mut Scene, [before, after]: [Option<ExternalFamily>; 2]) {
     scene.render().color(image, CLEAR);
 }
 
+/// An image of a format that needs a feature.
+macro_rules! format_of {
+    ($format:ident, $feature:ident) => {
+        feature!(
+            "VUID-VkImageCreateInfo-format-parameter",
+            |scene| {
+                let image = scene.frame.image("image", of_format(F::$format));
+                scene.transfer().transfer_destination(image);
+            },
+            $feature
+        )
+    };
+}
+
 pub(super) fn features() -> Vec<Case> {
     use vk::BufferUsageFlags as B;
     const SAMPLES: &str = "VUID-vkCmdDraw-multisampledRenderToSingleSampled-07285";
@@ -83,6 +97,35 @@ pub(super) fn features() -> Vec<Case> {
             ATTACHMENT_FRAGMENT_SHADING_RATE
         ),
         feature!(
+            "VUID-VkImageCreateInfo-usage-parameter",
+            |scene| {
+                let usage = Usage::HOST_TRANSFER_EXT;
+                drawn(scene, ImageDesc { usage, ..plain() });
+            },
+            HOST_IMAGE_COPY
+        ),
+        feature!(
+            "VUID-VkImageCreateInfo-usage-parameter",
+            |scene| {
+                let usage = Usage::SAMPLE_BLOCK_MATCH_QCOM;
+                drawn(scene, ImageDesc { usage, ..plain() });
+            },
+            IMAGE_PROCESSING
+        ),
+        format_of!(A8_UNORM_KHR, MAINTENANCE_5),
+        format_of!(A4B4G4R4_UNORM_PACK16, FORMATS_4444),
+        format_of!(ASTC_12X12_SFLOAT_BLOCK, ASTC_HDR),
+        format_of!(PVRTC2_4BPP_SRGB_BLOCK_IMG, PVRTC),
+        format_of!(R16G16_S10_5_NV, OPTICAL_FLOW),
+        feature!(
+            "VUID-VkImageViewCreateInfo-format-parameter",
+            |scene| {
+                let image = scene.cleared("image", of_format(F::R16_UNORM));
+                scene.sample(image, as_format(F::A4R4G4B4_UNORM_PACK16));
+            },
+            FORMATS_4444
+        ),
+        feature!(
             "VUID-VkMemoryAllocateInfo-flags-03331",
             |scene| buffer(scene, B::SHADER_DEVICE_ADDRESS),
             BUFFER_DEVICE_ADDRESS
@@ -136,6 +179,15 @@ pub(super) fn features() -> Vec<Case> {
             "VUID-VkImageMemoryBarrier2-newLayout-parameter",
             |scene| handed_over_in(scene, plain(), [L::UNDEFINED, L::VIDEO_ENCODE_SRC_KHR]),
             VIDEO_ENCODE_QUEUE
+        ),
+        feature!(
+            "VUID-VkImageMemoryBarrier2-newLayout-parameter",
+            |scene| handed_over_in(
+                scene,
+                plain(),
+                [L::UNDEFINED, L::ATTACHMENT_FEEDBACK_LOOP_OPTIMAL_EXT]
+            ),
+            ATTACHMENT_FEEDBACK_LOOP_LAYOUT
         ),
         feature!(
             "VUID-VkImageMemoryBarrier2-srcQueueFamilyIndex-09099",

@@ -275,12 +275,28 @@ bitflags! {
         const TILE_SHADING_DISPATCH_TILE = 1 << 38;
         /// `tileShadingAtomicOps`.
         const TILE_SHADING_ATOMIC_OPS = 1 << 39;
+        /// The extension `VK_KHR_swapchain`.
+        const SWAPCHAIN = 1 << 40;
+        /// `attachmentFeedbackLoopLayout`.
+        const ATTACHMENT_FEEDBACK_LOOP_LAYOUT = 1 << 41;
+        /// `hostImageCopy`.
+        const HOST_IMAGE_COPY = 1 << 42;
+        /// The extension `VK_QCOM_image_processing`.
+        const IMAGE_PROCESSING = 1 << 43;
+        /// The extension `VK_KHR_maintenance5`, part of Vulkan 1.4.
+        const MAINTENANCE_5 = 1 << 44;
+        /// The extension `VK_EXT_4444_formats`, part of Vulkan 1.3.
+        const FORMATS_4444 = 1 << 45;
+        /// The extension `VK_EXT_texture_compression_astc_hdr`, part of Vulkan 1.3.
+        const ASTC_HDR = 1 << 46;
+        /// The extension `VK_IMG_format_pvrtc`.
+        const PVRTC = 1 << 47;
     }
 }
 
 impl OptionalFeatures {
     /// Vulkan's names.
-    pub const NAMES: [(&str, OptionalFeatures); 40] = [
+    pub const NAMES: [(&str, OptionalFeatures); 48] = [
         ("geometryShader", OptionalFeatures::GEOMETRY_SHADER),
         ("tessellationShader", OptionalFeatures::TESSELLATION_SHADER),
         ("imageCubeArray", OptionalFeatures::IMAGE_CUBE_ARRAY),
@@ -381,6 +397,17 @@ impl OptionalFeatures {
             OptionalFeatures::TILE_SHADING_DISPATCH_TILE,
         ),
         ("tileShadingAtomicOps", OptionalFeatures::TILE_SHADING_ATOMIC_OPS),
+        ("VK_KHR_swapchain", OptionalFeatures::SWAPCHAIN),
+        (
+            "attachmentFeedbackLoopLayout",
+            OptionalFeatures::ATTACHMENT_FEEDBACK_LOOP_LAYOUT,
+        ),
+        ("hostImageCopy", OptionalFeatures::HOST_IMAGE_COPY),
+        ("VK_QCOM_image_processing", OptionalFeatures::IMAGE_PROCESSING),
+        ("VK_KHR_maintenance5", OptionalFeatures::MAINTENANCE_5),
+        ("VK_EXT_4444_formats", OptionalFeatures::FORMATS_4444),
+        ("VK_EXT_texture_compression_astc_hdr", OptionalFeatures::ASTC_HDR),
+        ("VK_IMG_format_pvrtc", OptionalFeatures::PVRTC),
     ];
 
     /// The features of `VK_QCOM_tile_shading` other than `tileShading`, except aprons and image processing: render passes of the

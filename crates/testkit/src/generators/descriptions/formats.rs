@@ -48,35 +48,9 @@ pub(super) const DEPTHS: [F; 7] = [
     F::S8_UINT,
 ];
 
-/// Formats of `VK_KHR_maintenance5`; a [`DeviceProfile`](tileheap::profile::DeviceProfile) does not state whether a device has enabled it.
-const OF_MAINTENANCE_5: [F; 2] = [F::A1B5G5R5_UNORM_PACK16_KHR, F::A8_UNORM_KHR];
-
-/// Formats of other extensions, which are not part of any version of Vulkan. A driver must not be queried for them without the extension
-/// (VUID-VkPhysicalDeviceImageFormatInfo2-format-parameter), and a profile does not state whether a device has it.
-const OF_EXTENSIONS: [F; 9] = [
-    F::PVRTC1_2BPP_UNORM_BLOCK_IMG,
-    F::PVRTC1_4BPP_UNORM_BLOCK_IMG,
-    F::PVRTC2_2BPP_UNORM_BLOCK_IMG,
-    F::PVRTC2_4BPP_UNORM_BLOCK_IMG,
-    F::PVRTC1_2BPP_SRGB_BLOCK_IMG,
-    F::PVRTC1_4BPP_SRGB_BLOCK_IMG,
-    F::PVRTC2_2BPP_SRGB_BLOCK_IMG,
-    F::PVRTC2_4BPP_SRGB_BLOCK_IMG,
-    F::R16G16_S10_5_NV,
-];
-
-/// Every format that Vulkan names and that a device may have enabled, including multi-planar ones; those of [`OF_EXTENSIONS`] are
-/// replaced by another format.
-pub(super) static ALL: LazyLock<Vec<F>> = LazyLock::new(|| {
-    let named = names::all::<F>().map(|(_, format)| format);
-    let enabled = named.map(|format| match OF_EXTENSIONS.contains(&format) {
-        true => F::R8G8B8A8_UNORM,
-        false => format,
-    });
-    enabled
-        .filter(|format| !OF_MAINTENANCE_5.contains(format))
-        .collect()
-});
+/// Every format that Vulkan names, including multi-planar ones and those of extensions.
+pub(super) static ALL: LazyLock<Vec<F>> =
+    LazyLock::new(|| names::all::<F>().map(|(_, format)| format).collect());
 
 /// The formats of the format table.
 pub(super) static KNOWN: LazyLock<Vec<&'static FormatInfo>> =

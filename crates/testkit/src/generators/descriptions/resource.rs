@@ -14,12 +14,6 @@ use super::description::DescribedResource;
 use super::draw::Draw;
 use super::formats::{self, ALL, COLORS, DEPTHS, KNOWN, STORED, is_depth};
 
-/// Usages of extensions; a [`DeviceProfile`](tileheap::profile::DeviceProfile) does not state whether a device has enabled them, so no rule
-/// rejects them.
-const OF_EXTENSIONS: U = U::from_raw(
-    U::HOST_TRANSFER_EXT.as_raw() | U::SAMPLE_WEIGHT_QCOM.as_raw() | U::SAMPLE_BLOCK_MATCH_QCOM.as_raw(),
-);
-
 /// The use that an image is drawn for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Role {
@@ -182,7 +176,7 @@ impl Draw {
             desc.flags |= F::MUTABLE_FORMAT;
         }
         if self.odd() {
-            desc.usage = U::from_raw(self.any_bits::<U>(2) as u32) & !OF_EXTENSIONS;
+            desc.usage = U::from_raw(self.any_bits::<U>(2) as u32);
         } else if self.one_in(8) {
             desc.usage = self.random.pick(&[U::SAMPLED, U::TRANSFER_SRC, U::TRANSFER_DST]);
         }
