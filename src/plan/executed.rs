@@ -58,7 +58,19 @@ impl Plan {
     }
 
     /// The pass of [`Plan::frame`] that runs this pass of [`Plan::input`]'s frame.
+    ///
+    /// # Panics
+    /// If the pass is not of that frame.
+    #[track_caller]
     pub fn pass_of_input(&self, pass: PassId) -> PassId {
+        let frame = self.input.frame();
+        assert!(
+            pass.index() < frame.passes().len(),
+            "pass {} is not of frame `{}`, which has {} passes",
+            pass.index(),
+            frame.name(),
+            frame.passes().len()
+        );
         self.splits.executed_pass(pass)
     }
 

@@ -131,8 +131,10 @@ pub enum RuntimeRule {
     NotImported,
     /// Two external resources are the same part of one image.
     ImportedTwice,
-    /// An import for a resource that is not external, or not of that kind.
+    /// An import for a resource that is not external, not of that kind, or not of the frame.
     NotExternal,
+    /// An imported buffer is smaller than declared.
+    ImportTooSmall,
     /// A pass was recorded out of order.
     Order,
     /// A pass was recorded with the wrong kind of contents.

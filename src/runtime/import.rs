@@ -8,12 +8,13 @@ use super::error::RuntimeRule;
 use super::progress::FrameNumber;
 use super::resources::{Image, MissingImport};
 use crate::Result;
-use crate::frame::tables::Access;
+use crate::frame::tables::{Access, Resource, ResourceKind};
 use crate::frame::{CommandBufferId, Frame, Persistence, ResourceId, SemaphoreId, SubresourceRange};
 use crate::lower::Lowered;
 use crate::lower::tables::ImageOrBuffer;
 use crate::lower::tables::commands::{DependencyRow, PassRow};
 use crate::lower::tables::objects::ViewRow;
+use crate::units::Bytes;
 
 /// The caller's objects for the external resources and semaphores of one frame: all of them when it [begins](BoundFrame::begin), or some of
 /// them [later](super::FrameRecorder::import).
@@ -57,7 +58,7 @@ pub struct ImportedView {
 pub struct ImportedBuffer {
     /// The external resource.
     pub resource: ResourceId,
-    /// The buffer and the range in it.
+    /// The buffer and the range in it, at least as large as declared.
     pub buffer: BoundBuffer,
 }
 
@@ -104,13 +105,18 @@ impl BoundFrame {
             check_external(frame, resource, is_image)?;
         }
         for import in imports.semaphores {
-            let declared = &frame.semaphores()[import.semaphore.index()];
+            let Some(declared) = frame.semaphores().get(import.semaphore.index()) else {
+                return Err(other_frame(frame, "semaphore", import.semaphore.index()));
+            };
             if !declared.external {
                 let name = &declared.name;
                 return Err(RuntimeRule::NotExternal.broken(format!(
                     "`{name}` is imported as external semaphore, but the frame does not declare it as one"
                 )));
             }
+        }
+        for import in imports.buffers {
+            check_size(frame.resource(import.resource), &import.buffer)?;
         }
         self.check_images_once(imports.images)?;
         self.check_buffers_once(imports.buffers)
@@ -367,8 +373,36 @@ fn resources_of(imports: &Imports<'_>) -> impl Iterator<Item = (ResourceId, bool
         .chain(buffers.map(|buffer| (buffer, false)))
 }
 
+/// The error that an import has the identifier of another frame.
+fn other_frame(frame: &Frame, what: &str, index: usize) -> crate::Error {
+    RuntimeRule::NotExternal.broken(format!(
+        "{what} {index} is imported, but frame `{}` declares no such {what}: its identifier is from another frame",
+        frame.name()
+    ))
+}
+
+/// Checks that barriers of the declared size stay inside of an imported range.
+///
+/// Source: VUID-VkBufferMemoryBarrier2-offset-01187, VUID-VkBufferMemoryBarrier2-size-01189.
+fn check_size(resource: &Resource, buffer: &BoundBuffer) -> Result<()> {
+    let ResourceKind::Buffer { desc, .. } = resource.kind else {
+        return Ok(());
+    };
+    if buffer.handle == vk::Buffer::null() || buffer.size >= desc.size.0 {
+        return Ok(());
+    }
+    Err(RuntimeRule::ImportTooSmall.broken(format!(
+        "external buffer `{}` is declared with {}, but only {} are imported",
+        resource.name,
+        desc.size,
+        Bytes(buffer.size)
+    )))
+}
+
 fn check_external(frame: &Frame, id: ResourceId, is_image: bool) -> Result<()> {
-    let resource = frame.resource(id);
+    let Some(resource) = frame.resources().get(id.index()) else {
+        return Err(other_frame(frame, "resource", id.index()));
+    };
     if matches!(resource.persistence, Persistence::External(_)) && resource.is_image() == is_image {
         return Ok(());
     }

@@ -12,6 +12,10 @@ use ash::vk;
 
 use super::device::Device;
 use crate::Result;
+use crate::ffi::IMAGE_USAGE_TILE_MEMORY_BIT_QCOM;
+use crate::frame::tables::{Resource, ResourceKind};
+use crate::frame::valid_usage::accepts_image;
+use crate::frame::{ImageDesc, Persistence, TileConstraint};
 
 pub use super::create_info::{full_subresource_range, image_barrier};
 pub use super::device::QueuesGuard;
@@ -30,11 +34,41 @@ impl Device {
         OwnedObjects::new(self.state().clone())
     }
 
-    /// Returns true if the device can create such an image: its format, usage, size, levels, layers and samples.
+    /// Returns true if the device can create such an image: its format, usage, flags, size, levels, layers and samples. The driver is only queried
+    /// about images that break no rule of [valid usage](crate::frame::valid_usage).
     ///
     /// # Errors
     /// If the driver fails.
     pub fn supports_image(&self, name: &str, info: &vk::ImageCreateInfo<'_>) -> Result<bool> {
+        let tilings = [vk::ImageTiling::OPTIMAL, vk::ImageTiling::LINEAR];
+        let vk::Extent3D { width, height, depth } = info.extent;
+        let counts = [width, height, depth, info.mip_levels, info.array_layers];
+        let has_tile = info.usage.contains(IMAGE_USAGE_TILE_MEMORY_BIT_QCOM) && self.profile().tile.is_none();
+        if !tilings.contains(&info.tiling) || counts.contains(&0) || has_tile {
+            return Ok(false);
+        }
+        let desc = ImageDesc {
+            image_type: info.image_type,
+            mip_levels: info.mip_levels,
+            array_layers: info.array_layers,
+            samples: info.samples,
+            flags: info.flags,
+            ..ImageDesc::new(info.format, info.extent)
+        };
+        let image = Resource {
+            name: name.to_owned(),
+            kind: ResourceKind::Image {
+                desc,
+                extent: info.extent,
+                usage: info.usage,
+            },
+            persistence: Persistence::Transient,
+            tile_constraint: TileConstraint::None,
+            level_of: None,
+        };
+        if !accepts_image(&image, self.profile()) {
+            return Ok(false);
+        }
         self.state().supports_image(name, (info, 0))
     }
 

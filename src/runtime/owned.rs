@@ -138,7 +138,8 @@ impl OwnedObjects {
     ///
     /// # Errors
     /// When memory runs out; if the block has no bytes or more than its heap, its memory type is not one of the
-    /// device's, its device address is used and that is not enabled, or it is dedicated to an object that is not one of these.
+    /// device's or is protected, its device address is used and that is not enabled, or it is dedicated to an object that is not one of these or
+    /// requires another size.
     pub fn allocate(&mut self, desc: &MemoryDesc<'_>) -> Result<&mut MemoryBlock> {
         self.check(desc)?;
         let DeviceState {
@@ -162,14 +163,30 @@ impl OwnedObjects {
             Some(DedicatedTo::Image(image)) => self.images.contains(&image),
             Some(DedicatedTo::Buffer(buffer)) => self.buffers.contains(&buffer),
         };
+        let required = desc.dedicated_to.filter(|_| known).map(|only| self.size_of(only));
+        let kinds = vk::MemoryPropertyFlags::PROTECTED | vk::MemoryPropertyFlags::DEVICE_COHERENT_AMD;
         let why = if desc.size == Bytes::ZERO {
             "a block of memory has a size".to_owned()
         } else if desc.memory_type as usize >= types {
             format!("memory type {} is none of the device's {types}", desc.memory_type)
         } else if !known {
             "it is dedicated to an object that is not created here".to_owned()
+        } else if profile.memory_types[desc.memory_type as usize]
+            .flags
+            .intersects(kinds)
+        {
+            format!(
+                "memory type {} is protected or device-coherent, which is not supported",
+                desc.memory_type
+            )
         } else if let Some(why) = too_large(profile, desc) {
             why
+        } else if let Some(required) = required.filter(|required| *required != desc.size) {
+            format!(
+                "its size is {}, but a dedicated allocation has the size that its image or buffer requires, {required} \
+                 (VUID-VkMemoryDedicatedAllocateInfo-image-02964, VUID-VkMemoryDedicatedAllocateInfo-buffer-02965)",
+                desc.size
+            )
         } else if desc.device_address && functions.buffer_device_address.is_none() {
             "its device address is used, and bufferDeviceAddress is not enabled \
              (VUID-VkMemoryAllocateInfo-flags-03331)"
@@ -178,6 +195,18 @@ impl OwnedObjects {
             return Ok(());
         };
         Err(RuntimeError::unsupported(desc.name, why))
+    }
+
+    /// The size that a created image or buffer requires.
+    fn size_of(&self, object: DedicatedTo) -> Bytes {
+        let state = &self.state;
+        let needs = match object {
+            DedicatedTo::Image(image) => state.requirements_of_image(image, vk::ImageUsageFlags::empty()),
+            DedicatedTo::Buffer(buffer) => {
+                state.requirements_of_buffer(buffer, vk::BufferUsageFlags::empty())
+            }
+        };
+        needs.size
     }
 
     /// The blocks of memory, in the order of their allocation.

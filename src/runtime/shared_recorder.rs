@@ -75,8 +75,15 @@ impl<'a> SharedRecorder<'a> {
         command_buffer: vk::CommandBuffer,
         id: CommandBufferId,
     ) -> Result<Commands<'a>> {
+        let Some(slot) = self.bound.slots.get(id.index()) else {
+            let frame = self.bound.plan.frame.name();
+            return Err(RuntimeRule::Recording.broken(format!(
+                "command buffer {} is not of frame `{frame}`, which has {}",
+                id.index(),
+                self.bound.slots.len()
+            )));
+        };
         self.bound.check_imported(&self.encoded().tables, id)?;
-        let slot = &self.bound.slots[id.index()];
         let name = || self.bound.plan.frame.command_buffers()[id.index()].name.clone();
         if !slot.take(command_buffer) {
             return Err(RuntimeRule::Recording.broken(format!(

@@ -183,6 +183,59 @@ fn a_part_that_is_imported_twice_is_refused() {
     }
 }
 
+/// The result of `begin`, as text, with an import of a buffer as the declared resource of 256 bytes, or as one of another frame.
+fn import(resource: usize, size: u64) -> String {
+    let rig = Rig::new(Config::modern());
+    let mut builder = FrameBuilder::new("small", EXTENT);
+    let external = Persistence::External(ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED));
+    let mut other = FrameBuilder::new("other", EXTENT);
+    let [own, _, foreign] = ["indices", "second", "third"]
+        .map(|name| other.resource(name, BufferDesc::new(Bytes(256)), external));
+    builder.resource("indices", BufferDesc::new(Bytes(256)), external);
+    let scene = one_queue(&mut builder, vk::QueueFlags::COMPUTE);
+    builder.compute_pass(scene, "use").storage_write(own);
+    let plan = rig
+        .tile
+        .plan(&builder.build().unwrap(), &PlanOptions::default())
+        .unwrap();
+    let mut bound = rig.tile.bind(&plan).unwrap();
+    let buffer = BoundBuffer {
+        handle: <vk::Buffer as vk::Handle>::from_raw(0x77),
+        offset: 0,
+        size,
+        address: 0,
+    };
+    let resource = [own, foreign][resource];
+    let buffers = [ImportedBuffer { resource, buffer }];
+    let imports = Imports {
+        buffers: &buffers,
+        ..Imports::default()
+    };
+    let said = on_fake!(bound.begin(&imports)).map(drop);
+    on_fake!(bound.destroy());
+    said.map_or_else(|error| error.to_string(), |()| "ran".to_owned())
+}
+
+#[test]
+fn ranges_of_imported_buffers_are_as_large_as_declared() {
+    assert_eq!(import(0, 256), "ran");
+    assert_eq!(import(0, vk::WHOLE_SIZE), "ran");
+    let said = import(0, 255);
+    assert!(
+        said.contains("`indices` is declared with 256 B, but only 255 B are imported"),
+        "{said}"
+    );
+}
+
+#[test]
+fn imports_name_resources_of_the_frame() {
+    let said = import(1, 256);
+    assert!(
+        said.contains("resource 2 is imported, but frame `small` declares no such resource"),
+        "{said}"
+    );
+}
+
 #[test]
 fn bytes_that_are_imported_twice_are_refused_where_they_are_written() {
     let rig = Rig::new(Config::modern());

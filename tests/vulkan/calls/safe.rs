@@ -242,6 +242,49 @@ const PROGRAMS: &[Program] = &[
         "memory type 40 is none",
         |rig| allocate(rig, |desc| (desc.memory_type, desc.own_object) = (40, true)),
     ),
+    (
+        "ask for images that are none",
+        "[true, false, false, false, false, false, false]",
+        |rig| {
+            let image = |change: fn(&mut vk::ImageCreateInfo<'_>)| {
+                let mut info = runtime_rig::image_info(vk::ImageUsageFlags::COLOR_ATTACHMENT);
+                change(&mut info);
+                rig.tile.supports_image("image", &info).unwrap()
+            };
+            let asked = [
+                image(|_| ()),
+                image(|info| info.format = vk::Format::from_raw(123_456)),
+                image(|info| info.format = vk::Format::PVRTC1_4BPP_UNORM_BLOCK_IMG),
+                image(|info| info.image_type = vk::ImageType::from_raw(7)),
+                image(|info| info.usage = vk::ImageUsageFlags::empty()),
+                image(|info| info.tiling = vk::ImageTiling::from_raw(9)),
+                image(|info| info.mip_levels = 0),
+            ];
+            format!("{asked:?}")
+        },
+    ),
+    (
+        "allocate less for an image than it requires",
+        "image-02964",
+        |rig| {
+            let mut objects = rig.tile.owned_objects();
+            let info = runtime_rig::image_info(vk::ImageUsageFlags::COLOR_ATTACHMENT);
+            // SAFETY: within the limits of the device.
+            let (image, needs) = unsafe { objects.create_image("image", &info) }.unwrap();
+            let types = needs.memory_type_bits & rig.tile.profile().ordinary_type_bits();
+            let allocated = [needs.size, Bytes(needs.size.0 / 2)].map(|size| {
+                said(objects.allocate(&MemoryDesc {
+                    own_object: true,
+                    dedicated_to: Some(DedicatedTo::Image(image)),
+                    ..MemoryDesc::new("image", types.trailing_zeros(), size, needs.alignment)
+                }))
+            });
+            // SAFETY: nothing uses it.
+            unsafe { objects.destroy() };
+            assert_eq!(allocated[0], "ran");
+            allocated[1].clone()
+        },
+    ),
     ("allocate nothing", "has a size", |rig| {
         allocate(rig, |desc| desc.size = Bytes::ZERO)
     }),
