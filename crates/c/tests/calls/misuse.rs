@@ -169,7 +169,7 @@ fn structures_of_newer_headers_are_read_as_long_as_their_new_fields_are_zero() {
 #[test]
 fn wrong_numbers_in_descriptions_name_the_pass_or_resource() {
     type Case<'a> = (Change, Status, &'a [&'a str]);
-    let wrong: [Case<'_>; 23] = [
+    let wrong: [Case<'_>; 25] = [
         (
             |s| s.second[0].resource = 2,
             Status::ErrorInvalidArgument,
