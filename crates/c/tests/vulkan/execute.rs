@@ -217,3 +217,36 @@ fn strips_with_images_at_their_border_leave_the_texels_of_the_described_frame() 
         assert!(printed.contains(refused), "{profile:?}: {printed}");
     }
 }
+
+#[test]
+fn split_lifetimes_are_stored_by_the_copied_files() {
+    for profile in [None, Some("adreno-830"), Some("hostile")] {
+        let Some(mut program) = cpp_program("split") else {
+            return;
+        };
+        if profile.is_some_and(|profile| !emulate(&mut program, profile)) {
+            return;
+        }
+        let output = program.output().unwrap();
+        let (printed, said) = (
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr),
+        );
+        assert!(output.status.success(), "{profile:?}: {printed}{said}");
+        assert_eq!(said, "", "{profile:?}");
+        // Every kind of store: of floats, unsigned and signed integers, depth, a history, and of a buffer.
+        let stored = match profile {
+            Some(_) => " color depth list numbers past signs",
+            None => "",
+        };
+        for expected in [
+            "whole: stores of; 0 of 3072 words are wrong".to_owned(),
+            format!("split: stores of{stored}; 0 of 3072 words are wrong"),
+        ] {
+            assert!(
+                printed.lines().any(|line| line == expected),
+                "{profile:?}: {expected}: {printed}"
+            );
+        }
+    }
+}
