@@ -55,14 +55,17 @@ for compiler in gcc clang; do
     for program in tables runtime guide_{0..6}; do
         judge "$program-$compiler-sanitized" "${sanitized[@]}" "$folder/$program" "${arguments[@]}" "$logs/$program-$compiler.rgba"
     done
-    judge "test_runtime-$compiler-sanitized" "${sanitized[@]}" "$folder/test_runtime"
+    for program in test_runtime strips split; do
+        judge "$program-$compiler-sanitized" "${sanitized[@]}" "$folder/$program"
+    done
 done
 bash scripts/build-cpp.sh --built >"$logs/build.log" 2>&1
+checked=(env VK_DRIVER_FILES="${drivers[0]}" valgrind --error-exitcode=9 --leak-check=full --keep-debuginfo=yes --num-callers=40
+    --show-leak-kinds=definite,indirect --errors-for-leak-kinds=definite,indirect --suppressions="$logs/valgrind-suppressions")
 for program in tables runtime; do
-    judge "$program-valgrind" env VK_DRIVER_FILES="${drivers[0]}" valgrind --error-exitcode=9 --leak-check=full --keep-debuginfo=yes --num-callers=40 \
-        --show-leak-kinds=definite,indirect --errors-for-leak-kinds=definite,indirect --suppressions="$logs/valgrind-suppressions" \
-        "$root/target/cpp/$program" "${arguments[@]}" "$logs/$program-valgrind.rgba"
+    judge "$program-valgrind" "${checked[@]}" "$root/target/cpp/$program" "${arguments[@]}" "$logs/$program-valgrind.rgba"
 done
+judge split-valgrind "${checked[@]}" "$root/target/cpp/split"
 for picture in tables-gcc tables-clang runtime-gcc runtime-clang runtime-valgrind; do
     cmp "$logs/$picture.rgba" "$logs/tables-valgrind.rgba" || status=1
 done
