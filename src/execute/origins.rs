@@ -11,13 +11,13 @@ use crate::frame::{Frame, PassId, ResourceId};
 ///
 /// Cloning shares the tables; the identity has none. Ids are positions in the two frames, which an [`ExecutedFrame`](super::ExecutedFrame) keeps together with
 /// the map.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origins {
-    /// `None`: the identity.
+    /// `None`: the identity. Comparing clones takes no time: `Arc` compares addresses first if its contents are `Eq`.
     tables: Option<Arc<Tables>>,
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(Debug, PartialEq, Eq)]
 struct Tables {
     own: OriginTables,
     /// Per described pass, the first executed pass that runs it.
@@ -27,7 +27,7 @@ struct Tables {
 }
 
 /// The tables of [`Origins`] as plain data, to build or edit a map.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OriginTables {
     /// Per pass of the executed frame, its origin.
     pub passes: Vec<PassOrigin>,
@@ -39,7 +39,7 @@ pub struct OriginTables {
 }
 
 /// Origin of a pass of an executed frame.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PassOrigin {
     /// The pass runs described passes in this order: several if they were merged.
     Runs(Vec<PassRun>),

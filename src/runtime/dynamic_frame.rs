@@ -11,7 +11,8 @@ use super::progress::FrameNumber;
 use super::selected_frame::SelectedFrame;
 use super::series::Series;
 use super::use_stamp::UseStamp;
-use crate::frame::{Frame, FrameBuilder, ResourceId};
+use crate::execute::ExecutedFrame;
+use crate::frame::{FrameBuilder, ResourceId};
 use crate::lower::Parity;
 use crate::plan::{Plan, PlanOptions};
 use crate::units::Bytes;
@@ -72,10 +73,23 @@ pub struct DynamicFrame {
     pub(super) selected_stamp: UseStamp,
 }
 
+/// A frame to select.
+#[derive(Clone, Copy)]
+enum Source<'a> {
+    Described(&'a FrameBuilder),
+    Executed(&'a ExecutedFrame),
+}
+
+/// A frame that was selected.
+enum CachedSource {
+    Described(Box<FrameBuilder>),
+    Executed(ExecutedFrame),
+}
+
 /// A description, its plan, and its bound frame. One with several histories may occur twice, with the copies of some swapped.
 struct CachedFrame {
     digest: u64,
-    description: FrameBuilder,
+    source: CachedSource,
     options: PlanOptions,
     plan: Arc<Checked<Plan>>,
     /// `None` after a larger block has replaced one of its blocks, until it is selected again.
@@ -107,9 +121,41 @@ impl Device {
     }
 }
 
+impl Source<'_> {
+    /// A number that is the same for equal frames.
+    fn digest(self) -> u64 {
+        match self {
+            Source::Described(description) => description.digest(),
+            Source::Executed(executed) => executed.frame().accesses().len() as u64,
+        }
+    }
+
+    fn is_like(self, known: &CachedSource) -> bool {
+        match (self, known) {
+            (Source::Described(description), CachedSource::Described(known)) => known.is_like(description),
+            (Source::Executed(executed), CachedSource::Executed(known)) => known == executed,
+            _ => false,
+        }
+    }
+
+    fn to_executed(self) -> Result<ExecutedFrame> {
+        Ok(match self {
+            Source::Described(description) => ExecutedFrame::as_described(&description.to_frame()?),
+            Source::Executed(executed) => executed.clone(),
+        })
+    }
+
+    fn to_cached(self) -> CachedSource {
+        match self {
+            Source::Described(description) => CachedSource::Described(Box::new(description.clone())),
+            Source::Executed(executed) => CachedSource::Executed(executed.clone()),
+        }
+    }
+}
+
 impl CachedFrame {
-    fn is_for(&self, digest: u64, description: &FrameBuilder, options: &PlanOptions) -> bool {
-        self.digest == digest && self.options == *options && self.description.is_like(description)
+    fn is_for(&self, digest: u64, source: Source<'_>, options: &PlanOptions) -> bool {
+        self.digest == digest && self.options == *options && source.is_like(&self.source)
     }
 }
 
@@ -122,9 +168,18 @@ impl DynamicFrame {
     /// Drops the bound frame of a description, so that it is planned and bound again when it is next selected: for example, because [`Device::plan`]
     /// has found a better plan meanwhile. Its memory and objects stay in the pool for a while.
     pub fn forget(&mut self, description: &FrameBuilder) {
-        let digest = description.digest();
+        self.forget_source(Source::Described(description));
+    }
+
+    /// As [`DynamicFrame::forget`], for a frame that was selected with [`DynamicFrame::select_executed`].
+    pub fn forget_executed(&mut self, executed: &ExecutedFrame) {
+        self.forget_source(Source::Executed(executed));
+    }
+
+    fn forget_source(&mut self, source: Source<'_>) {
+        let digest = source.digest();
         self.known
-            .retain(|known| !known.is_for(digest, description, &self.options));
+            .retain(|known| !known.is_for(digest, source, &self.options));
     }
 
     /// Discards cached objects of an external image view, before the caller destroys the view: as [`BoundFrame::forget`], for all descriptions.
@@ -151,7 +206,9 @@ impl DynamicFrame {
     /// # Errors
     /// As [`FrameBuilder::build`], [`Device::plan`] and [`Device::bind`]; existing bound frames are kept.
     pub fn select(&mut self, description: &FrameBuilder) -> Result<SelectedFrame<'_>> {
-        self.select_by(description, |device, frame, options| device.plan(frame, options))
+        self.select_by(Source::Described(description), |device, frame, options| {
+            device.plan(frame, options)
+        })
     }
 
     /// As [`DynamicFrame::select`], but an unknown description is planned immediately ([`Device::plan_now`]).
@@ -159,15 +216,38 @@ impl DynamicFrame {
     /// # Errors
     /// As [`DynamicFrame::select`].
     pub fn select_now(&mut self, description: &FrameBuilder) -> Result<SelectedFrame<'_>> {
-        self.select_by(description, |device, frame, options| {
+        self.select_by(Source::Described(description), |device, frame, options| {
+            device.plan_now(frame, options)
+        })
+    }
+
+    /// As [`DynamicFrame::select`], for a frame that exists already, such as an [arrangement](crate::arrange) of a described one. Its
+    /// passes are those to record, except for copies at the border of strips, which are recorded with them.
+    ///
+    /// A clone of a frame that was selected before is recognised without comparing its contents.
+    ///
+    /// # Errors
+    /// As [`Device::plan`] and [`Device::bind`]; existing bound frames are kept.
+    pub fn select_executed(&mut self, executed: &ExecutedFrame) -> Result<SelectedFrame<'_>> {
+        self.select_by(Source::Executed(executed), |device, frame, options| {
+            device.plan(frame, options)
+        })
+    }
+
+    /// As [`DynamicFrame::select_executed`], but an unknown frame is planned immediately ([`Device::plan_now`]).
+    ///
+    /// # Errors
+    /// As [`DynamicFrame::select_executed`].
+    pub fn select_executed_now(&mut self, executed: &ExecutedFrame) -> Result<SelectedFrame<'_>> {
+        self.select_by(Source::Executed(executed), |device, frame, options| {
             device.plan_now(frame, options)
         })
     }
 
     fn select_by(
         &mut self,
-        description: &FrameBuilder,
-        plan: impl FnOnce(&Device, &Frame, &PlanOptions) -> Result<Arc<Checked<Plan>>>,
+        source: Source<'_>,
+        plan: impl FnOnce(&Device, &ExecutedFrame, &PlanOptions) -> Result<Arc<Checked<Plan>>>,
     ) -> Result<SelectedFrame<'_>> {
         self.selected += 1;
         self.last_number = None;
@@ -176,10 +256,10 @@ impl DynamicFrame {
                 .retain(|known| known.used + IDLE_FRAMES > self.selected);
             self.device.collect()?;
         }
-        let digest = description.digest();
+        let digest = source.digest();
         let (mut found, mut planned) = (None, None);
         for (index, known) in self.known.iter().enumerate() {
-            if known.is_for(digest, description, &self.options) {
+            if known.is_for(digest, source, &self.options) {
                 let bound = known.bound.as_ref();
                 if let Some(parity) = bound.and_then(BoundFrame::parity_for_histories) {
                     found = Some((index, parity));
@@ -190,10 +270,10 @@ impl DynamicFrame {
         }
         let (index, parity) = match (found, planned) {
             (Some(found), _) => found,
-            (None, Some(plan)) => self.bind(digest, description, plan)?,
+            (None, Some(plan)) => self.bind(digest, source, plan)?,
             (None, None) => {
-                let plan = plan(&self.device, &description.to_frame()?, &self.options)?;
-                self.bind(digest, description, plan)?
+                let plan = plan(&self.device, &source.to_executed()?, &self.options)?;
+                self.bind(digest, source, plan)?
             }
         };
         let known = &mut self.known[index];
@@ -210,12 +290,7 @@ impl DynamicFrame {
     }
 
     /// Binds a description that is unknown, or known only with its histories in a different state.
-    fn bind(
-        &mut self,
-        digest: u64,
-        description: &FrameBuilder,
-        plan: Arc<Checked<Plan>>,
-    ) -> Result<(usize, Parity)> {
+    fn bind(&mut self, digest: u64, source: Source<'_>, plan: Arc<Checked<Plan>>) -> Result<(usize, Parity)> {
         // Binding renames the borrowed objects, even if it fails later.
         self.named = 0;
         let mut bound = self.device.bind_for(&plan, &self.series, &[])?;
@@ -245,10 +320,10 @@ impl DynamicFrame {
         }
         let options = self.options;
         self.known
-            .retain(|known| known.bound.is_some() || !known.is_for(digest, description, &options));
+            .retain(|known| known.bound.is_some() || !known.is_for(digest, source, &options));
         self.known.push(CachedFrame {
             digest,
-            description: description.clone(),
+            source: source.to_cached(),
             options,
             plan: bound.plan().clone(),
             bound: Some(bound),

@@ -8,7 +8,7 @@ use tileheap::frame::{
     ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, PassBuilder, PassId, ReadReach, ResourceId,
 };
 use tileheap::plan::{PlanOptions, ResidencyStrategy};
-use tileheap::runtime::{BoundFrame, Capabilities, Parity, PassCommands};
+use tileheap::runtime::{BoundFrame, Capabilities, FrameNumber, FrameRecorder, Parity, PassCommands};
 use tileheap::units::{Bytes, Run};
 
 use tileheap_testkit::frames::{by, extent, rect};
@@ -301,6 +301,75 @@ impl Recorded {
     }
 }
 
+/// Per pass of an arranged frame, the described passes that it runs in an area.
+fn prepared(
+    gpu: &mut Gpu,
+    frame: &Frame,
+    arranged: &ExecutedFrame,
+    bound: &BoundFrame,
+    area: vk::Rect2D,
+) -> Vec<Vec<Option<Recorded>>> {
+    let of_pass = |at: PassId| {
+        let runs = arranged.described_passes(at);
+        let programs = runs.filter_map(|run| Some((run.subpass, program(&frame.pass(run.pass).name)?)));
+        let strip = strip_in(area, arranged, at);
+        let programs =
+            programs.map(|(subpass, run)| Some(recorded(gpu, (arranged, at, subpass, strip?), bound, &run)));
+        programs.collect()
+    };
+    arranged.frame().pass_ids().map(of_pass).collect()
+}
+
+/// Records and submits an arranged frame.
+fn record(
+    mut recorder: FrameRecorder<'_>,
+    (frame, arranged): (&Frame, &ExecutedFrame),
+    prepared: &[Vec<Option<Recorded>>],
+    primaries: &[vk::CommandBuffer],
+    area: vk::Rect2D,
+) -> FrameNumber {
+    let id = |name| frame.resource_named(name).expect("declared");
+    let is_border = |at: &PassId| matches!(arranged.frame().pass(*at).contents, CommandSource::Border { .. });
+    let renders = |at: &PassId| arranged.frame().pass(*at).kind == PassKind::Render && !is_border(at);
+    for at in arranged.frame().pass_ids().filter(renders) {
+        let scissor = strip_in(area, arranged, at).map(|strip| strip.scissor());
+        recorder.set_area(at, scissor).expect("a part");
+    }
+    for (at, copied) in copies_of_dispatches(arranged, area) {
+        recorder.set_area(at, copied).expect("a part");
+    }
+    let buffers = arranged.frame().command_buffers().len();
+    for (index, &handle) in primaries.iter().enumerate().take(buffers) {
+        let of_buffer = |at: &PassId| arranged.frame().pass(*at).command_buffer.index() == index;
+        let mut of_buffer = arranged.frame().pass_ids().filter(of_buffer).peekable();
+        let first = of_buffer.peek().expect("passes");
+        let buffer = arranged.frame().pass(*first).command_buffer;
+        // SAFETY: the frame before is complete.
+        let mut commands = unsafe { recorder.record(handle, buffer) }.expect("recording");
+        for at in of_buffer.filter(|at| !is_border(at)) {
+            let record = |pass: &PassCommands<'_>| match &prepared[at.index()][..] {
+                [] => copy_image(pass, id("graded"), id("result"), EXTENT),
+                programs => programs
+                    .iter()
+                    .flatten()
+                    .enumerate()
+                    .for_each(|(number, program)| {
+                        if number > 0 {
+                            pass.next_subpass();
+                        }
+                        program.record(pass);
+                    }),
+            };
+            match renders(&at) && recorder.area(at).is_none() {
+                true => commands.skip(at).expect("left out"),
+                false => commands.pass(at, record).expect("recorded"),
+            }
+        }
+        commands.finish().expect("recorded");
+    }
+    submit(recorder)
+}
+
 /// The pixels of two consecutive frames, which are the same; for an area, only those whose blur reads no others.
 fn pixels(
     gpu: &mut Gpu,
@@ -311,63 +380,15 @@ fn pixels(
 ) -> Vec<u32> {
     let arranged = arrangement.apply(frame).expect("an arrangement of the frame");
     let mut bound = bind(gpu, arranged.frame(), options);
-    let id = |name| frame.resource_named(name).expect("declared");
+    let result = frame.resource_named("result").expect("declared");
     let host = gpu.host_buffer(4 * 64 * 32);
-    let passes = || arranged.frame().pass_ids();
-    let mut all = Vec::new();
-    for at in passes() {
-        let runs = arranged.described_passes(at);
-        let programs = runs.filter_map(|run| Some((run.subpass, program(&frame.pass(run.pass).name)?)));
-        let strip = strip_in(area, &arranged, at);
-        let programs = programs
-            .map(|(subpass, run)| Some(recorded(gpu, (&arranged, at, subpass, strip?), &bound, &run)));
-        all.push(programs.collect::<Vec<_>>());
-    }
-    let buffers = arranged.frame().command_buffers().len() as u32;
-    let primaries = gpu.primaries(buffers);
+    let all = prepared(gpu, frame, &arranged, &bound, area);
+    let primaries = gpu.primaries(arranged.frame().command_buffers().len() as u32);
     let mut seen: Vec<Vec<u32>> = Vec::new();
-    for number in 0..2 {
-        let mut recorder = begin(&mut bound, id("result"), &host);
-        let is_border =
-            |at: &PassId| matches!(arranged.frame().pass(*at).contents, CommandSource::Border { .. });
-        let renders = |at: &PassId| arranged.frame().pass(*at).kind == PassKind::Render && !is_border(at);
-        for at in arranged.frame().pass_ids().filter(renders) {
-            let scissor = strip_in(area, &arranged, at).map(|strip| strip.scissor());
-            recorder.set_area(at, scissor).expect("a part");
-        }
-        for (at, copied) in copies_of_dispatches(&arranged, area) {
-            recorder.set_area(at, copied).expect("a part");
-        }
-        for (index, &handle) in primaries.iter().enumerate() {
-            let of_buffer = |at: &PassId| arranged.frame().pass(*at).command_buffer.index() == index;
-            let mut of_buffer = passes().filter(of_buffer).peekable();
-            let first = of_buffer.peek().expect("passes");
-            let buffer = arranged.frame().pass(*first).command_buffer;
-            // SAFETY: the frame before is complete.
-            let mut commands = unsafe { recorder.record(handle, buffer) }.expect("recording");
-            for at in of_buffer.filter(|at| !is_border(at)) {
-                let record = |pass: &PassCommands<'_>| match &all[at.index()][..] {
-                    [] => copy_image(pass, id("graded"), id("result"), EXTENT),
-                    programs => programs
-                        .iter()
-                        .flatten()
-                        .enumerate()
-                        .for_each(|(number, program)| {
-                            if number > 0 {
-                                pass.next_subpass();
-                            }
-                            program.record(pass);
-                        }),
-                };
-                match renders(&at) && recorder.area(at).is_none() {
-                    true => commands.skip(at).expect("left out"),
-                    false => commands.pass(at, record).expect("recorded"),
-                }
-            }
-            commands.finish().expect("recorded");
-        }
-        submit(recorder);
-        wait(&bound, number);
+    for _ in 0..2 {
+        let recorder = begin(&mut bound, result, &host);
+        let number = record(recorder, (frame, &arranged), &all, &primaries, area);
+        wait(&bound, number.0);
         let words = (0..).zip(host.words());
         let kept = words.filter(|(at, _)| area == EXTENT.into() || is_within_3(area, at % 64, at / 64));
         seen.push(kept.map(|(_, word)| word).collect());
@@ -454,6 +475,67 @@ fn strips_keep_to_an_area_of_the_frame() {
         "merged: geometry decal, 8x2: blur tint compose grade, once: copy",
     ];
     compare(rect(9, 3, 40, 15), &arrangements);
+}
+
+/// The described frame and arrangements of it alternate in one dynamic frame.
+#[test]
+fn dynamic_frames_run_arrangements() {
+    let frame = described();
+    let arrangements = [
+        "once: tint / 1x2: geometry decal blur compose grade, once: copy",
+        "once: tint / 3x2+picture: geometry decal blur compose, once: grade copy",
+        "merged: geometry decal, 2x2: blur tint compose grade, once: copy",
+    ];
+    let apply = |text: &str| arrangement(&frame, text).apply(&frame).expect("sound");
+    let arranged = arrangements.map(apply);
+    let plain = ExecutedFrame::as_described(&frame);
+    for (mode, without) in ways() {
+        let mut gpu = Gpu::new(without);
+        let options = PlanOptions::default();
+        let wanted = pixels(
+            &mut gpu,
+            &frame,
+            &Arrangement::described(&frame),
+            &options,
+            EXTENT.into(),
+        );
+        let mut frames = gpu.tile().dynamic_frame(options).expect("a dynamic frame");
+        let (host, primaries) = (gpu.host_buffer(4 * 64 * 32), gpu.primaries(2));
+        let result = frame.resource_named("result").expect("declared");
+        let (mut known, mut numbers) = (Vec::new(), Vec::new());
+        for _ in 0..3 {
+            for executed in arranged.iter().chain([&plain]) {
+                let selected = frames.select_executed(executed).expect("bound");
+                let bound = selected.number();
+                numbers.push(bound);
+                if !known.iter().any(|(number, _)| *number == bound) {
+                    let all = prepared(&mut gpu, &frame, executed, &selected, EXTENT.into());
+                    known.push((bound, all));
+                }
+                let (_, all) = known
+                    .iter()
+                    .find(|(number, _)| *number == bound)
+                    .expect("prepared");
+                let recorder = begin(selected, result, &host);
+                let number = record(recorder, (&frame, executed), all, &primaries, EXTENT.into());
+                assert!(frames.wait(number, u64::MAX).expect("waited"));
+                assert!(host.words() == wanted, "{mode}: pixels differ");
+            }
+        }
+        // Binding a larger one may replace blocks of the others, once.
+        assert_eq!(numbers[8..], numbers[4..8], "{mode}");
+        // An equal frame that is not a clone.
+        let again = frames.select_executed(&apply(arrangements[1])).expect("bound");
+        assert_eq!(again.number(), numbers[9], "{mode}");
+        frames.forget_executed(&arranged[1]);
+        let again = frames.select_executed(&arranged[1]).expect("bound");
+        assert!(!numbers.contains(&again.number()), "{mode}");
+        // A description that is equal to an executed frame is bound separately.
+        let described = frames.select(&frame.to_builder()).expect("bound");
+        assert!(!numbers.contains(&described.number()), "{mode}");
+        drop(frames);
+        assert_eq!(gpu.tile().collect().expect("collected"), 0, "{mode}");
+    }
 }
 
 #[test]
