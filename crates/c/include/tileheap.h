@@ -3327,6 +3327,24 @@ ThStatus thSelectFrame(ThDynamicFrame frame,
                        ThError error);
 
 /**
+ * As `thSelectFrame`, for a frame that was created before: an arrangement (`thCreateArrangedFrame`), values (`thCreateFrameOfValues`), or a frame from
+ * JSON. Selecting the same object again compares nothing and allocates nothing. The dynamic frame keeps what it needs of `created`,
+ * which can be destroyed.
+ *
+ * Passes, resources and command buffers have the indices of `created`; `thGetFrameOrigins` has the described passes that each pass runs. Passes without
+ * described ones, which copy images into strips and out of them, are recorded by the library: neither begin nor skip them.
+ *
+ * Fails as `thSelectFrame`.
+ *
+ * Thread safety: as `thSelectFrame`. Functions that must not be called during that one must not be called during this one.
+ */
+TH_API
+ThStatus thSelectCreatedFrame(ThDynamicFrame frame,
+                              ThFrame created,
+                              struct ThSelectedFrame *selected,
+                              ThError error);
+
+/**
  * Forgets what is cached for the view of an imported image, before the program destroys the view: another view may get the same handle.
  * Only passes that are rendered with render pass objects cache anything: it may be left out if `ThPassTarget::dynamic` is true for all passes that
  * use the image. No frame that uses the view may be in flight.

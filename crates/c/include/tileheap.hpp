@@ -1193,7 +1193,7 @@ private:
  *     commands.end().value();
  *     frame.submit().value();
  *
- * Only one thread at a time may call its functions, except for `record`, `access`, `begin_secondary` and `bind_secondary_tile_memory` between `begin` and
+ * Only one thread at a time may call its functions, except for `begin_commands`, `access`, `begin_secondary` and `bind_secondary_tile_memory` between `begin` and
  * `submit`, and for `wait` and `completed`. With a known description, no function allocates unless it fails.
  */
 class DynamicFrame : public Owner<ThDynamicFrame, detail::destroy_dynamic_frame> {
@@ -1223,13 +1223,13 @@ public:
 
     /** thSelectFrame */
     Result<ThSelectedFrame> select(const ThFrameDesc &desc) {
-        auto selected = detail::call_once(error(), sized<ThSelectedFrame>(),
-                                          [&](auto &out, auto error) { return thSelectFrame(get(), &desc, &out, error); });
-        if (selected)
-            while (errors_.size() <= selected->commandBufferCount) errors_.push_back(detail::new_error());
-        return selected;
+        return select_by([&](auto &out, auto error) { return thSelectFrame(get(), &desc, &out, error); });
     }
     Result<ThSelectedFrame> select(FrameBuilder &builder) { return select(builder.desc()); }
+    /** thSelectCreatedFrame */
+    Result<ThSelectedFrame> select_created(ThFrame created) {
+        return select_by([&](auto &out, auto error) { return thSelectCreatedFrame(get(), created, &out, error); });
+    }
     /** thGetSelectedPlan */
     Result<Plan> plan() const {
         return detail::create<Plan, ThPlan>([&](auto out, auto error) { return thGetSelectedPlan(get(), out, error); });
@@ -1329,6 +1329,13 @@ public:
     }
 
 private:
+    template <class Function>
+    Result<ThSelectedFrame> select_by(Function function) {
+        auto selected = detail::call_once(error(), sized<ThSelectedFrame>(), function);
+        if (selected)
+            while (errors_.size() <= selected->commandBufferCount) errors_.push_back(detail::new_error());
+        return selected;
+    }
     ThError error() {
         if (errors_.empty()) errors_.push_back(detail::new_error());
         return errors_[0].get();

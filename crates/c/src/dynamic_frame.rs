@@ -2,8 +2,10 @@
 
 use ash::vk;
 use tileheap::plan::PlanOptions;
+use tileheap::runtime::{DynamicFrame, SelectedFrame as Selected};
 
 use crate::boundary::run;
+use crate::describe::Description;
 use crate::enums::{FromNumber, Parity, PlanMode};
 use crate::frame_desc::FrameDesc;
 use crate::frame_object::{DynamicFrameObject, FrameState, Phase, destroyed};
@@ -53,7 +55,11 @@ pub struct SelectedFrame {
     pub resource_count: u32,
 }
 
-unsafe fn select(object: &DynamicFrameObject, desc: *const FrameDesc) -> Result<SelectedFrame, Fault> {
+/// Selects what a function selects in a frame for its description; afterwards, nothing else is selected.
+fn select_by(
+    object: &DynamicFrameObject,
+    select: impl for<'a> FnOnce(&'a mut DynamicFrame, &mut Description) -> Result<Selected<'a>, Fault>,
+) -> Result<SelectedFrame, Fault> {
     let mut state = object.exclusive()?;
     let FrameState {
         frame,
@@ -68,12 +74,7 @@ unsafe fn select(object: &DynamicFrameObject, desc: *const FrameDesc) -> Result<
         ));
     }
     *phase = Phase::None;
-    // SAFETY: the caller's description.
-    unsafe { description.fill(desc) }?;
-    let selected = match object.mode {
-        PlanMode::Now => frame.select_now(&description.builder),
-        _ => frame.select(&description.builder),
-    }?;
+    let selected = select(frame, description)?;
     *phase = Phase::Selected;
     let described = selected.plan().input.frame();
     Ok(SelectedFrame {
@@ -149,8 +150,47 @@ pub unsafe extern "C" fn select_frame(
         // SAFETY: null, or the caller's structure.
         unsafe { check_output(selected) }?;
         let object = frame.get()?;
-        // SAFETY: the caller's description.
-        let value = unsafe { select(&object, desc) }?;
+        let value = select_by(&object, |frame, description| {
+            // SAFETY: the caller's description.
+            unsafe { description.fill(desc) }?;
+            Ok(match object.mode {
+                PlanMode::Now => frame.select_now(&description.builder),
+                _ => frame.select(&description.builder),
+            }?)
+        })?;
+        // SAFETY: the caller's structure.
+        unsafe { write(selected, value) }
+    })
+}
+
+/// As `thSelectFrame`, for a frame that was created before: an arrangement (`thCreateArrangedFrame`), values (`thCreateFrameOfValues`), or a frame from
+/// JSON. Selecting the same object again compares nothing and allocates nothing. The dynamic frame keeps what it needs of `created`,
+/// which can be destroyed.
+///
+/// Passes, resources and command buffers have the indices of `created`; `thGetFrameOrigins` has the described passes that each pass runs. Passes without
+/// described ones, which copy images into strips and out of them, are recorded by the library: neither begin nor skip them.
+///
+/// Fails as `thSelectFrame`.
+///
+/// Thread safety: as `thSelectFrame`. Functions that must not be called during that one must not be called during this one.
+#[unsafe(export_name = "thSelectCreatedFrame")]
+pub unsafe extern "C" fn select_created_frame(
+    frame: DynamicFrameHandle,
+    created: FrameHandle,
+    selected: *mut SelectedFrame,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        // SAFETY: null, or the caller's structure.
+        unsafe { check_output(selected) }?;
+        let object = frame.get()?;
+        let created = created.get()?;
+        let value = select_by(&object, |frame, _| {
+            Ok(match object.mode {
+                PlanMode::Now => frame.select_executed_now(&created.executed),
+                _ => frame.select_executed(&created.executed),
+            }?)
+        })?;
         // SAFETY: the caller's structure.
         unsafe { write(selected, value) }
     })

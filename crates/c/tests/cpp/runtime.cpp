@@ -154,6 +154,11 @@ void test_frames(const RuntimeGpu &runtime) {
     CHECK(dynamic.select(plaza.builder)->bound != bound);
     describe(plaza.builder, EXTENT);
     plaza.run();
+    // The same frame as an object: it has the same passes.
+    const tileheap::Frame created = plaza.builder.build().value();
+    const ThSelectedFrame selected = dynamic.select_created(created).value();
+    CHECK(selected.passCount == PASS_COUNT && selected.bound != bound && dynamic.select_created(created)->bound == selected.bound);
+    EXPECT(dynamic.select_created(nullptr), TH_STATUS_ERROR_INVALID_HANDLE, "ThFrame");
     CHECK(dynamic.abandon() || dynamic.destroy());
     std::puts("frames");
 }

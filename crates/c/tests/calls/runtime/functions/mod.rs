@@ -146,8 +146,8 @@ fn rows() -> Vec<Row> {
             create_device_additions(_, _, _) get_device_create_info(_, _, _) destroy_device_additions(_)
             create_device(_, _, _) destroy_device(_, _) get_device_profile(_, _, _) write_device(_, _, _) is_device_lost(_, _, _)
             report_device_lost(_, _) use_queues(_, _, _, _) trim_device(_, _, _)
-            create_dynamic_frame(_, _, _) select_frame(_, _, _, _) forget_imported_view(_, _, _) destroy_dynamic_frame(_, _)
-            abandon_dynamic_frame(_, _) wait_for_frame(_, _, _, _) get_completed_frame(_, _, _);
+            create_dynamic_frame(_, _, _) select_frame(_, _, _, _) select_created_frame(_, _, _, _) forget_imported_view(_, _, _)
+            destroy_dynamic_frame(_, _) abandon_dynamic_frame(_, _) wait_for_frame(_, _, _, _) get_completed_frame(_, _, _);
         Selected:
             begin_frame(_, _, _, _) get_selected_plan(_, _, _) get_selected_queue(_, _, _, _) get_pass_target(_, _, _, _, _)
             get_bound_access(_, _, _, _, _);
