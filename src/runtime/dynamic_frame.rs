@@ -206,9 +206,7 @@ impl DynamicFrame {
     /// # Errors
     /// As [`FrameBuilder::build`], [`Device::plan`] and [`Device::bind`]; existing bound frames are kept.
     pub fn select(&mut self, description: &FrameBuilder) -> Result<SelectedFrame<'_>> {
-        self.select_by(Source::Described(description), |device, frame, options| {
-            device.plan(frame, options)
-        })
+        self.select_source(Source::Described(description), false)
     }
 
     /// As [`DynamicFrame::select`], but an unknown description is planned immediately ([`Device::plan_now`]).
@@ -216,9 +214,7 @@ impl DynamicFrame {
     /// # Errors
     /// As [`DynamicFrame::select`].
     pub fn select_now(&mut self, description: &FrameBuilder) -> Result<SelectedFrame<'_>> {
-        self.select_by(Source::Described(description), |device, frame, options| {
-            device.plan_now(frame, options)
-        })
+        self.select_source(Source::Described(description), true)
     }
 
     /// As [`DynamicFrame::select`], for a frame that exists already, such as an [arrangement](crate::arrange) of a described one. Its
@@ -229,9 +225,7 @@ impl DynamicFrame {
     /// # Errors
     /// As [`Device::plan`] and [`Device::bind`]; existing bound frames are kept.
     pub fn select_executed(&mut self, executed: &ExecutedFrame) -> Result<SelectedFrame<'_>> {
-        self.select_by(Source::Executed(executed), |device, frame, options| {
-            device.plan(frame, options)
-        })
+        self.select_source(Source::Executed(executed), false)
     }
 
     /// As [`DynamicFrame::select_executed`], but an unknown frame is planned immediately ([`Device::plan_now`]).
@@ -239,16 +233,11 @@ impl DynamicFrame {
     /// # Errors
     /// As [`DynamicFrame::select_executed`].
     pub fn select_executed_now(&mut self, executed: &ExecutedFrame) -> Result<SelectedFrame<'_>> {
-        self.select_by(Source::Executed(executed), |device, frame, options| {
-            device.plan_now(frame, options)
-        })
+        self.select_source(Source::Executed(executed), true)
     }
 
-    fn select_by(
-        &mut self,
-        source: Source<'_>,
-        plan: impl FnOnce(&Device, &ExecutedFrame, &PlanOptions) -> Result<Arc<Checked<Plan>>>,
-    ) -> Result<SelectedFrame<'_>> {
+    /// Selects a frame; an unknown one is planned `now`, without waiting for the search, or else exactly.
+    fn select_source(&mut self, source: Source<'_>, now: bool) -> Result<SelectedFrame<'_>> {
         self.selected += 1;
         self.last_number = None;
         if self.selected % COLLECT_EVERY == 0 {
@@ -272,7 +261,11 @@ impl DynamicFrame {
             (Some(found), _) => found,
             (None, Some(plan)) => self.bind(digest, source, plan)?,
             (None, None) => {
-                let plan = plan(&self.device, &source.to_executed()?, &self.options)?;
+                let executed = source.to_executed()?;
+                let plan = match now {
+                    true => self.device.plan_now(&executed, &self.options),
+                    false => self.device.plan(&executed, &self.options),
+                }?;
                 self.bind(digest, source, plan)?
             }
         };

@@ -2,11 +2,10 @@
 
 use ash::vk;
 use tileheap::plan::PlanOptions;
-use tileheap::runtime::{DynamicFrame, SelectedFrame as Selected};
 
 use crate::boundary::run;
-use crate::describe::Description;
 use crate::enums::{FromNumber, Parity, PlanMode};
+use crate::frame::FrameObject;
 use crate::frame_desc::FrameDesc;
 use crate::frame_object::{DynamicFrameObject, FrameState, Phase, destroyed};
 use crate::handles::Handle;
@@ -55,11 +54,15 @@ pub struct SelectedFrame {
     pub resource_count: u32,
 }
 
-/// Selects what a function selects in a frame for its description; afterwards, nothing else is selected.
-fn select_by(
-    object: &DynamicFrameObject,
-    select: impl for<'a> FnOnce(&'a mut DynamicFrame, &mut Description) -> Result<Selected<'a>, Fault>,
-) -> Result<SelectedFrame, Fault> {
+/// A frame to select.
+enum Source<'a> {
+    Described(*const FrameDesc),
+    Created(&'a FrameObject),
+}
+
+/// # Safety
+/// A description is the caller's.
+unsafe fn select(object: &DynamicFrameObject, source: Source<'_>) -> Result<SelectedFrame, Fault> {
     let mut state = object.exclusive()?;
     let FrameState {
         frame,
@@ -74,7 +77,21 @@ fn select_by(
         ));
     }
     *phase = Phase::None;
-    let selected = select(frame, description)?;
+    let now = object.mode == PlanMode::Now;
+    let selected = match source {
+        Source::Described(desc) => {
+            // SAFETY: the caller's description.
+            unsafe { description.fill(desc) }?;
+            match now {
+                true => frame.select_now(&description.builder),
+                false => frame.select(&description.builder),
+            }
+        }
+        Source::Created(created) => match now {
+            true => frame.select_executed_now(&created.executed),
+            false => frame.select_executed(&created.executed),
+        },
+    }?;
     *phase = Phase::Selected;
     let described = selected.plan().input.frame();
     Ok(SelectedFrame {
@@ -150,14 +167,8 @@ pub unsafe extern "C" fn select_frame(
         // SAFETY: null, or the caller's structure.
         unsafe { check_output(selected) }?;
         let object = frame.get()?;
-        let value = select_by(&object, |frame, description| {
-            // SAFETY: the caller's description.
-            unsafe { description.fill(desc) }?;
-            Ok(match object.mode {
-                PlanMode::Now => frame.select_now(&description.builder),
-                _ => frame.select(&description.builder),
-            }?)
-        })?;
+        // SAFETY: the caller's description.
+        let value = unsafe { select(&object, Source::Described(desc)) }?;
         // SAFETY: the caller's structure.
         unsafe { write(selected, value) }
     })
@@ -185,12 +196,8 @@ pub unsafe extern "C" fn select_created_frame(
         unsafe { check_output(selected) }?;
         let object = frame.get()?;
         let created = created.get()?;
-        let value = select_by(&object, |frame, _| {
-            Ok(match object.mode {
-                PlanMode::Now => frame.select_executed_now(&created.executed),
-                _ => frame.select_executed(&created.executed),
-            }?)
-        })?;
+        // SAFETY: there is no description.
+        let value = unsafe { select(&object, Source::Created(&created)) }?;
         // SAFETY: the caller's structure.
         unsafe { write(selected, value) }
     })
