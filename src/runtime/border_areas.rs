@@ -9,7 +9,7 @@
 use ash::vk;
 
 use super::bound_frame::BoundFrame;
-use crate::frame::tables::{CommandSource, PassKind};
+use crate::frame::tables::{CommandSource, PassKind, ResourceKind};
 use crate::frame::{Frame, PassId, ResourceId, intersection, union};
 
 /// The stretches of the lifetime of a strip's image, if it is split: one after another, each stored to the next.
@@ -29,42 +29,64 @@ fn stretches(frame: &Frame, image: ResourceId) -> impl Iterator<Item = ResourceI
     std::iter::successors(first, move |&earlier| stored(earlier, 1))
 }
 
+/// The image of a strip that a border copies out of or into.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct StripPart {
+    image: ResourceId,
+    /// True if it is copied out of.
+    leaves: bool,
+}
+
 impl BoundFrame {
     /// Limits the copies at the border of the strip that a pass belongs to, after the render area of the pass has changed.
     pub(super) fn limit_borders(&mut self, pass: PassId) {
         let frame = self.plan.frame.clone();
         for access in frame.accesses_of(pass) {
-            if !self.is_of_strip(access.resource) {
-                continue;
-            }
             for image in stretches(&frame, access.resource) {
                 for other in frame.accesses_to(image) {
-                    if let CommandSource::Border { .. } = frame.pass(other.pass).contents {
-                        self.areas[other.pass.index()] = self.border_area(&frame, other.pass);
+                    let part = self.strip_part(&frame, other.pass);
+                    if let Some(part) = part.filter(|part| part.image == image) {
+                        self.areas[other.pass.index()] = self.border_area(&frame, (other.pass, part));
                     }
                 }
             }
         }
     }
 
-    fn is_of_strip(&self, resource: ResourceId) -> bool {
-        self.plan.origins.resource(resource).area.is_some()
+    /// The image of the strip at whose border a pass copies; `None` for other passes. A frame that is bound without its map to the described one has
+    /// no areas of strips: the image of a strip is then the smaller one.
+    fn strip_part(&self, frame: &Frame, border: PassId) -> Option<StripPart> {
+        let ([read, write], CommandSource::Border { .. }) =
+            (frame.accesses_of(border), frame.pass(border).contents)
+        else {
+            return None;
+        };
+        let images = [read.resource, write.resource];
+        let has_area = images.map(|id| self.plan.origins.resource(id).area.is_some());
+        let texels = images.map(|id| match frame.resource(id).kind {
+            ResourceKind::Image { extent, .. } => u64::from(extent.width) * u64::from(extent.height),
+            ResourceKind::Buffer { .. } => 0,
+        });
+        let leaves = match has_area {
+            [true, _] => true,
+            [_, true] => false,
+            _ if texels[0] == texels[1] => return None,
+            _ => texels[0] < texels[1],
+        };
+        let image = images[usize::from(!leaves)];
+        Some(StripPart { image, leaves })
     }
 
     /// The area that a copy at the border of a strip copies in this frame: if it copies out, the area around what passes have rendered to the
     /// strip's image; if it copies in, all of the described area as long as a pass uses the image. The frame does not know what dispatches write.
-    fn border_area(&self, frame: &Frame, border: PassId) -> Option<vk::Rect2D> {
+    fn border_area(&self, frame: &Frame, (border, part): (PassId, StripPart)) -> Option<vk::Rect2D> {
         let described = frame.pass(border).area;
-        let ([read, write], CommandSource::Border { x, y }) =
-            (frame.accesses_of(border), frame.pass(border).contents)
-        else {
+        let CommandSource::Border { x, y } = frame.pass(border).contents else {
             return Some(described);
         };
-        let leaves = self.is_of_strip(read.resource);
-        let part = if leaves { read.resource } else { write.resource };
-        let accesses = stretches(frame, part).flat_map(|image| frame.accesses_to(image));
+        let accesses = stretches(frame, part.image).flat_map(|image| frame.accesses_to(image));
         let mut uses = accesses.filter(|access| !frame.pass(access.pass).contents.is_own());
-        if !leaves {
+        if !part.leaves {
             let is_used = uses.any(|access| self.areas[access.pass.index()].is_some());
             return is_used.then_some(described);
         }

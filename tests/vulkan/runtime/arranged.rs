@@ -379,7 +379,11 @@ fn pixels(
     area: vk::Rect2D,
 ) -> Vec<u32> {
     let arranged = arrangement.apply(frame).expect("an arrangement of the frame");
-    let mut bound = bind(gpu, arranged.frame(), options);
+    // With the map to the described frame, and without.
+    let mut bound = match options.strategy {
+        ResidencyStrategy::Optimal => bind(gpu, &arranged, options),
+        _ => bind(gpu, arranged.frame(), options),
+    };
     let result = frame.resource_named("result").expect("declared");
     let host = gpu.host_buffer(4 * 64 * 32);
     let all = prepared(gpu, frame, &arranged, &bound, area);
@@ -469,6 +473,8 @@ fn strips_keep_to_an_area_of_the_frame() {
     let arrangements = [
         "once: tint / 3x5: geometry decal blur compose grade, once: copy",
         "once: tint / 1x5: geometry decal blur compose, once: grade copy",
+        "once: tint / 1x5+picture: geometry decal blur compose, once: grade copy",
+        "once: tint / 3x5+albedo: geometry decal, 2x4+picture: blur compose, once: grade copy",
         "once: geometry, 5x3+albedo+depth: decal tint, once: blur compose grade copy",
         "once: tint / once: geometry decal, 3x2+albedo: blur compose grade, once: copy",
         "once: tint / once: geometry decal blur, 4x4+graded: compose grade, once: copy",

@@ -20,6 +20,7 @@ mod tiles;
 mod values;
 
 use ash::vk;
+use tileheap::execute::ExecutedFrame;
 use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::{BufferDesc, Frame, FrameBuilder, Persistence, ResourceId};
 use tileheap::plan::PlanOptions;
@@ -35,7 +36,7 @@ fn host_read(frame: &mut FrameBuilder, name: &str, bytes: u64) -> ResourceId {
     frame.resource(name, BufferDesc::new(Bytes(bytes)), Persistence::External(host))
 }
 
-fn bind(gpu: &Gpu, frame: &Frame, options: &PlanOptions) -> BoundFrame {
+fn bind(gpu: &Gpu, frame: impl Into<ExecutedFrame>, options: &PlanOptions) -> BoundFrame {
     let plan = gpu.tile().plan(frame, options).expect("a plan");
     gpu.tile().bind(&plan).expect("a bound plan")
 }
