@@ -9,8 +9,8 @@
 //! begins with a clear, and no store if nothing uses it afterwards.
 
 use super::traffic::Model;
-use crate::frame::tables::Access;
-use crate::frame::{Frame, PassId, Persistence, ResourceId};
+use crate::frame::tables::{Access, Resource};
+use crate::frame::{Frame, PassId, Persistence, ResourceId, SubresourceRange};
 use crate::units::Bytes;
 
 /// The attachment accesses of consecutive passes, as those of one render pass.
@@ -104,17 +104,68 @@ impl Model<'_> {
                 })
         };
         let mut least = Bytes::ZERO;
-        let mut stored: Option<Bytes> = None;
-        let mut is_kept = frame.resource(id).persistence != Persistence::Transient;
+        let mut stored = StoredParts::default();
         for access in uses {
-            if !merged(access) {
-                least += frame.traffic_of(access, size);
-                is_kept |= stored.is_some();
-            } else if access.writes && frame.times_moved(access) > 0 {
-                let bytes = frame.bytes_touched(access, size);
-                stored = Some(stored.map_or(bytes, |before| before.min(bytes)));
+            if merged(access) {
+                if access.writes && frame.times_moved(access) > 0 {
+                    stored.add(access.range, frame.bytes_touched(access, size));
+                }
+                continue;
+            }
+            least += frame.traffic_of(access, size);
+            if access.needs_contents() {
+                least += stored.take(
+                    frame.resource(id),
+                    access,
+                    (frame.bytes_touched(access, size), size),
+                );
+            } else if access.writes {
+                // Nothing else may need what is overwritten.
+                stored = StoredParts::default();
             }
         }
-        least + stored.filter(|_| is_kept).unwrap_or_default()
+        match frame.resource(id).persistence {
+            Persistence::Transient => least,
+            _ => least + stored.all(),
+        }
+    }
+}
+
+/// Writes of merged passes that no store has been counted for: whatever is merged, the union of their areas is stored before another pass needs it.
+#[derive(Default)]
+struct StoredParts {
+    /// Ranges that do not intersect, each with the bytes of the largest area written there.
+    parts: Vec<(SubresourceRange, Bytes)>,
+}
+
+impl StoredParts {
+    fn add(&mut self, range: SubresourceRange, bytes: Bytes) {
+        let touched = self.parts.iter().filter(|(other, _)| other.intersects(range));
+        let all: Bytes = touched.map(|(_, bytes)| *bytes).sum();
+        // A write across several ranges replaces them only if it is larger.
+        if all <= bytes {
+            self.parts.retain(|(other, _)| !other.intersects(range));
+            self.parts.push((range, bytes));
+        }
+    }
+
+    /// The bytes stored before an access that touches `touched` of the resource's bytes; they are not counted again.
+    fn take(&mut self, resource: &Resource, access: &Access, (touched, size): (Bytes, Bytes)) -> Bytes {
+        let (needed, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.parts)
+            .into_iter()
+            .partition(|(other, _)| other.intersects(access.range));
+        self.parts = rest;
+        let written: Bytes = needed.iter().map(|(_, bytes)| *bytes).sum();
+        let is_all = touched == resource.bytes_in(access.range, size)
+            && needed.iter().all(|(part, _)| access.range.contains(*part));
+        match is_all {
+            true => written,
+            // Where in the resource both are is not known: as far apart as possible.
+            false => Bytes((touched + written).0.saturating_sub(size.0)),
+        }
+    }
+
+    fn all(&self) -> Bytes {
+        self.parts.iter().map(|(_, bytes)| *bytes).sum()
     }
 }

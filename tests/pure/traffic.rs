@@ -286,6 +286,8 @@ fn passes_with_different_areas_of_an_atlas_merge() {
     let size = executed.requirements.resources[0].size;
     assert_eq!(found.described.moved.0 - executed.dram_traffic().0, 2 * size.0);
     assert_eq!(executed.dram_traffic(), found.traffic.moved);
+    // Nothing else can be saved: whatever is merged stores all of the atlas.
+    assert_eq!(found.cap(), found.traffic.share());
     // Not after a pass that clears or resolves only a part: the contents around it would be lost.
     let frame = plan.described();
     assert!(frame.merged(pass_of(frame, 1)).is_some(), "quarters that load");
@@ -309,4 +311,33 @@ fn passes_with_different_areas_of_an_atlas_merge() {
         frame.merged(pass_of(&frame, 1)).is_none(),
         "`right` clears only its half of `mask`"
     );
+}
+
+/// Passes that draw a layer each store all layers, whatever is merged: nothing of a cascade that is sampled later can be saved.
+#[test]
+fn caps_count_every_layer_that_merged_passes_store() {
+    let mut builder = FrameBuilder::new("cascades", extent(64, 64));
+    let commands = one_queue(&mut builder, vk::QueueFlags::GRAPHICS);
+    let layered = ImageDesc {
+        array_layers: 4,
+        ..ImageDesc::new(vk::Format::R16_UNORM, extent(64, 64))
+    };
+    let cascades = builder.image("cascades", layered);
+    for layer in 0..4 {
+        builder
+            .render_pass(commands, format!("cascade {layer}"))
+            .color(cascades, CLEAR)
+            .layer(layer);
+    }
+    let out = ImageDesc::new(vk::Format::R16_UNORM, extent(64, 64));
+    let out = builder.image("out", out);
+    builder
+        .render_pass(commands, "lit")
+        .sampled(cascades)
+        .color(out, LoadOp::DontCare);
+    let plan = plan_on(&builder.build().unwrap(), "no-tile-memory");
+    let found = search(&plan, &SearchOptions::default(), &mut |_| {
+        ControlFlow::Continue(())
+    });
+    assert_eq!((found.traffic.share(), found.cap()), (0.0, 0.0));
 }
