@@ -40,10 +40,10 @@ fn may_be_divided(frame: &Frame, id: ResourceId) -> bool {
 }
 
 impl Model<'_> {
-    /// Bytes that a resource moves at least if strips hold it wherever possible; `None` if no strip can hold it.
+    /// Bytes that a resource moves at least if strips hold it wherever possible; `None` if no strip can hold it, or without a tile heap.
     pub(super) fn least_at_borders(&self, id: ResourceId) -> Option<Bytes> {
         let frame = self.plan.input.frame();
-        if !may_be_divided(frame, id) {
+        if self.heap() == 0 || !may_be_divided(frame, id) {
             return None;
         }
         // The attachments of one render pass are divided together or not at all.

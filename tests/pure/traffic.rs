@@ -12,6 +12,7 @@ use tileheap::plan::{MemoryKind, Plan, Traffic, WindowRule};
 use tileheap::units::Bytes;
 use tileheap_testkit::frames::{extent, one_queue, rect};
 
+use crate::execute_strips::blurred;
 use crate::planned::{plan_on, plan_with, planned};
 
 const CLEAR: LoadOp = LoadOp::Clear(ClearValue::ZERO);
@@ -336,6 +337,16 @@ fn caps_count_every_layer_that_merged_passes_store() {
         .sampled(cascades)
         .color(out, LoadOp::DontCare);
     let plan = plan_on(&builder.build().unwrap(), "no-tile-memory");
+    let found = search(&plan, &SearchOptions::default(), &mut |_| {
+        ControlFlow::Continue(())
+    });
+    assert_eq!((found.traffic.share(), found.cap()), (0.0, 0.0));
+}
+
+/// Without a tile heap, strips keep nothing on chip, and the cap does not assume that they do.
+#[test]
+fn caps_without_a_tile_heap_allow_no_strips() {
+    let plan = plan_on(&blurred(), "no-tile-memory");
     let found = search(&plan, &SearchOptions::default(), &mut |_| {
         ControlFlow::Continue(())
     });
