@@ -1,5 +1,7 @@
 //! Moves of the search: other orders and batches, runs of strips by dynamic programming, one small change at a time.
 
+use std::collections::HashMap;
+
 use super::allowed::SearchOptions;
 use super::check::{can_merge, dependencies, fusible, in_order};
 use super::strips::{Division, can_repeat};
@@ -16,11 +18,64 @@ pub(super) struct Search<'a> {
     pub(super) allowed: &'a SearchOptions,
     /// The steps of earlier searches of the same frame.
     pub(super) first_step: u64,
+    /// Pairs of passes that must stay in order.
+    order: Vec<(PassId, PassId)>,
+    /// Cache: pairs of passes, and true if they can be merged.
+    merges: HashMap<(PassId, PassId), bool>,
+    /// Cache: arrangements without strips, each with its best runs of strips.
+    pub(super) known_runs: HashMap<Arrangement, Option<Arrangement>>,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    pub(super) fn new(model: Model<'a>, allowed: &'a SearchOptions) -> Search<'a> {
+        let frame = model.plan.input.frame();
+        let mut order: Vec<(PassId, PassId)> = dependencies(frame)
+            .map(|(earlier, later, _)| (earlier, later))
+            .collect();
+        order.compact_sort();
+        order.dedup();
+        Search {
+            model,
+            allowed,
+            first_step: 0,
+            order,
+            merges: HashMap::new(),
+            known_runs: HashMap::new(),
+        }
+    }
+
+    /// As [`can_merge`].
+    fn merges(&mut self, passes: &[PassId]) -> bool {
+        let frame = self.model.plan.input.frame();
+        let mut pairs = (1..passes.len()).flat_map(|at| (0..at).map(move |before| (before, at)));
+        passes.len() > 1
+            && pairs.all(|(first, second)| {
+                let pair = (passes[first], passes[second]);
+                let merges = || can_merge(frame, &[pair.0, pair.1]).is_ok();
+                *self.merges.entry(pair).or_insert_with(merges)
+            })
+    }
+
+    /// Returns true if the frame can run in an arrangement made by moves, apart from strips, which [`judged`](Search::judged) checks.
+    pub(super) fn fits(&mut self, arrangement: &Arrangement) -> bool {
+        let mut place = vec![0u32; self.model.plan.input.frame().passes().len()];
+        for (at, pass) in (0..).zip(arrangement.passes()) {
+            place[pass.index()] = at;
+        }
+        let is_kept = |&(earlier, later): &(PassId, PassId)| place[earlier.index()] < place[later.index()];
+        self.order.iter().all(is_kept)
+            && arrangement
+                .groups()
+                .all(|group| group.mode != GroupMode::Merged || self.merges(&group.passes))
+    }
+
     pub(super) fn steps(&self) -> u64 {
         self.model.steps - self.first_step
+    }
+
+    /// Returns true if half of the steps are used, after which no more runs of strips are evaluated.
+    pub(super) fn runs_are_limited(&self) -> bool {
+        self.steps() >= self.allowed.steps / 2
     }
 
     /// Evaluates an arrangement; `None` if it does not fit the frame or the limits.
@@ -120,7 +175,7 @@ impl Search<'_> {
                     if !is_alone[first] || !is_alone[end - 1] {
                         break;
                     }
-                    if self.steps() >= self.allowed.steps / 2 {
+                    if self.runs_are_limited() {
                         break;
                     }
                     let run = &order[first..end];
@@ -238,7 +293,6 @@ impl Search<'_> {
     /// All arrangements that differ by one small change.
     pub(super) fn changes(&mut self, arrangement: &Arrangement) -> Vec<Arrangement> {
         let mut changes = self.other_borders(arrangement);
-        let frame = self.model.plan.input.frame();
         for (number, batch) in arrangement.batches.iter().enumerate() {
             let mut with = |change: &dyn Fn(&mut Vec<PassGroup>)| {
                 let mut changed = arrangement.clone();
@@ -300,8 +354,8 @@ impl Search<'_> {
                 };
                 let others = (at + 1..farthest.min(batch.groups.len())).filter(|_| self.allowed.merge);
                 for other in others.filter(|&other| mergeable(group) && mergeable(&batch.groups[other])) {
-                    let both = [group.passes.clone(), batch.groups[other].passes.clone()].concat();
-                    if can_merge(frame, &both).is_err() {
+                    let both = [&group.passes[..], &batch.groups[other].passes].concat();
+                    if !self.merges(&both) {
                         continue;
                     }
                     // At the position of the first pass, or of the second.

@@ -110,11 +110,7 @@ fn search_as_described(
     others: &[Arrangement],
     watch: &mut dyn FnMut(&Traffic) -> ControlFlow<()>,
 ) -> SearchResult {
-    let mut search = Search {
-        model: Model::new(plan, described, allowed.costs),
-        allowed,
-        first_step: 0,
-    };
+    let mut search = Search::new(Model::new(plan, described, allowed.costs), allowed);
     let start = Arrangement::described(plan.input.frame());
     let described = search.model.traffic(&start, CHOICE).unwrap_or_default();
     let mut best = Best {
@@ -129,8 +125,8 @@ fn search_as_described(
         search.begin(with_borders);
         for start in &starts {
             // Runs of strips and merged passes exclude each other: what is chosen first decides.
-            for strips_first in [true, false] {
-                search.climb(start.clone(), strips_first, &mut best);
+            for first in [Moves::StripsFirst, Moves::SmallFirst] {
+                search.climb(start.clone(), first, &mut best);
             }
         }
     }
@@ -138,14 +134,23 @@ fn search_as_described(
     search.begin(true);
     for arrangement in others {
         if let Some(start) = search.fitted(arrangement) {
-            search.climb(start, false, &mut best);
+            search.climb(start, Moves::SmallFirst, &mut best);
         }
     }
     search.begin(true);
-    search.climb(best.arrangement.clone(), false, &mut best);
+    search.climb(best.arrangement.clone(), Moves::SmallFirst, &mut best);
     search
         .model
         .found(best.arrangement, described, best.traffic, &residents(plan))
+}
+
+/// The moves that improve an arrangement, in the order in which they are tried.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Moves {
+    /// New runs of strips once, then as [`Moves::SmallFirst`].
+    StripsFirst,
+    /// One small change at a time, new runs of strips if none helps.
+    SmallFirst,
 }
 
 /// An arrangement and its traffic.
@@ -177,6 +182,9 @@ impl Best<'_> {
 impl Search<'_> {
     /// Begins another search of the same frame.
     fn begin(&mut self, with_borders: bool) {
+        if self.model.with_borders != with_borders {
+            self.known_runs.clear();
+        }
         self.model.with_borders = with_borders;
         self.first_step = self.model.steps;
     }
@@ -240,17 +248,20 @@ impl Search<'_> {
     }
 
     /// Improves an arrangement until no run of strips and no small change helps.
-    fn climb(&mut self, start: Arrangement, strips_first: bool, best: &mut Best<'_>) {
+    fn climb(&mut self, start: Arrangement, moves: Moves, best: &mut Best<'_>) {
         let Some(traffic) = self.judged(&start) else {
             return;
         };
         let mut here = (start, traffic);
-        let mut strips = strips_first;
+        let mut strips = moves == Moves::StripsFirst;
         loop {
             best.offer(&here);
             let next = self.better(&here, best, strips);
             match next.or_else(|| self.better(&here, best, !strips)) {
-                Some(next) => here = next,
+                Some(next) => {
+                    debug_assert_eq!(next.0.check(self.model.plan.input.frame()), Ok(()));
+                    here = next;
+                }
                 None => return,
             }
             // One small change at a time.
@@ -283,17 +294,31 @@ impl Search<'_> {
         }
         let mut plain = vec![ungrouped(arrangement), undivided(arrangement)];
         plain.dedup();
-        plain.iter().filter_map(|plain| self.divided(plain)).collect()
+        plain
+            .into_iter()
+            .filter_map(|plain| self.divided_once(plain))
+            .collect()
+    }
+
+    /// As [`divided`](Search::divided), from the cache if it is known.
+    fn divided_once(&mut self, plain: Arrangement) -> Option<Arrangement> {
+        if let Some(known) = self.known_runs.get(&plain) {
+            return known.clone();
+        }
+        let divided = self.divided(&plain);
+        if !self.runs_are_limited() {
+            self.known_runs.insert(plain, divided.clone());
+        }
+        divided
     }
 
     /// A changed arrangement, with the images at its borders that save most, if it is better.
     fn improved(&mut self, changed: Arrangement, here: &Judged, best: &Best<'_>) -> Option<Judged> {
-        let frame = self.model.plan.input.frame();
         for changed in self.with_borders(changed, &here.0) {
             if best.is_final(self) {
                 return None;
             }
-            if changed.check(frame).is_err() {
+            if !self.fits(&changed) {
                 continue;
             }
             let traffic = self.judged(&changed);
@@ -371,11 +396,7 @@ mod tests {
             for size in [[1280, 720], [1920, 1080], [2560, 1440], [3840, 2160]] {
                 let plan = planned(file, size);
                 let found = found(&plan, &[]).arrangement;
-                let mut search = Search {
-                    model: Model::new(&plan, &plan, allowed.costs),
-                    allowed: &allowed,
-                    first_step: 0,
-                };
+                let mut search = Search::new(Model::new(&plan, &plan, allowed.costs), &allowed);
                 let traffic = search.judged(&found).unwrap();
                 let here = (found, traffic);
                 let best = Best {

@@ -10,14 +10,14 @@ use tileheap_pack::{Item, PartialPacking, ProblemDesc, Steps, select};
 use tileheap_units::CompactSort;
 
 use super::error::CannotGroup;
+use super::layout::{LaidBorder, LaidRun, Layout, NOT_LAID};
 use super::strips::Division;
-use super::types::{Arrangement, GroupMode, PassGroup, texels_of};
-use crate::frame::tables::{Access, AccessFraction, HistoryVersion, ResourceKind};
+use super::types::{Arrangement, GroupMode, PassGroup};
+use crate::frame::tables::ResourceKind;
 use crate::frame::{AccessKind, PassId, ResourceId};
-use crate::measure::tile_requirements_of_part;
 use crate::plan::traffic::{counted_size, only_render_pass, traffic_off_chip};
 use crate::plan::{OffChipReason, PlacementReason, Plan, Traffic};
-use crate::profile::{DeviceProfile, TileRequirements};
+use crate::profile::DeviceProfile;
 use crate::units::{Alignment, Bytes, Span};
 
 /// Costs of repeats, halos and merges, in bytes of memory traffic.
@@ -69,7 +69,11 @@ pub(super) struct Model<'a> {
     submit_boundary: bool,
     /// Per resource.
     candidates: Vec<Candidate>,
+    /// Per pass, the texels that it computes as described.
+    pub(super) texels: Vec<u64>,
     divisions: HashMap<DividedRun, Rc<Result<Division, CannotGroup>>>,
+    /// Cache: groups in strips, laid out; `None` for those that cannot be divided.
+    pub(super) runs: HashMap<PassGroup, Option<Rc<LaidRun>>>,
     /// Cache: per run, the images for which copies at the border of its strips pay.
     saving_borders: HashMap<Vec<PassId>, Vec<ResourceId>>,
     /// True if images may be at the border of strips.
@@ -124,6 +128,14 @@ impl<'a> Model<'a> {
                 alignment: tile.map_or(1, |tile| tile.alignment.get()),
             }
         };
+        let texels = |pass: PassId| {
+            let written = frame.accesses_of(pass).iter().filter(|access| access.writes);
+            let texels = written.map(|access| match frame.resource(access.resource).kind {
+                ResourceKind::Image { extent, .. } => u64::from(extent.width) * u64::from(extent.height),
+                ResourceKind::Buffer { .. } => 0,
+            });
+            texels.max().unwrap_or(0)
+        };
         let heap = plan.options.tile_heap(&plan.profile);
         Model {
             plan,
@@ -132,7 +144,9 @@ impl<'a> Model<'a> {
             heap: heap.map_or(Bytes::ZERO, |heap| heap.size),
             submit_boundary: heap.is_some_and(|heap| heap.queue_submit_boundary),
             candidates: frame.resource_ids().map(candidate).collect(),
+            texels: frame.pass_ids().map(texels).collect(),
             divisions: HashMap::new(),
+            runs: HashMap::new(),
             saving_borders: HashMap::new(),
             with_borders: true,
             steps: 0,
@@ -279,15 +293,7 @@ impl<'a> Model<'a> {
     ) -> Option<(u64, u64)> {
         let frame = self.plan.input.frame();
         let start = laid.end;
-        let texels = |pass: PassId| {
-            let written = frame.accesses_of(pass).iter().filter(|access| access.writes);
-            let texels = written.map(|access| match frame.resource(access.resource).kind {
-                ResourceKind::Image { extent, .. } => u64::from(extent.width) * u64::from(extent.height),
-                ResourceKind::Buffer { .. } => 0,
-            });
-            texels.max().unwrap_or(0)
-        };
-        let described: u64 = group.passes.iter().map(|&pass| texels(pass)).sum();
+        let described: u64 = group.passes.iter().map(|pass| self.texels[pass.index()]).sum();
         for &pass in &group.passes {
             laid.positions[pass.index()] = laid.end;
             laid.end += u32::from(group.mode != GroupMode::Merged);
@@ -318,75 +324,15 @@ impl<'a> Model<'a> {
                 });
             }
         }
-        let GroupMode::Strips(grid) = group.mode else {
-            if group.mode == GroupMode::Merged {
-                let merges = self.costs.merged.0.saturating_mul(group.passes.len() as u64 - 1);
-                traffic.merges = Bytes(traffic.merges.0.saturating_add(merges));
-            }
-            return Some((described, described));
+        if group.mode == GroupMode::Merged {
+            let merges = self.costs.merged.0.saturating_mul(group.passes.len() as u64 - 1);
+            traffic.merges = Bytes(traffic.merges.0.saturating_add(merges));
+        }
+        let computed = match group.mode {
+            GroupMode::Strips(_) => self.laid_run(group)?.add_to(laid, group, traffic),
+            _ => described,
         };
-        let division = self.division(&group.passes, &group.borders);
-        let division = division.as_ref().as_ref().ok()?;
-        let strips = division.strips(grid).ok()?;
-        for image in division.inside.iter().filter(|image| image.border.is_none()) {
-            let areas = strips
-                .iter()
-                .map(|strip| division.region(*strip, image.halo, image.scale));
-            let one = &mut laid.resources[image.resource.index()];
-            one.part = areas
-                .map(|area| area.extent)
-                .max_by_key(|it| u64::from(it.width) * u64::from(it.height));
-            let uses = frame.uses_of(image.resource).iter();
-            let positions = uses.map(|&index| laid.positions[frame.accesses()[index as usize].pass.index()]);
-            let (first, last) = positions.fold((u32::MAX, 0), |(a, b), at| (a.min(at), b.max(at)));
-            one.span = Some(Span::new(first, last + 1));
-        }
-        let mut computed = 0;
-        for (&pass, divided) in group.passes.iter().zip(&division.passes) {
-            let area = |halo: u32| -> u64 {
-                let regions = strips.iter().map(|strip| division.region(*strip, halo, 1));
-                regions.map(texels_of).sum()
-            };
-            let whole = texels_of(division.all());
-            computed +=
-                (u128::from(texels(pass)) * u128::from(area(divided.halo)) / u128::from(whole)) as u64;
-            let repeat = self.costs.repeat_of(frame.pass(pass));
-            let times = strips.len() as u32 - 1;
-            let bytes = Bytes(repeat.0.saturating_mul(u64::from(times)));
-            traffic.repeats = Bytes(traffic.repeats.0.saturating_add(bytes.0));
-            laid.repeats.push((pass, times, bytes));
-            for access in frame.accesses_of(pass) {
-                let is_current = access.version == HistoryVersion::Current;
-                if is_current && group.borders.contains(&access.resource) {
-                    continue;
-                }
-                let halo = self.halo_bytes(access, division, divided.halo, &strips);
-                traffic.halos += Bytes(halo);
-                if is_current {
-                    laid.resources[access.resource.index()].halos += halo;
-                }
-            }
-        }
-        self.lay_borders(laid, group, (division, &strips));
         Some((computed, described))
-    }
-
-    /// Additional bytes that an access of a pass with a halo moves in strips.
-    pub(super) fn halo_bytes(
-        &self,
-        access: &Access,
-        division: &Division,
-        halo: u32,
-        strips: &[vk::Rect2D],
-    ) -> u64 {
-        let frame = self.plan.input.frame();
-        let touched = |&strip| division.touched(frame, access, halo, strip);
-        let shares: Option<Vec<AccessFraction>> = strips.iter().map(touched).collect();
-        let Some(shares) = shares else { return 0 };
-        let whole = shares[0].of;
-        let more = shares.iter().map(|share| share.part).sum::<u64>() - whole;
-        let bytes = frame.traffic_of(access, self.counted_size(access.resource)).0;
-        (bytes as f64 * self.costs.halo * more as f64 / whole as f64) as u64
     }
 }
 
@@ -407,11 +353,7 @@ impl Model<'_> {
             let Some(span) = laid.span.filter(|_| candidate.admitted) else {
                 continue;
             };
-            let part = laid.part.and_then(|part| {
-                let resource = self.plan.input.frame().resource(resource);
-                tile_requirements_of_part(resource, part, &self.plan.profile)
-            });
-            let size = part.map_or(candidate.size, |tile| tile.size.0);
+            let size = laid.part.flatten().unwrap_or(candidate.size);
             if laid.windows.is_some_and(|(first, last)| first == last) && size <= self.heap.0 {
                 items.push(Placeable {
                     resource,
@@ -483,61 +425,4 @@ struct Placeable {
     size: u64,
     alignment: Alignment,
     savings: u64,
-}
-
-/// Position of a pass that has not been laid out yet.
-const NOT_LAID: u32 = u32::MAX;
-
-/// The frame laid out along time; the strips of a run share its time span.
-#[derive(Default)]
-pub(super) struct Layout {
-    /// Per pass, its position.
-    pub(super) positions: Vec<u32>,
-    /// The next position.
-    end: u32,
-    pub(super) resources: Vec<LaidResource>,
-    pub(super) borders: Vec<LaidBorder>,
-    /// Passes that run more than once: number of additional executions, and their cost.
-    pub(super) repeats: Vec<(PassId, u32, Bytes)>,
-    /// Cost of merged passes.
-    pub(super) merges: Bytes,
-}
-
-impl Layout {
-    fn new(resources: usize, passes: usize) -> Layout {
-        Layout {
-            positions: vec![NOT_LAID; passes],
-            resources: vec![LaidResource::default(); resources],
-            ..Layout::default()
-        }
-    }
-}
-
-/// An image at the border of a run of strips.
-#[derive(Clone, Copy)]
-pub(super) struct LaidBorder {
-    pub(super) resource: ResourceId,
-    /// Time span in which strips use it.
-    pub(super) span: Span,
-    /// Tile memory requirements of the largest part; `None` if tile memory cannot hold it.
-    pub(super) tile: Option<TileRequirements>,
-    /// Bytes that move only if it is not in tile memory.
-    pub(super) savings: u64,
-    /// True if it is in tile memory.
-    pub(super) is_resident: bool,
-}
-
-/// Properties of a resource derived from its uses.
-#[derive(Clone, Copy, Default)]
-pub(super) struct LaidResource {
-    /// Covers the whole run of strips if it is used outside the run.
-    span: Option<Span>,
-    /// The first and last window with a use.
-    pub(super) windows: Option<(u32, u32)>,
-    /// Bytes kept on chip by merged passes, and by strips with it at their border; negative if they move more.
-    pub(super) merged: i64,
-    /// The largest part, if it is divided.
-    pub(super) part: Option<vk::Extent2D>,
-    /// Bytes of its halos that move off chip.
-    pub(super) halos: u64,
 }
