@@ -40,6 +40,8 @@ pub enum ShortfallCause {
     Halo(ResourceId),
     /// Render passes run as parts of others.
     Merged,
+    /// The frame that is arranged is a rewritten one, in which passes are already repeated or merged.
+    Rewritten,
     /// The uses of a resource are in several batches or submits, between which tile contents do not survive.
     SeveralWindows(ResourceId),
     /// No strips hold a resource, and it does not fit as a whole.
@@ -61,6 +63,9 @@ impl ShortfallCause {
             }
             ShortfallCause::Halo(resource) => format!("halos of `{}`, which is not on chip", name(*resource)),
             ShortfallCause::Merged => "render passes are merged into others".to_owned(),
+            ShortfallCause::Rewritten => {
+                "passes are repeated or merged before the frame is arranged".to_owned()
+            }
             ShortfallCause::SeveralWindows(resource) => format!(
                 "`{}` is used in several batches or submits, and tile contents do not survive between them",
                 name(*resource)
@@ -207,6 +212,8 @@ impl Model<'_> {
             .map(|&(pass, times, bytes)| shortfall(bytes, ShortfallCause::Repeats(pass, times)))
             .collect();
         all.push(shortfall(self.laid.merges, ShortfallCause::Merged));
+        let before: Bytes = self.input_charges.into_iter().sum();
+        all.push(shortfall(before, ShortfallCause::Rewritten));
         for resource in self.plan.input.frame().resource_ids() {
             let laid = self.laid.resources[resource.index()];
             let moved = self.still_moved(resource);

@@ -13,6 +13,7 @@ use super::error::CannotGroup;
 use super::layout::{LaidBorder, LaidRun, Layout, NOT_LAID};
 use super::strips::Division;
 use super::types::{Arrangement, GroupMode, PassGroup};
+use crate::execute::ChargeCause;
 use crate::frame::tables::ResourceKind;
 use crate::frame::{AccessKind, PassId, ResourceId};
 use crate::plan::traffic::{counted_size, only_render_pass, traffic_off_chip};
@@ -71,6 +72,8 @@ pub(super) struct Model<'a> {
     candidates: Vec<Candidate>,
     /// Per pass, the texels that it computes as described.
     pub(super) texels: Vec<u64>,
+    /// Charges of the frame that is arranged, which may be a rewritten one.
+    pub(super) input_charges: [Bytes; 2],
     divisions: HashMap<DividedRun, Rc<Result<Division, CannotGroup>>>,
     /// Cache: groups in strips, laid out; `None` for those that cannot be divided.
     pub(super) runs: HashMap<PassGroup, Option<Rc<LaidRun>>>,
@@ -137,6 +140,7 @@ impl<'a> Model<'a> {
             texels.max().unwrap_or(0)
         };
         let heap = plan.options.tile_heap(&plan.profile);
+        let charges = described.input.charges();
         Model {
             plan,
             costs,
@@ -145,6 +149,7 @@ impl<'a> Model<'a> {
             submit_boundary: heap.is_some_and(|heap| heap.queue_submit_boundary),
             candidates: frame.resource_ids().map(candidate).collect(),
             texels: frame.pass_ids().map(texels).collect(),
+            input_charges: [ChargeCause::Repeat, ChargeCause::Merge].map(|cause| charges.of(cause)),
             divisions: HashMap::new(),
             runs: HashMap::new(),
             saving_borders: HashMap::new(),
@@ -219,8 +224,11 @@ impl<'a> Model<'a> {
         self.steps += 1;
         let frame = self.plan.input.frame();
         let mut laid = Layout::new(frame.resources().len(), frame.passes().len());
+        let [repeats, merges] = self.input_charges;
         let mut traffic = Traffic {
             described: self.described,
+            repeats,
+            merges,
             ..Traffic::default()
         };
         let (mut computed, mut described) = (0u64, 0u64);
@@ -252,7 +260,7 @@ impl<'a> Model<'a> {
             traffic.moved = Bytes(traffic.moved.0 - self.off_chip(&laid, resource));
             traffic.halos = Bytes(traffic.halos.0 - laid.resources[resource.index()].halos);
         }
-        laid.merges = traffic.merges;
+        laid.merges = Bytes(traffic.merges.0 - merges.0);
         self.laid = laid;
         Some(traffic)
     }

@@ -1,7 +1,7 @@
 //! Charges of arranged frames, in plans and their JSON.
 
 use ash::vk;
-use tileheap::arrange::{Arrangement, DescriptionChange};
+use tileheap::arrange::{Arrangement, ArrangementCosts, DescriptionChange, SearchResult, ShortfallCause};
 use tileheap::execute::{CarriedCharges, Charge, ChargeCause, Charges, ExecutedFrame, OriginRule};
 use tileheap::plan::{Plan, PlanOptions, Traffic};
 use tileheap::profile::DeviceProfile;
@@ -144,5 +144,35 @@ fn changes_of_the_description_keep_earlier_charges() {
         assert_ne!(wrong, text);
         assert!(Plan::from_json(&changed, &wrong).unwrap().check().is_err());
         input = changed;
+    }
+}
+
+/// The search counts what the frame that it arranges is already charged, so that its result is that of the arranged frame's plan.
+#[test]
+fn searches_count_the_charges_of_the_frame_that_they_arrange() {
+    let executed = in_strips(&blurred());
+    let profile = DeviceProfile::preset("adreno-830").unwrap();
+    let plan = plan_with(&executed, &profile, &PlanOptions::default());
+    // Another order of the strips' passes, and no other change.
+    let described = Arrangement::described(executed.frame());
+    let swapped = (1..executed.frame().passes().len()).filter_map(|at| {
+        let mut swapped = described.clone();
+        swapped.batches[0].groups.swap(at - 1, at);
+        swapped.check(executed.frame()).is_ok().then_some(swapped)
+    });
+    let swapped: Vec<Arrangement> = swapped.collect();
+    assert!(!swapped.is_empty());
+    for arrangement in swapped {
+        let costs = ArrangementCosts::default();
+        let found = SearchResult::of(&plan, arrangement, costs).unwrap();
+        let arranged = plan_with(found.apply(&plan).unwrap(), &profile, &plan.options);
+        assert_eq!(found.described.repeats, Bytes::mib(3));
+        assert_eq!(found.traffic.repeats, Bytes::mib(3));
+        assert_eq!(found.traffic.off_chip(), Traffic::of(&arranged).off_chip());
+        let rewritten = found
+            .shortfalls
+            .iter()
+            .find(|one| one.cause == ShortfallCause::Rewritten);
+        assert_eq!(rewritten.map(|one| one.bytes), Some(Bytes::mib(3)));
     }
 }
