@@ -30,6 +30,7 @@ mod least;
 mod limits;
 mod merge_savings;
 mod moves;
+mod restarts;
 mod search;
 mod search_result;
 mod strips;

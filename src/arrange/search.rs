@@ -130,13 +130,15 @@ fn search_as_described(
             }
         }
     }
-    // Then from other sizes' results, and last from the best one: no single move improves what is returned.
+    // Then from other sizes' results, from near the best one, and last from the best one: no single move improves what is returned.
     search.begin(true);
     for arrangement in others {
         if let Some(start) = search.fitted(arrangement) {
             search.climb(start, Moves::SmallFirst, &mut best);
         }
     }
+    search.begin(true);
+    search.restart(&mut best);
     search.begin(true);
     search.climb(best.arrangement.clone(), Moves::SmallFirst, &mut best);
     search
@@ -146,20 +148,22 @@ fn search_as_described(
 
 /// The moves that improve an arrangement, in the order in which they are tried.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Moves {
+pub(super) enum Moves {
     /// New runs of strips once, then as [`Moves::SmallFirst`].
     StripsFirst,
     /// One small change at a time, new runs of strips if none helps.
     SmallFirst,
+    /// One small change at a time only.
+    Small,
 }
 
 /// An arrangement and its traffic.
 type Judged = (Arrangement, Traffic);
 
 /// The best arrangement so far.
-struct Best<'w> {
-    arrangement: Arrangement,
-    traffic: Traffic,
+pub(super) struct Best<'w> {
+    pub(super) arrangement: Arrangement,
+    pub(super) traffic: Traffic,
     /// Set if `watch` ended the search.
     ended: bool,
     watch: &'w mut dyn FnMut(&Traffic) -> ControlFlow<()>,
@@ -174,7 +178,7 @@ impl Best<'_> {
         }
     }
 
-    fn is_final(&self, search: &Search<'_>) -> bool {
+    pub(super) fn is_final(&self, search: &Search<'_>) -> bool {
         self.ended || search.steps() >= search.allowed.steps
     }
 }
@@ -248,7 +252,7 @@ impl Search<'_> {
     }
 
     /// Improves an arrangement until no run of strips and no small change helps.
-    fn climb(&mut self, start: Arrangement, moves: Moves, best: &mut Best<'_>) {
+    pub(super) fn climb(&mut self, start: Arrangement, moves: Moves, best: &mut Best<'_>) {
         let Some(traffic) = self.judged(&start) else {
             return;
         };
@@ -256,8 +260,11 @@ impl Search<'_> {
         let mut strips = moves == Moves::StripsFirst;
         loop {
             best.offer(&here);
-            let next = self.better(&here, best, strips);
-            match next.or_else(|| self.better(&here, best, !strips)) {
+            let mut next = self.better(&here, best, strips);
+            if next.is_none() && moves != Moves::Small {
+                next = self.better(&here, best, !strips);
+            }
+            match next {
                 Some(next) => {
                     debug_assert_eq!(next.0.check(self.model.plan.input.frame()), Ok(()));
                     here = next;

@@ -1,0 +1,58 @@
+//! Restarts of the search: several random moves away from the best arrangement, then uphill again.
+//!
+//! One move at a time gets stuck: two runs of strips that would be better as one, in another order, lie several worse arrangements apart.
+
+use tileheap_units::SplitMix64;
+
+use super::moves::Search;
+use super::search::{Best, Moves};
+use super::types::Arrangement;
+
+/// The search ends after this many restarts in a row that find nothing better.
+const VAIN_RESTARTS: u32 = 12;
+
+/// Moves of a restart: at least 2, and fewer than this.
+const MAX_MOVES: u64 = 5;
+
+impl Search<'_> {
+    /// Restarts near the best arrangement until that no longer helps. Deterministic.
+    pub(super) fn restart(&mut self, best: &mut Best<'_>) {
+        let mut random = SplitMix64::new(38);
+        let mut vain = 0;
+        while vain < VAIN_RESTARTS && !best.is_final(self) {
+            let before = best.traffic.off_chip();
+            let moves = 2 + random.below(MAX_MOVES - 2);
+            if let Some(start) = self.moved(best.arrangement.clone(), moves, &mut random) {
+                self.climb(start, Moves::Small, best);
+            }
+            vain = match best.traffic.off_chip() < before {
+                true => 0,
+                false => vain + 1,
+            };
+        }
+    }
+
+    /// An arrangement after several random moves; `None` if it has none.
+    fn moved(
+        &mut self,
+        arrangement: Arrangement,
+        moves: u64,
+        random: &mut SplitMix64,
+    ) -> Option<Arrangement> {
+        let mut here = arrangement;
+        for _ in 0..moves {
+            let mut changes = self.changes(&here);
+            here = loop {
+                if changes.is_empty() {
+                    return None;
+                }
+                let chosen = random.below(changes.len() as u64) as usize;
+                let changed = changes.swap_remove(chosen);
+                if self.fits(&changed) && self.judged(&changed).is_some() {
+                    break changed;
+                }
+            };
+        }
+        Some(here)
+    }
+}
