@@ -310,8 +310,8 @@ impl<'a> Search<'a> {
                         });
                     }
                     // Adds or removes a pass at either end: an adjacent one, or any if the order may change.
-                    for other in
-                        (0..batch.groups.len()).filter(|&other| batch.groups[other].passes.len() == 1)
+                    for other in (0..batch.groups.len())
+                        .filter(|&other| other != at && batch.groups[other].passes.len() == 1)
                     {
                         for place in [0, group.passes.len()] {
                             let beside = other == if place > 0 { at + 1 } else { at.wrapping_sub(1) };
