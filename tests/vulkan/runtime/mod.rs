@@ -22,7 +22,7 @@ mod values;
 use ash::vk;
 use tileheap::execute::ExecutedFrame;
 use tileheap::frame::external::ExternalDesc;
-use tileheap::frame::{BufferDesc, Frame, FrameBuilder, Persistence, ResourceId};
+use tileheap::frame::{BufferDesc, FrameBuilder, Persistence, ResourceId};
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::import::ImportedBuffer;
 use tileheap::runtime::{BoundFrame, FrameNumber, FrameRecorder, Imports, PassCommands, SelectedFrame};
