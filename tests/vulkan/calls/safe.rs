@@ -148,8 +148,14 @@ const PROGRAMS: &[Program] = &[
         })
     }),
     ("bind a plan for another device", "adreno-840", |rig| {
-        let profile = Arc::new(DeviceProfile::preset("adreno-840").unwrap());
-        bind_changed(rig, |plan| plan.profile = profile)
+        let mut profile = DeviceProfile::preset("adreno-840").unwrap();
+        bind_changed(rig, |plan| {
+            // With the same memory, so that objects are of its types.
+            profile.heaps.clone_from(&plan.profile.heaps);
+            profile.memory_types.clone_from(&plan.profile.memory_types);
+            profile.tile = plan.profile.tile;
+            plan.profile = Arc::new(profile);
+        })
     }),
     (
         "bind a plan whose device states no more than what plans depend on",
