@@ -138,7 +138,7 @@ fn without_tile_memory_the_gallery_says_what_it_needs() {
     let complaints = text(&output.stderr);
     // With the emulator or a device with tile memory, it runs.
     assert!(
-        output.status.success() || complaints.contains("emulator/README.md"),
+        output.status.success() || complaints.contains("docs/guide/emulator.md"),
         "{complaints}"
     );
     assert!(complaints.lines().count() <= 1, "{complaints}");

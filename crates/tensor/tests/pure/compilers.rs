@@ -131,7 +131,8 @@ fn the_storages_of_relax_are_taken_as_given() {
         external: vec![read.entries[0]],
         ..crate::apart_by(&StorageIds)
     };
-    let plan = crate::planned(&choice.graph, &choice.layouts, &options, 64).unwrap();
+    // TVM adds up the storages, whose sizes are multiples of 32.
+    let plan = crate::planned(&choice.graph, &choice.layouts, &options, 32).unwrap();
     assert_eq!(plan.size().0, 4_923_296);
 }
 

@@ -211,7 +211,7 @@ fn an_algorithm_of_the_users_is_used_and_judged() {
         |index, item| (index % 2 * 1000, item.size),
         &["`y0` is at 1,000 B", "64"],
     );
-    let short = ["`x` of 1,024 B has 1,000 B"];
+    let short = ["`x` needs 1,024 B, but its region has 1,000 B"];
     refused(|index, _| (index % 2 * 1024, Bytes(1000)), &short);
     let two = ["a", "b"].map(MemoryDesc::new);
     assert_says(by(&good, &two).unwrap_err(), &["`told`", "it supports one"]);

@@ -245,7 +245,7 @@ fn devices_without_handles_are_refused() {
         (
             &|desc| desc.additions = engine.device.cast(),
             Status::ErrorInvalidHandle,
-            "is a ThDevice,",
+            "is a ThDevice:",
         ),
         (
             &|desc| desc.queue_count = 0,
