@@ -112,11 +112,14 @@ fn slice(call: &Call<'_>) -> Answer<Inferred> {
     Ok(call.same_element(dims))
 }
 
+/// The largest number of tensors that `split` makes of one.
+const MAX_PARTS: i64 = 1 << 16;
+
 fn split(call: &Call<'_>) -> Answer<Inferred> {
     let mut dims = call.dims_of(0, None)?.to_vec();
     let axis = call.axis("axis", 0, dims.len())?;
     let parts = call.int("parts", 2)?;
-    if parts < 1 || dims[axis].fixed().is_some_and(|dim| dim % parts != 0) {
+    if !(1..=MAX_PARTS).contains(&parts) || dims[axis].fixed().is_some_and(|dim| dim % parts != 0) {
         return Err(format!("{} cannot be split into {parts}", dims[axis]));
     }
     dims[axis] = dims[axis].clone().floor_div(parts);

@@ -61,7 +61,12 @@ impl<'a> Reader<'a> {
         self.outputs = outputs;
         self.graph.prefix_names(first, &format!("{name}/"));
         let made = read?;
-        for (result, output) in function.output.iter().zip(&node.output) {
+        for (result, output) in function
+            .output
+            .iter()
+            .zip(&node.output)
+            .filter(|(_, output)| !output.is_empty())
+        {
             self.known
                 .extend(inside.get(result).map(|value| (output.clone(), value.clone())));
         }
@@ -103,7 +108,12 @@ impl<'a> Reader<'a> {
         });
         self.outputs = outputs;
         let (made, known) = read?;
-        for (output, known) in node.output.iter().zip(known) {
+        for (output, known) in node
+            .output
+            .iter()
+            .zip(known)
+            .filter(|(output, _)| !output.is_empty())
+        {
             self.known.extend(known.map(|value| (output.clone(), value)));
         }
         self.adopt(node, &made, first)

@@ -292,7 +292,12 @@ impl Reader<'_> {
     /// A symbol for a number that only a run decides; the caller may give a smaller range.
     fn symbol_up_to(&mut self, name: String, most: u64) -> Dim {
         let range = self.options.ranges.get(&name).copied().unwrap_or((0, most));
-        self.ranged_symbol(name, Some(range))
+        // A shape in the file, or another call of the same function, may have the name.
+        let mut own = name.clone();
+        while self.symbols.contains_key(&own) {
+            own = format!("{name}.{}", self.symbols.len());
+        }
+        self.ranged_symbol(own, Some(range))
     }
 
     fn symbol(&mut self, name: String) -> Dim {

@@ -74,6 +74,9 @@ impl Reader<'_> {
             return Err(self.fault(node, format!("there are no axes {axes:?} of {rank}")));
         };
         places.sort_unstable();
+        if places.windows(2).any(|pair| pair[0] == pair[1]) {
+            return Err(self.fault(node, format!("the axes {axes:?} of {rank} name one axis twice")));
+        }
         match adds {
             true => places.into_iter().for_each(|axis| dims.insert(axis, 1.into())),
             false => places.into_iter().rev().for_each(|axis| drop(dims.remove(axis))),
@@ -175,6 +178,9 @@ impl Reader<'_> {
     /// `a * b + c` where `b` is not transposed; if it is, the weights are those of a dense layer.
     pub(super) fn gemm(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<()> {
         let output = self.output(node)?.to_owned();
+        if inputs.len() < 2 {
+            return Err(self.fault(node, "it has fewer than two operands"));
+        }
         let product = match inputs.len() {
             2 => output.clone(),
             _ => format!("{output}/product"),
@@ -197,8 +203,11 @@ impl Reader<'_> {
         let limit = match (node.op_type.as_str(), axis) {
             ("NonMaxSuppression", _) => {
                 let scores = inputs.get(1).map(|&scores| self.dims(scores)).unwrap_or_default();
+                // Without this input nothing is selected; if its value is not known, any number of boxes may be.
+                let is_given = node.input.get(2).is_some_and(|name| !name.is_empty());
                 let each = self.input_known(node, 2).and_then(Known::fixed);
-                let each = each.and_then(|each| each.first().copied()).unwrap_or(0);
+                let each = each.and_then(|each| each.first().copied());
+                let each = each.unwrap_or(if is_given { i64::MAX } else { 0 });
                 let boxes = scores.get(2).and_then(|boxes| self.range(boxes)).map(|of| of.1);
                 let classes = scores.get(..2).and_then(most);
                 classes

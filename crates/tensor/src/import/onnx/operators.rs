@@ -136,9 +136,12 @@ impl Reader<'_> {
         Error::operator(&self.name(node), &node.op_type, problem.into())
     }
 
-    /// Names a node's outputs as the file does; a shape in the file must match.
+    /// Names a node's outputs as the file does; a shape in the file must match. The results are of all its outputs, or only of those with a name.
     pub(super) fn keep(&mut self, node: &NodeProto, made: &[TensorId]) -> Result<()> {
-        for (name, &id) in node.output.iter().filter(|name| !name.is_empty()).zip(made) {
+        let named = node.output.iter().filter(|name| !name.is_empty()).count();
+        let of_named = made.len() == named;
+        let outputs = node.output.iter().filter(|name| !of_named || !name.is_empty());
+        for (name, &id) in outputs.zip(made).filter(|(name, _)| !name.is_empty()) {
             let inferred = &self.graph.tensor(id).shape;
             let said = self.described.get(name).and_then(|(_, shape)| shape.fixed());
             let both = said.zip(inferred.fixed());
