@@ -192,7 +192,10 @@ impl Log {
                 }
                 Event::Run(run) => {
                     let memory = (queue, tile, sharing_epoch);
-                    add(Command::Execute(run.log.commands(memory, &run.subpass, resource)));
+                    // A secondary that runs others does not know its subpass: they are in the same one.
+                    let is_nested = *subpass != EnclosingSubpass::default();
+                    let around = if is_nested { subpass } else { &run.subpass };
+                    add(Command::Execute(run.log.commands(memory, around, resource)));
                 }
             }
         }

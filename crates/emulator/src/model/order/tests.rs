@@ -291,9 +291,16 @@ fn possible_findings_do_not_hide_certain_ones() {
 #[test]
 fn a_secondary_is_in_order_with_the_attachments_around_it() {
     let [a, _] = BUFFERS;
-    let run = |drawn: Vec<ResourceId>| {
+    let run = |drawn: Vec<ResourceId>, is_nested: bool| {
         let read = (S::FRAGMENT_SHADER, A::INPUT_ATTACHMENT_READ);
-        let secondary = Commands::new().transfer(a, read).end();
+        let mut secondary = Commands::new().transfer(a, read).end();
+        if is_nested {
+            let mut outer = Commands::new();
+            outer
+                .recorded
+                .run(secondary, EnclosingSubpass::default(), &outer.at);
+            secondary = outer.end();
+        }
         let mut commands = Commands::new().transfer(a, CLEAR);
         let begin = Command::BeginRendering {
             resumes: false,
@@ -311,8 +318,10 @@ fn a_secondary_is_in_order_with_the_attachments_around_it() {
         let found = device.submit(0, &commands.end(), &Batch::default());
         found.len()
     };
-    assert_eq!(run(Vec::new()), 1);
-    assert_eq!(run(vec![ResourceId(a)]), 0);
+    for is_nested in [false, true] {
+        assert_eq!(run(Vec::new(), is_nested), 1);
+        assert_eq!(run(vec![ResourceId(a)], is_nested), 0);
+    }
 }
 
 /// "Queue Family Ownership Transfer": nothing in a batch orders an acquire after a release to an external family; in another batch, work outside of the
