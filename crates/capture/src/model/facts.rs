@@ -166,10 +166,10 @@ impl DescribedFrame<'_> {
                     continue;
                 };
                 let only_attached = ATTACHMENTS.contains(image.desc.usage);
-                let is_needed =
-                    self.is_result(&self.entries[*entry]) || others.may_read(&access.resource, image);
-                // Nobody needs undefined contents.
-                let is_needed = is_needed && one.why != WhyWasted::Undefined;
+                // Contents that are undefined are nobody's result; but a writer that is not followed may have defined them.
+                let is_undefined = one.why == WhyWasted::Undefined;
+                let is_shown = image.swapchain || self.is_result(&self.entries[*entry]);
+                let is_needed = others.may_use(&access.resource, image) || is_shown && !is_undefined;
                 if is_needed || one.assumed && !only_attached {
                     continue;
                 }
@@ -236,8 +236,8 @@ impl DescribedFrame<'_> {
         if let Resource::Image(image) = &entry.resource {
             (facts.linear, facts.swapchain) = (image.linear, image.swapchain);
             let contents = self.contents.get(&entry.resource.key());
-            let may_read = Readers::of(frames, origin).may_read(&entry.resource, image);
-            let is_private = !may_read && !self.is_result(entry);
+            let may_be_used = Readers::of(frames, origin).may_use(&entry.resource, image);
+            let is_private = !may_be_used && !image.swapchain && !self.is_result(entry);
             let is_transient = image
                 .desc
                 .usage
@@ -279,13 +279,13 @@ impl Readers {
         readers
     }
 
-    fn may_read(&self, resource: &Resource, image: &Image) -> bool {
+    /// Returns true if an access that is not followed may read or write the image.
+    fn may_use(&self, resource: &Resource, image: &Image) -> bool {
         let common = resource.common();
         let by_host = image.linear && common.is_mapped()
             || image.desc.usage.contains(vk::ImageUsageFlags::HOST_TRANSFER_EXT);
         let by_unresolved = self.any && !ATTACHMENTS.contains(image.desc.usage);
-        image.swapchain
-            || common.is_shared()
+        common.is_shared()
             || by_host
             || by_unresolved
             || image.alias_group.is_some()

@@ -317,7 +317,9 @@ fn times(frame: &Frame, capture: &Capture) -> Option<String> {
     let mut times: Vec<(u64, &str)> = passes
         .filter_map(|(pass, facts)| Some((facts.nanoseconds?, pass.name.as_str())))
         .collect();
-    let all: u64 = times.iter().map(|(time, _)| time).sum();
+    let all = times
+        .iter()
+        .fold(0u64, |all, (time, _)| all.saturating_add(*time));
     times.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
     let milliseconds = |time: u64| format!("{:.2} ms", time as f64 / 1e6);
     let longest = times.iter().take(MAX_TIMES);

@@ -280,6 +280,10 @@ fn what_anything_may_read_is_not_wasted() {
     let exported = depth(vk::ImageUsageFlags::SAMPLED);
     exported.common.shared.store(true, Ordering::Relaxed);
     assert_eq!(both(&exported), []);
+    // Others may have written what the program's own commands left undefined.
+    let load = rendered(&exported, LoadOp::Load, STORE);
+    let discards: Vec<Op> = discarded(&exported).into_iter().chain(load).collect();
+    assert_eq!(wasted(discards, None), []);
     // Read by the host: mapped, or copied by the host.
     let mut mapped = Image::new(1, &info(vk::ImageUsageFlags::SAMPLED));
     mapped.linear = true;
