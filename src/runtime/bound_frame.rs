@@ -144,8 +144,8 @@ impl BoundFrame {
         self.target_of(self.plan.pass_of_input(pass), subpass)
     }
 
-    /// The driver's decision about each subpass of a render pass. Empty if the pass has one subpass or is not recorded as a render pass object, and
-    /// without [`Capabilities::SUBPASS_MERGE_FEEDBACK`](super::Capabilities::SUBPASS_MERGE_FEEDBACK).
+    /// The driver's decision about each subpass of a render pass. Empty if the pass has one subpass, is not recorded as a render pass object or has a
+    /// [hook](super::Hooks::render_pass), and without [`Capabilities::SUBPASS_MERGE_FEEDBACK`](super::Capabilities::SUBPASS_MERGE_FEEDBACK).
     ///
     /// # Panics
     /// If the pass is not a render pass.

@@ -9,6 +9,7 @@ use tileheap_units::CompactSort;
 use super::bind::{Binder, check_plan, differs, render_passes};
 use super::bound_frame::BoundFrame;
 use super::capabilities::Capabilities;
+use super::device_additions::features_of_version;
 use super::device_queue::DeviceQueue;
 use super::device_state::DeviceState;
 use super::error::RuntimeError;
@@ -197,7 +198,8 @@ impl Device {
         let mut profile = DeviceProfile::clone(support.profile());
         profile.tile = profile.tile.filter(|_| missing.is_empty());
         profile.features = plan_features(capabilities);
-        profile.optional_features = Some(optional_features(&desc, capabilities));
+        profile.optional_features =
+            Some(optional_features(&desc, capabilities) | features_of_version(support.version()));
         let profile = Arc::new(profile);
         let state = DeviceState {
             instance: instance.clone(),

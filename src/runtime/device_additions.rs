@@ -183,7 +183,7 @@ unsafe fn features_of_extensions(names: &[*const c_char]) -> OptionalFeatures {
 }
 
 /// The optional features that are part of a version of Vulkan, without a feature bit.
-fn features_of_version(version: u32) -> OptionalFeatures {
+pub(super) fn features_of_version(version: u32) -> OptionalFeatures {
     let core = [
         (vk::API_VERSION_1_3, OptionalFeatures::FORMATS_4444),
         (vk::API_VERSION_1_3, OptionalFeatures::ASTC_HDR),

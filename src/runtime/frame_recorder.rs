@@ -364,10 +364,14 @@ impl FrameRecorder<'_> {
         })
     }
 
-    /// [`FrameRecorder::submit`] for programs that make the calls themselves: `submit` makes each call, in the order given.
+    /// [`FrameRecorder::submit`] for programs that make the calls themselves: `submit` makes each call, in the order given. The
+    /// [queues](super::Device::lock_queues) are locked meanwhile.
     ///
     /// # Errors
     /// When a declared command buffer was not recorded, a semaphore is not imported, or `submit` fails.
+    ///
+    /// # Panics
+    /// If `submit` locks the queues, or binds, selects, begins or submits a frame.
     ///
     /// # Safety
     /// `submit` submits exactly what it is given, in order, before it returns.

@@ -208,6 +208,7 @@ pub(super) fn create(
         .subpasses(&subpasses)
         .dependencies(&dependencies);
     info.p_next = state.chain(row.hook, |hooks, hook| hooks.render_pass(hook));
+    let is_hooked = !info.p_next.is_null();
     let mut tiles = Tiles::new(state, row, row.tile_memory);
     if let Some(size) = &mut tiles.size {
         info = info.push_next(size);
@@ -229,7 +230,9 @@ pub(super) fn create(
     words.extend(lists.iter().flat_map(Subpass::words));
     let resolves_depth = lists.iter().any(|one| one.depth_resolve.is_some());
     let mut merges = Vec::new();
-    let mut create = || match resolves_depth || render_pass_2::has_feedback(state, rows.len()) {
+    // Structures of the caller may extend only `VkRenderPassCreateInfo`.
+    let asks = !is_hooked && render_pass_2::has_feedback(state, rows.len());
+    let mut create = || match resolves_depth || asks {
         true => {
             let parameters = render_pass_2::Parameters {
                 attachments: &descriptions,

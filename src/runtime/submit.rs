@@ -31,7 +31,8 @@ impl BoundFrame {
         self.series.shared_progress().prepare(&self.state)?;
         self.stamp = UseStamp::next();
         let timelines = self.timelines.clone();
-        let mut queues = timelines.lock();
+        // Held for the caller: `call` may be a function of its own.
+        let mut queues = timelines.hold();
         for base in &mut self.bases {
             base.submitted = queues[base.number].submitted;
         }

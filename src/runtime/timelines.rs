@@ -6,6 +6,7 @@
 //! A frame is lowered for the state that earlier work left, which it reads when it begins. If another frame is submitted to one of its queues in
 //! between, its first batch there waits for all of that: the state that it was lowered for is then older than necessary, but the order is correct.
 
+use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -114,7 +115,7 @@ impl Timelines {
         self.holder.store(this_thread(), Relaxed);
         HeldQueues {
             holder: &self.holder,
-            _states: states,
+            states,
         }
     }
 
@@ -134,7 +135,21 @@ impl Timelines {
 /// The states of all queues, locked for the caller.
 pub(super) struct HeldQueues<'a> {
     holder: &'a AtomicUsize,
-    _states: MutexGuard<'a, Vec<QueueState>>,
+    states: MutexGuard<'a, Vec<QueueState>>,
+}
+
+impl Deref for HeldQueues<'_> {
+    type Target = Vec<QueueState>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.states
+    }
+}
+
+impl DerefMut for HeldQueues<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.states
+    }
 }
 
 impl Drop for HeldQueues<'_> {
