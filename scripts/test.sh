@@ -224,7 +224,7 @@ if [ -e "$TILEHEAP_TESTBED/complete" ]; then
         own_tests_validated
         recordings
         check wrong-order wrong_order
-        check programs bash scripts/test-programs.sh --quick
+        check programs bash scripts/test-programs.sh --built --quick
         check archive env PROFILE=dev bash scripts/package-emulator.sh
         check angle bash scripts/test-angle.sh 20
     fi
