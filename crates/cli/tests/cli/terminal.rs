@@ -12,7 +12,7 @@ fn on_terminal(arguments: &[&str]) -> Option<Command> {
     with_redirection(arguments, "")
 }
 
-/// The same with a redirection, in the syntax of a shell.
+/// The same with a redirection, in the syntax of a shell. The command replaces the shell: Ctrl-C would end some shells, and with them `script`.
 fn with_redirection(arguments: &[&str], redirection: &str) -> Option<Command> {
     if Command::new("script").arg("--version").output().is_err() {
         support::skip("there is no `script` to make a terminal");
@@ -25,9 +25,10 @@ fn with_redirection(arguments: &[&str], redirection: &str) -> Option<Command> {
         .chain(arguments.iter().copied());
     let words: Vec<String> = words.map(|word| format!("'{word}'")).collect();
     let mut terminal = Command::new("script");
-    terminal
-        .args(["--quiet", "--return", "--command"])
-        .arg(format!("stty columns 100; {} {redirection}", words.join(" ")));
+    terminal.args(["--quiet", "--return", "--command"]).arg(format!(
+        "stty columns 100; exec {} {redirection}",
+        words.join(" ")
+    ));
     terminal
         .arg("/dev/null")
         .env("TERM", "xterm")
