@@ -326,6 +326,20 @@ impl Lowering {
     }
 }
 
+/// The situation of the first frame of a plan that declares this number of queues, in memory of `spare`.
+fn first(queues: &Queues, declared: usize, spare: Option<LoweringDesc>) -> LoweringDesc {
+    let Some(mut first) = spare.filter(|spare| {
+        let known = spare.queues.declared().iter();
+        known.len() == declared && queues.are(known.map(|index| spare.queues.queue(*index)))
+    }) else {
+        return LoweringDesc::first(queues.on_device(declared));
+    };
+    first.parity = Default::default();
+    first.before.bytes.clear();
+    first.before.contents.clear();
+    first
+}
+
 /// Creates a lowerer. It owns the tables of the plan that it lowered last.
 ///
 /// Thread safety: may be called by several threads at once.
@@ -366,7 +380,7 @@ pub unsafe extern "C" fn lower(
         let mut lowering = own.lowering.lock()?;
         let spare = lowering.spare.take();
         let situation = if desc.previous.number() == 0 {
-            LoweringDesc::first(queues.on_device(plan.frame.queues().len()))
+            first(&queues, plan.frame.queues().len(), spare)
         } else if desc.previous == lowerer {
             lowering.next(&plan, &queues, spare)?
         } else {

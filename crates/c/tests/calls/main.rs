@@ -1,5 +1,6 @@
 //! The exported functions, called as from C.
 
+mod allocations;
 mod c;
 mod described;
 mod documents;
