@@ -1,6 +1,8 @@
 //! The cost of a frame of 30 passes and 40 resources through the C interface, and from Rust: known to the planner, and changed. *Planning* validates
 //! a description, finds or makes its plan, and lowers it; *recording* runs the frame through the runtime. Rust also describes the frame again; in C
 //! the description is the caller's arrays.
+//!
+//! With `TILEHEAP_COUNT=GROUP/NAME=CALLS`, only calls one of the functions as often, for scripts/measure-c.sh.
 
 #[path = "../../tests/calls/c.rs"]
 #[allow(dead_code, reason = "test programs use the rest")]
@@ -88,6 +90,20 @@ fn describe(frame: &mut FrameBuilder, name: &str) {
     assert_eq!(written, images.len());
 }
 
+/// Measures a function, or only calls it if it is the one to be counted.
+fn measure(criterion: &mut Criterion, group: &str, name: &str, mut function: impl FnMut()) {
+    let Ok(counted) = std::env::var("TILEHEAP_COUNT") else {
+        let mut group = criterion.benchmark_group(group);
+        group.bench_function(name, |bencher| bencher.iter(&mut function));
+        return group.finish();
+    };
+    let (which, calls) = counted.split_once('=').expect("GROUP/NAME=CALLS");
+    if which == format!("{group}/{name}") {
+        let calls = calls.parse().expect("a number of calls");
+        (0..calls).for_each(|_: u32| function());
+    }
+}
+
 fn cost(criterion: &mut Criterion) {
     let mut builder = FrameBuilder::default();
     describe(&mut builder, NAME);
@@ -111,49 +127,43 @@ fn cost(criterion: &mut Criterion) {
     // SAFETY: it can be written.
     let c_error: ErrorHandle = get(|to, _| unsafe { tileheap_c::text::create_error(to) }).unwrap();
 
-    for (name, known) in [("planning known", true), ("planning changed", false)] {
-        let mut group = criterion.benchmark_group(name);
+    for (group, known) in [("planning known", true), ("planning changed", false)] {
         let (mut planner, mut lowerer) = (Planner::default(), Lowerer::default());
-        group.bench_function("rust", |bencher| {
-            bencher.iter(|| {
-                describe(&mut builder, NAME);
-                let frame = builder.to_frame().unwrap();
-                let plan = match known {
-                    true => planner.plan(&frame, &needs, &profile, &options).unwrap(),
-                    false => Arc::new(plan(&frame, &needs, &profile, &options).unwrap()),
-                };
-                let tables = lowerer.lower(&plan, &situation).unwrap();
-                black_box(tables.passes.len());
-                lowerer.recycle(tables);
-            });
+        measure(criterion, group, "rust", || {
+            describe(&mut builder, NAME);
+            let frame = builder.to_frame().unwrap();
+            let plan = match known {
+                true => planner.plan(&frame, &needs, &profile, &options).unwrap(),
+                false => Arc::new(plan(&frame, &needs, &profile, &options).unwrap()),
+            };
+            let tables = lowerer.lower(&plan, &situation).unwrap();
+            black_box(tables.passes.len());
+            lowerer.recycle(tables);
         });
-        group.bench_function("c", |bencher| {
-            bencher.iter(|| {
-                let (mut frame, mut plan) = (null_mut(), null_mut());
-                // SAFETY: the description is alive, and it can be written.
-                let status = unsafe { create_frame(&described.desc, &mut frame, c_error) };
-                assert!(status as i32 >= 0);
-                let desc = PlanDesc {
-                    frame,
-                    requirements: c_needs,
-                    profile: c_profile,
-                    planner: if known { c_planner } else { null_mut() },
-                    ..sized()
-                };
-                // SAFETY: it can be written.
-                let status = unsafe { create_plan(&desc, &mut plan, c_error) };
-                assert!(status as i32 >= 0);
-                let desc = LowerDesc { plan, ..sized() };
-                let mut tables: Lowered = sized();
-                // SAFETY: it can be written.
-                let status = unsafe { lower(c_lowerer, &desc, &mut tables, c_error) };
-                assert!(status as i32 >= 0);
-                black_box(tables.pass_count);
-                destroy_plan(plan);
-                destroy_frame(frame);
-            });
+        measure(criterion, group, "c", || {
+            let (mut frame, mut plan) = (null_mut(), null_mut());
+            // SAFETY: the description is alive, and it can be written.
+            let status = unsafe { create_frame(&described.desc, &mut frame, c_error) };
+            assert!(status as i32 >= 0);
+            let desc = PlanDesc {
+                frame,
+                requirements: c_needs,
+                profile: c_profile,
+                planner: if known { c_planner } else { null_mut() },
+                ..sized()
+            };
+            // SAFETY: it can be written.
+            let status = unsafe { create_plan(&desc, &mut plan, c_error) };
+            assert!(status as i32 >= 0);
+            let desc = LowerDesc { plan, ..sized() };
+            let mut tables: Lowered = sized();
+            // SAFETY: it can be written.
+            let status = unsafe { lower(c_lowerer, &desc, &mut tables, c_error) };
+            assert!(status as i32 >= 0);
+            black_box(tables.pass_count);
+            destroy_plan(plan);
+            destroy_frame(frame);
         });
-        group.finish();
     }
     recording::compare(criterion, &frame, describe);
 }

@@ -6,7 +6,7 @@ use std::ptr::null_mut;
 
 use ash::vk;
 use criterion::Criterion;
-use tileheap::frame::{Frame, FrameBuilder};
+use tileheap::frame::{Frame, FrameBuilder, ResourceId};
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::{Capabilities, Imports, import};
 use tileheap_c::additions::*;
@@ -23,6 +23,7 @@ use tileheap_testkit::runtime_rig::{Rig, on_fake};
 
 use crate::c::{call, get, sized, view};
 use crate::described::Described;
+use crate::measure;
 
 /// The description's name in this iteration; a planner does not know a new name.
 struct Names {
@@ -123,100 +124,109 @@ fn device_of(rig: &Rig) -> DeviceHandle {
 /// Compares Rust and C for a frame that `describe` declares, with the external image `screen`.
 pub(crate) fn compare(criterion: &mut Criterion, frame: &Frame, describe: impl Fn(&mut FrameBuilder, &str)) {
     let screen = frame.resource_named("screen").expect("the frame has it");
-    for (name, known) in [("recording known", true), ("recording changed", false)] {
-        let mut group = criterion.benchmark_group(name);
-        group.bench_function("rust", |bencher| {
-            let rig = Rig::new(Config::modern(), Capabilities::empty());
-            let device = rig.runtime().unwrap();
-            let mut frames = device.dynamic_frame(PlanOptions::default()).unwrap();
-            let mut builder = FrameBuilder::default();
-            let mut names = Names { known, count: 0 };
-            let (image, view) = rig.outputs[0];
-            bencher.iter(|| {
-                describe(&mut builder, &names.next());
-                let images = [import::ImportedImage {
-                    resource: screen,
-                    image,
-                    view,
-                }];
-                let imports = Imports {
-                    images: &images,
-                    ..Imports::default()
-                };
-                let recorder = on_fake!(frames.select(&builder).unwrap().begin(&imports)).unwrap();
-                for (id, handle) in frame.command_buffer_ids().zip(rig.commands[0]) {
-                    let mut commands = on_fake!(recorder.record(handle, id)).unwrap();
-                    let passes = frame.command_buffers()[id.index()].passes;
-                    for pass in frame
-                        .pass_ids()
-                        .take(passes.end as usize)
-                        .skip(passes.first as usize)
-                    {
-                        commands.begin_pass(pass).unwrap();
-                        commands.end_pass().unwrap();
-                    }
-                    commands.finish().unwrap();
-                }
-                let number = on_fake!(recorder.submit()).unwrap();
-                frames.wait(number, u64::MAX).unwrap();
-                rig.driver.clear_journal();
-            });
-            drop(frames);
-            let _ = on_fake!(rig.device.device_wait_idle());
-            on_fake!(device.destroy());
-        });
-        group.bench_function("c", |bencher| {
-            let rig = Rig::new(Config::modern(), Capabilities::empty());
-            let device = device_of(&rig);
-            let desc = DynamicFrameDesc { device, ..sized() };
-            // SAFETY: the description is alive.
-            let dynamic = get(|to, error| unsafe { create_dynamic_frame(&desc, to, error) }).unwrap();
-            // SAFETY: it can be written.
-            let error: ErrorHandle = get(|to, _| unsafe { tileheap_c::text::create_error(to) }).unwrap();
-            let mut described = Described::new(frame);
-            let mut names = Names { known, count: 0 };
-            let (image, image_view) = rig.outputs[0];
-            let mut selected: SelectedFrame = sized();
-            bencher.iter(|| {
-                let name = names.next();
-                described.desc.name = view(&name);
-                // SAFETY: the description is alive, and it can be written.
-                ok(unsafe { select_frame(dynamic, &described.desc, &mut selected, error) });
-                let images = [ImportedImage {
-                    resource: screen.index() as u32,
-                    reserved: 0,
-                    image,
-                    view: image_view,
-                }];
-                let imports = ImportsOfC {
-                    image_count: 1,
-                    images: images.as_ptr(),
-                    ..sized()
-                };
-                let mut number = 0;
-                // SAFETY: the imports are alive, and it can be written.
-                ok(unsafe { begin_frame(dynamic, &imports, &mut number, error) });
-                for (index, handle) in (0..).zip(rig.commands[0]).take(frame.command_buffers().len()) {
-                    let mut commands = null_mut();
-                    // SAFETY: it can be written; the last frame that used the command buffer is complete.
-                    ok(unsafe { begin_commands(dynamic, index, handle, &mut commands, error) });
-                    let passes = frame.command_buffers()[index as usize].passes;
-                    for pass in passes.first..passes.end {
-                        let mut begun: PassCommands = sized();
-                        // SAFETY: it can be written.
-                        ok(unsafe { begin_pass(commands, pass, &mut begun, error) });
-                        ok(end_pass(commands, error));
-                    }
-                    ok(end_commands(commands, error));
-                }
-                ok(submit_frame(dynamic, error));
-                ok(wait_for_frame(dynamic, number, u64::MAX, error));
-                rig.driver.clear_journal();
-            });
-            call(|error| destroy_dynamic_frame(dynamic, error)).unwrap();
-            let _ = on_fake!(rig.device.device_wait_idle());
-            call(|error| destroy_device(device, error)).unwrap();
-        });
-        group.finish();
+    for (group, known) in [("recording known", true), ("recording changed", false)] {
+        of_rust(criterion, group, known, frame, screen, &describe);
+        of_c(criterion, group, known, frame, screen);
     }
+}
+
+fn of_rust(
+    criterion: &mut Criterion,
+    group: &str,
+    known: bool,
+    frame: &Frame,
+    screen: ResourceId,
+    describe: impl Fn(&mut FrameBuilder, &str),
+) {
+    let rig = Rig::new(Config::modern(), Capabilities::empty());
+    let device = rig.runtime().unwrap();
+    let mut frames = device.dynamic_frame(PlanOptions::default()).unwrap();
+    let mut builder = FrameBuilder::default();
+    let mut names = Names { known, count: 0 };
+    let (image, view) = rig.outputs[0];
+    measure(criterion, group, "rust", || {
+        describe(&mut builder, &names.next());
+        let images = [import::ImportedImage {
+            resource: screen,
+            image,
+            view,
+        }];
+        let imports = Imports {
+            images: &images,
+            ..Imports::default()
+        };
+        let recorder = on_fake!(frames.select(&builder).unwrap().begin(&imports)).unwrap();
+        for (id, handle) in frame.command_buffer_ids().zip(rig.commands[0]) {
+            let mut commands = on_fake!(recorder.record(handle, id)).unwrap();
+            let passes = frame.command_buffers()[id.index()].passes;
+            for pass in frame
+                .pass_ids()
+                .take(passes.end as usize)
+                .skip(passes.first as usize)
+            {
+                commands.begin_pass(pass).unwrap();
+                commands.end_pass().unwrap();
+            }
+            commands.finish().unwrap();
+        }
+        let number = on_fake!(recorder.submit()).unwrap();
+        frames.wait(number, u64::MAX).unwrap();
+        rig.driver.clear_journal();
+    });
+    drop(frames);
+    let _ = on_fake!(rig.device.device_wait_idle());
+    on_fake!(device.destroy());
+}
+
+fn of_c(criterion: &mut Criterion, group: &str, known: bool, frame: &Frame, screen: ResourceId) {
+    let rig = Rig::new(Config::modern(), Capabilities::empty());
+    let device = device_of(&rig);
+    let desc = DynamicFrameDesc { device, ..sized() };
+    // SAFETY: the description is alive.
+    let dynamic = get(|to, error| unsafe { create_dynamic_frame(&desc, to, error) }).unwrap();
+    // SAFETY: it can be written.
+    let error: ErrorHandle = get(|to, _| unsafe { tileheap_c::text::create_error(to) }).unwrap();
+    let mut described = Described::new(frame);
+    let mut names = Names { known, count: 0 };
+    let (image, image_view) = rig.outputs[0];
+    let mut selected: SelectedFrame = sized();
+    measure(criterion, group, "c", || {
+        let name = names.next();
+        described.desc.name = view(&name);
+        // SAFETY: the description is alive, and it can be written.
+        ok(unsafe { select_frame(dynamic, &described.desc, &mut selected, error) });
+        let images = [ImportedImage {
+            resource: screen.index() as u32,
+            reserved: 0,
+            image,
+            view: image_view,
+        }];
+        let imports = ImportsOfC {
+            image_count: 1,
+            images: images.as_ptr(),
+            ..sized()
+        };
+        let mut number = 0;
+        // SAFETY: the imports are alive, and it can be written.
+        ok(unsafe { begin_frame(dynamic, &imports, &mut number, error) });
+        for (index, handle) in (0..).zip(rig.commands[0]).take(frame.command_buffers().len()) {
+            let mut commands = null_mut();
+            // SAFETY: it can be written; the last frame that used the command buffer is complete.
+            ok(unsafe { begin_commands(dynamic, index, handle, &mut commands, error) });
+            let passes = frame.command_buffers()[index as usize].passes;
+            for pass in passes.first..passes.end {
+                let mut begun: PassCommands = sized();
+                // SAFETY: it can be written.
+                ok(unsafe { begin_pass(commands, pass, &mut begun, error) });
+                ok(end_pass(commands, error));
+            }
+            ok(end_commands(commands, error));
+        }
+        ok(submit_frame(dynamic, error));
+        ok(wait_for_frame(dynamic, number, u64::MAX, error));
+        rig.driver.clear_journal();
+    });
+    call(|error| destroy_dynamic_frame(dynamic, error)).unwrap();
+    let _ = on_fake!(rig.device.device_wait_idle());
+    call(|error| destroy_device(device, error)).unwrap();
 }
