@@ -5,7 +5,6 @@ use tileheap::plan::PlanOptions;
 
 use crate::boundary::run;
 use crate::enums::{FromNumber, Parity, PlanMode};
-use crate::frame::FrameObject;
 use crate::frame_desc::FrameDesc;
 use crate::frame_object::{DynamicFrameObject, FrameState, Phase, destroyed};
 use crate::handles::Handle;
@@ -55,14 +54,14 @@ pub struct SelectedFrame {
 }
 
 /// A frame to select.
-enum Source<'a> {
+enum Source {
     Described(*const FrameDesc),
-    Created(&'a FrameObject),
+    Created(FrameHandle),
 }
 
 /// # Safety
 /// A description is the caller's.
-unsafe fn select(object: &DynamicFrameObject, source: Source<'_>) -> Result<SelectedFrame, Fault> {
+unsafe fn select(object: &DynamicFrameObject, source: Source) -> Result<SelectedFrame, Fault> {
     let mut state = object.exclusive()?;
     let FrameState {
         frame,
@@ -87,10 +86,13 @@ unsafe fn select(object: &DynamicFrameObject, source: Source<'_>) -> Result<Sele
                 false => frame.select(&description.builder),
             }
         }
-        Source::Created(created) => match now {
-            true => frame.select_executed_now(&created.executed),
-            false => frame.select_executed(&created.executed),
-        },
+        Source::Created(created) => {
+            let created = created.get()?;
+            match now {
+                true => frame.select_executed_now(&created.executed),
+                false => frame.select_executed(&created.executed),
+            }
+        }
     }?;
     *phase = Phase::Selected;
     let described = selected.plan().input.frame();
@@ -102,6 +104,25 @@ unsafe fn select(object: &DynamicFrameObject, source: Source<'_>) -> Result<Sele
         command_buffer_count: described.command_buffers().len() as u32,
         queue_count: described.queues().len() as u32,
         resource_count: described.resources().len() as u32,
+    })
+}
+
+/// # Safety
+/// A description and `selected` are the caller's.
+unsafe fn select_and_write(
+    frame: DynamicFrameHandle,
+    source: Source,
+    selected: *mut SelectedFrame,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        // SAFETY: null, or the caller's structure.
+        unsafe { check_output(selected) }?;
+        let object = frame.get()?;
+        // SAFETY: the caller's description.
+        let value = unsafe { select(&object, source) }?;
+        // SAFETY: the caller's structure.
+        unsafe { write(selected, value) }
     })
 }
 
@@ -163,15 +184,8 @@ pub unsafe extern "C" fn select_frame(
     selected: *mut SelectedFrame,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
-        // SAFETY: null, or the caller's structure.
-        unsafe { check_output(selected) }?;
-        let object = frame.get()?;
-        // SAFETY: the caller's description.
-        let value = unsafe { select(&object, Source::Described(desc)) }?;
-        // SAFETY: the caller's structure.
-        unsafe { write(selected, value) }
-    })
+    // SAFETY: what is passed is the caller's.
+    unsafe { select_and_write(frame, Source::Described(desc), selected, error) }
 }
 
 /// As `thSelectFrame`, for a frame that was created before: an arrangement (`thCreateArrangedFrame`), values (`thCreateFrameOfValues`), or a frame from
@@ -191,16 +205,8 @@ pub unsafe extern "C" fn select_created_frame(
     selected: *mut SelectedFrame,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
-        // SAFETY: null, or the caller's structure.
-        unsafe { check_output(selected) }?;
-        let object = frame.get()?;
-        let created = created.get()?;
-        // SAFETY: there is no description.
-        let value = unsafe { select(&object, Source::Created(&created)) }?;
-        // SAFETY: the caller's structure.
-        unsafe { write(selected, value) }
-    })
+    // SAFETY: what is passed is the caller's.
+    unsafe { select_and_write(frame, Source::Created(created), selected, error) }
 }
 
 /// Forgets what is cached for the view of an imported image, before the program destroys the view: another view may get the same handle.

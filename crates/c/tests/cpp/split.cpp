@@ -8,15 +8,12 @@
 
 #include "../../../../examples/cpp/plaza/commands.hpp"
 #include "../../../../examples/cpp/tables/stores.hpp"
-#include "split_shaders.h" // Written by CMake, as is the next one.
-
-#include "fullscreen_vert.h"
+#include "fullscreen.hpp"
+#include "split_shaders.h" // Written by CMake.
 
 using namespace plaza;
 using tileheap::LoadOp;
-using tileheap::Span;
 using tileheap::Tables;
-using Words = Span<const uint32_t>;
 
 namespace {
 
@@ -96,7 +93,7 @@ public:
         pool_info.poolSizeCount = 2;
         pool_info.pPoolSizes = sizes;
         check(vkCreateDescriptorPool(device_, &pool_info, nullptr, &pool_), "vkCreateDescriptorPool");
-        create_draw(split_draw_frag);
+        handles[DRAW] = create_fullscreen(device_, layout, split_draw_frag, {COLOR_FORMATS, VK_FORMAT_D32_SFLOAT});
         create_dispatch(FILL, split_fill_comp);
         create_dispatch(ADD, split_add_comp);
         create_dispatch(GATHER, split_gather_comp);
@@ -127,69 +124,13 @@ public:
     }
 
 private:
-    VkPipelineShaderStageCreateInfo stage(VkShaderStageFlagBits stage, Words words) const {
-        auto module_info = make<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
-        module_info.codeSize = words.size() * sizeof(uint32_t);
-        module_info.pCode = words.data();
-        auto info = make<VkPipelineShaderStageCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO);
-        info.stage = stage;
-        info.pName = "main";
-        check(vkCreateShaderModule(device_, &module_info, nullptr, &info.module), "vkCreateShaderModule");
-        return info;
-    }
-
     void create_dispatch(uint32_t pass, Words words) {
         auto info = make<VkComputePipelineCreateInfo>(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO);
-        info.stage = stage(VK_SHADER_STAGE_COMPUTE_BIT, words);
+        info.stage = create_stage(device_, VK_SHADER_STAGE_COMPUTE_BIT, words);
         info.layout = layout;
         const VkResult result = vkCreateComputePipelines(device_, VK_NULL_HANDLE, 1, &info, nullptr, &handles[pass]);
         vkDestroyShaderModule(device_, info.stage.module, nullptr);
         check(result, "vkCreateComputePipelines");
-    }
-
-    void create_draw(Words fragment) {
-        const VkPipelineShaderStageCreateInfo stages[] = {stage(VK_SHADER_STAGE_VERTEX_BIT, fullscreen_vert),
-                                                          stage(VK_SHADER_STAGE_FRAGMENT_BIT, fragment)};
-        const auto input = make<VkPipelineVertexInputStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO);
-        auto assembly = make<VkPipelineInputAssemblyStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO);
-        assembly.topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST;
-        const VkViewport area = {0, 0, float(EXTENT.width), float(EXTENT.height), 0, 1};
-        const VkRect2D scissor = {{0, 0}, EXTENT};
-        auto viewport = make<VkPipelineViewportStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_STATE_CREATE_INFO);
-        viewport.viewportCount = viewport.scissorCount = 1;
-        viewport.pViewports = &area;
-        viewport.pScissors = &scissor;
-        auto rasterization = make<VkPipelineRasterizationStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_CREATE_INFO);
-        rasterization.lineWidth = 1.0f;
-        auto samples = make<VkPipelineMultisampleStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_MULTISAMPLE_STATE_CREATE_INFO);
-        samples.rasterizationSamples = VK_SAMPLE_COUNT_1_BIT;
-        auto depth = make<VkPipelineDepthStencilStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_DEPTH_STENCIL_STATE_CREATE_INFO);
-        depth.depthTestEnable = depth.depthWriteEnable = VK_TRUE;
-        depth.depthCompareOp = VK_COMPARE_OP_ALWAYS;
-        VkPipelineColorBlendAttachmentState written[4] = {};
-        for (auto &attachment : written)
-            attachment.colorWriteMask = VK_COLOR_COMPONENT_R_BIT | VK_COLOR_COMPONENT_G_BIT | VK_COLOR_COMPONENT_B_BIT | VK_COLOR_COMPONENT_A_BIT;
-        auto blend = make<VkPipelineColorBlendStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO);
-        blend.attachmentCount = 4;
-        blend.pAttachments = written;
-        auto rendering = make<VkPipelineRenderingCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO);
-        rendering.colorAttachmentCount = 4;
-        rendering.pColorAttachmentFormats = COLOR_FORMATS;
-        rendering.depthAttachmentFormat = VK_FORMAT_D32_SFLOAT;
-        auto info = make<VkGraphicsPipelineCreateInfo>(VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO, &rendering);
-        info.stageCount = 2;
-        info.pStages = stages;
-        info.pVertexInputState = &input;
-        info.pInputAssemblyState = &assembly;
-        info.pViewportState = &viewport;
-        info.pRasterizationState = &rasterization;
-        info.pMultisampleState = &samples;
-        info.pDepthStencilState = &depth;
-        info.pColorBlendState = &blend;
-        info.layout = layout;
-        const VkResult result = vkCreateGraphicsPipelines(device_, VK_NULL_HANDLE, 1, &info, nullptr, &handles[DRAW]);
-        for (const auto &made : stages) vkDestroyShaderModule(device_, made.module, nullptr);
-        check(result, "vkCreateGraphicsPipelines");
     }
 
     VkDevice device_;
@@ -268,7 +209,7 @@ size_t execute(const Gpu &gpu, const tileheap::Frame &described, uint32_t flags)
         const auto point = pass == DRAW ? VK_PIPELINE_BIND_POINT_GRAPHICS : VK_PIPELINE_BIND_POINT_COMPUTE;
         vkCmdBindPipeline(to.commands, point, pipelines.handles[pass]);
         vkCmdBindDescriptorSets(to.commands, point, pipelines.layout, 0, 1, &set, 0, nullptr);
-        if (pass == DRAW) return vkCmdDraw(to.commands, 3, 1, 0, 0);
+        if (pass == DRAW) return draw_fullscreen(to.commands, to.instance->area);
         vkCmdDispatch(to.commands, TEXELS / 64, 1, 1);
     };
     for (uint32_t frame = 0; frame < FRAMES; frame++) {

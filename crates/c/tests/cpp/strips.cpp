@@ -9,15 +9,13 @@
 #include "../../../../examples/cpp/plaza/commands.hpp"
 #include "../../../../examples/cpp/plaza/picture.hpp"
 #include "../../../../examples/cpp/tables/stores.hpp"
-#include "strips_shaders.h" // Written by CMake, as is the next one.
-
-#include "fullscreen_vert.h"
+#include "fullscreen.hpp"
+#include "strips_shaders.h" // Written by CMake.
 
 using namespace plaza;
 using tileheap::LoadOp;
 using tileheap::Span;
 using tileheap::Tables;
-using Words = Span<const uint32_t>;
 
 namespace {
 
@@ -74,7 +72,10 @@ public:
         check(vkCreatePipelineLayout(device_, &info, nullptr, &layout), "vkCreatePipelineLayout");
         const Words shaders[] = {strips_paint_frag, strips_over_frag, strips_blur_frag, strips_compose_frag};
         const VkFormat formats[] = {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R32_SFLOAT, VK_FORMAT_R8G8B8A8_UNORM};
-        for (uint32_t pass = PAINT; pass < DRAWN_PASSES; pass++) create(shaders[pass], formats[pass], pass <= OVER, handles[pass]);
+        for (uint32_t pass = PAINT; pass < DRAWN_PASSES; pass++) {
+            const VkFormat depth = pass <= OVER ? VK_FORMAT_D32_SFLOAT : VK_FORMAT_UNDEFINED;
+            handles[pass] = create_fullscreen(device_, layout, shaders[pass], {Span<const VkFormat>(&formats[pass], 1), depth, VK_COMPARE_OP_LESS});
+        }
     }
     ~Pipelines() {
         for (VkPipeline pipeline : handles) vkDestroyPipeline(device_, pipeline, nullptr);
@@ -88,62 +89,6 @@ public:
     VkPipeline handles[DRAWN_PASSES] = {};
 
 private:
-    VkPipelineShaderStageCreateInfo stage(VkShaderStageFlagBits stage, Words words) const {
-        auto module_info = make<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
-        module_info.codeSize = words.size() * sizeof(uint32_t);
-        module_info.pCode = words.data();
-        auto info = make<VkPipelineShaderStageCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO);
-        info.stage = stage;
-        info.pName = "main";
-        check(vkCreateShaderModule(device_, &module_info, nullptr, &info.module), "vkCreateShaderModule");
-        return info;
-    }
-
-    void create(Words fragment, VkFormat color, bool has_depth, VkPipeline &pipeline) const {
-        const VkPipelineShaderStageCreateInfo stages[] = {stage(VK_SHADER_STAGE_VERTEX_BIT, fullscreen_vert),
-                                                          stage(VK_SHADER_STAGE_FRAGMENT_BIT, fragment)};
-        const auto input = make<VkPipelineVertexInputStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO);
-        auto assembly = make<VkPipelineInputAssemblyStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO);
-        assembly.topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST;
-        auto viewport = make<VkPipelineViewportStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_STATE_CREATE_INFO);
-        viewport.viewportCount = viewport.scissorCount = 1;
-        auto rasterization = make<VkPipelineRasterizationStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_CREATE_INFO);
-        rasterization.lineWidth = 1.0f;
-        auto samples = make<VkPipelineMultisampleStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_MULTISAMPLE_STATE_CREATE_INFO);
-        samples.rasterizationSamples = VK_SAMPLE_COUNT_1_BIT;
-        auto depth = make<VkPipelineDepthStencilStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_DEPTH_STENCIL_STATE_CREATE_INFO);
-        depth.depthTestEnable = depth.depthWriteEnable = has_depth;
-        depth.depthCompareOp = VK_COMPARE_OP_LESS;
-        VkPipelineColorBlendAttachmentState written = {};
-        written.colorWriteMask = VK_COLOR_COMPONENT_R_BIT | VK_COLOR_COMPONENT_G_BIT | VK_COLOR_COMPONENT_B_BIT | VK_COLOR_COMPONENT_A_BIT;
-        auto blend = make<VkPipelineColorBlendStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO);
-        blend.attachmentCount = 1;
-        blend.pAttachments = &written;
-        const VkDynamicState states[] = {VK_DYNAMIC_STATE_VIEWPORT, VK_DYNAMIC_STATE_SCISSOR};
-        auto dynamic = make<VkPipelineDynamicStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO);
-        dynamic.dynamicStateCount = 2;
-        dynamic.pDynamicStates = states;
-        auto rendering = make<VkPipelineRenderingCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO);
-        rendering.colorAttachmentCount = 1;
-        rendering.pColorAttachmentFormats = &color;
-        rendering.depthAttachmentFormat = has_depth ? VK_FORMAT_D32_SFLOAT : VK_FORMAT_UNDEFINED;
-        auto info = make<VkGraphicsPipelineCreateInfo>(VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO, &rendering);
-        info.stageCount = 2;
-        info.pStages = stages;
-        info.pVertexInputState = &input;
-        info.pInputAssemblyState = &assembly;
-        info.pViewportState = &viewport;
-        info.pRasterizationState = &rasterization;
-        info.pMultisampleState = &samples;
-        info.pDepthStencilState = &depth;
-        info.pColorBlendState = &blend;
-        info.pDynamicState = &dynamic;
-        info.layout = layout;
-        const VkResult result = vkCreateGraphicsPipelines(device_, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline);
-        for (const auto &made : stages) vkDestroyShaderModule(device_, made.module, nullptr);
-        check(result, "vkCreateGraphicsPipelines");
-    }
-
     VkDevice device_;
 };
 
@@ -241,14 +186,10 @@ private:
             write.pImageInfo = &image;
             vkUpdateDescriptorSets(gpu_.device, 1, &write, 0, nullptr);
         }
-        const VkRect2D &area = to.instance->area;
-        const VkViewport viewport = {float(area.offset.x), float(area.offset.y), float(area.extent.width), float(area.extent.height), 0, 1};
         vkCmdBindPipeline(to.commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipelines.handles[pass]);
         if (set) vkCmdBindDescriptorSets(to.commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipelines.layout, 0, 1, &set, 0, nullptr);
         vkCmdPushConstants(to.commands, pipelines.layout, VK_SHADER_STAGE_FRAGMENT_BIT, 0, sizeof part, &part);
-        vkCmdSetViewport(to.commands, 0, 1, &viewport);
-        vkCmdSetScissor(to.commands, 0, 1, &area);
-        vkCmdDraw(to.commands, 3, 1, 0, 0);
+        draw_fullscreen(to.commands, to.instance->area);
     }
 
     /** The described texel that is texel (0, 0) of the images that a pass writes. */

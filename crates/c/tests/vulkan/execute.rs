@@ -182,10 +182,10 @@ fn the_executor_names_mistakes() {
     }
 }
 
-#[test]
-fn strips_with_images_at_their_border_leave_the_texels_of_the_described_frame() {
+/// Runs a program in ordinary memory (`None`) and on each profile, where it reports nothing on standard error; `check` gets what it printed.
+fn on_all_profiles(name: &str, check: impl Fn(Option<&str>, &str)) {
     for profile in [None, Some("adreno-830"), Some("hostile")] {
-        let Some(mut program) = cpp_program("strips") else {
+        let Some(mut program) = cpp_program(name) else {
             return;
         };
         if profile.is_some_and(|profile| !emulate(&mut program, profile)) {
@@ -198,6 +198,13 @@ fn strips_with_images_at_their_border_leave_the_texels_of_the_described_frame() 
         );
         assert!(output.status.success(), "{profile:?}: {printed}{said}");
         assert_eq!(said, "", "{profile:?}");
+        check(profile, &printed);
+    }
+}
+
+#[test]
+fn strips_with_images_at_their_border_leave_the_texels_of_the_described_frame() {
+    on_all_profiles("strips", |profile, printed| {
         let equal = printed
             .lines()
             .filter(|line| line.ends_with(" stores, 0 bytes differ"));
@@ -215,25 +222,12 @@ fn strips_with_images_at_their_border_leave_the_texels_of_the_described_frame() 
         }
         let refused = "without Stores: executor: the plan copies images or buffers (ThLowered::stores): pass a Stores, of stores.hpp";
         assert!(printed.contains(refused), "{profile:?}: {printed}");
-    }
+    });
 }
 
 #[test]
 fn split_lifetimes_are_stored_by_the_copied_files() {
-    for profile in [None, Some("adreno-830"), Some("hostile")] {
-        let Some(mut program) = cpp_program("split") else {
-            return;
-        };
-        if profile.is_some_and(|profile| !emulate(&mut program, profile)) {
-            return;
-        }
-        let output = program.output().unwrap();
-        let (printed, said) = (
-            String::from_utf8_lossy(&output.stdout),
-            String::from_utf8_lossy(&output.stderr),
-        );
-        assert!(output.status.success(), "{profile:?}: {printed}{said}");
-        assert_eq!(said, "", "{profile:?}");
+    on_all_profiles("split", |profile, printed| {
         let prints = |stored: &str| {
             let expected = format!("{stored}; 0 of 3072 words are wrong");
             printed.lines().any(|line| line == expected)
@@ -243,5 +237,5 @@ fn split_lifetimes_are_stored_by_the_copied_files() {
         let stored = prints("split: stores of color depth list numbers past signs");
         let unstored = profile.is_none() && prints("split: stores of");
         assert!(stored || unstored, "{profile:?}: {printed}");
-    }
+    });
 }
