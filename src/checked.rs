@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 /// A value that its checker accepted, or that this crate made: a plan that may be lowered and bound, or tables that may be executed.
 ///
-/// Builds with debug assertions also check the values that this crate makes. A checked value cannot be changed:
+/// Builds with debug assertions (for tables, and the feature `check`) also check the values that this crate makes. A checked value cannot be changed:
 /// [`into_inner`](Checked::into_inner) returns it for editing, and [`Plan::checked`](crate::plan::Plan::checked) or
 /// [`Lowered::check`](crate::lower::Lowered::check) checks it again.
 ///

@@ -19,6 +19,7 @@ pub enum Error {
     #[error(transparent)]
     Shader(#[from] crate::frame::shaders::ShaderError),
     /// The frame cannot run as arranged.
+    #[cfg(feature = "arrange")]
     #[error(transparent)]
     Arrange(#[from] crate::arrange::ArrangeError),
     /// The frame cannot be planned for this device.
@@ -43,6 +44,7 @@ pub enum Error {
     #[error(transparent)]
     Ffi(#[from] tileheap_device::ffi::MissingCommand),
     /// The tables of a lowered frame break a rule.
+    #[cfg(feature = "check")]
     #[error(transparent)]
     CheckLowered(#[from] crate::lower::check::LoweredCheckError),
     /// A plan breaks a rule.

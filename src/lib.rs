@@ -71,8 +71,10 @@
 //!
 //! # Features
 //! `runtime` (default): everything that calls Vulkan. `reflect` (default): checks passes against their SPIR-V. `shaders`: compiles the shaders of the
-//! runtime's stores from source, instead of using the SPIR-V that comes with the crate. Without any feature, only the pure planner is built.
+//! runtime's stores from source, instead of using the SPIR-V that comes with the crate. `check` (default): checks
+//! [tables of lowered frames](lower::check). `arrange`: [arrangements](arrange). `import`: the loose descriptions of [`frame::import`]. Without any feature, only the pure planner is built.
 
+#[cfg(feature = "arrange")]
 #[forbid(unsafe_code)]
 pub mod arrange;
 mod checked;

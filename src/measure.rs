@@ -203,6 +203,7 @@ fn tile_requirements(resource: &Resource, profile: &DeviceProfile) -> Option<Til
 }
 
 /// The tile memory requirements of a part of an image, as a separate image, or of a part of the grid of a buffer's lists, as a separate buffer.
+#[cfg(feature = "arrange")]
 pub(crate) fn tile_requirements_of_part(
     resource: &Resource,
     part: vk::Extent2D,

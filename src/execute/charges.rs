@@ -108,6 +108,7 @@ impl Charges {
 
     /// Combines these charges with those of a rewrite of the frame that they belong to, after its description was changed: these are
     /// [carried](Charges::carried) from then on.
+    #[cfg(feature = "arrange")]
     pub(crate) fn before_change(&self, later: Charges) -> Charges {
         let carried = CarriedCharges {
             repeats: self.of(ChargeCause::Repeat),

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::area::{covered, intersection, union};
 use super::builder::FrameBuilder;
-use super::tables::{Access, CommandSource, Pass, PassKind, ResourceKind, Tables};
+use super::tables::{Access, CommandSource, Pass, PassKind, Tables};
 use super::validate::subpasses_share;
 use super::weights::Weights;
-use super::{AccessKind, Frame, FrameRule, ImageDesc, LoadOp, PassId, ResourceId, TileConstraint};
+use super::{AccessKind, Frame, FrameRule, LoadOp, PassId, ResourceId, TileConstraint};
 use crate::units::{Bytes, Run};
 use tileheap_json::did_you_mean;
 
@@ -180,10 +180,14 @@ impl Frame {
     ///
     /// # Errors
     /// As [`FrameBuilder::build`].
-    pub(crate) fn with_images(&self, change: impl Fn(ResourceId, &mut ImageDesc)) -> crate::Result<Frame> {
+    #[cfg(feature = "arrange")]
+    pub(crate) fn with_images(
+        &self,
+        change: impl Fn(ResourceId, &mut super::ImageDesc),
+    ) -> crate::Result<Frame> {
         let mut tables = (*self.tables).clone();
         for (id, resource) in self.resource_ids().zip(&mut tables.resources) {
-            if let ResourceKind::Image { desc, .. } = &mut resource.kind {
+            if let super::tables::ResourceKind::Image { desc, .. } = &mut resource.kind {
                 change(id, desc);
             }
         }

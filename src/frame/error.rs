@@ -22,6 +22,7 @@ pub enum FrameError {
     #[error(transparent)]
     Json(#[from] super::json::JsonError),
     /// A loose description that is meaningless or contradictory.
+    #[cfg(feature = "import")]
     #[error(transparent)]
     Import(#[from] super::import::ImportError),
 }

@@ -18,6 +18,7 @@ mod edit;
 mod error;
 mod id_names;
 mod ids;
+#[cfg(feature = "import")]
 pub mod import;
 pub mod json;
 mod levels;
@@ -45,7 +46,9 @@ pub mod external {
 }
 
 pub use access::{ClearValue, LoadOp};
-pub(crate) use area::{intersection, union, viewport};
+#[cfg(any(feature = "arrange", feature = "runtime"))]
+pub(crate) use area::union;
+pub(crate) use area::{intersection, viewport};
 pub use builder::{FrameBuilder, PassBuilder};
 pub use error::{FrameError, FrameRule};
 pub(crate) use id_names::IdNames;

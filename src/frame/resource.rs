@@ -375,6 +375,7 @@ impl Resource {
     }
 
     /// The lists of a buffer of lists, one for each tile of the screen.
+    #[cfg(feature = "arrange")]
     pub(crate) fn lists(&self) -> Option<TileLists> {
         match self.kind {
             ResourceKind::Image { .. } => None,

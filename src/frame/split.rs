@@ -14,7 +14,9 @@ use std::sync::Arc;
 use ash::vk;
 
 use super::builder::FrameBuilder;
-use super::store::{Store, border_of, store_of};
+#[cfg(feature = "arrange")]
+use super::store::border_of;
+use super::store::{Store, store_of};
 use super::tables::{Access, CommandSource, HistoryVersion, Pass, PassKind, Resource, ViewDesc};
 use super::{AccessKind, Frame, LoadOp, PassId, Persistence, ResourceId, SubresourceRange, TileConstraint};
 use crate::units::{Bytes, Run};
@@ -43,6 +45,7 @@ impl Frame {
     ///
     /// # Errors
     /// The reason why no pass can, as text.
+    #[cfg(feature = "arrange")]
     pub(crate) fn border_attachment(
         &self,
         image: ResourceId,

@@ -144,6 +144,7 @@ pub(crate) fn with_usage_of_stores(resource: &Resource) -> Resource {
 }
 
 /// Accesses and usage for copying a part of an image into one of the same format, or the reason why it cannot be copied.
+#[cfg(feature = "arrange")]
 pub(super) fn border_of(resource: &Resource) -> Result<Store, &'static str> {
     match resource.is_image() {
         true => store_of(&with_usage_of_stores(resource)),

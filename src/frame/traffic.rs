@@ -74,6 +74,7 @@ impl Frame {
     }
 
     /// The bytes of an attachment that a pass with another area touches.
+    #[cfg(feature = "arrange")]
     pub(crate) fn bytes_rendered(&self, access: &Access, area: ash::vk::Rect2D, size: Bytes) -> Bytes {
         let (pass, resource) = (self.pass(access.pass), self.resource(access.resource));
         let (part, of) = rendered_texels(access, area, (pass, resource)).unwrap_or((1, 1));

@@ -59,6 +59,7 @@ pub enum LowerError {
         frame: String,
     },
     /// The tables break a rule; in builds with debug assertions.
+    #[cfg(feature = "check")]
     #[error(transparent)]
     Check(#[from] super::check::LoweredCheckError),
     /// A text is not a table document.

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use bumpalo::Bump;
 
 use super::chains::Chains;
+#[cfg(feature = "check")]
 use super::check::DeviceFacts;
 use super::create::create;
 use super::dependencies::dependencies;
@@ -23,8 +24,8 @@ use crate::plan::{Plan, WindowRule};
 ///
 /// # Errors
 /// If the plan's frame cannot run in the situation: another number of queues, or contents that another queue family owns. If the plan was made only
-/// for comparison ([`WindowRule::WholeFrame`]), or a pass needs dynamic rendering that the device lacks. In builds with debug assertions, also if the
-/// checker rejects the tables: then the state that earlier work left is not as stated, or lowering has a bug.
+/// for comparison ([`WindowRule::WholeFrame`]), or a pass needs dynamic rendering that the device lacks. In builds with debug assertions and the
+/// feature `check`, also if the checker rejects the tables: then the state that earlier work left is not as stated, or lowering has a bug.
 pub fn lower(plan: &Checked<Plan>, situation: &LoweringDesc) -> Result<Checked<Lowered>, LowerError> {
     Lowerer::default().lower(plan, situation)
 }
@@ -51,6 +52,7 @@ impl Lowerer {
         situation: &LoweringDesc,
     ) -> Result<Checked<Lowered>, LowerError> {
         let tables = self.tables(plan, situation)?;
+        #[cfg(feature = "check")]
         if cfg!(debug_assertions) {
             let device =
                 DeviceFacts::declared(&plan.profile, &plan.requirements, &plan.frame, &situation.queues);

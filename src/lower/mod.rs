@@ -33,6 +33,7 @@
 mod access_use;
 mod aliasing;
 mod chains;
+#[cfg(feature = "check")]
 pub mod check;
 pub(crate) mod create;
 mod dependencies;

@@ -63,12 +63,14 @@ mod words;
 
 pub use error::PlanError;
 pub use json::PlanJsonError;
+#[cfg(feature = "arrange")]
 pub(crate) use make::make;
 pub use make::plan;
 #[cfg(feature = "runtime")]
 pub(crate) use make::plan_runnable;
 pub use options::{DEFAULT_BUDGET, Ladder, PlanOptions, ResidencyStrategy, WindowRule};
 pub use planner::Planner;
+#[cfg(any(feature = "arrange", feature = "runtime"))]
 pub(crate) use runnable::Runnable;
 pub use traffic::Traffic;
 pub use types::{

@@ -51,6 +51,7 @@
 //! Sparse resources, protected memory, multi-planar formats, device groups.
 
 mod abandon;
+#[cfg(feature = "check")]
 mod adopt;
 mod barrier;
 mod bind;

@@ -55,6 +55,7 @@ impl<'a> SelectedFrame<'a> {
     }
 
     /// As [`BoundFrame::lowering_desc`].
+    #[cfg(feature = "check")]
     pub fn lowering_desc(&mut self) -> LoweringDesc {
         self.bound.lowering_desc()
     }
@@ -63,6 +64,7 @@ impl<'a> SelectedFrame<'a> {
     ///
     /// # Errors
     /// As [`BoundFrame::adopt`].
+    #[cfg(feature = "check")]
     pub fn adopt(&mut self, tables: Lowered, situation: &LoweringDesc) -> Result<()> {
         self.bound.adopt(tables, situation)
     }

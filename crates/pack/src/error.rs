@@ -108,6 +108,7 @@ pub enum Error {
     #[error(transparent)]
     Certificate(#[from] CertificateError),
     /// An invalid problem with pools, or an invalid packing of one.
+    #[cfg(feature = "pools")]
     #[error(transparent)]
     Pools(#[from] super::pools::PoolsError),
     /// No built-in strategy has this name; lists the valid ones.

@@ -28,6 +28,7 @@ mod packer;
 mod packing;
 mod partial_packing;
 mod parts;
+#[cfg(feature = "pools")]
 pub mod pools;
 mod problem;
 pub mod relaxation;

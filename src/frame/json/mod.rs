@@ -57,6 +57,7 @@ mod write;
 pub use document::{FORMAT, VERSION};
 pub use error::JsonError;
 pub(super) use image::ImageForm;
+#[cfg(feature = "import")]
 pub(super) use read::{Dialect, dialect, document};
 pub use tileheap_json::JsonSyntaxError;
 

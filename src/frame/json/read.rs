@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use ash::vk;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 
 use super::document as doc;
 use super::document::{FORMAT, VERSION};
@@ -18,7 +17,8 @@ use crate::names::shortened;
 use tileheap_json::{did_you_mean, parse};
 
 /// Parses into any type of document of a frame.
-pub(in crate::frame) fn document<T: DeserializeOwned>(text: &str) -> Result<T, FrameError> {
+#[cfg(feature = "import")]
+pub(in crate::frame) fn document<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, FrameError> {
     parse(text).map_err(|fault| FrameError::Json(JsonError::Syntax(fault)))
 }
 
