@@ -11,8 +11,8 @@ use super::traffic::Model;
 use super::types::{Arrangement, GroupMode, PassGroup};
 use crate::plan::{Plan, Traffic};
 
-/// Searches for the arrangement of a planned frame that moves the fewest bytes. Deterministic. `watch` receives the best share so far after every
-/// improvement and may end the search.
+/// Searches for the arrangement of a planned frame that moves the fewest bytes. Deterministic. `watch` receives the best traffic so far, before each
+/// arrangement that is evaluated, and may end the search.
 ///
 /// `plan` is the plan of the described frame. The result is not a plan: it is [applied](Arrangement::apply) and planned like any frame. If the
 /// description may change, the change that saves most comes first, and each one saves at least a hundredth of the traffic.
@@ -174,11 +174,12 @@ impl Best<'_> {
     fn offer(&mut self, (arrangement, traffic): &Judged) {
         if traffic.off_chip() < self.traffic.off_chip() {
             (self.arrangement, self.traffic) = (arrangement.clone(), *traffic);
-            self.ended |= (self.watch)(traffic).is_break();
         }
     }
 
-    pub(super) fn is_final(&self, search: &Search<'_>) -> bool {
+    /// Returns true if the search ends: its steps are used up, or `watch` ends it.
+    pub(super) fn is_final(&mut self, search: &Search<'_>) -> bool {
+        self.ended = self.ended || (self.watch)(&self.traffic).is_break();
         self.ended || search.steps() >= search.allowed.steps
     }
 }
@@ -277,7 +278,7 @@ impl Search<'_> {
     }
 
     /// Returns a better arrangement that differs in its runs of strips, or in one small change.
-    fn better(&mut self, here: &Judged, best: &Best<'_>, strips: bool) -> Option<Judged> {
+    fn better(&mut self, here: &Judged, best: &mut Best<'_>, strips: bool) -> Option<Judged> {
         if best.is_final(self) {
             return None;
         }
@@ -320,7 +321,7 @@ impl Search<'_> {
     }
 
     /// A changed arrangement, with the images at its borders that save most, if it is better.
-    fn improved(&mut self, changed: Arrangement, here: &Judged, best: &Best<'_>) -> Option<Judged> {
+    fn improved(&mut self, changed: Arrangement, here: &Judged, best: &mut Best<'_>) -> Option<Judged> {
         for changed in self.with_borders(changed, &here.0) {
             if best.is_final(self) {
                 return None;
@@ -406,14 +407,14 @@ mod tests {
                 let mut search = Search::new(Model::new(&plan, &plan, allowed.costs), &allowed);
                 let traffic = search.judged(&found).unwrap();
                 let here = (found, traffic);
-                let best = Best {
+                let mut best = Best {
                     arrangement: here.0.clone(),
                     traffic,
                     ended: false,
                     watch: &mut |_| ControlFlow::Continue(()),
                 };
                 for strips in [false, true] {
-                    let better = search.better(&here, &best, strips);
+                    let better = search.better(&here, &mut best, strips);
                     let better = better.map(|(better, _)| better.in_words(plan.input.frame()));
                     assert_eq!(better, None, "{file} {size:?}");
                 }

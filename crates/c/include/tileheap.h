@@ -1236,7 +1236,7 @@ typedef struct ThSearchDesc {
     uint64_t repeatBytes;
     /** The maximum number of frames to evaluate; 0 for 20,000. */
     uint64_t steps;
-    /** Called after each improvement, or null. */
+    /** Called with the best traffic so far, before each arrangement that is evaluated; or null. */
     PFN_thSearchCallback progress;
     /** The second argument of `progress`. */
     void *userData;

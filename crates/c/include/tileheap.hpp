@@ -445,7 +445,7 @@ public:
         return detail::create<Arrangement, ThArrangement>(
             [&](auto out, auto error) { return thSearchArrangement(plan, desc, out, error); });
     }
-    /** The same, calling `progress(const ThTraffic &)`, which must not throw, after each improvement; returning false ends the search. */
+    /** The same, calling `progress(const ThTraffic &)`, which must not throw, before each arrangement that is evaluated; false ends the search. */
     template <class Progress>
     static Result<Arrangement> search(ThPlan plan, ThSearchDesc desc, Progress progress) {
         desc.progress = [](const ThTraffic *traffic, void *data) -> VkBool32 {

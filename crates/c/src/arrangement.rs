@@ -52,7 +52,7 @@ pub struct SearchDesc {
     pub repeat_bytes: u64,
     /// The maximum number of frames to evaluate; 0 for 20,000.
     pub steps: u64,
-    /// Called after each improvement, or null.
+    /// Called with the best traffic so far, before each arrangement that is evaluated; or null.
     pub progress: SearchCallback,
     /// The second argument of `progress`.
     pub user_data: *mut c_void,

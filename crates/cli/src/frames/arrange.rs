@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use clap::{ArgGroup, Args, ValueHint};
 use serde_json::{Value, json};
@@ -24,9 +25,9 @@ use crate::error::{Error, Result};
 use crate::input::{read_text, shown};
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::values::{named, parse_factor, parse_repeat_cost, share};
+use crate::values::{Budget, named, parse_factor, parse_repeat_cost, parse_time, share};
 
-/// Changes that a search for arrangements may make, and their costs.
+/// Changes that a search for arrangements may make, their costs, and its length.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Limits {
     /// Changes that the search for arrangements may make, separated by commas [default: the first four]
@@ -38,6 +39,12 @@ pub(crate) struct Limits {
     /// Cost of one more execution of a pass, in bytes of traffic, instead of the declared ones; at most 1 TiB
     #[arg(long, value_name = "SIZE", value_parser = parse_repeat_cost)]
     pub(crate) repeat_cost: Option<Bytes>,
+    /// Limit each search for arrangements to a time: 500ms, 2s. The result then depends on the machine
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    time: Option<Duration>,
+    /// Limit each phase of a search for arrangements to a number of evaluated arrangements; `none` for no limit [default: 20000]
+    #[arg(long, value_name = "STEPS")]
+    search_steps: Option<Budget>,
 }
 
 /// Options to arrange a frame before it is planned.
@@ -85,12 +92,17 @@ impl Limits {
         kinds.map(|kind| kind.0).collect()
     }
 
+    /// Returns true if a limit is given that only a search uses.
+    fn are_of_search(&self) -> bool {
+        self.allow.is_some() || self.shaded.is_some() || self.time.is_some() || self.search_steps.is_some()
+    }
+
     /// Fails where they are given, and nothing is searched.
     pub(crate) fn require(&self, search: bool) -> Result<()> {
-        let given = self.allow.is_some() || self.shaded.is_some() || self.repeat_cost.is_some();
+        let given = self.are_of_search() || self.repeat_cost.is_some();
         match given && !search {
             true => Err(Error::bad_input(
-                "--allow, --shaded and --repeat-cost limit a search: give --best",
+                "--allow, --shaded, --repeat-cost, --time and --search-steps limit a search: give --best",
             )),
             false => Ok(()),
         }
@@ -126,15 +138,16 @@ impl Limits {
             usage: kinds.contains(&"usage"),
             shaded: self.shaded.unwrap_or(defaults.shaded),
             costs: self.costs(plan),
-            ..defaults
+            steps: self.search_steps.map_or(defaults.steps, |steps| steps.0),
         };
         let progress = Progress::new("searching for arrangements", 0);
         let stop = interrupt();
         stop.store(false, Ordering::Relaxed);
+        let end = self.time.map(|time| Instant::now() + time);
         let found = arrange::search_from(plan, &allowed, others, &mut |traffic| {
             let share = share(traffic.share());
             progress.set_message(format!("searching for arrangements, {share} on chip so far"));
-            match stop.load(Ordering::Relaxed) {
+            match stop.load(Ordering::Relaxed) || end.is_some_and(|end| Instant::now() >= end) {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             }
@@ -255,8 +268,7 @@ impl ArrangeOptions {
 
     /// Fails where limits are given to a search that does not take place.
     pub(crate) fn require_search(&self) -> Result<()> {
-        let Limits { allow, shaded, .. } = &self.limits;
-        let saved = self.arrangement.is_some() && allow.is_none() && shaded.is_none();
+        let saved = self.arrangement.is_some() && !self.limits.are_of_search();
         self.limits.require(self.best || saved)
     }
 }
