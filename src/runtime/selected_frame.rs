@@ -6,6 +6,7 @@ use super::bound_frame::BoundFrame;
 use super::frame_recorder::FrameRecorder;
 use super::import::Imports;
 use crate::Result;
+#[cfg(feature = "check")]
 use crate::lower::{Lowered, LoweringDesc};
 
 /// The bound frame that [`DynamicFrame::select`](super::DynamicFrame::select) lends: all lookups of a [`BoundFrame`], and

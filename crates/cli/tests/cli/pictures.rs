@@ -150,6 +150,15 @@ fn assert_looks_like_reference(png: &[u8], name: &str) {
     );
 }
 
+/// The page about a captured frame, in a folder of this name.
+fn capture_page(folder: &str) -> String {
+    let mut frame: serde_json::Value = serde_json::from_str(RENDERER).expect("JSON");
+    frame["capture"] = serde_json::json!({ "version": 2, "program": "game", "device": "a phone" });
+    let (frame, folder) = (file(&format!("{folder}.json"), &frame.to_string()), place(folder));
+    tileheap(&["capture", "--from", &frame, "--no-open", "-o", &folder]).good();
+    format!("{folder}/report.html")
+}
+
 /// Light, dark, narrow and printed pages, tensors and caches look like their references; damaged pages do not.
 #[test]
 fn pages_look_as_they_should() {
@@ -159,6 +168,7 @@ fn pages_look_as_they_should() {
     let trace = texture_trace("pictured");
     let options = [&*trace, "--memory", "2MiB", "--policy", "arenas,lru"];
     let replay = reported("pictured-replay.html", &options);
+    let capture = capture_page("pictured-capture");
     let Some(mut browser) = browser() else { return };
     for (page, name, size, media, scheme) in [
         (&page, "frame-light", (1200, 1000), "", "light"),
@@ -167,9 +177,14 @@ fn pages_look_as_they_should() {
         (&page, "frame-paper", (1040, 1000), "print", "dark"),
         (&records, "tensors", (1200, 900), "", "light"),
         (&replay, "replay", (1200, 700), "", "light"),
+        (&capture, "capture-light", (1200, 1000), "", "light"),
+        (&capture, "capture-narrow", (400, 1000), "", "dark"),
     ] {
         browser.open(page, size);
         browser.show_as(media, scheme);
+        let beside =
+            browser.run("const page = document.documentElement; return page.scrollWidth - page.clientWidth;");
+        assert_eq!(beside, 0, "{name} is wider than the screen");
         let picture = browser.picture();
         assert_looks_like_reference(&picture, name);
         if media == "print" {
