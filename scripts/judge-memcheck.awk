@@ -1,6 +1,6 @@
 # Reads a log of memcheck that lists all kinds of leaks, and prints the blocks that are the layer's fault: those that reach a frame of
-# the layer, from the innermost on, before one of another library or of the test program, which the layer may call back. Reachable
-# memory is no fault, but shows that the layer was seen; "possibly lost" is reachable through a pointer into the middle, which is how
+# the layer, starting with the innermost, before one of another library or of the test program, which the layer may call back. Reachable
+# memory is not a fault, but shows that the layer was seen; "possibly lost" is reachable through a pointer into the middle, which is how
 # Rust's maps point to theirs.
 
 function is_foreign(frame) {

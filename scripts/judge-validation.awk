@@ -1,7 +1,7 @@
 # judge-validation.awk FALSE_POSITIVES LOG: judges the log of the validation layer of many processes.
 #
-# Every instance must say that core and synchronization validation are on, there must be one, and nothing else may be said
-# but of deliberate mistakes (crates/testkit/src/validation.rs) and of what FALSE_POSITIVES lists: `id | place | reason` lines, where
+# Every instance must report that core and synchronization validation are on, and at least one must exist. The only other messages allowed
+# are those about deliberate mistakes (crates/testkit/src/validation.rs) and those that FALSE_POSITIVES lists: `id | place | reason` lines, where
 # the place is a text that the message has to contain.
 
 FNR == NR {

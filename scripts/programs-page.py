@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """programs-page.py FINDINGS RESULTS NAME...: prints docs/programs.md from the results of scripts/test-programs.sh.
 
-RESULTS is the folder of the results. For each program it has NAME.facts, the captured frame that these name, and the report of that frame for
+RESULTS is the folder of the results. For each program it has NAME.facts, the captured frame that this file names, and the report of that frame for
 each profile, NAME.PROFILE/report.json; for further devices of the program, NAME-device-N.facts and so on. Programs without them are left out.
 FINDINGS is docs/programs/findings.md.
 """
@@ -20,7 +20,7 @@ Written by `scripts/test-programs.sh --page` from runs {when}, on lavapipe {driv
 (of programs that present nothing, one submit; of pygfx three, of ffmpeg and libplacebo eight), at 1920x1080 where the program allows it.
 `tileheap capture -- PROGRAM` writes the same report for any program.
 
-## What the changes would bring
+## Estimated gains from the changes
 
 - *Traffic*: bytes that a frame moves to and from memory. *Followed*: the share of the accessed bytes that was followed; below 95 %, what is missing.
 - *Required*: the part of the traffic that has to reach memory: presented images, textures and vertices that are read, and contents that are needed

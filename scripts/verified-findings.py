@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""verified-findings.py FINDINGS RESULTS NAME...: the findings about other people's programs that may be published.
+"""verified-findings.py FINDINGS RESULTS NAME...: selects the findings about third-party programs that may be published.
 
 A finding is published only if an entry in FINDINGS (docs/programs/findings.md) explains it. All others count as "not verified yet", and their
 keys are printed to standard error. RESULTS is the folder of scripts/test-programs.sh. With one NAME, prints the two cells of its table row.

@@ -43,7 +43,7 @@ pub(crate) fn parse_repeat_cost(text: &str) -> Result<Bytes, String> {
     let cost = parse_bytes(text)?;
     (cost <= Bytes(1 << 40))
         .then_some(cost)
-        .ok_or_else(|| format!("{cost} to repeat a pass: at most 1 TiB is possible"))
+        .ok_or_else(|| format!("{cost} to repeat a pass: at most 1 TiB is allowed"))
 }
 
 /// Parses a time: `2s`, `1.5s`, `500ms`, `1min`.

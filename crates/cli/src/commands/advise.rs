@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     report += "\nNot in tile memory\n";
     if found.kept_out.is_empty() {
-        report += "  no change would bring another resource there\n";
+        report += "  no change would place another resource there\n";
     }
     for &(id, rule) in &found.kept_out {
         let name = &plan.frame.resource(id).name;

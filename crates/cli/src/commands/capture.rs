@@ -24,7 +24,7 @@ use crate::progress::Progress;
 use crate::report::chart::Chart;
 use crate::report::{page, plan};
 
-/// Capture frames of a program and report the savings that tile memory would bring
+/// Capture frames of a program and report what it would save with tile memory
 ///
 /// Runs an unmodified Vulkan program under VK_LAYER_TILEHEAP_capture, which writes submitted frames as frame documents. Plans each frame for a
 /// device, as submitted and in the best arrangement found, and writes a report: memory traffic per frame now and with at most five proposed changes,
@@ -143,7 +143,7 @@ fn report_again(arguments: &Arguments, document: &Path) -> Result<()> {
     ];
     if let Some((option, _)) = of_programs.into_iter().find(|(_, is_given)| *is_given) {
         return Err(Error::bad_input(format!(
-            "{option} is an option for running a program, and {} is a captured frame: leave it out",
+            "{option} applies only to running a program, but {} is a captured frame: leave it out",
             shown(document)
         )));
     }
@@ -287,7 +287,7 @@ fn replay_of(trace: &Path) -> Result<Vec<OsString>> {
     let path = env::var_os("PATH").unwrap_or_default();
     if !env::split_paths(&path).any(|folder| folder.join(&replayer).is_file()) {
         return Err(Error::new(format!(
-            "{} needs `{replayer}`, which is not on the PATH: install GFXReconstruct, which the Vulkan SDK has",
+            "{} needs `{replayer}`, which is not on the PATH: install GFXReconstruct, which is part of the Vulkan SDK",
             shown(trace)
         )));
     }

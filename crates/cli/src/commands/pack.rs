@@ -125,7 +125,7 @@ pub(crate) fn read(file: &Path, text: &str, capacity: Option<Bytes>) -> Result<(
 fn run_pools(arguments: &Arguments, text: &str) -> Result<()> {
     if arguments.capacity.is_some() || arguments.select || arguments.certificate.is_some() {
         return Err(Error::bad_input(
-            "--capacity, --select and --certificate are for tables: in JSON, pools have capacities",
+            "--capacity, --select and --certificate apply only to tables: in JSON, give pools a capacity",
         ));
     }
     let problem = pools::read(&arguments.file, text)?;

@@ -31,13 +31,13 @@ pub(crate) struct Arguments {
     /// Print the frame as it is executed: images, memory, barriers, render passes, semaphores
     #[arg(long, conflicts_with = "advice", group = "tables")]
     lowered: bool,
-    /// Print the previous users of each placement's bytes, for engines that track layouts and barriers themselves; plans without ladders
+    /// Print the previous users of each placement's bytes, for engines that track layouts and barriers themselves; only for plans without ladders
     #[arg(long, conflicts_with = "advice", group = "tables")]
     aliasing: bool,
     /// With --lowered or --aliasing: the device queue of each declared queue, as family.index; by default each has its own family
     #[arg(long, value_name = "QUEUES", requires = "tables", value_delimiter = ',', value_parser = parse_queue)]
     queues: Vec<FamilyQueue>,
-    /// With --lowered: the number of the frame, from 1; the first frames clear histories, and from the third on every other frame is the same
+    /// With --lowered: the number of the frame, from 1; the first frames clear histories, and from the third on every second frame is equal
     #[arg(long, value_name = "N", requires = "lowered", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     frame_number: u32,
     /// Write to a file instead of standard output

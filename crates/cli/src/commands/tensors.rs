@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         let (ImportedInput::Graph(graph) | ImportedInput::Tvm(TvmGraph { graph, .. })) = &network.input
         else {
             return Err(Error::bad_input(
-                "--graph needs a graph, and the file has records only",
+                "--graph needs a graph, but the file contains only records",
             ));
         };
         Output::to(Some(file.clone())).write(&graph.to_json())?;

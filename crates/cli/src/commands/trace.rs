@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::values::named;
 
-/// Generate a trace of texture requests of a moving camera
+/// Generate a trace of a moving camera's texture requests
 #[derive(Debug, Args)]
 #[command(long_about = include_str!("about/trace.txt"))]
 #[command(after_help = include_str!("help/trace.txt"))]

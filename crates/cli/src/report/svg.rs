@@ -314,11 +314,11 @@ fn draw_legend(out: &mut String, chart: &Chart, y: f64) {
     }
 }
 
-/// Fails: this build draws no PNG.
+/// Fails: this build cannot draw PNG images.
 #[cfg(not(feature = "png"))]
 pub(crate) fn rasterize(_svg: &str) -> Result<Vec<u8>> {
     Err(Error::new(
-        "this build of tileheap draws no PNG: build it with the feature `png`".to_owned(),
+        "this build of tileheap cannot draw PNG images: build it with the feature `png`".to_owned(),
     ))
 }
 
