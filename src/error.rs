@@ -10,11 +10,11 @@ pub enum Error {
     /// The frame's description is invalid.
     #[error(transparent)]
     Frame(#[from] crate::frame::FrameError),
-    /// The driver fails, or the runtime is misused.
+    /// The driver failed, or the runtime was misused.
     #[cfg(feature = "runtime")]
     #[error(transparent)]
     Runtime(#[from] crate::runtime::RuntimeError),
-    /// Words are not a SPIR-V module, or have no such entry point.
+    /// The words are not a SPIR-V module, or the module lacks the entry point.
     #[cfg(feature = "reflect")]
     #[error(transparent)]
     Shader(#[from] crate::frame::shaders::ShaderError),
@@ -25,7 +25,7 @@ pub enum Error {
     /// The frame cannot be planned for this device.
     #[error(transparent)]
     Plan(#[from] crate::plan::PlanError),
-    /// The plan cannot be lowered for these queues, or after this work.
+    /// The plan cannot be lowered for these queues, or after the given earlier work.
     #[error(transparent)]
     Lower(#[from] crate::lower::LowerError),
     /// The device does not support a resource.

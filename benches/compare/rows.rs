@@ -139,7 +139,7 @@ impl Rows {
         })
     }
 
-    /// As [`microseconds`](Self::microseconds), for runs that measure a part of themselves.
+    /// Like [`microseconds`](Self::microseconds), for runs that measure a part of themselves.
     pub(crate) fn median_microseconds(&self, mut run: impl FnMut() -> Duration) -> f64 {
         let enough = Duration::from_millis(if self.quick { 50 } else { 200 });
         let mut times = Vec::new();

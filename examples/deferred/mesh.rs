@@ -29,7 +29,7 @@ pub(crate) enum Shape {
     Bead,
     /// Radius 1 from the centre of the torus to that of its tube, which has radius 0.22.
     Torus,
-    /// As `Torus`, with a tube of radius 0.05.
+    /// Like `Torus`, with a tube of radius 0.05.
     Ring,
     /// Side length 1.
     Box,

@@ -138,7 +138,7 @@ impl Streamer {
     /// Records the frame's uploads.
     ///
     /// # Safety
-    /// As [`TextureCache::record`].
+    /// Same as [`TextureCache::record`].
     pub(crate) unsafe fn record(
         &mut self,
         commands: vk::CommandBuffer,

@@ -62,9 +62,7 @@ impl Checker<'_> {
                 };
                 if is_outside {
                     let name = &frame.pass(pass).name;
-                    return Some(format!(
-                        "pass `{name}` runs in another batch than the described one"
-                    ));
+                    return Some(format!("pass `{name}` runs in a different batch than described"));
                 }
             }
             (next, before) = (run.end, Some(run));

@@ -76,7 +76,7 @@ impl Checker<'_> {
         ];
         for (what, ours, theirs) in lengths {
             if ours != theirs {
-                let message = format!("the map has {ours} {what}, but the frame that runs has {theirs}");
+                let message = format!("the map has {ours} {what}, but the executed frame has {theirs}");
                 self.report(OriginRule::Index, message);
             }
         }
@@ -212,7 +212,7 @@ impl Checker<'_> {
         }
         if ours.subpasses != subpass {
             return Some(format!(
-                "it has {} subpasses, and they have {subpass}",
+                "it has {} subpasses, but they have {subpass}",
                 ours.subpasses
             ));
         }
@@ -432,7 +432,7 @@ impl Checker<'_> {
             let cause = charge.cause.name();
             let Some(pass) = self.executed.frame().passes().get(charge.pass.index()) else {
                 faults.push(format!(
-                    "a {cause} is charged to pass {}, which is not there",
+                    "a {cause} is charged to pass {}, which does not exist",
                     charge.pass.0
                 ));
                 continue;
@@ -452,7 +452,7 @@ impl Checker<'_> {
                         .iter()
                         .any(|other| (other.pass, other.cause) == (charge.pass, cause)) =>
                 {
-                    "has been charged for that already"
+                    "has already been charged for that"
                 }
                 _ => continue,
             };
@@ -505,9 +505,7 @@ impl Checker<'_> {
             if !origins.any(|origin| origin.resource == id && origin.until.is_none() && origin.area.is_none())
             {
                 let name = &described.resource(id).name;
-                missing.push(format!(
-                    "nothing in the frame that runs is described resource `{name}`"
-                ));
+                missing.push(format!("the executed frame lacks described resource `{name}`"));
             }
         }
         for message in missing {

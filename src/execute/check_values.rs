@@ -40,7 +40,7 @@ pub(super) fn faults(executed: &ExecutedFrame, origins: &OriginTables) -> Vec<Or
     let fault = |(resource, why): (ResourceId, String)| OriginError {
         rule: OriginRule::Value,
         message: format!(
-            "the values of `{}` are not its own: {why}",
+            "the values of `{}` do not match the described resource: {why}",
             executed.described().resource(resource).name
         ),
     };
@@ -108,7 +108,7 @@ impl Checker<'_> {
             if passes.is_empty() || before.is_some_and(|before| passes.iter().any(|&pass| pass <= before)) {
                 let name = &self.executed.frame().resource(id).name;
                 return Some(format!(
-                    "`{name}` is not used after value {} of {count} is",
+                    "`{name}` is not used after value {} of {count}",
                     value.number - 1
                 ));
             }
@@ -166,7 +166,7 @@ impl Checker<'_> {
                             let (reader, name) = (described_access.pass, &frame.resource(id).name);
                             let reader = &described.pass(reader).name;
                             return Some(format!(
-                                "pass `{reader}` finds other contents in `{name}` than described"
+                                "pass `{reader}` reads other contents of `{name}` than described"
                             ));
                         }
                     }

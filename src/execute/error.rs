@@ -25,7 +25,7 @@ pub enum OriginRule {
     Pass,
     /// A store reads the stretch of a lifetime and writes its continuation, after the pass that its origin names.
     Store,
-    /// A copy at the border of a strip is of the part that the strip needs or produces, next to the pass that its origin names.
+    /// A copy at the border of a strip copies the part that the strip needs or produces, next to the pass that its origin names.
     Border,
     /// A resource is created like the described one, or as a part of it; a stretch of a lifetime and the image of a strip are transient.
     Resource,

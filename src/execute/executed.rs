@@ -60,7 +60,7 @@ impl PartialEq for ExecutedFrame {
 }
 
 impl From<&Frame> for ExecutedFrame {
-    /// As [`ExecutedFrame::as_described`].
+    /// Like [`ExecutedFrame::as_described`].
     fn from(frame: &Frame) -> ExecutedFrame {
         ExecutedFrame::as_described(frame)
     }

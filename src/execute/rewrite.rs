@@ -15,7 +15,7 @@ impl ExecutedFrame {
     /// Applies [`Frame::split`] to the executed frame.
     ///
     /// # Errors
-    /// As [`Frame::split`].
+    /// Same as [`Frame::split`].
     pub fn split(&self, resource: ResourceId, after: PassId) -> Option<crate::Result<ExecutedFrame>> {
         let split = self.frame().split(resource, after)?;
         Some(split.map(|frame| {
@@ -35,7 +35,7 @@ impl ExecutedFrame {
     /// Applies [`Frame::merged`] to the executed frame.
     ///
     /// # Errors
-    /// As [`Frame::merged`].
+    /// Same as [`Frame::merged`].
     pub fn merged(&self, first: PassId) -> Option<crate::Result<ExecutedFrame>> {
         let merged = self.frame().merged(first)?;
         Some(merged.map(|frame| {

@@ -27,16 +27,16 @@ impl ExecutedFrame {
     /// unchanged. Separate values before merging passes, reordering them or splitting lifetimes: more is possible then.
     ///
     /// # Errors
-    /// As [`FrameBuilder::build`](crate::frame::FrameBuilder::build): the frame may have too many resources.
+    /// Same as [`FrameBuilder::build`](crate::frame::FrameBuilder::build): the frame may have too many resources.
     pub fn separate_values(&self) -> crate::Result<ExecutedFrame> {
         self.separate_values_of(|_| true)
     }
 
-    /// As [`ExecutedFrame::separate_values`], for selected resources of the executed frame: not for one whose handle the caller keeps, for example in a
+    /// Like [`ExecutedFrame::separate_values`], for selected resources of the executed frame: not for one whose handle the caller keeps, for example in a
     /// descriptor set that all passes share.
     ///
     /// # Errors
-    /// As [`ExecutedFrame::separate_values`].
+    /// Same as [`ExecutedFrame::separate_values`].
     pub fn separate_values_of(&self, wanted: impl Fn(ResourceId) -> bool) -> crate::Result<ExecutedFrame> {
         let divides = |id: ResourceId| self.origins().resource(id).is_whole() && wanted(id);
         let Some(divided) = self.frame().with_separate_values(divides) else {

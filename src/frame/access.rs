@@ -170,7 +170,7 @@ pub enum LoadOp {
     DontCare,
 }
 
-/// View of an image by an access, if it does not follow from the image and the part that is used.
+/// The view through which an access uses an image, if it does not follow from the image and the used part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

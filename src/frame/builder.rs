@@ -61,7 +61,7 @@ impl FrameBuilder {
         }
     }
 
-    /// Changes the extent that scaled images are a fraction of; buffers of [lists](TileLists) follow it.
+    /// Changes the extent that scaled images are a fraction of, and resizes buffers of [lists](TileLists) accordingly.
     pub fn set_base_extent(&mut self, base_extent: vk::Extent2D) {
         self.tables.set_base_extent(base_extent);
     }
@@ -344,7 +344,7 @@ impl PassBuilder<'_> {
         self.change(|pass| pass.view_mask = view_mask)
     }
 
-    /// Declares that the pass uses the origin and extent that it is given, so that it can run strip by strip. `repeat_bytes` is the cost of one more
+    /// Declares that the pass honors the origin and extent of a strip, so that it can run strip by strip. `repeat_bytes` is the cost of one more
     /// execution in addition to its accesses, in bytes of memory traffic. Not for passes with side effects (queries, atomics, appended lists).
     pub fn in_strips(self, repeat_bytes: Bytes) -> Self {
         self.change(|pass| pass.repeat_bytes = Some(repeat_bytes))

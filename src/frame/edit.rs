@@ -15,7 +15,7 @@ impl Frame {
     /// The frame without one pass, for renderers whose features are toggled.
     ///
     /// # Errors
-    /// As [`FrameBuilder::build`]: the remaining passes may read something that is no longer written.
+    /// Same as [`FrameBuilder::build`]: the remaining passes may read something that is no longer written.
     pub fn without_pass(&self, pass: PassId) -> crate::Result<Frame> {
         let mut tables = (*self.tables).clone();
         remove_pass(&mut tables, pass);
@@ -28,7 +28,7 @@ impl Frame {
     /// or drawing on).
     ///
     /// # Errors
-    /// As [`FrameBuilder::build`].
+    /// Same as [`FrameBuilder::build`].
     pub fn merged(&self, first: PassId) -> Option<crate::Result<Frame>> {
         let second = PassId(first.0 + 1);
         let buffer = |pass: PassId| self.passes().get(pass.index()).map(|pass| pass.command_buffer);
@@ -179,7 +179,7 @@ impl Frame {
     /// The frame with changed image descriptions.
     ///
     /// # Errors
-    /// As [`FrameBuilder::build`].
+    /// Same as [`FrameBuilder::build`].
     #[cfg(feature = "arrange")]
     pub(crate) fn with_images(
         &self,
@@ -197,7 +197,7 @@ impl Frame {
     /// The frame without one access: an index into [`Frame::accesses`].
     ///
     /// # Errors
-    /// As [`FrameBuilder::build`]: the remaining accesses may read something that is no longer written.
+    /// Same as [`FrameBuilder::build`]: the remaining accesses may read something that is no longer written.
     pub fn without_access(&self, access: usize) -> crate::Result<Frame> {
         let mut tables = (*self.tables).clone();
         tables.accesses.remove(access);

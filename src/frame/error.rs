@@ -83,7 +83,7 @@ pub enum FrameRule {
     Name,
     /// A table larger than that of any real frame.
     TooMany,
-    /// A resource larger than any memory.
+    /// A resource larger than any device's memory.
     TooLarge,
     /// Lists of tiles that the buffer has no room for, or without bytes or pixels.
     Lists,

@@ -59,7 +59,7 @@ pub(super) fn serialize<S: Serializer>(
         None => index.serialize(serializer),
         Some(IdNames(tables)) => {
             let name = tables.get(what).and_then(|table| table.names.get(index as usize));
-            name.ok_or_else(|| S::Error::custom(format!("there is no {what} {index}")))?
+            name.ok_or_else(|| S::Error::custom(format!("{what} {index} does not exist")))?
                 .serialize(serializer)
         }
     })
@@ -80,7 +80,7 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(
                 .indices
                 .get(&name)
                 .copied()
-                .ok_or_else(|| D::Error::custom(format!("there is no {what} `{}`", clip(&name)))),
+                .ok_or_else(|| D::Error::custom(format!("{what} `{}` does not exist", clip(&name)))),
         }
     })
 }

@@ -59,7 +59,7 @@ pub(super) fn separate(tables: &mut Tables) -> Result<bool, FrameError> {
         };
         if let Persistence::External(_) = resource.persistence {
             return Err(FrameRule::SeparateLevels.broken(format!(
-                "the levels of `{}` cannot be images of their own: it is external, one image of the caller's",
+                "the levels of `{}` cannot be separate images: it is external, a single image that the caller owns",
                 resource.name
             )));
         }

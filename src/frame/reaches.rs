@@ -55,7 +55,7 @@ impl ReachAssumptions {
             Form::Several { mut frames } => frames.remove(file).ok_or_else(|| {
                 FrameRule::Unknown
                     .broken(format!(
-                        "the file of reaches has no frame `{file}`{near}",
+                        "the reach file has no frame `{file}`{near}",
                         near = did_you_mean(file, frames.keys().map(String::as_str))
                     ))
                     .into()
@@ -72,7 +72,7 @@ impl Frame {
     pub fn with_reaches(&self, reaches: &ReachAssumptions) -> crate::Result<Frame> {
         let unknown = |what, name: &str, near: String| {
             FrameRule::Unknown.broken(format!(
-                "an assumption of reach refers to {what} `{name}`, which the frame does not declare{near}"
+                "a reach assumption refers to {what} `{name}`, which the frame does not declare{near}"
             ))
         };
         let pass = |name: &str| {
@@ -111,7 +111,7 @@ impl Frame {
         let resource = self.resource(id);
         let ResourceKind::Buffer { desc, .. } = resource.kind else {
             let message = format!(
-                "an assumption of lists refers to image `{}`: only buffers have lists",
+                "a list assumption refers to image `{}`: only buffers have lists",
                 resource.name
             );
             return Err(FrameRule::Lists.broken(message).into());

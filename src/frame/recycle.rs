@@ -57,7 +57,7 @@ impl FrameBuilder {
     /// Validates the description without consuming it: [`FrameBuilder::build`] of a copy.
     ///
     /// # Errors
-    /// As [`FrameBuilder::build`].
+    /// Same as [`FrameBuilder::build`].
     pub fn to_frame(&self) -> crate::Result<Frame> {
         self.clone().build()
     }

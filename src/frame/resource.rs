@@ -82,7 +82,7 @@ pub struct ResourceState {
     #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
     #[cfg_attr(test, schemars(with = "super::json::schema::Bits<vk::AccessFlags2>"))]
     pub access: vk::AccessFlags2,
-    /// The family outside the device that owns it then, if any; otherwise that of the queue that uses it in the frame owns it.
+    /// The family outside the device that owns it at that moment, if any; otherwise the family of the queue that uses it in the frame owns it.
     ///
     /// The frame acquires it from there, or releases it to there; semaphores of the caller order that, at `ALL_COMMANDS`.
     #[serde(default, skip_serializing_if = "is_default")]

@@ -70,7 +70,7 @@ impl Frame {
     /// `after` does not use it, its lifetime cannot be [split](Frame::splits), or the queue cannot draw (images) or dispatch (buffers).
     ///
     /// # Errors
-    /// As [`FrameBuilder::build`].
+    /// Same as [`FrameBuilder::build`].
     pub fn split(&self, resource: ResourceId, after: PassId) -> Option<crate::Result<Frame>> {
         let uses = || {
             let uses = self.uses_of(resource).iter();

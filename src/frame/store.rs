@@ -37,12 +37,12 @@ pub(crate) enum Texels {
 pub(crate) fn texels_of(format: vk::Format) -> Result<Texels, &'static str> {
     let aspects = crate::format::aspects(format);
     if aspects.contains(vk::ImageAspectFlags::STENCIL) {
-        return Err("no shader writes stencil everywhere (VK_EXT_shader_stencil_export)");
+        return Err("shaders cannot write stencil on every device (VK_EXT_shader_stencil_export)");
     }
     if aspects.contains(vk::ImageAspectFlags::DEPTH) {
         // A 32-bit float is too imprecise for the products of 24-bit depth with 2^24 - 1 to be exact.
         return match format {
-            vk::Format::X8_D24_UNORM_PACK32 => Err("depth of 24 bits does not go through a float unchanged"),
+            vk::Format::X8_D24_UNORM_PACK32 => Err("a float does not preserve 24-bit depth"),
             _ => Ok(Texels::Depth),
         };
     }
@@ -52,7 +52,7 @@ pub(crate) fn texels_of(format: vk::Format) -> Result<Texels, &'static str> {
     };
     match crate::format::info(format).filter(drawn_into) {
         None => Err("its format cannot be drawn into"),
-        Some(info) if info.srgb => Err("sRGB is rounded on its way to linear and back"),
+        Some(info) if info.srgb => Err("the conversion of sRGB to linear and back rounds"),
         Some(info) => Ok(match info.numeric {
             NumericType::Uint => Texels::Uint,
             NumericType::Int => Texels::Int,
@@ -66,7 +66,7 @@ pub(super) fn store_of(resource: &Resource) -> Result<Store, &'static str> {
     match &resource.kind {
         ResourceKind::Image { desc, usage, .. } => {
             if desc.samples != vk::SampleCountFlags::TYPE_1 {
-                return Err("it has several samples");
+                return Err("it is multisampled");
             }
             if (desc.mip_levels, desc.array_layers) != (1, 1) || desc.image_type != vk::ImageType::TYPE_2D {
                 return Err("it is more than one 2D level and layer");
@@ -108,7 +108,9 @@ pub(super) fn store_of(resource: &Resource) -> Result<Store, &'static str> {
 
 /// Checks that a displaced part of an image is within both the image that is read and the one that is written.
 fn check_border(pass: &Pass, extents: [vk::Extent3D; 2], [x, y]: [i32; 2]) -> Result<(), &'static str> {
-    let area = pass.render_area.ok_or("the border of a strip has an area")?;
+    let area = pass
+        .render_area
+        .ok_or("a copy at the border of a strip needs a render area")?;
     let [source, target] = extents;
     let is_within = |first: i32, moved: i32, length: u32, limit: u32| {
         let first = i64::from(first) + i64::from(moved);
@@ -121,7 +123,7 @@ fn check_border(pass: &Pass, extents: [vk::Extent3D; 2], [x, y]: [i32; 2]) -> Re
         && is_within(offset.y, 0, extent.height, target.height);
     match fits {
         true => Ok(()),
-        false => Err("what it copies reaches beyond an image"),
+        false => Err("the copied area exceeds an image"),
     }
 }
 
@@ -156,23 +158,25 @@ pub(super) fn border_of(resource: &Resource) -> Result<Store, &'static str> {
 pub(super) fn check_store(tables: &Tables, pass: &Pass, accesses: &[Access]) -> Result<(), &'static str> {
     let is_border = matches!(pass.contents, CommandSource::Border { .. });
     let [from, to] = accesses else {
-        return Err("a store reads one resource and overwrites another one, and does nothing else");
+        return Err("a store must only read one resource and overwrite another one");
     };
     let resource = |access: &Access| &tables.resources[access.resource.index()];
     let reads = from.reads && !from.writes && from.version == HistoryVersion::Current;
     let writes = to.writes && !to.reads && to.load_op == LoadOp::DontCare;
     if !reads || !writes || from.resource == to.resource {
-        return Err("a store reads one resource and overwrites another one, in this order");
+        return Err("a store must read one resource and then overwrite another one");
     }
     let is_transient = |access: &Access| resource(access).persistence == Persistence::Transient;
     if is_border && !(is_transient(from) || is_transient(to)) {
-        return Err("one of the images at the border of a strip is transient");
+        return Err("a copy at the border of a strip needs a transient image");
     }
     if !is_border && !is_transient(from) {
-        return Err("what a store reads is transient");
+        return Err("the source of a store must be transient");
     }
     if !resource(to).is_image() && matches!(resource(to).persistence, Persistence::External(_)) {
-        return Err("an external buffer is not known before its frame");
+        return Err(
+            "the target of a store cannot be an external buffer, which is only known once its frame begins",
+        );
     }
     let shape = |resource: &Resource| match resource.kind {
         ResourceKind::Image { desc, extent, .. } => (desc.format, extent, Bytes::ZERO),
@@ -192,7 +196,7 @@ pub(super) fn check_store(tables: &Tables, pass: &Pass, accesses: &[Access]) -> 
     let store = store_of(&with_usage_of_stores(resource(from)))?;
     store_of(&with_usage_of_stores(resource(to)))?;
     if (pass.kind, from.kind, to.kind) != (store.kind, store.reads, store.writes) {
-        return Err("a store samples an image and draws, or is a compute pass with two storage buffers");
+        return Err("a store must sample an image and draw, or be a compute pass with two storage buffers");
     }
     Ok(())
 }

@@ -35,7 +35,7 @@ impl SubresourceRange {
         layers: Run::new(0, 0),
     };
 
-    /// Returns true if the ranges share texels; neither may have open fields.
+    /// Returns true if the ranges share texels; neither may have empty fields.
     pub fn intersects(self, other: SubresourceRange) -> bool {
         let overlap = |a: Run, b: Run| a.first < b.end && b.first < a.end;
         self == other
@@ -44,7 +44,7 @@ impl SubresourceRange {
                 && overlap(self.layers, other.layers)
     }
 
-    /// Returns true if all of `other` is inside; neither may have open fields.
+    /// Returns true if all of `other` is inside; neither may have empty fields.
     pub fn contains(self, other: SubresourceRange) -> bool {
         let holds = |a: Run, b: Run| a.first <= b.first && b.end <= a.end;
         self == other

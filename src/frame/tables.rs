@@ -136,10 +136,10 @@ pub struct Pass {
     pub layers: u32,
     /// For a render pass: the view mask of multiview, 0 without; view n renders to layer n.
     pub view_mask: u32,
-    /// Cost of one more execution in addition to its accesses (vertices, indices, visibility), in bytes of memory traffic; `None` for a pass that has
-    /// not declared that it uses the origin it is given: it cannot run strip by strip.
+    /// Cost of one more execution in addition to its accesses (vertices, indices, visibility), in bytes of memory traffic; `None` for a pass that does
+    /// not declare that it honors a strip's origin, and so cannot run strip by strip.
     pub repeat_bytes: Option<Bytes>,
-    /// Set if a frame may skip it: the fate of its outputs in that case.
+    /// Set if a frame may skip it: the state of its outputs in that case.
     pub optional: Option<SkippedOutputs>,
     /// Number with which the runtime asks its [`Hooks`](crate::runtime::Hooks) for structures to chain to the render pass; 0 for none.
     pub hook: u32,
@@ -170,14 +170,14 @@ impl Pass {
     }
 }
 
-/// Fate of the outputs of a skipped pass. Its barriers, and the clears of its attachments, are recorded all the same.
+/// State of the outputs of a skipped pass. Its barriers, and the clears of its attachments, are still recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SkippedOutputs {
     /// They keep their earlier contents, or are cleared: the pass loads, clears or updates all that it writes.
     Kept,
-    /// Outputs that the pass would overwrite are undefined; their readers have to cope with that.
+    /// Outputs that the pass would overwrite are undefined; their readers must tolerate that.
     Lost,
 }
 

@@ -40,7 +40,7 @@ impl Frame {
             .sum()
     }
 
-    /// As [`Frame::traffic_of`].
+    /// Like [`Frame::traffic_of`].
     #[inline]
     fn moved(&self, access: &Access, (pass, resource): (&Pass, &Resource), size: Bytes) -> Bytes {
         let times = u64::from(self.times_moved_in(access, pass));
@@ -105,7 +105,7 @@ impl Frame {
     }
 }
 
-/// As [`Frame::bytes_touched`].
+/// Like [`Frame::bytes_touched`].
 #[inline]
 fn touched(access: &Access, (pass, resource): (&Pass, &Resource), size: Bytes) -> Bytes {
     let bytes = match resource.is_all(access.range) {

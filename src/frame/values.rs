@@ -56,7 +56,7 @@ impl Frame {
     /// Resources with a [`TileConstraint`] and those of [stores](CommandSource::Store) are left as they are.
     ///
     /// # Errors
-    /// As [`FrameBuilder::build`].
+    /// Same as [`FrameBuilder::build`].
     pub(crate) fn with_separate_values(
         &self,
         wanted: impl Fn(ResourceId) -> bool,

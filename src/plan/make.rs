@@ -30,7 +30,7 @@ pub fn plan(
     plan_runnable(Runnable::new(&frame.into(), profile)?, requirements, options)
 }
 
-/// As [`plan`], for a frame that has been checked.
+/// Like [`plan`], for a frame that has been checked.
 pub(crate) fn plan_runnable(
     runnable: Runnable<'_>,
     requirements: &Arc<Requirements>,
@@ -47,7 +47,7 @@ pub(super) fn checked(plan: Plan) -> crate::Result<Checked<Plan>> {
     Ok(Checked::new(plan))
 }
 
-/// As [`plan`], without the check; if `old` is given, its residents are kept if they still fit, instead of a search.
+/// Like [`plan`], without the check; if `old` is given, its residents are kept if they still fit, instead of a search.
 pub(crate) fn make(
     runnable: Runnable<'_>,
     requirements: &Arc<Requirements>,

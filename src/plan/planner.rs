@@ -75,13 +75,13 @@ impl Planner {
         Planner::default()
     }
 
-    /// As [`plan()`](super::plan()), or a cached plan that was made with equal inputs.
+    /// Like [`plan()`](super::plan()), or a cached plan that was made with equal inputs.
     ///
     /// Inputs that share their tables with those of the plan (clones) are recognised without comparing their contents; others are compared, in linear
     /// time.
     ///
     /// # Errors
-    /// As [`plan()`](super::plan()); the cached plans are kept then.
+    /// Same as [`plan()`](super::plan()); the cached plans are kept then.
     pub fn plan(
         &mut self,
         frame: impl Into<ExecutedFrame>,
@@ -117,7 +117,7 @@ impl Planner {
     /// optimal. All calls up to a proof together take twice as long as the last one.
     ///
     /// # Errors
-    /// As [`plan()`](super::plan()); the cached plans are kept then.
+    /// Same as [`plan()`](super::plan()); the cached plans are kept then.
     pub fn improve(
         &mut self,
         frame: impl Into<ExecutedFrame>,
@@ -157,7 +157,7 @@ impl Planner {
     /// A plan made without a search has no [bound](super::Optimality). It obeys every rule.
     ///
     /// # Errors
-    /// As [`plan()`](super::plan()); the cached plans are kept then.
+    /// Same as [`plan()`](super::plan()); the cached plans are kept then.
     pub fn plan_now(
         &mut self,
         frame: impl Into<ExecutedFrame>,
@@ -172,7 +172,7 @@ impl Planner {
         self.plan_runnable_now(Runnable::new(executed, profile)?, requirements, options)
     }
 
-    /// As [`Planner::plan_now`], for a frame that has been checked.
+    /// Like [`Planner::plan_now`], for a frame that has been checked.
     pub(crate) fn plan_runnable_now(
         &mut self,
         runnable: Runnable<'_>,

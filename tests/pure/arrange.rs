@@ -132,7 +132,7 @@ fn repeats_that_cost_more_than_the_largest_resource_are_refused() {
     let refused = frame
         .with_reaches(&ReachAssumptions::from_json(&reach, GRANITE).unwrap())
         .unwrap_err();
-    let wanted = "costs 2,199,023,255,552 B to repeat: at most 1,099,511,627,776 B is possible";
+    let wanted = "costs 2,199,023,255,552 B to repeat: at most 1,099,511,627,776 B is allowed";
     assert!(refused.to_string().contains(wanted), "{refused}");
 }
 

@@ -65,7 +65,7 @@ fn counted(plan: &Plan) -> [f64; 2] {
     [described[0], counted_in(plan, &plan.frame, &plan.requirements)[1]]
 }
 
-/// As `counted`, for the described or the executed frame: the second number is only meaningful for the latter.
+/// Like `counted`, for the described or the executed frame: the second number is only meaningful for the latter.
 fn counted_in(plan: &Plan, frame: &Frame, needs: &Requirements) -> [f64; 2] {
     let mut sums = [0.0; 2];
     for pass in frame.pass_ids() {

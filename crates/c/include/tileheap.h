@@ -361,9 +361,9 @@ TH_ENUM(ThExternalFamily, uint32_t) {
     TH_EXTERNAL_FAMILY_FOREIGN,
 };
 
-/** Permission to leave out a pass in a frame, and the state of its outputs then. */
+/** Permission to skip a pass in a frame, and the state of its outputs if it is skipped. */
 TH_ENUM(ThSkippedOutputs, uint32_t) {
-    /** It may not be left out. */
+    /** It must not be skipped. */
     TH_SKIPPED_OUTPUTS_NONE,
     /** They keep their contents, or are cleared. */
     TH_SKIPPED_OUTPUTS_KEPT,
@@ -713,7 +713,7 @@ typedef struct ThPassDesc {
     struct ThStringView name;
     /** Bits of `ThPassFlag`. */
     uint32_t flags;
-    /** Permission to leave it out in a frame. */
+    /** Permission to skip it in a frame. */
     ThSkippedOutputs skippedOutputs;
     /** The area that it renders to, with `TH_PASS_FLAG_RENDER_AREA`. */
     VkRect2D renderArea;
@@ -2184,7 +2184,7 @@ typedef VkResult (*PFN_thAllocateBlock)(void *data,
                                         struct ThBlock *block);
 
 /**
- * Frees a block to which nothing is bound any more. The library calls it on the thread that calls a function of the device or of one of its
+ * Frees a block that nothing is bound to any longer. The library calls it on the thread that calls a function of the device or of one of its
  * frames, on several threads at once if they do. It must not wait for a mutex that another thread holds while it calls the library.
  */
 typedef void (*PFN_thFreeBlock)(void *data,
@@ -2457,7 +2457,7 @@ typedef struct ThPassCommands {
     uint32_t structSize;
     /** Zero. */
     uint32_t reserved;
-    /** The command buffer, inside of the render pass if the pass is one. */
+    /** The command buffer, inside the render pass if the pass is a render pass. */
     VkCommandBuffer commandBuffer;
     /** The render area of a render pass in this frame. */
     VkRect2D area;
@@ -3130,7 +3130,7 @@ ThStatus thGetStoreShaders(ThStoreShader shader,
 /**
  * Lists the previous users of each placement's bytes, and the tile memory to bind in each pass, without layouts or barriers.
  *
- * Fails with `TH_STATUS_ERROR_CANNOT_LOWER` if the plan needs more than aliasing, or there is not one queue for each declared one.
+ * Fails with `TH_STATUS_ERROR_CANNOT_LOWER` if the plan needs more than aliasing, or the number of queues differs from that of declared ones.
  *
  * Thread safety: may be called by several threads at once.
  */
@@ -3239,7 +3239,7 @@ ThStatus thGetDeviceProfile(ThDevice device,
                             ThError error);
 
 /**
- * Writes the capabilities in use on a device, its tile memory or the reason that there is none, its queues, and the memory that its frames
+ * Writes the capabilities in use on a device, its tile memory or the reason that it has none, its queues, and the memory that its frames
  * hold. Destroy the text with `thDestroyText`.
  *
  * Thread safety: may be called by several threads at once.
@@ -3261,7 +3261,7 @@ ThStatus thIsDeviceLost(ThDevice device,
                         ThError error);
 
 /**
- * Reports that a call of the program's own has returned `VK_ERROR_DEVICE_LOST`.
+ * Reports that one of the program's own calls has returned `VK_ERROR_DEVICE_LOST`.
  *
  * Thread safety: may be called by several threads at once.
  */
@@ -3327,7 +3327,7 @@ ThStatus thSelectFrame(ThDynamicFrame frame,
                        ThError error);
 
 /**
- * As `thSelectFrame`, for a frame that was created before: an arrangement (`thCreateArrangedFrame`), values (`thCreateFrameOfValues`), or a frame from
+ * Like `thSelectFrame`, but for a frame that was created before: an arrangement (`thCreateArrangedFrame`), values (`thCreateFrameOfValues`), or a frame from
  * JSON. Selecting the same object again compares nothing and allocates nothing. The dynamic frame keeps what it needs of `created`,
  * which can be destroyed.
  *
@@ -3527,7 +3527,7 @@ ThStatus thBindSecondaryTileMemory(ThDynamicFrame frame,
                                    ThError error);
 
 /**
- * Submits the frame: each described submit as one call, with the semaphores and fences that count frames.
+ * Submits the frame: each described submit as one call, with the semaphores and fences that track frames.
  *
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if a command buffer was not recorded or a semaphore is not imported; end the recordings, or call
  * `thDiscardFrame`. After an error of Vulkan, part of the frame may run and no other can begin: destroy the dynamic frame and create
@@ -3542,7 +3542,7 @@ ThStatus thSubmitFrame(ThDynamicFrame frame,
                        ThError error);
 
 /**
- * As `thSubmitFrame`, but the program makes the calls: `submit` is called for each of them, in order, before the function returns.
+ * Like `thSubmitFrame`, but the program makes the calls: `submit` is called for each of them, in order, before the function returns.
  *
  * Fails with `TH_STATUS_ERROR_VULKAN`, or the status for its result, if `submit` returns an error.
  *
@@ -3642,7 +3642,7 @@ ThStatus thNextSubpass(ThCommands commands,
                        ThError error);
 
 /**
- * Executes secondary command buffers: of a compute or transfer pass, whose tile memory is bound again after them, or the contents of the
+ * Executes the secondary command buffers of a compute or transfer pass, whose tile memory is bound again after them, or the contents of the
  * current subpass of a render pass with `TH_PASS_FLAG_SECONDARY`. Execute all contents of a subpass in one call.
  *
  * Those of a render pass must have been begun for this subpass in this frame with `thBeginSecondary`. They must be in the executable state, and

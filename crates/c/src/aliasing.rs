@@ -69,7 +69,7 @@ pub struct AliasingArrays {
 
 /// Lists the previous users of each placement's bytes, and the tile memory to bind in each pass, without layouts or barriers.
 ///
-/// Fails with `TH_STATUS_ERROR_CANNOT_LOWER` if the plan needs more than aliasing, or there is not one queue for each declared one.
+/// Fails with `TH_STATUS_ERROR_CANNOT_LOWER` if the plan needs more than aliasing, or the number of queues differs from that of declared ones.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thCreateAliasing")]

@@ -52,7 +52,7 @@ pub type AllocateBlockCallback = Option<
     unsafe extern "C" fn(data: *mut c_void, request: *const BlockRequest, block: *mut Block) -> VulkanResult,
 >;
 
-/// Frees a block to which nothing is bound any more. The library calls it on the thread that calls a function of the device or of one of its
+/// Frees a block that nothing is bound to any longer. The library calls it on the thread that calls a function of the device or of one of its
 /// frames, on several threads at once if they do. It must not wait for a mutex that another thread holds while it calls the library.
 pub type FreeBlockCallback = Option<unsafe extern "C" fn(data: *mut c_void, block: *const Block)>;
 

@@ -51,7 +51,7 @@ pub(crate) fn boundary(error: ErrorHandle, body: impl FnOnce() -> Result<Status,
     status
 }
 
-/// As [`boundary`], for a body that returns no status.
+/// Like [`boundary`], for a body that returns no status.
 pub(crate) fn run(error: ErrorHandle, body: impl FnOnce() -> Result<(), Fault>) -> Status {
     boundary(error, || body().map(|()| Status::Success))
 }

@@ -27,7 +27,7 @@ pub struct PassCommands {
     pub struct_size: u32,
     /// Zero.
     pub reserved: u32,
-    /// The command buffer, inside of the render pass if the pass is one.
+    /// The command buffer, inside the render pass if the pass is a render pass.
     pub command_buffer: vk::CommandBuffer,
     /// The render area of a render pass in this frame.
     pub area: vk::Rect2D,
@@ -247,7 +247,7 @@ fn not_begun() -> Fault {
     Fault::state("no pass has begun: call thBeginPass first")
 }
 
-/// Executes secondary command buffers: of a compute or transfer pass, whose tile memory is bound again after them, or the contents of the
+/// Executes the secondary command buffers of a compute or transfer pass, whose tile memory is bound again after them, or the contents of the
 /// current subpass of a render pass with `TH_PASS_FLAG_SECONDARY`. Execute all contents of a subpass in one call.
 ///
 /// Those of a render pass must have been begun for this subpass in this frame with `thBeginSecondary`. They must be in the executable state, and

@@ -68,7 +68,7 @@ struct Declared {
 /// The frame that a structure describes.
 ///
 /// # Safety
-/// As [`Description::fill`].
+/// Same as [`Description::fill`].
 pub(crate) unsafe fn frame(desc: *const FrameDesc) -> Result<Frame, Fault> {
     let mut description = Description::default();
     // SAFETY: the caller's duty.

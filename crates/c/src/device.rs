@@ -292,7 +292,7 @@ pub unsafe extern "C" fn get_device_profile(
     })
 }
 
-/// Writes the capabilities in use on a device, its tile memory or the reason that there is none, its queues, and the memory that its frames
+/// Writes the capabilities in use on a device, its tile memory or the reason that it has none, its queues, and the memory that its frames
 /// hold. Destroy the text with `thDestroyText`.
 ///
 /// Thread safety: may be called by several threads at once.
@@ -355,7 +355,7 @@ pub unsafe extern "C" fn is_device_lost(
     })
 }
 
-/// Reports that a call of the program's own has returned `VK_ERROR_DEVICE_LOST`.
+/// Reports that one of the program's own calls has returned `VK_ERROR_DEVICE_LOST`.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thReportDeviceLost")]

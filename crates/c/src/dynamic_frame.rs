@@ -188,7 +188,7 @@ pub unsafe extern "C" fn select_frame(
     unsafe { select_and_write(frame, Source::Described(desc), selected, error) }
 }
 
-/// As `thSelectFrame`, for a frame that was created before: an arrangement (`thCreateArrangedFrame`), values (`thCreateFrameOfValues`), or a frame from
+/// Like `thSelectFrame`, but for a frame that was created before: an arrangement (`thCreateArrangedFrame`), values (`thCreateFrameOfValues`), or a frame from
 /// JSON. Selecting the same object again compares nothing and allocates nothing. The dynamic frame keeps what it needs of `created`,
 /// which can be destroyed.
 ///

@@ -193,11 +193,11 @@ pub enum PassType {
     Transfer,
 }
 
-/// Permission to leave out a pass in a frame, and the state of its outputs then.
+/// Permission to skip a pass in a frame, and the state of its outputs if it is skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum SkippedOutputs {
-    /// It may not be left out.
+    /// It must not be skipped.
     None,
     /// They keep their contents, or are cleared.
     Kept,

@@ -154,7 +154,7 @@ pub struct PassDesc {
     pub name: StringView,
     /// Bits of `ThPassFlag`.
     pub flags: PassFlags,
-    /// Permission to leave it out in a frame.
+    /// Permission to skip it in a frame.
     pub skipped_outputs: SkippedOutputsValue,
     /// The area that it renders to, with `TH_PASS_FLAG_RENDER_AREA`.
     pub render_area: vk::Rect2D,

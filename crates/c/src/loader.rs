@@ -171,7 +171,7 @@ pub(crate) unsafe fn device(
         let name = name.to_string_lossy();
         Fault::new(
             Status::ErrorVulkan,
-            format!("vkGetDeviceProcAddr returns no {name}{why}"),
+            format!("vkGetDeviceProcAddr returned null for {name}{why}"),
         )
     };
     if let Some(name) = DEVICE_FUNCTIONS.into_iter().find(|name| !is_there(name)) {

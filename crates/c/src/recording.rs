@@ -198,7 +198,7 @@ pub extern "C" fn bind_secondary_tile_memory(
     })
 }
 
-/// Submits the frame: each described submit as one call, with the semaphores and fences that count frames.
+/// Submits the frame: each described submit as one call, with the semaphores and fences that track frames.
 ///
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if a command buffer was not recorded or a semaphore is not imported; end the recordings, or call
 /// `thDiscardFrame`. After an error of Vulkan, part of the frame may run and no other can begin: destroy the dynamic frame and create
@@ -223,7 +223,7 @@ pub extern "C" fn submit_frame(frame: DynamicFrameHandle, error: ErrorHandle) ->
     })
 }
 
-/// As `thSubmitFrame`, but the program makes the calls: `submit` is called for each of them, in order, before the function returns.
+/// Like `thSubmitFrame`, but the program makes the calls: `submit` is called for each of them, in order, before the function returns.
 ///
 /// Fails with `TH_STATUS_ERROR_VULKAN`, or the status for its result, if `submit` returns an error.
 ///

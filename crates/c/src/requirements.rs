@@ -298,7 +298,7 @@ fn answer_of(
     let (resource, memory) = (query.resource.index() as u32, query.memory as u32);
     if (answer.resource, answer.memory) != (resource, memory) {
         return Err(Fault::argument(format!(
-            "it is about resource {} in memory kind {}, but the query is about resource {resource} in memory kind {memory}",
+            "it is for resource {} in memory kind {}, but the query is for resource {resource} in memory kind {memory}",
             answer.resource, answer.memory
         )));
     }

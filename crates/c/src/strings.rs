@@ -50,7 +50,7 @@ pub(crate) unsafe fn text<'a>(view: StringView, what: &dyn Display) -> Result<Op
 /// The text of a string that must not be null.
 ///
 /// # Safety
-/// As [`text`].
+/// Same as [`text`].
 pub(crate) unsafe fn needed_text<'a>(view: StringView, what: &dyn Display) -> Result<&'a str, Fault> {
     // SAFETY: the caller's duty.
     unsafe { text(view, what) }?.ok_or_else(|| Fault::null(what))

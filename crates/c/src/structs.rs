@@ -113,7 +113,7 @@ pub(crate) unsafe fn read<T: Input>(pointer: *const T) -> Result<T, Fault> {
 /// Reads a structure that may be null.
 ///
 /// # Safety
-/// As [`read`].
+/// Same as [`read`].
 pub(crate) unsafe fn read_optional<T: Input>(pointer: *const T) -> Result<Option<T>, Fault> {
     if pointer.is_null() {
         return Ok(None);
@@ -249,7 +249,7 @@ pub(crate) unsafe fn put<T>(pointer: *mut T, value: T, name: &str) -> Result<(),
 /// Fails if a structure cannot be written, before its contents are created.
 ///
 /// # Safety
-/// As [`write`].
+/// Same as [`write`].
 pub(crate) unsafe fn check_output<T: Output>(pointer: *const T) -> Result<(), Fault> {
     if pointer.is_null() {
         return Err(Fault::null(format_args!("the pointer to {}", T::NAME)));

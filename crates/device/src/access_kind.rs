@@ -337,7 +337,7 @@ impl AccessKind {
         }
     }
 
-    /// As [`default_stages`](AccessKind::default_stages), plus the compute stage for the dispatches that a pass with tile shading runs per tile.
+    /// Like [`default_stages`](AccessKind::default_stages), plus the compute stage for the dispatches that a pass with tile shading runs per tile.
     pub fn stages_in(self, pass: PassKind, tile_shading: bool) -> vk::PipelineStageFlags2 {
         let per_tile = tile_shading && self.is_shader() && self != AccessKind::InputAttachment;
         let dispatches = if per_tile { S::COMPUTE_SHADER } else { S::NONE };

@@ -214,7 +214,7 @@ impl ExpandedScope {
     }
 }
 
-/// The single stages that a mask stands for, without the two ends of the pipe.
+/// The single stages that a mask stands for, without `TOP_OF_PIPE` and `BOTTOM_OF_PIPE`.
 pub fn expand(stages: S) -> S {
     let composites = [
         (S::ALL_COMMANDS, EVERYTHING),

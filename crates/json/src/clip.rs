@@ -1,6 +1,6 @@
 //! Quotations of documents in messages.
 
-/// The text on one line and with limited length, since it may quote the file.
+/// Returns the text as one line of limited length, since it may quote the file.
 pub fn clip(text: &str) -> String {
     clip_to(text, 300)
 }

@@ -51,7 +51,7 @@ pub enum Error {
     #[error(transparent)]
     Syntax(#[from] JsonSyntaxError),
     /// A document of another format.
-    #[error("`format` is {found:?}, and {expected:?} is expected")]
+    #[error("`format` is {found:?}, but {expected:?} is expected")]
     Format {
         /// The document's format.
         found: String,

@@ -113,7 +113,7 @@ impl UpdateTemplate {
         }
     }
 
-    /// As [`each_written`], for data in the template's format.
+    /// Like [`each_written`], for data in the template's format.
     pub fn each_written(
         &self,
         layout: Option<&SetLayout>,

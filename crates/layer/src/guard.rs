@@ -45,7 +45,7 @@ pub fn guard<T: Fallback>(name: &str, body: impl FnOnce() -> T) -> T {
 
 #[cold]
 fn failed<T: Fallback>(name: &str) -> T {
-    let text = format!("{name}: panicked inside the layer; this is a bug of the layer");
+    let text = format!("{name}: panicked inside the layer; this is a bug in the layer");
     print(Severity::Error, &text);
     T::fallback()
 }

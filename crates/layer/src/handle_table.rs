@@ -19,7 +19,7 @@ struct TableSlot<T> {
     object: AtomicPtr<T>,
 }
 
-/// Objects by handle. An object is not found if another live object has its place.
+/// Objects by handle. An object is not found if another live object occupies its place.
 ///
 /// A place belongs to a handle from insertion to removal, so a caller that synchronizes both with its own use of the object, as Vulkan
 /// requires for handles, finds that object.

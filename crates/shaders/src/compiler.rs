@@ -66,7 +66,7 @@ impl Compiler {
     /// Compiles a shader to SPIR-V 1.`minor`, and reads its declarations.
     ///
     /// # Errors
-    /// As [`Compiler::compile`]; and above SPIR-V 1.3, which SPIRV-Reflect does not support.
+    /// Same as [`Compiler::compile`]; and above SPIR-V 1.3, which SPIRV-Reflect does not support.
     #[cfg(feature = "reflect")]
     pub fn compile_with_interface(
         &self,

@@ -11,7 +11,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub enum Error {
     /// No compiler is installed, and none is bundled.
     #[error(
-        "no shader compiler: install glslangValidator (package glslang-tools) or glslc, name one in GLSLANG, or enable the feature \
+        "no shader compiler found: install glslangValidator (package glslang-tools) or glslc, name one in GLSLANG, or enable the feature \
          `bundled` of tileheap-shaders"
     )]
     NoCompiler,

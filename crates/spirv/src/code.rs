@@ -177,7 +177,7 @@ fn malformed(word: usize, problem: String) -> ShaderError {
 fn cut(words: &[u32], at: usize) -> Result<Instruction, ShaderError> {
     let (length, opcode) = ((words[at] >> 16) as usize, words[at] as u16);
     let Some((op, shape)) = Op::from_u32(u32::from(opcode)).zip(GRAMMAR.shape(opcode)) else {
-        return Err(malformed(at, format!("opcode {opcode} is not known")));
+        return Err(malformed(at, format!("unknown opcode {opcode}")));
     };
     let left = words.len() - at;
     if length > left || length < 1 + usize::from(shape.least) {

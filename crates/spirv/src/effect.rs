@@ -169,7 +169,7 @@ pub(crate) enum Origin<'a> {
     Parameter,
     /// The callee with this id.
     Call(u32),
-    /// No origin that can be followed.
+    /// The origin cannot be followed.
     Nowhere,
 }
 

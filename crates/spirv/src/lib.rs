@@ -51,7 +51,7 @@ impl ShaderModule {
     /// Reads a module's bytes, as stored in a file.
     ///
     /// # Errors
-    /// As [`ShaderModule::parse`], and if the length is not a multiple of 4.
+    /// Same as [`ShaderModule::parse`], and if the length is not a multiple of 4.
     pub fn from_bytes(bytes: &[u8]) -> Result<ShaderModule, ShaderError> {
         let words = bytes.chunks_exact(4);
         if !words.remainder().is_empty() {

@@ -50,7 +50,7 @@ impl Library {
     }
 }
 
-/// Lists the layers of a library. Panics with the reason for which Android's loader ignores it.
+/// Lists the layers of a library. Panics with the reason if Android's loader would ignore it.
 pub fn load(path: &Path) -> Vec<AndroidLayer> {
     let name = path
         .file_name()

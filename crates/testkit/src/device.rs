@@ -11,7 +11,7 @@ pub fn physical_device(instance: &ash::Instance) -> vk::PhysicalDevice {
     try_physical_device(instance).expect("vkEnumeratePhysicalDevices succeeds")
 }
 
-/// As [`physical_device`], for drivers whose calls may fail.
+/// Like [`physical_device`], for drivers whose calls may fail.
 ///
 /// # Panics
 /// If there is no such device.
@@ -33,7 +33,7 @@ pub fn try_physical_device(instance: &ash::Instance) -> VkResult<vk::PhysicalDev
 fn selected(wanted: Option<&str>, names: &[String]) -> Result<usize, String> {
     let Some(wanted) = wanted else {
         return match names {
-            [] => Err("there is no Vulkan device".to_owned()),
+            [] => Err("no Vulkan device found".to_owned()),
             _ => Ok(0),
         };
     };

@@ -60,7 +60,7 @@ pub fn shared(path: &str) -> Option<PathBuf> {
     if file.exists() {
         return Some(file);
     }
-    skip(&format!("other people's data is not there: ../shared/{path}"));
+    skip(&format!("third-party data is missing: ../shared/{path}"));
     None
 }
 

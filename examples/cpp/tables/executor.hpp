@@ -158,7 +158,7 @@ private:
         for (const ThImageRow &row : tables.images) if (row.hook != 0 && row.binding.memory != TH_NONE) fail("an image has a hook");
         for (const ThMemoryRow &row : tables.memory)
             if (row.kind == TH_MEMORY_KIND_TILE && !bind_tile_memory_) fail("the plan is for a device with tile memory, which is not enabled");
-        if (queues_.size() != tables.device_queues.size()) fail("there is not one VkQueue for each of Tables::device_queues");
+        if (queues_.size() != tables.device_queues.size()) fail("the number of VkQueues differs from that of Tables::device_queues");
         if (!tables.stores.empty() && !stores_) fail("the plan copies images or buffers (ThLowered::stores): pass a Stores, of stores.hpp");
     }
 

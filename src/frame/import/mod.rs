@@ -77,7 +77,7 @@ use crate::format::texel_block;
 pub struct ImportedFrame {
     /// The frame.
     pub frame: Frame,
-    /// Per resource, its eligibility for tile memory as the file claims it.
+    /// Per resource, its eligibility for tile memory as claimed by the file.
     pub claims: Vec<Option<bool>>,
     /// Per resource, the file's bytes per texel; 0 for buffers and if not given.
     pub raw_texel_bytes: Vec<u32>,
@@ -118,7 +118,7 @@ pub fn import(text: &str) -> crate::Result<ImportedFrame> {
 /// Imports a loose description at another base extent.
 ///
 /// # Errors
-/// As [`import`].
+/// Same as [`import`].
 pub fn import_sized(text: &str, base_extent: vk::Extent2D) -> crate::Result<ImportedFrame> {
     import_at(text, Some(base_extent))
 }
@@ -128,7 +128,7 @@ pub fn import_sized(text: &str, base_extent: vk::Extent2D) -> crate::Result<Impo
 /// A text with a field `format` is native. A native frame has no claims, and its texel sizes are those of the formats.
 ///
 /// # Errors
-/// As [`Frame::from_json`] and [`import`].
+/// Same as [`Frame::from_json`] and [`import`].
 pub fn read(text: &str, base_extent: Option<vk::Extent2D>) -> crate::Result<ImportedFrame> {
     if dialect(text).map_err(FrameError::from)? == Dialect::Loose {
         return import_at(text, base_extent);
@@ -153,7 +153,7 @@ impl Frame {
     /// Reads a native or a loose description, depending on the text; see [`read`](fn@read).
     ///
     /// # Errors
-    /// As [`Frame::from_json`] and [`import`](fn@import).
+    /// Same as [`Frame::from_json`] and [`import`](fn@import).
     pub fn read(text: &str) -> crate::Result<Frame> {
         Ok(read(text, None)?.frame)
     }

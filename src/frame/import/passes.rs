@@ -121,7 +121,7 @@ pub(super) fn interpret(
             };
             if previous && entry.reads && entry.writes && entry.kind.is_attachment() {
                 let problem = format!(
-                    "reads what the frame before left in `{}` through the attachment that it writes: sample it instead",
+                    "reads what the previous frame left in `{}` through the attachment that it writes: sample it instead",
                     resource.name
                 );
                 return Err(ImportError::of_pass(&document.passes[index].name, problem).into());
@@ -192,7 +192,7 @@ fn merge(
             )));
         };
         match parse_use(&entry.usage, is_image[index], Some(writes)) {
-            None => Err(fault("no such use is known")),
+            None => Err(fault("unknown use")),
             Some(Use::ReadOnly(_)) if writes => Err(fault("it only reads")),
             Some(Use::Present) if writes => Err(fault("presenting reads")),
             Some(Use::Present) => {

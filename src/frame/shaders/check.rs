@@ -75,7 +75,8 @@ impl Checker<'_> {
         for (shader_use, target) in pipelines.iter().flat_map(|pipeline| pipeline.uses()) {
             let ShaderUse { binding, kind, .. } = shader_use;
             let Some(target) = target else {
-                let what = format!("uses {binding} as {kind:?}, which is bound to nothing of the frame");
+                let what =
+                    format!("uses {binding} as {kind:?}, which is not bound to a resource of the frame");
                 self.differs(MismatchKind::Unbound, Some(binding), &what);
                 continue;
             };
@@ -108,11 +109,11 @@ impl Checker<'_> {
             .iter()
             .fold(none, |stages, access| stages | access.stages);
         if shader_use.writes && !declared.iter().any(|access| access.writes) {
-            let what = format!("writes `{resource}` ({binding}), but declares it as only read");
+            let what = format!("writes `{resource}` ({binding}), but declares it read-only");
             self.differs(MismatchKind::UndeclaredWrite, Some(binding), &what);
         }
         if shader_use.reads && !declared.iter().any(|access| access.reads) {
-            let what = format!("reads `{resource}` ({binding}), but declares it as only written");
+            let what = format!("reads `{resource}` ({binding}), but declares it write-only");
             self.differs(MismatchKind::UndeclaredRead, Some(binding), &what);
         }
         if !covers(stages, used) {

@@ -3,7 +3,7 @@
 /// Takes the place of a VUID for usage that Vulkan allows and tileheap does not support.
 pub const NOT_SUPPORTED: &str = "not supported by tileheap";
 
-/// A violation of Vulkan's valid usage, because of which a frame cannot be created or recorded.
+/// A violation of Vulkan's valid usage that prevents a frame from being created or recorded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{subject}: {problem} ({rule})")]
 pub struct InvalidUsage {

@@ -146,7 +146,7 @@ impl Accepted {
     /// Maximum number of pairs: a longer search would take longer than the check.
     const MAX_CACHED_PAIRS: usize = 32;
 
-    /// As [`check_performed`].
+    /// Like [`check_performed`].
     pub(super) fn check(&mut self, subject: &impl Subject, stages: S, access: A) -> Result<(), InvalidUsage> {
         if self.0.contains(&(stages, access)) {
             return Ok(());

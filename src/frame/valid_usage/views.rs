@@ -96,7 +96,7 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>) -> Problem> = &[
             let found = view
                 .declared
                 .filter(|found| !(V::TYPE_1D..=V::CUBE_ARRAY).contains(found))?;
-            Some(format!("{found:?} is not a type of view"))
+            Some(format!("{found:?} is not a view type"))
         },
     },
     Rule {

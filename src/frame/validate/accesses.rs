@@ -16,8 +16,8 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
         let id = Some(PassId(index as u32));
         if pass.contents == CommandSource::Secondary && pass.kind != PassKind::Render {
             return Err(FrameRule::SecondaryContents.broken(format!(
-                "pass `{pass}` is not a render pass, so its contents are inline: record secondary \
-                 command buffers inside it as you like",
+                "pass `{pass}` is not a render pass, so its contents are inline: it may \
+                 execute secondary command buffers without declaring them",
                 pass = pass.name
             )));
         }
@@ -122,8 +122,8 @@ fn check_resolve(
     let (sources, targets) = (attachments_among(accesses, is_source), targets.count());
     if (1..targets).contains(&sources) {
         return Err(FrameRule::ResolveSource.broken(format!(
-            "pass `{pass}` resolves one resource {targets} times, into `{resource}` among others, but \
-             has {sources} attachments of it",
+            "pass `{pass}` resolves one resource {targets} times, into `{resource}` among others, but has \
+             only {sources} attachments of it",
             pass = pass.name,
             resource = tables.resources[access.resource.index()].name
         )));

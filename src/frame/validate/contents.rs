@@ -62,7 +62,7 @@ fn check_slices(tables: &Tables, index: usize, parts: &[SubresourceRange]) -> Re
     match parts.iter().find(torn) {
         None => Ok(()),
         Some(part) => Err(FrameRule::Previous.broken(format!(
-            "no pass writes {part}`{resource}`, a history of whose other slices some are written: write all slices \
+            "no pass writes {part}`{resource}`, although other slices of this history are written: write all slices \
              of a level, or none",
             part = part.words_in(resource),
             resource = resource.name
@@ -77,7 +77,7 @@ pub(super) fn check_optional(tables: &Tables) -> Result<(), FrameError> {
         let overwritten = |access: &&Access| access.writes && access.load_op == LoadOp::DontCare;
         if let Some(access) = pass.accesses.of(&tables.accesses).iter().find(overwritten) {
             return Err(FrameRule::Optional.broken(format!(
-                "pass `{pass}` keeps its outputs where it is left out, and overwrites `{resource}`: load, clear or \
+                "pass `{pass}` keeps its outputs when it is skipped, but overwrites `{resource}`: load, clear or \
                  update that, or declare that outputs are lost",
                 pass = pass.name,
                 resource = tables.resources[access.resource.index()].name

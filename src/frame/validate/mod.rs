@@ -102,7 +102,7 @@ fn check_repeats(tables: &Tables) -> Result<(), FrameError> {
     for pass in &tables.passes {
         if let Some(bytes) = pass.repeat_bytes.filter(|bytes| *bytes > MAX_RESOURCE_BYTES) {
             return Err(FrameRule::Weight.broken(format!(
-                "pass `{}` costs {bytes} to repeat: at most {MAX_RESOURCE_BYTES} is possible",
+                "pass `{}` costs {bytes} to repeat: at most {MAX_RESOURCE_BYTES} is allowed",
                 pass.name
             )));
         }

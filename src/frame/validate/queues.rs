@@ -135,7 +135,7 @@ pub(super) fn check_order(tables: &Tables) -> Result<(), FrameError> {
                 let ordered = other_queue == queue || before[earlier / 64] >> (earlier % 64) & 1 == 1;
                 if !ordered && version == access.version && (wrote || access.writes) {
                     return Err(FrameRule::Unordered.broken(format!(
-                        "passes `{first}` and `{second}` use `{resource}` on two queues with nothing \
+                        "passes `{first}` and `{second}` use `{resource}` on two queues without synchronization \
                          between them: signal a semaphore, and wait for it at stages of the later one",
                         resource = resource.name,
                         first = tables.passes[pass.index()].name,

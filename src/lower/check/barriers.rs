@@ -96,7 +96,7 @@ fn barrier_of<'c, 'a>(
     pass: PassId,
 ) -> CheckedRow<'c, 'a> {
     let (name, pass) = (checker.name_of(object), checker.pass(pass));
-    checker.at(format!("a barrier of `{name}` at pass `{pass}`"))
+    checker.at(format!("a barrier for `{name}` at pass `{pass}`"))
 }
 
 /// Checks the scopes that have an effect: Vulkan ignores the second scope of a release and the first scope of an acquire.

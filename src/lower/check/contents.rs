@@ -124,7 +124,7 @@ impl Contents {
                 None => format!("pass `{pass}` ran with no tile memory bound"),
                 Some(bound) if site.end > bound.0 => {
                     let end = Bytes(site.end);
-                    format!("pass `{pass}` ran with {bound} of tile memory bound, and they reach to {end}")
+                    format!("pass `{pass}` ran with {bound} of tile memory bound, but they end at {end}")
                 }
                 Some(_) => continue,
             };
@@ -190,5 +190,5 @@ impl Contents {
 
 fn overwritten(checker: &Checker<'_>, by: ImageOrBuffer, pass: PassId) -> String {
     let (by, pass) = (checker.name_of(by), checker.pass(pass));
-    format!("`{by}` took their bytes at pass `{pass}`")
+    format!("`{by}` reused their bytes at pass `{pass}`")
 }

@@ -308,7 +308,7 @@ fn check_company(checker: &mut Checker<'_>) {
             if memory == its && (alone(checker, a) || alone(checker, b)) {
                 let other = checker.name_of(b);
                 let needs = format!(
-                    "another memory object than that of `{other}`: one of them requires a dedicated allocation"
+                    "a different memory object than `{other}`: one of them requires a dedicated allocation"
                 );
                 checker
                     .at(format!("`{}`", checker.name_of(a)))

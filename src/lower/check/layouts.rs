@@ -229,7 +229,7 @@ impl Layouts {
             let Families { src, dst } = families;
             let (resource, pass) = (checker.name_of(part.object), checker.pass(pass));
             let message = format!(
-                "the acquire of `{resource}` at pass `{pass}` follows no release from family {src} to {dst} in these \
+                "the acquire of `{resource}` at pass `{pass}` does not follow a release from family {src} to {dst} in these \
                  layouts (VUID-vkQueueSubmit2-commandBuffer-03879)"
             );
             checker.report(LoweringRule::NotReleased, message);

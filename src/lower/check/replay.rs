@@ -216,7 +216,7 @@ impl Replay {
             if tables.memory[memory as usize].kind == MemoryKind::Tile {
                 let name = at.checker.name_of(access.object.get());
                 let needs = format!(
-                    "memory object {memory}, in which `{name}` is (VUID-vkCmdDraw-commandBuffer-10746)"
+                    "memory object {memory}, which holds `{name}` (VUID-vkCmdDraw-commandBuffer-10746)"
                 );
                 at.demand(
                     row.tile_memory.get() == Some(memory),

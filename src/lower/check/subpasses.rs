@@ -113,11 +113,14 @@ fn check_local_read(at: &mut CheckedRow<'_, '_>, index: u32, instance: &Instance
             profile.features.contains(Features::LOCAL_READ),
             "the device has no local read",
         ),
-        (attached.iter().all(single), "it has several samples"),
-        (inputs().all(drawn), "an input attachment is none of colour"),
+        (attached.iter().all(single), "it is multisampled"),
+        (
+            inputs().all(drawn),
+            "an input attachment is not a colour attachment",
+        ),
         (
             inputs().all(known),
-            "an input attachment is in another layout than those of local read",
+            "an input attachment is not in a layout of local read",
         ),
         (
             !subpasses.iter().any(twice),

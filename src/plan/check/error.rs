@@ -15,7 +15,7 @@ pub struct PlanCheckError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PlanRule {
-    /// A table that runs parallel to one of the frame has the same length.
+    /// A table that parallels one of the frame's tables has the same length.
     Length,
     /// A profile has no more memory types than Vulkan has (`VK_MAX_MEMORY_TYPES`).
     MemoryTypes,
@@ -69,7 +69,7 @@ pub enum PlanRule {
     Shared,
     /// A resource that requires a dedicated allocation has one (VUID-vkBindImageMemory-image-01445).
     NotDedicated,
-    /// Nothing is shared or placed against the options.
+    /// No sharing or placement contradicts the options.
     AgainstOptions,
     /// The device has a tile heap.
     NoTileHeap,

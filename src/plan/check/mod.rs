@@ -75,7 +75,7 @@ impl Plan {
     /// ```
     ///
     /// # Errors
-    /// As [`Plan::check`].
+    /// Same as [`Plan::check`].
     pub fn checked(self) -> Result<Checked<Plan>, PlanCheckError> {
         self.check()?;
         Ok(Checked::new(self))

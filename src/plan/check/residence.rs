@@ -228,8 +228,8 @@ fn check_lifetime(checker: &mut Checker<'_>, index: usize) {
             if object.is_some() || memory != MemoryKind::Dedicated {
                 let with = if object.is_some() { "with" } else { "without" };
                 let message = format!(
-                    "resource `{resource}` is placed in {memory:?} {with}: its memory is the caller's: memory Own and no \
-                     object"
+                    "external resource `{resource}` is placed in {memory:?} {with} an object: its memory is the caller's, \
+                     so it must be Dedicated without one"
                 );
                 checker.report(PlanRule::External, message);
             }
@@ -238,7 +238,7 @@ fn check_lifetime(checker: &mut Checker<'_>, index: usize) {
     }
     if object.is_none() {
         let message = format!(
-            "resource `{resource}` is placed in {memory:?} without: only an external resource needs no object"
+            "resource `{resource}` is placed in {memory:?} without an object: only external resources need none"
         );
         checker.report(PlanRule::External, message);
     }
@@ -312,8 +312,8 @@ fn check_live(checker: &mut Checker<'_>) {
             if bound < end {
                 let (pass, resource) = (checker.pass(id), checker.resource(placement.resource));
                 let message = format!(
-                    "pass `{pass}` binds {bound} of tile memory while `{resource}` is live up to {end} of it: what lies \
-                     above is lost"
+                    "pass `{pass}` binds {bound} of tile memory while `{resource}` is live up to {end} of it: contents above the \
+                     bound size are lost"
                 );
                 checker.report(PlanRule::BoundTooSmall, message);
             }

@@ -182,7 +182,7 @@ fn read_stores(frame: &Frame, head: &Head) -> Result<ExecutedFrame, PlanJsonErro
     split
         .filter(|split| split.origins().stores().count() == head.stores.len())
         .ok_or_else(|| {
-            fault("a store is of a resource whose lifetime cannot be split there: plan the frame again")
+            fault("a store is for a resource whose lifetime cannot be split there: plan the frame again")
         })
 }
 

@@ -26,7 +26,7 @@ pub(crate) fn plan_with(
     plan(executed, &needs, &Arc::new(profile.clone()), options).unwrap()
 }
 
-/// As `plan_with`, with the default options.
+/// Like `plan_with`, with the default options.
 pub(crate) fn plan_on(frame: impl Into<ExecutedFrame>, preset: &str) -> Checked<Plan> {
     plan_with(
         frame,

@@ -23,7 +23,7 @@ fn color(scene: &mut Scene, stages: Option<S>) {
     }
 }
 
-/// As `color`, for depth or stencil.
+/// Like `color`, for depth or stencil.
 fn depth_read(scene: &mut Scene, format: F) {
     let image = scene.frame.image("image", of_format(format));
     let pass = scene.render().tile_shading();

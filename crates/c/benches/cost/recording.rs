@@ -68,7 +68,7 @@ unsafe extern "C" fn allocate(
 }
 
 /// # Safety
-/// As [`allocate`].
+/// Same as [`allocate`].
 unsafe extern "C" fn free(data: *mut c_void, block: *const Block) {
     // SAFETY: the library passes the device that it was given.
     let device = unsafe { &*data.cast::<ash::Device>() };

@@ -217,7 +217,7 @@ void make_mistakes(const Gpu &gpu, const char *path) {
     const std::vector<VkCommandBuffer> none;
     attempt("too many queues", [&] { tables::Executor(gpu.device, gpu.allocator, {gpu.queue, gpu.queue}, tables); });
     tables::Executor executor(gpu.device, gpu.allocator, {gpu.queue}, tables);
-    attempt("an index that is none", [&] { executor.import_image(9999, VK_NULL_HANDLE); });
+    attempt("an invalid index", [&] { executor.import_image(9999, VK_NULL_HANDLE); });
     attempt("nothing imported", [&] { executor.execute(tables, none, nothing); });
     const std::vector<Import> imports = create_imports(gpu, tables, executor);
     attempt("no command buffers", [&] { executor.execute(tables, none, nothing); });

@@ -172,8 +172,8 @@ fn the_executor_names_mistakes() {
         String::from_utf8_lossy(&output.stderr)
     );
     for expected in [
-        "too many queues: executor: there is not one VkQueue for each of Tables::device_queues",
-        "an index that is none: executor: the frame uses no external image or buffer with the index 9999",
+        "too many queues: executor: the number of VkQueues differs from that of Tables::device_queues",
+        "an invalid index: executor: the frame uses no external image or buffer with the index 9999",
         "nothing imported: executor: resource 2 was not imported", // The first external image.
         "no command buffers: executor: there are fewer command buffers than the frame has",
         "other tables: executor: the tables are those of another plan",

@@ -29,7 +29,7 @@ pub const NAME: &CStr = c"VK_QCOM_tile_memory_heap";
 /// The revision that this binding follows.
 pub const SPEC_VERSION: u32 = 1;
 
-/// `VK_MEMORY_HEAP_TILE_MEMORY_BIT_QCOM`: the heap is tile memory. No memory *property* marks its types.
+/// `VK_MEMORY_HEAP_TILE_MEMORY_BIT_QCOM`: the heap is tile memory. No memory *property* flag marks its memory types.
 pub const MEMORY_HEAP_TILE_MEMORY_BIT_QCOM: vk::MemoryHeapFlags = vk::MemoryHeapFlags::from_raw(1 << 3);
 
 /// `VK_BUFFER_USAGE_TILE_MEMORY_BIT_QCOM`.

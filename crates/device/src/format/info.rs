@@ -25,10 +25,10 @@ pub struct PackedRun {
 }
 
 impl TexelBlock {
-    /// Maximum number of runs; a copy with more of them has a single one with gaps.
+    /// Maximum number of runs; a copy with more of them is described by a single run with gaps.
     pub const MAX_RUNS: u64 = 64;
 
-    /// The bytes of a copy in a buffer: a run for each row or slice that a gap follows. `row_length` and `image_height` are in texels, as in
+    /// The bytes of a copy in a buffer: a run for each row or slice that is followed by a gap. `row_length` and `image_height` are in texels, as in
     /// `VkBufferImageCopy`: 0 means the extent's.
     ///
     /// Source: Vulkan specification, "Buffer and Image Addressing".
@@ -105,7 +105,7 @@ pub struct FormatInfo {
     pub numeric: NumericType,
     /// Its color is encoded as sRGB.
     pub srgb: bool,
-    /// Its color is integers that shaders get as floating-point numbers.
+    /// Its color components are integers that shaders read as floating-point numbers.
     pub scaled: bool,
 }
 

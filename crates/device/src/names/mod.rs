@@ -34,7 +34,7 @@ pub struct NameError {
     pub name: String,
     /// The Vulkan type: `VkFormat`, ….
     pub of: &'static str,
-    /// The nearest valid name, if one is near.
+    /// The nearest valid name, if one is close enough.
     pub nearest: Option<String>,
 }
 

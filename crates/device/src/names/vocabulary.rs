@@ -42,7 +42,7 @@ pub struct TypeNames {
 /// The range in which the values of a type are found.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Shape {
-    /// Single bits, of 64 if `wide`, else of 32.
+    /// Single bits of a 64-bit mask if `wide`, else of a 32-bit mask.
     Bits {
         /// 64 bits.
         wide: bool,

@@ -70,7 +70,7 @@ pub struct TileHeap {
     #[serde(rename = "memoryTypeIndex")]
     pub memory_type: u32,
     /// Size of the heap; the largest size of a tile memory object (VUID-vkAllocateMemory-pAllocateInfo-01713).
-    /// A JSON document states it with the heap.
+    /// JSON documents state it as the size of that heap.
     #[serde(skip)]
     pub size: Bytes,
     /// Contents persist until the end of the submit, not only of the batch (`queueSubmitBoundary`).

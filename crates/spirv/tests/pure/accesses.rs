@@ -78,7 +78,7 @@ fn what_is_no_module_is_refused() {
     );
     assert_eq!(
         message(&with(5, 0x0001_FFFF)),
-        "SPIR-V word 5: opcode 65535 is not known"
+        "SPIR-V word 5: unknown opcode 65535"
     );
     let cut = &words[..words.len() - 1];
     assert_eq!(

@@ -21,7 +21,7 @@ impl Object {
 /// A call of a function that is not a query.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Call {
-    /// Any that creates an object, except memory.
+    /// Any call that creates an object, except memory.
     Create { function: &'static str, object: Object },
     /// `vkCreateRenderPass2`, after its `Create`.
     Subpasses {
@@ -33,7 +33,7 @@ pub enum Call {
         function: &'static str,
         result: vk::Result,
     },
-    /// Any that destroys or frees a live object.
+    /// Any call that destroys or frees a live object.
     Destroy { function: &'static str, object: Object },
     /// `vkAllocateMemory`.
     Allocate {
@@ -64,7 +64,7 @@ pub enum Call {
     Wait { function: &'static str },
     /// `vkSetDebugUtilsObjectNameEXT`.
     Name { object: Object, name: String },
-    /// Any other that changes state: maps, resets, signals.
+    /// Any other call that changes state: maps, resets, signals.
     Other { function: &'static str, object: Object },
 }
 

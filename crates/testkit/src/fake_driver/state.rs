@@ -198,7 +198,7 @@ impl Entered {
         Some(result)
     }
 
-    /// As [`fails`](Self::fails), for submissions and waits: they also fail on a lost device.
+    /// Like [`fails`](Self::fails), for submissions and waits: they also fail on a lost device.
     pub(super) fn fails_or_lost(&mut self) -> Option<vk::Result> {
         if self.over {
             self.violation("called although the device is known to be lost");
@@ -243,7 +243,7 @@ impl Entered {
         self.expect_raw(handle.as_raw(), T::TYPE);
     }
 
-    /// As [`expect`](Self::expect), unless `handle` is null.
+    /// Like [`expect`](Self::expect), unless `handle` is null.
     pub(super) fn expect_optional<T: Handle + Copy>(&mut self, handle: T) {
         if handle.as_raw() != 0 {
             self.expect(handle);

@@ -13,7 +13,7 @@ pub struct Kind {
     pub alignments: bool,
     /// Fixed offsets, bounds of offsets, and groups, most of which have gaps in their lifetimes.
     pub odd: bool,
-    /// Declared conflicts.
+    /// Pairs of items are declared to conflict.
     pub pairs: bool,
 }
 

@@ -12,7 +12,7 @@ struct Net {
 
 type Built = Result<TensorId>;
 
-/// An unfinished network, and its result, scores or a picture, which is not an output yet.
+/// An unfinished network and its result (scores or a picture), which is not marked as an output yet.
 pub type Unfinished = Result<(GraphBuilder, TensorId)>;
 
 /// Activations fused into a node.

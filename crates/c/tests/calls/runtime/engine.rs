@@ -86,7 +86,7 @@ unsafe extern "C" fn allocate(
 }
 
 /// # Safety
-/// As [`allocate`].
+/// Same as [`allocate`].
 unsafe extern "C" fn free(data: *mut c_void, block: *const Block) {
     let (own, block) = th!((&*data.cast::<Allocator>(), &*block));
     assert_eq!(block.token, data, "the block is the one that was allocated");
