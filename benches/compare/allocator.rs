@@ -1,4 +1,4 @@
-//! Planned arenas beside an allocator at run time, on this machine's driver.
+//! Planned arenas compared with an allocator at run time, on this machine's driver.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Bytes of one block that many lives share, by every rule of packing.
+//! Bytes of one block that many lifetimes share, by packing strategy.
 
 use tileheap::frame::Persistence;
 use tileheap::units::{Alignment, Bytes, Span, SplitMix64};

@@ -1,4 +1,4 @@
-//! The project beside every baseline that it has, on this machine: rows as JSON, and a page of them in Markdown and HTML.
+//! Compares the project with every baseline on this machine: rows as JSON, and a page of them in Markdown and HTML.
 //!
 //! ```text
 //! bash scripts/compare.sh                 # builds, says on which machine, and names the page

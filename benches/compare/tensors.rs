@@ -1,4 +1,4 @@
-//! Bytes of networks' tensors, by every planner that they have elsewhere.
+//! Bytes of networks' tensors under the planners of other projects.
 
 use tileheap::units::Alignment;
 use tileheap_baselines::pack::{BankedGreedy, Executorch, Nnc, PingPong};

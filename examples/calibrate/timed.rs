@@ -23,7 +23,7 @@ pub(crate) struct Timed<'a> {
     workload: &'a Workload,
     arranged: ExecutedFrame,
     bound: BoundFrame,
-    /// The draws of each pass of the frame that runs.
+    /// The draws of each pass of the executed frame.
     draws: Vec<Vec<Draw>>,
     set_layout: SetLayout,
     layout: vk::PipelineLayout,

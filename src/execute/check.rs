@@ -122,7 +122,7 @@ impl Checker<'_> {
         let (frame, described) = (self.executed.frame(), self.executed.described());
         let same = frame.queues() == described.queues() && frame.semaphores() == described.semaphores();
         if !same {
-            let message = "the frame that runs has other queues or semaphores than the described one";
+            let message = "the executed frame has other queues or semaphores than the described one";
             self.report(OriginRule::Queues, message.to_owned());
         }
     }

@@ -360,7 +360,7 @@ impl Aliasing {
                 let name = &frame.resource(user.resource).name;
                 let pass = &frame.pass(user.last_pass).name;
                 let when = if user.earlier_frame {
-                    ", the frame before"
+                    ", in the previous frame"
                 } else {
                     ""
                 };

@@ -1082,7 +1082,7 @@ public:
     Result<uint32_t> trim() const {
         return detail::call(uint32_t(0), [&](auto &out, auto error) { return thTrimDevice(get(), &out, error); });
     }
-    /** thDestroyDevice: as the destructor, which ignores errors. After an error, the handle is still owned. */
+    /** thDestroyDevice: like the destructor, which ignores errors. After an error, the handle is still owned. */
     Result<Success> destroy() {
         auto destroyed = detail::run([&](auto error) { return thDestroyDevice(get(), error); });
         if (destroyed) release();
@@ -1166,7 +1166,7 @@ public:
     Result<Success> end() {
         return end([&](auto error) { return thEndCommands(get(), error); });
     }
-    /** thDiscardCommands: as the destructor, which ignores errors. */
+    /** thDiscardCommands: like the destructor, which ignores errors. */
     Result<Success> discard() {
         return end([&](auto error) { return thDiscardCommands(get(), error); });
     }
@@ -1208,7 +1208,7 @@ public:
         return detail::create<DynamicFrame, ThDynamicFrame>(
             [&](auto out, auto error) { return thCreateDynamicFrame(&desc, out, error); });
     }
-    /** thDestroyDynamicFrame: as the destructor, which ignores errors. After an error, the handle is still owned. */
+    /** thDestroyDynamicFrame: like the destructor, which ignores errors. After an error, the handle is still owned. */
     Result<Success> destroy() {
         auto destroyed = detail::run_once(error(), [&](auto error) { return thDestroyDynamicFrame(get(), error); });
         if (destroyed) release();
@@ -1323,7 +1323,7 @@ public:
         if (!waited) return waited.error();
         return status == TH_STATUS_TIMEOUT ? WaitStatus::timeout : WaitStatus::complete;
     }
-    /** thGetCompletedFrame: how many frames are complete. */
+    /** thGetCompletedFrame: the number of complete frames. */
     Result<uint64_t> completed() const {
         return detail::call(uint64_t(0), [&](auto &out, auto error) { return thGetCompletedFrame(get(), &out, error); });
     }

@@ -24,7 +24,7 @@ inline constexpr uint32_t COMMAND_BUFFER_COUNT = 2;
  * Describes the frame of a picture of this size in a builder, which is reset first. The indices are the same for every size.
  *
  *     batch "scene"  shadow -> gbuffer -> lighting -> halos (may be left out)
- *     batch "post"   temporal (reads the frame before) -> bright -> bloom -> wide_bloom -> tone_map -> read_back
+ *     batch "post"   temporal (reads the previous frame) -> bright -> bloom -> wide_bloom -> tone_map -> read_back
  */
 Imports describe(tileheap::FrameBuilder &frame, VkExtent2D extent);
 

@@ -25,7 +25,7 @@ pub(super) fn check_origins(checker: &mut Checker<'_>) {
     if plan.origins.is_identity() {
         let same = plan.input == plan.executed() && plan.frame == *plan.described();
         if !same || !plan.splits.is_identity() {
-            let what = "the frame that runs differs from the described one, and the plan has no map";
+            let what = "the executed frame differs from the described one, but the plan has no map";
             checker.report(PlanRule::Described, what.to_owned());
         }
         return;
@@ -99,8 +99,7 @@ fn check_submits(checker: &mut Checker<'_>) {
         && runs.submits() == planned.submits()
         && runs.pass_ids().all(same_place);
     if !same {
-        let message =
-            "the frame that runs has other submits, batches or command buffers than the planned one";
+        let message = "the executed frame has other submits, batches or command buffers than the planned one";
         checker.report(PlanRule::Described, message.to_owned());
     }
 }

@@ -344,7 +344,7 @@ fn record(
         let mut of_buffer = arranged.frame().pass_ids().filter(of_buffer).peekable();
         let first = of_buffer.peek().expect("passes");
         let buffer = arranged.frame().pass(*first).command_buffer;
-        // SAFETY: the frame before is complete.
+        // SAFETY: the previous frame is complete.
         let mut commands = unsafe { recorder.record(handle, buffer) }.expect("recording");
         for at in of_buffer.filter(|at| !is_border(at)) {
             let record = |pass: &PassCommands<'_>| match &prepared[at.index()][..] {

@@ -84,7 +84,7 @@ fn a_pass_is_recorded_in_several_command_buffers() {
             .contains(Capabilities::DYNAMIC_RENDERING);
         for number in 0..3u32 {
             let recorder = begin(&mut bound, drawn.result, &host);
-            // SAFETY: the frame before is complete.
+            // SAFETY: the previous frame is complete.
             let mut commands = unsafe { recorder.record(first, drawn.scene) }.expect("recording");
             // SAFETY: as above.
             let parts = unsafe { commands.begin_pass_in_parts(drawn.draw, &[second, third]) };
@@ -322,7 +322,7 @@ fn external_resources_are_imported_while_the_frame_is_recorded() {
         for number in 0..4 {
             // SAFETY: nothing is imported.
             let mut recorder = unsafe { bound.begin(&Imports::default()) }.expect("a frame");
-            // SAFETY: the frame before is complete.
+            // SAFETY: the previous frame is complete.
             let mut commands = unsafe { recorder.record(one, scene) }.expect("recording");
             let record = |pass: &PassCommands<'_>| dispatch(pass, &filling, Some(set), [1, 1]);
             commands.pass(fill, record).expect("filled");
@@ -371,7 +371,7 @@ fn external_resources_are_imported_while_the_frame_is_recorded() {
             // The effect of vkAcquireNextImageKHR.
             let signals = [handle];
             let signal = vk::SubmitInfo::default().signal_semaphores(&signals);
-            // SAFETY: the semaphore is not signalled: the frame before has waited for it.
+            // SAFETY: the semaphore is not signalled: the previous frame has waited for it.
             unsafe { device.queue_submit(main_queue, &[signal], vk::Fence::null()) }.expect("submitted");
             let semaphores = Imports {
                 semaphores: &[ImportedSemaphore {

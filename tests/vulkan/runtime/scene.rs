@@ -252,7 +252,7 @@ impl Scene {
                 for (pass, area) in steps.iter().filter_map(|step| Some((step.pass, step.area?))) {
                     recorder.set_area(pass, area).expect("a smaller area");
                 }
-                // SAFETY: the frame before is complete.
+                // SAFETY: the previous frame is complete.
                 let mut commands = unsafe { recorder.record(primary, scene) }.expect("recording");
                 let all: Vec<_> = (0..steps.len()).collect();
                 for subpasses in all.chunk_by(|&one, &next| steps[one].pass == steps[next].pass) {
@@ -260,7 +260,7 @@ impl Scene {
                     let begin_dispatch = |pass| {
                         let inheritance = vk::CommandBufferInheritanceInfo::default();
                         let info = vk::CommandBufferBeginInfo::default().inheritance_info(&inheritance);
-                        // SAFETY: the frame before is complete.
+                        // SAFETY: the previous frame is complete.
                         unsafe { device.begin_command_buffer(secondaries[0], &info) }.expect("begun");
                         // SAFETY: recording.
                         unsafe { recorder.bind_secondary(secondaries[0], pass) };
@@ -301,7 +301,7 @@ impl Scene {
                     }
                     for (&at, &secondary) in subpasses.iter().zip(secondaries) {
                         let (pipeline, set) = recorded[at].as_ref().expect("a shader");
-                        // SAFETY: the frame before is complete.
+                        // SAFETY: the previous frame is complete.
                         unsafe { recorder.begin_secondary(secondary, pass, steps[at].subpass) }
                             .expect("begun");
                         pipeline.bind(&device, secondary, *set);

@@ -62,7 +62,7 @@ fn secondary_command_buffers_of_both_kinds() {
             let area = recorder.area(draw).expect("not empty");
             let viewport = vk::Viewport::default().width(8.0).height(8.0).max_depth(1.0);
             for (half, &secondary) in secondaries[..2].iter().enumerate() {
-                // SAFETY: the frame before is complete.
+                // SAFETY: the previous frame is complete.
                 unsafe { recorder.begin_secondary(secondary, draw, 0) }.expect("begun");
                 drawing.bind(&device, secondary, None);
                 drawing.push(&device, secondary, &[number * 10 + half as u32]);
@@ -79,7 +79,7 @@ fn secondary_command_buffers_of_both_kinds() {
             let info = vk::CommandBufferBeginInfo::default()
                 .flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT)
                 .inheritance_info(&inheritance);
-            // SAFETY: the frame before is complete.
+            // SAFETY: the previous frame is complete.
             unsafe { device.begin_command_buffer(secondaries[2], &info) }.expect("begun");
             // SAFETY: recording.
             unsafe { recorder.bind_secondary(secondaries[2], add) };
@@ -89,7 +89,7 @@ fn secondary_command_buffers_of_both_kinds() {
             // SAFETY: recording.
             unsafe { device.end_command_buffer(secondaries[2]) }.expect("ended");
 
-            // SAFETY: the frame before is complete.
+            // SAFETY: the previous frame is complete.
             let mut commands = unsafe { recorder.record(primary, scene) }.expect("recording");
             commands.pass(clear, |_| ()).expect("clear");
             // SAFETY: begun for this pass in this turn.

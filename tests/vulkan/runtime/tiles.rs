@@ -112,7 +112,7 @@ fn passes_with_tile_shading_declare_what_is_bound() {
     for number in 0..2 {
         // SAFETY: nothing is imported.
         let recorder = unsafe { bound.begin(&Imports::default()) }.expect("a frame");
-        // SAFETY: the frame before is complete.
+        // SAFETY: the previous frame is complete.
         let mut commands = unsafe { recorder.record(primary, scene) }.expect("recording");
         for pass in frame.pass_ids() {
             commands.pass(pass, |_| ()).expect("recorded");
@@ -355,7 +355,7 @@ fn dispatches_per_tile_reach_what_their_pass_draws() {
                 let tile = tiles.expect("tile shading comes with tile properties").tile_size;
                 let tile = extent(tile.width, tile.height);
                 assert!(!known || tile.width < SHADED.width || tile.height < SHADED.height);
-                // SAFETY: the frame before is complete.
+                // SAFETY: the previous frame is complete.
                 let mut commands = unsafe { recorder.record(primary, shaded.commands) }.expect("recording");
                 let shade = |pass: &PassCommands<'_>| work.shade(pass, mirrored);
                 commands.pass(shaded.shade, shade).expect("recorded");

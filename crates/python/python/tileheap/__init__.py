@@ -28,7 +28,7 @@ __all__ += ["__version__", "pack", "plan", "select"]
 
 Verdict = Literal["proved", "out-of-steps", "interrupted"]
 STEPS = 400_000
-"""The budget of a search, unless told otherwise; a million steps take a second or two."""
+"""The default budget of a search; a million steps take a second or two."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Problem:
     """Items to pack: item `i` is live at the steps `spans[i]` and takes `sizes[i]` bytes."""
 
     spans: ArrayLike
-    """Shape `[n, 2]`: the first step and the first after; an empty span conflicts with none."""
+    """Shape `[n, 2]`: the first step and the first after; an empty span conflicts with nothing."""
     sizes: ArrayLike
     """Shape `[n]`, bytes."""
     alignments: ArrayLike = 1
@@ -97,13 +97,13 @@ class Packing:
     bound: int
     """The lower bound of the height of every packing."""
     verdict: Verdict
-    """`proved`: the lowest, or within the capacity, or that there is none."""
+    """`proved`: the packing is the lowest, fits the capacity, or does not exist."""
     steps: int
     """Steps of the search."""
     found_by: str | None
     """The strategy that found it."""
     conflict: tuple[int, ...] | None
-    """Items that cannot be packed together, where it is proved that there is no packing."""
+    """Items that cannot be packed together, if it is proved that no packing exists."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,9 +113,9 @@ class Selection:
     chosen: NDArray[np.bool_]
     """Shape `[n]`."""
     offsets: NDArray[np.int64]
-    """Shape `[n]`; -1 for what was not chosen."""
+    """Shape `[n]`; -1 for items that were not chosen."""
     weight: int
-    """The weight of what was chosen."""
+    """The weight of the chosen items."""
     bound: int
     """An upper bound of the weight of any selection."""
     height: int
@@ -232,7 +232,7 @@ class TensorPlan:
 def pack(
     problem: Problem, strategy: str = "auto", *, steps: int | None = STEPS, seconds: float | None = None
 ) -> Packing:
-    """Finds an offset for every item: the lowest packing, or with a capacity one within it, or the proof that there is none.
+    """Finds an offset for every item: the lowest packing, or with a capacity one within it, or the proof that none exists.
 
     A search ends after `steps`, or after `seconds`; with neither when its answer is proved. Raises `Error` for an impossible
     problem.

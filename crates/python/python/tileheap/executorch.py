@@ -68,7 +68,7 @@ def plan_memory(
 
 
 def _root(index: int, specs: list[Any], index_of: dict[int, int], alignment: int) -> tuple[int, int]:
-    """The spec whose bytes a spec is in, in the end, and the offset within them."""
+    """The spec that a spec ultimately shares its bytes with, and the offset within them."""
     root, offset = index, 0
     for _ in specs:
         spec, base = specs[root], specs[root].storage_base

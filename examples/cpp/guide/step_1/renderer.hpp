@@ -115,7 +115,7 @@ private:
         VkAccessFlags2 dst_access;
     };
 
-    /** Makes images attachments and discards their contents, after the reads of the frame before. */
+    /** Makes images attachments and discards their contents, after the reads of the previous frame. */
     void begin_writing(VkCommandBuffer commands, std::initializer_list<uint32_t> images) const {
         std::vector<VkImageMemoryBarrier2> barriers;
         for (uint32_t index : images) {
