@@ -38,7 +38,7 @@ impl Gpu {
         // SAFETY: the infos are complete, and the loader has the extension.
         let instance = unsafe { entry.create_instance(&info, None) }.called("vkCreateInstance")?;
         let devices = physical_devices(&instance)?;
-        let physical = *devices.first().ok_or_else(|| no_device("there is no device"))?;
+        let physical = *devices.first().ok_or_else(|| no_device("no device found"))?;
         // SAFETY: the physical device is one of the instance.
         let (properties, memory, families) = unsafe {
             (

@@ -13,6 +13,6 @@ pub fn run<P: Painter>(
     _desc: ContextDesc<'_>,
     _make: impl Fn(&Context, Screen, Output) -> Result<P>,
 ) -> Result<Vec<ValidationMessage>> {
-    let why = "this build has none; run `cargo run --package tileheap-examples --example NAME -- --window`";
+    let why = "this build has no window support; run `cargo run --package tileheap-examples --example NAME -- --window`";
     Err(no_window(why))
 }

@@ -85,7 +85,7 @@ impl Checker<'_> {
             true => others[pass.index() + 1..].iter().find_map(runs),
             false => others[..pass.index()].iter().rev().find_map(runs),
         };
-        (next != Some(true)).then_some("the pass beside it is another one")
+        (next != Some(true)).then_some("it is not next to the pass that its origin names")
     }
 
     /// Checks that images of strips are copied into before any use, and out of after all writes, and that all parts of an image that is needed after
@@ -120,9 +120,11 @@ impl Checker<'_> {
             .accesses_to(border.part)
             .filter(|access| access.pass != border.pass);
         match border.enters {
-            true if others.any(|access| access.pass < border.pass) => Some("the strip uses its image before"),
+            true if others.any(|access| access.pass < border.pass) => {
+                Some("the strip uses its image before the copy")
+            }
             false if others.any(|access| access.pass > border.pass && access.writes) => {
-                Some("the strip changes its image afterwards")
+                Some("the strip changes its image after the copy")
             }
             _ => None,
         }
@@ -193,7 +195,7 @@ impl Checker<'_> {
             };
             let areas: Vec<vk::Rect2D> = stores.iter().map(|border| frame.pass(border.pass).area).collect();
             if !is_covered(whole.into(), &areas) {
-                return Some("what is needed later is not copied out of all strips");
+                return Some("some strips do not copy out contents that are needed later");
             }
         }
         let source = of_part(true).map(|border| border.whole);

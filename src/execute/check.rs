@@ -205,7 +205,7 @@ impl Checker<'_> {
             None => around(areas),
         };
         if ours.area != area {
-            return Some("it renders another area".to_owned());
+            return Some("it renders a different area".to_owned());
         }
         if strip.is_some_and(|strip| strip.number >= strip.of) {
             return Some("its strip's number is not below the number of strips".to_owned());
@@ -227,7 +227,7 @@ impl Checker<'_> {
             return Some("the caller records it");
         }
         let [read, write] = frame.accesses_of(pass) else {
-            return Some("it has more or fewer accesses than two");
+            return Some("it does not have exactly two accesses");
         };
         let [from, to] = [read, write].map(|access| self.origins.resources[access.resource.index()]);
         if read.writes || !write.writes {
@@ -238,7 +238,7 @@ impl Checker<'_> {
             return Some("it stores something else");
         }
         if from.until != Some(after) {
-            return Some("what it reads does not end there");
+            return Some("the lifetime that it reads does not end there");
         }
         let before = self.origins.passes[..pass.index()].iter().rev();
         let runs = before.filter_map(|origin| match origin {
@@ -303,17 +303,17 @@ impl Checker<'_> {
                 .area
                 .is_some_and(|area| !holds(theirs, described.base_extent(), area))
             {
-                "it reaches beyond the described image"
+                "it exceeds the described image"
             } else if area.is_some() && ours.persistence != Persistence::Transient {
                 "the image of a strip must be transient"
             } else if area.is_some() && ours.tile_constraint != theirs.tile_constraint {
-                "its constraint is another one"
+                "its constraint differs"
             } else if !stretch && !is_value && area.is_none() && !whole {
-                "its name, persistence or constraint is another one"
+                "its name, persistence or constraint differs"
             } else if is_value && ours.persistence != Persistence::Transient {
                 "a value must be transient"
             } else if is_value && !unconstrained {
-                "a resource with a constraint has no values of its own"
+                "a resource with a constraint must not be divided into values"
             } else if stretch && ours.persistence != Persistence::Transient {
                 "the stretch of a lifetime must be transient"
             } else if stretch && (stores.next().is_none() || stores.next().is_some()) {
@@ -347,8 +347,8 @@ impl Checker<'_> {
         let origin = self.origins.accesses[index];
         let runs = match (&self.origins.passes[access.pass.index()], origin) {
             (PassOrigin::Runs(runs), Some(_)) => runs,
-            (PassOrigin::Runs(_), None) => return Some("it has no origin, and its pass is not a store"),
-            (_, Some(_)) => return Some("it has an origin, and the runtime records its pass"),
+            (PassOrigin::Runs(_), None) => return Some("it has no origin, but its pass is not a store"),
+            (_, Some(_)) => return Some("it has an origin, but the runtime records its pass"),
             (_, None) => return None,
         };
         let theirs = &described.accesses()[origin? as usize];
@@ -361,7 +361,7 @@ impl Checker<'_> {
         let of = |resource: ResourceId| self.origins.resources[resource.index()];
         let whole = |resource: ResourceId| of(resource).resource;
         if of(access.resource).area.is_some() && run.strip.is_none() {
-            return Some("it is of a strip, and its pass runs whole");
+            return Some("it belongs to a strip, but its pass runs whole");
         }
         let as_described = match run.strip {
             Some(strip) => self.of_whole_image(access, theirs, strip),
@@ -377,7 +377,7 @@ impl Checker<'_> {
             ..as_described
         };
         if ours.resource != theirs.resource || ours.resolves != theirs.resolves {
-            return Some("it is of another resource");
+            return Some("it is for another resource");
         }
         (ours != *theirs).then_some("it is another kind of access")
     }
@@ -422,7 +422,7 @@ impl Checker<'_> {
         let areas: Vec<vk::Rect2D> = runs.iter().filter_map(|run| Some(run.strip?.area)).collect();
         let computed = computed_area(self.executed.described(), pass);
         let missed = computed.is_some_and(|computed| !is_covered(computed, &areas));
-        missed.then(|| "computes less in its strips than as described".to_owned())
+        missed.then(|| "computes less in its strips than described".to_owned())
     }
 
     fn check_charges(&mut self) {

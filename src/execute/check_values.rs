@@ -183,7 +183,7 @@ impl Checker<'_> {
         let outside = self.holders().find(|(_, origin)| origin.is_whole());
         let kept = outside.and_then(|(id, _)| contents[id.index()].as_ref());
         (self.is_persistent() && kept.map(|kept| &kept.parts) != Some(&whole.parts))
-            .then(|| "after the frame, the resource holds something else than described".to_owned())
+            .then(|| "after the frame, the resource holds other contents than described".to_owned())
     }
 
     /// The described accesses to one resource of the executed frame by one run of a described pass.

@@ -194,7 +194,7 @@ impl ExecutedFrame {
     pub fn then(&self, rewrite: &ExecutedFrame) -> ExecutedFrame {
         assert!(
             rewrite.described == self.frame,
-            "a rewrite of frame `{}` cannot follow one that gives `{}`",
+            "a rewrite of frame `{}` cannot follow one that results in `{}`",
             rewrite.described.name(),
             self.frame.name()
         );

@@ -18,7 +18,7 @@ use crate::units::Bytes;
 /// ```
 /// Every pass is assumed to use the origin that it is given; passes without an entry in `repeat_bytes` cost nothing to repeat.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "assumptions of reach")]
+#[serde(deny_unknown_fields, expecting = "reach assumptions")]
 pub struct ReachAssumptions {
     /// By pass and resource, in texels of the resource.
     #[serde(default)]

@@ -163,7 +163,7 @@ fn a_level_leads_to_the_image_that_was_declared() {
 }
 
 #[test]
-#[should_panic(expected = "cannot follow one that gives")]
+#[should_panic(expected = "cannot follow one that results in")]
 fn rewrites_of_another_frame_do_not_compose() {
     let itself = ExecutedFrame::as_described(&described(1));
     let _ = itself.then(&ExecutedFrame::as_described(&described(2)));

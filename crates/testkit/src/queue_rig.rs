@@ -98,7 +98,7 @@ impl QueueRig {
                     first && self.held[index].1.waits.iter().all(reached)
                 })
                 .collect();
-            assert!(!ready.is_empty(), "batches wait for what nothing signals");
+            assert!(!ready.is_empty(), "batches wait for a signal that never comes");
             let next = self.random.pick(&ready);
             let (_, batch) = self.held.remove(next);
             let signals = batch

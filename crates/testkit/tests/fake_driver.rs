@@ -123,7 +123,7 @@ fn a_stale_handle_is_reported_and_harmless() {
     let fence = rig.fence().unwrap();
     on_fake!(rig.device.destroy_fence(fence, None));
     on_fake!(rig.device.destroy_fence(fence, None));
-    rig.noted(&mut seen, &["was destroyed before"]);
+    rig.noted(&mut seen, &["was already destroyed"]);
     on_fake!(rig.device.destroy_fence(vk::Fence::null(), None));
     rig.noted(&mut seen, &[]);
     let pool = vk::Fence::from_raw(rig.pools[0].as_raw());
@@ -192,8 +192,8 @@ fn binding_is_judged_by_the_memory_that_is_bound() {
     let memory = rig.memory(0, 540_672);
     for (memory_type, offset, noted) in [
         (0, 12_288, &[][..]),
-        (0, 4096, &["at offset 4096, no multiple of 12288"]),
-        (1, 0, &["cannot live in tile memory"]),
+        (0, 4096, &["at offset 4096, not a multiple of 12288"]),
+        (1, 0, &["cannot be in tile memory"]),
         (0, 24_576, &["of 528384 B at offset 24576 of 540672 B"]),
     ] {
         rig.target(memory_type, memory, offset);

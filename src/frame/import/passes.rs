@@ -75,7 +75,9 @@ pub(super) fn interpret(
         }
         if kind.is_none() {
             if !entries.is_empty() {
-                return Err(ImportError::of_pass(&pass.name, "presents, and so can do nothing else").into());
+                return Err(
+                    ImportError::of_pass(&pass.name, "presents, so it cannot do anything else").into(),
+                );
             }
             notes.push(format!("pass `{}` only presents: it was left out", pass.name));
         }

@@ -29,7 +29,7 @@ pub(super) fn declare(
         ));
     }
     if passes.presented[index] && !resource.imported {
-        return Err(fault("is presented, and so must be `imported`".to_owned()));
+        return Err(fault("is presented, so it must be `imported`".to_owned()));
     }
     let is_image = passes.is_image[index];
     if is_image {

@@ -69,7 +69,7 @@ pub(super) fn check(checker: &mut Checker<'_>, queue: DeviceQueueIndex, pass: Pa
                 && other.range.intersects(barrier.range)
                 && (other.old_layout != other.new_layout || other.families.src != other.families.dst)
         });
-        let needs = "changed once in a dependency: its barriers are in no order";
+        let needs = "changed once in a dependency: its barriers are not ordered";
         at.demand(!again, "image", barrier.image, needs);
     }
     for barrier in row.buffers.of(&tables.buffer_barriers) {

@@ -133,7 +133,7 @@ fn check_image(checker: &mut Checker<'_>, row: u32) {
         needs |= I::TRANSIENT_ATTACHMENT;
         let attached = I::COLOR_ATTACHMENT | I::DEPTH_STENCIL_ATTACHMENT | I::INPUT_ATTACHMENT;
         let fits = (attached | I::TRANSIENT_ATTACHMENT).contains(image.usage);
-        let needs = "an attachment's alone (VUID-VkImageCreateInfo-usage-00963)";
+        let needs = "attachment usage only (VUID-VkImageCreateInfo-usage-00963)";
         at.demand(fits, "usage", image.usage, needs);
     }
     let clears = if cleared { I::TRANSFER_DST } else { I::empty() };
@@ -197,7 +197,12 @@ fn check_binding(checker: &mut Checker<'_>, object: ImageOrBuffer) {
     let mut at = checker.at(format!("`{}`", checker.resource(id)));
     let MemoryBinding { memory, offset, size } = binding;
     let Some(memory) = memory.get() else {
-        return at.demand(external, "binding", binding, "memory: no caller hands it in");
+        return at.demand(
+            external,
+            "binding",
+            binding,
+            "memory: the caller does not supply it",
+        );
     };
     at.demand(!external, "binding", memory, "the caller's memory");
     let row = tables.memory[memory as usize];

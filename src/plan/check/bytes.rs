@@ -65,7 +65,7 @@ fn check_objects(checker: &mut Checker<'_>) {
             (heap, Some(heap_size)),
             ("maxMemoryAllocationSize", Some(profile.limits.max_allocation)),
             (tile_heap, usable),
-            ("what the plan may bind of the tile heap", asked),
+            ("the part of the tile heap that the plan may bind", asked),
         ] {
             if let Some(most) = most.filter(|&most| object.size > most) {
                 let message = format!("object {index} has {}, and {limit} is {most}", object.size);
@@ -165,7 +165,7 @@ fn check_sharing(checker: &mut Checker<'_>, first: usize, second: usize) {
         let why = if requirement.dedicated == DedicatedRequirement::Required {
             "it requires a dedicated allocation (VUID-vkBindImageMemory-image-01445)"
         } else if placement.memory == MemoryKind::Dedicated {
-            "an allocation of its own is for one placement"
+            "a dedicated allocation holds only one placement"
         } else {
             continue;
         };

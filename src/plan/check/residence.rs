@@ -44,7 +44,7 @@ pub(super) fn tile_rule(checker: &Checker<'_>, resource: ResourceId) -> Option<(
         return broken(PlanRule::TileDedicated, how);
     }
     if plan.frame.resource(resource).persistence != Persistence::Transient {
-        let how = "only transient resources may forget their contents";
+        let how = "only transient resources may lose their contents";
         return broken(PlanRule::TileNotTransient, how);
     }
     // There, only the requirements decide for transient resources.

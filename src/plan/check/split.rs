@@ -14,7 +14,7 @@ pub(super) fn check(checker: &mut Checker<'_>) {
         check_submits(checker);
         check_needs(checker);
     } else if plan.requirements != plan.input_requirements {
-        let what = "what the resources need differs from what those of the planned frame do";
+        let what = "the requirements of the resources differ from those of the planned frame";
         checker.report(PlanRule::Described, what.to_owned());
     }
 }
@@ -69,9 +69,9 @@ fn check_stretches(checker: &mut Checker<'_>) {
             .any(|placement| placement.resource == store.from && placement.memory != MemoryKind::Tile);
         let transient = plan.frame.resource(store.from).persistence == Persistence::Transient;
         let why = if others.clone().any(late) {
-            "something uses the stretch after its end"
+            "the stretch is used after its end"
         } else if others.any(early) {
-            "something uses what is stored before it is"
+            "the stored resource is used before the store"
         } else if elsewhere || !transient {
             "the stretch is not in tile memory, so no store may end it"
         } else {

@@ -210,7 +210,7 @@ fn a_drivers_answers_are_counted_and_checked() {
             "memoryTypeBits",
         ),
         (|answer| answer.dedicated = 3, "ThDedicated"),
-        (|answer| answer.resource += 1, "the query is about resource"),
+        (|answer| answer.resource += 1, "the query is for resource"),
     ];
     for (change, words) in wrong {
         let kept = answers[0];

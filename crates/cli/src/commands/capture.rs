@@ -178,7 +178,8 @@ fn planned(arguments: &Arguments, document: &Path) -> Result<(CaptureReport, Vec
     let text_of_document = read_text(document, "captured frame")?;
     let capture = Capture::from_json(&text_of_document).map_err(|error| named(&error))?;
     let Some(capture) = capture else {
-        let text = "it has no object `capture`, so no program was captured: `tileheap plan` plans frames";
+        let text =
+            "it has no object `capture`, so it is not a captured frame: `tileheap plan` plans any frame";
         return Err(named(&text));
     };
     // The program need not run on the device that its frame is planned for.
@@ -270,7 +271,7 @@ fn why_none(program: &[OsString], ended: ExitStatus, folder: &Path) -> Error {
         (Ok(devices), _) if devices.is_empty() => "this machine has no Vulkan device".to_owned(),
         (Ok(_), Some(last)) => last.to_owned(),
         (Ok(_), None) => {
-            "it made no Vulkan device under the layer: it uses no Vulkan, or not this machine's loader"
+            "it created no Vulkan device under the layer: it does not use Vulkan, or not through this machine's loader"
                 .to_owned()
         }
     };

@@ -204,7 +204,7 @@ entry_points! {
         let offered = config.memory();
         let Some(kind) = offered.memory_types_as_slice().get(memory_type as usize) else {
             // VUID-vkAllocateMemory-pAllocateInfo-01714.
-            call.violation(format_args!("there is no memory type {memory_type}"));
+            call.violation(format_args!("memory type {memory_type} does not exist"));
             return call.refuse(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
         };
         let tile = config.is_tile(memory_type);
@@ -219,7 +219,7 @@ entry_points! {
             return call.refuse(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
         }
         if let Some(largest) = config.largest_allocation.filter(|largest| size > *largest) {
-            call.violation(format_args!("{size} B, and maxMemoryAllocationSize is {largest} B"));
+            call.violation(format_args!("{size} B, but maxMemoryAllocationSize is {largest} B"));
             return call.refuse(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
         }
         let dedicated = chained!(info.p_next => vk::MemoryDedicatedAllocateInfo<'_>).and_then(|dedicated| {
@@ -353,10 +353,10 @@ fn bind(call: &mut Entered, object: Object, memory: vk::DeviceMemory, offset: u6
     // Tile memory: VUID-VkBindImageMemoryInfo-pNext-12329 and -12330, VUID-VkBindBufferMemoryInfo-memory-10740 and -10742.
     // Other memory: VUID-VkBindImageMemoryInfo-pNext-01616 and -01617, VUID-VkBindBufferMemoryInfo-None-10739 and -10741.
     if alignment == 0 {
-        call.violation(format_args!("{object:?} cannot live in tile memory"));
+        call.violation(format_args!("{object:?} cannot be in tile memory"));
     } else if offset % alignment != 0 {
         call.violation(format_args!(
-            "{object:?} at offset {offset}, no multiple of {alignment}"
+            "{object:?} at offset {offset}, not a multiple of {alignment}"
         ));
     }
     if offset + size > size_of {

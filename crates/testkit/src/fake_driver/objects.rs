@@ -49,7 +49,7 @@ objects! {
         let tiled = info.tiling == vk::ImageTiling::DRM_FORMAT_MODIFIER_EXT;
         if (tiled, info.format == vk::Format::UNDEFINED) != (modifier.is_some(), external.is_some()) {
             // VUID-VkImageCreateInfo-tiling-02261, -pNext-02262, -pNext-01974 and -pNext-01975.
-            call.violation(format_args!("{:?} and {:?} without what they need", info.tiling, info.format));
+            call.violation(format_args!("{:?} and {:?} without the features that they need", info.tiling, info.format));
         }
         (Vec::new(), Detail::Image(image_facts(info)))
     };

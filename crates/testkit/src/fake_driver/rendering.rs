@@ -119,7 +119,7 @@ entry_points! {
             if end.0 > width || end.1 > height {
                 // VUID-VkRenderPassBeginInfo-pNext-02852, -02853.
                 call.violation(format_args!(
-                    "the render area ends at {end:?}, and the framebuffer has {width} x {height}"
+                    "the render area ends at {end:?}, but the framebuffer has {width} x {height}"
                 ));
             }
         }

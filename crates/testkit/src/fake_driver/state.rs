@@ -254,7 +254,7 @@ impl Entered {
         let fault = match self.objects.get(&handle) {
             None => "was never made",
             Some(record) if record.kind != kind => "is of another type",
-            Some(record) if !record.alive => "was destroyed before",
+            Some(record) if !record.alive => "was already destroyed",
             Some(_) => return,
         };
         self.violation(format_args!("{kind:?} {handle:#x} {fault}"));
@@ -325,7 +325,7 @@ impl Entered {
                 self.bury(child);
             } else {
                 // VUID-vkDestroyDevice-device-05137, VUID-vkDestroyInstance-instance-00629.
-                self.violation(format_args!("{kind:?} {child:#x} still lives"));
+                self.violation(format_args!("{kind:?} {child:#x} is still alive"));
             }
         }
         self.bury(raw);
