@@ -30,7 +30,7 @@ while [ $# -gt 0 ]; do
             ;;
         planning | on-chip | splits | frames | arenas | allocator | tensors | cache) tables+=("$1") ;;
         *)
-            echo "error: \`$1\` is no option and no table; see --help" >&2
+            echo "error: \`$1\` is neither an option nor a table; see --help" >&2
             exit 2
             ;;
     esac

@@ -31,7 +31,7 @@ run_target() {
 target=${2:-}
 case $target in
     "" | pack_problem | read_files) ;;
-    *) die "no fuzzing target \`$target\`: pack_problem, read_files" ;;
+    *) die "unknown fuzzing target \`$target\`: pack_problem, read_files" ;;
 esac
 if [ "${target:-pack_problem}" = pack_problem ]; then run_target pack pack_problem; fi
 if [ "${target:-read_files}" = read_files ]; then run_target tensor read_files "$root"/tests/data/tensor/{judge,compilers,onnx}; fi

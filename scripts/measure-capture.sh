@@ -56,6 +56,6 @@ for part in "${what[@]}"; do
         nanoseconds) table nanoseconds time_each_call ;;
         unused) compare "capture-$part" "${none[@]}" "${deferred[@]}" -- "${unused[@]}" "${deferred[@]}" ;;
         waiting) compare "capture-$part" "${none[@]}" "${deferred[@]}" -- "${waiting[@]}" "${deferred[@]}" ;;
-        *) die "nothing to measure by the name of $part" ;;
+        *) die "unknown measurement \`$part\`" ;;
     esac
 done

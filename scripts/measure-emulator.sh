@@ -68,6 +68,6 @@ for part in "${what[@]}"; do
         tile-memory) compare "$part" "${none[@]}" "${deferred[@]}" -- "${loaded[@]}" "${deferred[@]}" ;;
         poison) compare "$part" "${loaded[@]}" "${deferred[@]}" -- "${poisoned[@]}" "${deferred[@]}" ;;
         angle) measure_angle 147.0.2 && measure_angle 149.0.0 ;;
-        *) die "nothing to measure by the name of $part" ;;
+        *) die "unknown measurement \`$part\`" ;;
     esac
 done

@@ -50,7 +50,7 @@ for abi in "${abis[@]}"; do
     esac
 done
 for layer in "${layers[@]}"; do
-    [ -e "crates/$layer/VkLayer_tileheap_$layer.json" ] || die "there is no layer \`$layer\`: emulator, capture or aliasing"
+    [ -e "crates/$layer/VkLayer_tileheap_$layer.json" ] || die "unknown layer \`$layer\`: emulator, capture or aliasing"
 done
 ! command -v rustup >/dev/null || rustup target add "${triples[@]}"
 

@@ -35,7 +35,7 @@ grep -q 'read back: 0x12345678' <<<"$said" || die "unpacked in $elsewhere, it do
 status=0
 said=$("$name/run-on-emulator.sh" --log log.jsonl ./program --forget 2>&1) || status=$?
 if [ "$status" != 3 ] || ! grep -q 'TILEHEAP-transfer-unbound: 1' <<<"$said" || [ ! -s log.jsonl ]; then
-    die "run-on-emulator.sh ends with $status: $said"
+    die "run-on-emulator.sh exited with $status: $said"
 fi
 libc=$(objdump -T "$name/libVkLayer_tileheap_emulator.so" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)
 say "$(du -h "$folder.tar.gz" | cut -f 1) in $folder.tar.gz, for $libc or newer"

@@ -8,7 +8,7 @@ show_help "$@"
 
 tree=${TILEHEAP_TESTBED:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/target/testbed/forky}
 if [ ! -e "$tree/complete" ]; then
-    echo "error: there is no test bed in $tree: scripts/test.sh unpacks it" >&2
+    echo "error: no test bed in $tree: scripts/test.sh unpacks it" >&2
     exit 1
 fi
 libraries=$tree/usr/lib/x86_64-linux-gnu

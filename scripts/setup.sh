@@ -22,7 +22,7 @@ as_root() {
     elif command -v sudo >/dev/null; then
         sudo "$@"
     else
-        die "this needs root, and there is no sudo: $*"
+        die "this needs root, but sudo is not installed: $*"
     fi
 }
 

@@ -46,5 +46,5 @@ if [ "$profile" = small ]; then
     say "$library: $size bytes"
     limit=3060000 # Bytes; relocations that are not packed take about 106,000.
     [ "$packed" = OFF ] || limit=3000000
-    [ "$size" -lt $limit ] || die "$library has $size bytes, and the limit is $limit"
+    [ "$size" -lt $limit ] || die "$library has $size bytes, but the limit is $limit"
 fi

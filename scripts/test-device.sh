@@ -88,5 +88,5 @@ mkdir -p "$(dirname "$output")"
 tar -C "$root/target/device" --owner=0 --group=0 -cf - "$name" | xz -T0 -6 >"$output"
 rm -rf "$folder"
 bytes=$(stat -c %s "$output")
-[ "$bytes" -le $max_bytes ] || die "$output has $bytes bytes, more than the $max_bytes that it may have"
+[ "$bytes" -le $max_bytes ] || die "$output has $bytes bytes, but the limit is $max_bytes"
 say "$((bytes >> 20)) MiB in ${output#"$root"/}. On the other machine: tar -xf $(basename "$output") && $name/run.sh"

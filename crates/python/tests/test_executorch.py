@@ -129,7 +129,7 @@ def test_errors_name_the_spec():
         (wrong(Spec([None, None], 4)), "spec 1 has no lifetime"),
         (wrong(Spec([0, 9], 4, storage_base=base)), "spec 1 has a storage_base that is not planned with it"),
         ([base, view], "spec 1 of 64 bytes is at byte 16 of its storage_base, which has 64"),
-        ([base, odd], "spec 1 is at byte 8 of its storage_base, and the alignment is 16"),
+        ([base, odd], "spec 1 is at byte 8 of its storage_base, which is not a multiple of the alignment 16"),
         (wrong(itself), "spec 1 is its own storage_base"),
     ]:
         with pytest.raises(Error, match=says) as raised:

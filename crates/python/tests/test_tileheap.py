@@ -81,7 +81,7 @@ def test_selections_are_sound():
         (Problem([(0, 3), (0, 3)], [4, 1.5]), None, "sizes are float64, not integers"),
         (Problem([(0, 3), (0, 3)], [4, 1], alignments=[1, 0]), 1, "alignments: 0 at item 1"),
         (Problem([(0, 3)], [4], names=["a", "b"]), None, "names has 2 entries for 1 items"),
-        (Problem([(0, 3)], [4], fixed={3: 0}), 3, "fixed: item 3, and the problem has 1 items"),
+        (Problem([(0, 3)], [4], fixed={3: 0}), 3, "fixed: item 3, but the problem has 1 items"),
         (Problem([(0, 3)], [4], alignments=16, fixed={0: 8}, names=["x"]), 0, "is not a multiple of 16 B (item 0 is `x`)"),
         (Problem([(0, 3)], [4], conflicts=[(0, 7)]), None, "conflict (0, 7)"),
         (Problem([(0, 3)] * 3, [2**63 - 1] * 3), 2, "sum past 2^64"),
@@ -106,7 +106,7 @@ def test_errors_of_names_and_weights():
         plan(DATA / "tensor/compilers/torch_lstm.onnx", policy="x")
     with pytest.raises(Error, match="unknown variant `never`, expected one of `avoid`, `forbid`, `copy`"):
         plan(Problem([(0, 3)], [4]), carry="never")
-    with pytest.raises(Error, match="knows no `capacity`"):
+    with pytest.raises(Error, match="`capacity` does not apply"):
         plan(problem)
     with pytest.raises(FileNotFoundError):
         plan("missing.onnx")

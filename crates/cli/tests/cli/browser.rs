@@ -38,7 +38,7 @@ pub(crate) fn browser() -> Option<MutexGuard<'static, Browser>> {
         Some(Mutex::new(Browser::start(program)))
     });
     let Some(browser) = started else {
-        support::skip("there is no Chromium");
+        support::skip("Chromium is not installed");
         return None;
     };
     // A failed test leaves a page that the next one closes.

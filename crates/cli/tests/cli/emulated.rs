@@ -307,7 +307,7 @@ fn a_real_program_runs_on_the_emulator() {
         .arg("-o")
         .arg(&program);
     if !compile.output().is_ok_and(|output| output.status.success()) {
-        return skip("no compiler of C++, or no vulkan/vulkan.h: apt-get install g++ libvulkan-dev");
+        return skip("a C++ compiler or vulkan/vulkan.h is missing: apt-get install g++ libvulkan-dev");
     }
     let program = program.to_str().expect("UTF-8");
     let options = ["run", "--profile", "generous", "--layers", &folder, "--", program];

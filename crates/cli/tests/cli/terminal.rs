@@ -15,7 +15,7 @@ fn on_terminal(arguments: &[&str]) -> Option<Command> {
 /// The same with a redirection, in the syntax of a shell. The command replaces the shell: Ctrl-C would end some shells, and with them `script`.
 fn with_redirection(arguments: &[&str], redirection: &str) -> Option<Command> {
     if Command::new("script").arg("--version").output().is_err() {
-        support::skip("there is no `script` to make a terminal");
+        support::skip("`script`, which makes a terminal, is not installed");
         return None;
     }
     let words = command();

@@ -73,7 +73,7 @@ class Problem:
             column: list[Any] = [default] * count
             for item, value in getattr(self, name).items():
                 if not 0 <= item < count:
-                    raise _error(f"{name}: item {item}, and the problem has {count} items", item)
+                    raise _error(f"{name}: item {item}, but the problem has {count} items", item)
                 if not 0 <= value < (2**32 if name == "together" else 2**64):
                     raise _error(f"{name}: {value} at item {item}", item)
                 column[item] = int(value)
@@ -299,7 +299,7 @@ def plan(
         given = source._fields()
         for name in ["fixed", "lowest", "highest", "together", "conflicts", "capacity"]:
             if getattr(source, name):
-                raise _error(f"a plan of tensors knows no `{name}`: see `pack`, and `memories`")
+                raise _error(f"`{name}` does not apply to a plan of tensors: see `pack`, and `memories`")
         given["names"] = given["names"] or [str(index) for index in range(len(given["items"]))]
     elif isinstance(source, bytes):
         given = source

@@ -80,7 +80,7 @@ def _root(index: int, specs: list[Any], index_of: dict[int, int], alignment: int
             raise _error("has a storage_base that is not planned with it", root)
         at, size, room = spec.storage_base_offset, spec.allocated_memory, base.allocated_memory
         if at < 0 or at % alignment:
-            raise _error(f"is at byte {at} of its storage_base, and the alignment is {alignment}", root)
+            raise _error(f"is at byte {at} of its storage_base, which is not a multiple of the alignment {alignment}", root)
         if at + size > room:
             raise _error(f"of {size} bytes is at byte {at} of its storage_base, which has {room}", root)
         root, offset = index_of[id(base)], offset + at
