@@ -115,7 +115,7 @@ public:
      */
     Progress execute(const Tables &tables, Span<const VkCommandBuffer> commands, const Draw &draw, Span<const VkSemaphoreSubmitInfo> declared = {}) {
         prepare(tables);
-        if (commands.size() < tables.command_buffers.size()) fail("there are fewer command buffers than the frame has");
+        if (commands.size() < tables.command_buffers.size()) fail("fewer command buffers were given than the frame has");
         for (size_t row = 0; row < tables.command_buffers.size(); row++) record(tables, tables.command_buffers[row], commands[row], draw);
         const Progress begin = submitted_;
         for (const ThSubmitRow &row : tables.submits) submit(tables, row, begin, commands, declared);
@@ -342,7 +342,7 @@ private:
             const size_t first = semaphores_.size();
             for (const auto &[of, stages] : rows) {
                 const bool is_declared = of.kind == TH_SEMAPHORE_KIND_DECLARED;
-                if (is_declared && of.index >= declared.size()) fail("semaphore " + std::to_string(of.index) + " of the frame was not given");
+                if (is_declared && of.index >= declared.size()) fail("semaphore " + std::to_string(of.index) + " of the frame was not passed in `declared`");
                 const uint64_t value = is_declared ? declared[of.index].value : begin[of.index] + uint64_t(of.value);
                 if (!is_declared && int64_t(value) <= 0) continue; // Nothing to wait for before the first batch.
                 semaphores_.push_back({VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO, nullptr,

@@ -167,7 +167,7 @@ pub(super) struct Pass {
     #[serde(default, skip_serializing_if = "is_default")]
     #[cfg_attr(test, schemars(with = "Option<u64>"))]
     pub(super) repeat_bytes: Option<Bytes>,
-    /// For a pass that frames may skip: the fate of its outputs.
+    /// For a pass that frames may skip: the state of its outputs.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) optional: Option<SkippedOutputs>,
     /// Number with which the runtime asks its hooks for structures to chain to the render pass; 0 for none.

@@ -25,7 +25,7 @@
 //! An access may name a part of an image, `"part": { "levels": [1, 2], "layers": [0, 6], "aspects": ["VK_IMAGE_ASPECT_DEPTH_BIT"] }`, whose fields
 //! default to everything, and a view of another type or format, `"view": { "view_type": "VK_IMAGE_VIEW_TYPE_2D_ARRAY" }`; a render pass a
 //! `"render_area": [x, y, width, height]` and a `"view_mask"`. A read may state its `"reach"` in texels of the resource, or `"anywhere"`, and a pass
-//! `"repeat_bytes"`, the cost of one more execution: it can then run strip by strip. For a pass that frames may skip, `"optional"` states the fate of
+//! `"repeat_bytes"`, the cost of one more execution: it can then run strip by strip. For a pass that frames may skip, `"optional"` gives the state of
 //! its outputs: `"kept"` or `"lost"`.
 //!
 //! A buffer that holds a list for each tile of the screen says so: `"buffer": { "size": 7372800, "lists": { "tile": 16, "bytes": 2048 } }`

@@ -45,7 +45,7 @@ fn the_reference_in_the_guide_is_that_of_the_types() {
     );
 }
 
-/// The first reason for which a value does not have the form of a schema. Knows the keywords that the schema uses, and panics for others.
+/// The first reason that a value does not match a schema. Knows the keywords that the schema uses, and panics for others.
 fn fault(root: &Value, schema: &Value, value: &Value) -> Option<String> {
     let fields = match schema {
         Value::Bool(accepts) => return (!accepts).then(|| "is never accepted".to_owned()),

@@ -30,7 +30,7 @@ pub(super) fn check<S: Subject>(
     Ok(())
 }
 
-/// The problem that the device has not enabled a required feature.
+/// Returns the problem if the device has not enabled a required feature.
 pub(super) fn lacks(device: &DeviceProfile, feature: Feature, user: &str) -> Problem {
     (!device.may_have(feature)).then(|| {
         let (name, device) = (feature.name(), &device.name);
@@ -42,7 +42,7 @@ pub(super) fn lacks(device: &DeviceProfile, feature: Feature, user: &str) -> Pro
     })
 }
 
-/// The problem that a bit is defined by an extension whose feature the device has not enabled.
+/// Returns the problem if a bit is defined by an extension whose feature the device has not enabled.
 fn undefined(device: &DeviceProfile, feature: Feature, bit: &str) -> Problem {
     let extension = match feature {
         Feature::FRAGMENT_DENSITY_MAP => "VK_EXT_fragment_density_map",
@@ -72,17 +72,17 @@ fn feature_of(format: vk::Format) -> Option<Feature> {
     }
 }
 
-/// The problem that a format needs a feature that the device has not enabled.
+/// Returns the problem if a format needs a feature that the device has not enabled.
 fn format_lacks(format: vk::Format, device: &DeviceProfile) -> Problem {
     lacks(device, feature_of(format)?, &format!("format {format:?}"))
 }
 
-/// The problem that a number exceeds a limit.
+/// Returns the problem if a number exceeds a limit.
 pub(super) fn exceeds(device: &DeviceProfile, what: &str, found: u32, limit: u32, name: &str) -> Problem {
     (found > limit).then(|| format!("{what} {found}, but `{}` allows {limit} ({name})", device.name))
 }
 
-/// The problem that a side of an image is longer than its type allows. If a driver is queried about each image, it decides; external images exist
+/// Returns the problem if a side of an image is longer than its type allows. If a driver is queried about each image, it decides; external images exist
 /// already.
 fn too_long(image: &Image<'_>, device: &DeviceProfile, what: &str, side: u32) -> Problem {
     let limits = &device.limits;

@@ -10,7 +10,7 @@ use crate::profile::{DeviceProfile, Features, OptionalFeatures as Feature};
 /// The extensions that let attachments and pipelines differ in samples.
 const MIXED: Feature = Feature::AMD_MIXED_ATTACHMENT_SAMPLES.union(Feature::NV_FRAMEBUFFER_MIXED_SAMPLES);
 
-/// The problem that an attachment with an aspect has a different sample count than the pipelines of its pass, which the device does not allow.
+/// Returns the problem if an attachment with an aspect has a different sample count than the pipelines of its pass, which the device does not allow.
 fn mixes_samples(pass: &RenderPass<'_>, device: &DeviceProfile, aspect: Aspects) -> Problem {
     let samples = pass.pass.samples?;
     let mut attached = pass.sampled();

@@ -13,7 +13,7 @@ use crate::frame::external::ExternalFamily;
 use crate::names;
 use crate::profile::{DeviceProfile, Features, OptionalFeatures as Feature};
 
-/// The problem that a stage needs a feature that the device lacks.
+/// Returns the problem if a stage needs a feature that the device lacks.
 fn stage_lacks(stages: S, device: &DeviceProfile, needed: S, feature: Feature) -> Problem {
     let found = stages & needed;
     let problem = || lacks(device, feature, &listed(found));
@@ -114,7 +114,7 @@ const LAYOUTS: [(&[L], Feature); 5] = [
     ),
 ];
 
-/// The problem that an access of an extension needs a feature that the device lacks.
+/// Returns the problem if an access of an extension needs a feature that the device lacks.
 fn access_lacks(access: A, device: &DeviceProfile) -> Problem {
     ACCESSES.iter().find_map(|&(accesses, feature)| {
         let found = access & accesses;
@@ -123,7 +123,7 @@ fn access_lacks(access: A, device: &DeviceProfile) -> Problem {
     })
 }
 
-/// The problem that an external resource enters (or leaves) in a layout of an extension and the device lacks its feature.
+/// Returns the problem if an external resource enters (or leaves) in a layout of an extension and the device lacks its feature.
 fn layout_lacks(external: &External<'_>, device: &DeviceProfile, leaves: bool) -> Problem {
     let layout = external.state.layout;
     let (_, feature) = LAYOUTS.iter().find(|(layouts, _)| layouts.contains(&layout))?;
@@ -131,7 +131,7 @@ fn layout_lacks(external: &External<'_>, device: &DeviceProfile, leaves: bool) -
     (external.leaves == leaves).then(problem).flatten()
 }
 
-/// The problem that the frame acquires an external resource from the family `FOREIGN` (or releases it), which needs an extension that the device
+/// Returns the problem if the frame acquires an external resource from the family `FOREIGN` (or releases it), which needs an extension that the device
 /// lacks.
 fn foreign(external: &External<'_>, device: &DeviceProfile, leaves: bool) -> Problem {
     let Persistence::External(desc) = &external.resource.persistence else {
@@ -163,7 +163,7 @@ const OF_LOCAL_READ: LayoutsOf = (
     "dynamicRenderingLocalRead",
 );
 
-/// The problem that an external resource enters (or leaves) in a layout of a feature that the device lacks.
+/// Returns the problem if an external resource enters (or leaves) in a layout of a feature that the device lacks.
 fn newer_layout(
     external: &External<'_>,
     device: &DeviceProfile,
@@ -180,7 +180,7 @@ fn newer_layout(
     })
 }
 
-/// The problem that `problem` applies to the layout of an image of which the frame uses one aspect: without separate layouts, barriers name both.
+/// Returns the problem if `problem` applies to the layout of an image of which the frame uses one aspect: without separate layouts, barriers name both.
 ///
 /// Source: VUID-VkImageMemoryBarrier2-image-03320.
 fn whole_barriers<'a>(
@@ -199,7 +199,7 @@ fn whole_barriers<'a>(
     ))
 }
 
-/// The problem that the host waits for a semaphore, which only `vkQueueSubmit2` allows.
+/// Returns the problem if the host waits for a semaphore, which only `vkQueueSubmit2` allows.
 fn waits_in_host(semaphore: &Semaphore<'_>, device: &DeviceProfile) -> Problem {
     let host = semaphore.waits && semaphore.op.stages.contains(S::HOST);
     (host && !device.features.contains(Features::SYNCHRONIZATION_2)).then(|| {

@@ -15,7 +15,7 @@ pub(super) fn accesses_tile(pass: &Pass, access: &Access) -> bool {
     pass.tile_shading || access.kind == AccessKind::TileAttachment
 }
 
-/// The problem of a device that cannot run dispatches per tile, if only dispatches make an access in a pass with tile shading. By default, a
+/// Returns the problem if a device cannot run dispatches per tile, and only dispatches make an access in a pass with tile shading. By default, a
 /// tile attachment may be accessed by fragment shaders and by dispatches: the device has to support at least one of them.
 fn dispatches(used: &Use<'_>, device: &DeviceProfile) -> Problem {
     let stages = used.access.stages;
@@ -34,7 +34,7 @@ fn dispatches(used: &Use<'_>, device: &DeviceProfile) -> Problem {
         .flatten()
 }
 
-/// The problem that only fragment shaders access a tile attachment, and the device has no tile shading in them.
+/// Returns the problem if only fragment shaders access a tile attachment, and the device has no tile shading in them.
 fn fragments(used: &Use<'_>, device: &DeviceProfile) -> Problem {
     let tile = used.access.kind == AccessKind::TileAttachment;
     let problem = || {
@@ -65,7 +65,7 @@ fn attached(pass: &RenderPass<'_>, tile: &Access, kind: AccessKind) -> bool {
     })
 }
 
-/// The problem that a pass has a tile attachment of a kind that shaders cannot access on the device.
+/// Returns the problem if a pass has a tile attachment of a kind that shaders cannot access on the device.
 fn kind_lacks(
     pass: &RenderPass<'_>,
     device: &DeviceProfile,

@@ -19,7 +19,7 @@ pub(super) struct External<'a> {
 }
 
 impl External<'_> {
-    /// The problem that a barrier with `aspects` has a layout for stencil only, and the aspects include depth.
+    /// Returns the problem if a barrier with `aspects` has a layout for stencil only, and the aspects include depth.
     pub(super) fn layout_of_stencil(&self, aspects: Aspects) -> Problem {
         let layouts = [L::STENCIL_ATTACHMENT_OPTIMAL, L::STENCIL_READ_ONLY_OPTIMAL];
         self.layout_without(Aspects::DEPTH, &layouts, aspects)
@@ -136,7 +136,7 @@ pub(super) static EXTERNALS: &Rules<fn(&External<'_>) -> Problem> = &[
     },
 ];
 
-/// The problem that an image without the aspects of `layout` is in that layout: it cannot have the usage that the layout needs.
+/// Returns the problem if an image without the aspects of `layout` is in that layout: it cannot have the usage that the layout needs.
 fn layout_of_other_aspects(external: &External<'_>, layout: L) -> Problem {
     let needed = match layout {
         L::COLOR_ATTACHMENT_OPTIMAL => Aspects::COLOR,
@@ -161,7 +161,7 @@ pub(super) struct Semaphore<'a> {
 }
 
 impl Semaphore<'_> {
-    /// The problem that the queue does not support the stages of a wait (or signal).
+    /// Returns the problem if the queue does not support the stages of a wait (or signal).
     fn unsupported(&self, waits: bool) -> Problem {
         let missing =
             scopes::unsupported(self.op.stages, self.queue.capabilities).filter(|_| self.waits == waits)?;

@@ -91,7 +91,7 @@ impl RenderPass<'_> {
         (side == 0).then(|| format!("its render area, {width} x {height}, is empty"))
     }
 
-    /// The problem that a declared render area is outside; by default, it is what all attachments cover.
+    /// Returns the problem if a declared render area is outside; by default, it is what all attachments cover.
     fn outside(&self, is_outside: impl FnOnce() -> bool) -> Problem {
         if self.pass.render_area.is_none() || !is_outside() {
             return None;
@@ -147,7 +147,7 @@ impl RenderPass<'_> {
         })
     }
 
-    /// The problem that an attachment with an aspect has fewer layers than the pass renders views.
+    /// Returns the problem if an attachment with an aspect has fewer layers than the pass renders views.
     fn lacks_views(&self, aspect: Aspects) -> Problem {
         let mask = Some(self.pass.view_mask).filter(|mask| *mask != 0)?;
         let views = u32::BITS - mask.leading_zeros();

@@ -71,7 +71,7 @@ pub(super) fn visit_edges<E>(
 }
 
 impl Edge<'_> {
-    /// The problem that the queue does not support the stages of a state.
+    /// Returns the problem if the queue does not support the stages of a state.
     fn unsupported(&self, state: &ResourceState) -> Problem {
         let missing = scopes::unsupported(state.stages, self.queue.capabilities)?;
         Some(format!(
@@ -82,7 +82,7 @@ impl Edge<'_> {
         ))
     }
 
-    /// The problem that the queue does not support the clear of an image with an aspect among `aspects`.
+    /// Returns the problem if the queue does not support the clear of an image with an aspect among `aspects`.
     fn cannot_clear(&self, aspects: Aspects, needed: Q) -> Problem {
         let clears = matches!(self.command, Command::Clear) && self.resource.aspects().intersects(aspects);
         (clears && !self.queue.capabilities.intersects(needed)).then(|| {

@@ -173,7 +173,7 @@ fn check_performed(subject: &impl Subject, stages: S, access: A) -> Result<(), I
     Err(InvalidUsage::new(row_at(index), subject, problem))
 }
 
-/// The problem that some of `stages` are unknown: newer than the registry that names come from, or no stages at all.
+/// Returns the problem if some of `stages` are unknown: newer than the registry that names come from, or no stages at all.
 pub(super) fn unknown_stages(stages: S) -> Option<String> {
     static KNOWN: LazyLock<u64> = LazyLock::new(known::<S>);
     unknown(stages, &KNOWN).map(|named| format!("stage {named} is unknown"))

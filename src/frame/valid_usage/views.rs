@@ -54,7 +54,7 @@ impl<'a> View<'a> {
         self.range.levels.len() as u32
     }
 
-    /// The problem that shaders use slices of a 3D image through a view of this type.
+    /// Returns the problem if shaders use slices of a 3D image through a view of this type.
     fn slices_in_shaders(&self, view_type: V) -> Problem {
         let solid = self.image.desc.image_type == vk::ImageType::TYPE_3D;
         (solid && !self.access.kind.is_attached() && self.is_declared(&[view_type]))
@@ -257,7 +257,7 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>) -> Problem> = &[
     },
 ];
 
-/// The problem that the format of a view does not fit that of its image.
+/// Returns the problem if the format of a view does not fit that of its image.
 fn incompatible(own: &FormatInfo, view: &View<'_>) -> String {
     let class = view.info.map_or("no class", |found| found.class);
     format!(

@@ -175,7 +175,7 @@ fn the_executor_names_mistakes() {
         "too many queues: executor: the number of VkQueues differs from that of Tables::device_queues",
         "an invalid index: executor: the frame uses no external image or buffer with the index 9999",
         "nothing imported: executor: resource 2 was not imported", // The first external image.
-        "no command buffers: executor: there are fewer command buffers than the frame has",
+        "no command buffers: executor: fewer command buffers were given than the frame has",
         "other tables: executor: the tables are those of another plan",
     ] {
         assert!(printed.contains(expected), "{expected}: {printed}");

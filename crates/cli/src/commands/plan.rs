@@ -111,7 +111,7 @@ fn device_queues(arguments: &Arguments, plan: &Plan) -> DeviceQueues {
     }
 }
 
-/// The tables of the frame of this number, each frame before it lowered for what the one before it left.
+/// The tables of the frame with this number. Each earlier frame is lowered for the state that the previous one left.
 fn lowered(arguments: &Arguments, plan: &Checked<Plan>) -> Result<(Checked<Lowered>, LoweringDesc)> {
     let mut situation = LoweringDesc::first(device_queues(arguments, plan));
     let mut lowered = lower(plan, &situation)?;

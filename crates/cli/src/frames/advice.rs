@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 pub(crate) struct Advice<'a> {
     /// The largest share on chip first.
     pub(crate) combinations: Vec<Combination<'a>>,
-    /// With all that is allowed and keeps the description.
+    /// With all changes that are allowed and keep the description.
     pub(crate) as_described: SearchResult,
     /// Resources that a change could move into tile memory, with the rule or limit that keeps them out.
     pub(crate) kept_out: Vec<(ResourceId, &'static str)>,

@@ -150,7 +150,7 @@ impl FrameOptions {
         Ok(broken.iter().map(ToString::to_string).collect())
     }
 
-    /// Plans a frame, with the values of its resources apart.
+    /// Plans a frame in which each value of a resource is separate.
     pub(crate) fn plan(&self, imported: &ImportedFrame, profile: &DeviceProfile) -> Result<Checked<Plan>> {
         reject_unsupported(&imported.frame, &self.frame_limits(profile))?;
         let executed = with_values(&imported.frame, &self.frame_limits(profile))?;
@@ -242,7 +242,7 @@ impl FrameOptions {
     }
 }
 
-/// The frame with the values of its resources apart, where the device can run that.
+/// The frame in which each value of a resource is separate, if the device can run that.
 ///
 /// The divided values of an external or history resource need memory in addition to the resource's own, so it is divided only if they may be on chip.
 pub(crate) fn with_values(frame: &Frame, profile: &DeviceProfile) -> Result<ExecutedFrame> {
