@@ -155,7 +155,8 @@ pub enum BarrierChange {
         discards: bool,
     },
     /// Transfers the resource between queue families: a release on a queue of the first family, an acquire on a queue of the second family. The
-    /// layout may change with it, once.
+    /// layout may change with it, once. Resources with concurrent sharing are only transferred to and from families outside of the device: another
+    /// barrier of such a resource changes its layout or nothing, whatever its families.
     Family {
         /// The queue family that releases.
         from: u32,

@@ -236,7 +236,10 @@ impl Commands {
         let mut converted = Vec::with_capacity(dependencies.len());
         for one in dependencies {
             let extent = extent(&one.memory, resources);
-            let families = one.families.filter(|[from, to]| from != to);
+            let is_concurrent = affected(&one.memory).is_some_and(|index| resources.is_concurrent(index));
+            let families = one
+                .families
+                .filter(|families| is_transfer(*families, is_concurrent));
             let is_outside = families.is_some_and(|families| families.into_iter().any(is_outside));
             let change = match (&one.memory, families) {
                 (_, Some([from, to])) => {
@@ -264,12 +267,29 @@ impl Commands {
     }
 }
 
+/// Returns true if a barrier with these queue families transfers ownership. A concurrent resource has no exclusive owner among the families of the
+/// device: ownership of it is only transferred to and from external ones.
+///
+/// Source: "Queue Family Ownership Transfer": resources "with a `VkSharingMode` of `VK_SHARING_MODE_EXCLUSIVE` must have their ownership explicitly
+/// transferred"; those "shared with external APIs or instances", "regardless of the `VkSharingMode`".
+fn is_transfer([from, to]: [u32; 2], is_concurrent: bool) -> bool {
+    from != to && (!is_concurrent || is_outside(from) || is_outside(to))
+}
+
 /// External queue families: `VK_QUEUE_FAMILY_EXTERNAL`, `VK_QUEUE_FAMILY_FOREIGN_EXT` and `VK_QUEUE_FAMILY_IGNORED`.
 fn is_outside(family: u32) -> bool {
     matches!(
         family,
         vk::QUEUE_FAMILY_EXTERNAL | vk::QUEUE_FAMILY_FOREIGN_EXT | vk::QUEUE_FAMILY_IGNORED
     )
+}
+
+/// Returns the index of the resource that a dependency is limited to.
+fn affected(memory: &AffectedMemory) -> Option<u32> {
+    match memory {
+        AffectedMemory::Buffer { resource, .. } | AffectedMemory::Image { resource, .. } => Some(*resource),
+        AffectedMemory::None | AffectedMemory::All => None,
+    }
 }
 
 fn extent(memory: &AffectedMemory, resources: &Resources<'_>) -> DependencyMemory {

@@ -109,6 +109,11 @@ impl<'a> Resources<'a> {
         &self.all[self.index(id)]
     }
 
+    /// Returns true if several queue families use it without owning it.
+    pub(super) fn is_concurrent(&self, index: u32) -> bool {
+        self.all[index as usize].concurrent
+    }
+
     /// Returns the resource in the model.
     pub(super) fn placed(&self, id: ResourceId) -> &program::Resource {
         &self.placed[id.0 as usize]

@@ -57,6 +57,9 @@ pub struct Resource {
     /// True if the host may write it: a buffer or a linear image in mapped memory, or an image that the host can copy to and transition.
     #[serde(default, skip_serializing_if = "is_default")]
     pub host_writes: bool,
+    /// True for `VK_SHARING_MODE_CONCURRENT`: queue families do not own it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub concurrent: bool,
     /// The reason why its accesses cannot be checked: sparse, protected or external memory, multiple planes.
     #[serde(default, skip_serializing_if = "is_default")]
     pub unchecked: Option<String>,

@@ -50,6 +50,7 @@ pub(crate) struct Framebuffer {
 pub(crate) struct Swapchain {
     /// The description of its images.
     pub(crate) desc: ImageDesc,
+    pub(crate) sharing_mode: vk::SharingMode,
     pub(crate) images: Mutex<Vec<vk::Image>>,
 }
 

@@ -80,6 +80,7 @@ creates! {
                 usage: info.image_usage,
                 ..ImageDesc::new(info.image_format, info.image_extent)
             },
+            sharing_mode: info.image_sharing_mode,
             images: Mutex::default(),
         }));
     };
@@ -181,13 +182,17 @@ device_entry_points! {
         let result = call_down!(device.next, vkGetSwapchainImagesKHR(handle, swapchain, count, out));
         let known = device.swapchains.get(swapchain.as_raw()).filter(|_| !out.is_null());
         let Some(known) = known else { return result };
-        let (desc, images) = (known.desc, array!(out.cast_const(), *given!(count)));
+        let (desc, sharing_mode) = (known.desc, known.sharing_mode);
+        let images = array!(out.cast_const(), *given!(count));
         images.clone_into(&mut known.images());
         for image in images {
-            if device.objects.image(*image).is_some_and(|known| known.swapchain && known.desc == desc) {
+            let is_same = |known: Arc<Image>| {
+                known.swapchain && (known.desc, known.common.sharing_mode) == (desc, sharing_mode)
+            };
+            if device.objects.image(*image).is_some_and(is_same) {
                 continue;
             }
-            let known = Image::of_swapchain(device.next_number(), desc);
+            let known = Image::of_swapchain(device.next_number(), desc, sharing_mode);
             device.objects.images.insert(image.as_raw(), Arc::new(known));
         }
         result

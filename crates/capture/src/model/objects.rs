@@ -43,6 +43,7 @@ pub(crate) struct Common {
     bound: Mutex<Option<Bound>>,
     /// True for external or sparse memory.
     pub(crate) shared: AtomicBool,
+    pub(crate) sharing_mode: vk::SharingMode,
 }
 
 /// Numbers of objects that are not tracked otherwise, by type and handle.
@@ -75,9 +76,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Common {
-    pub(crate) fn new(number: u64) -> Common {
+    pub(crate) fn new(number: u64, sharing_mode: vk::SharingMode) -> Common {
         Common {
             number,
+            sharing_mode,
             ..Common::default()
         }
     }
@@ -172,7 +174,7 @@ impl Image {
             | F::BLOCK_TEXEL_VIEW_COMPATIBLE
             | F::EXTENDED_USAGE
             | F::ALIAS;
-        let common = Common::new(number);
+        let common = Common::new(number, info.sharing_mode);
         let sparse = F::SPARSE_BINDING | F::SPARSE_RESIDENCY | F::SPARSE_ALIASED | F::PROTECTED;
         common
             .shared
@@ -197,9 +199,9 @@ impl Image {
     }
 
     /// An image of a swapchain.
-    pub(crate) fn of_swapchain(number: u64, desc: ImageDesc) -> Image {
+    pub(crate) fn of_swapchain(number: u64, desc: ImageDesc, sharing_mode: vk::SharingMode) -> Image {
         Image {
-            common: Common::new(number),
+            common: Common::new(number, sharing_mode),
             desc,
             extent: desc.extent.resolve(vk::Extent2D::default()),
             linear: false,
@@ -296,7 +298,7 @@ pub(crate) struct Buffer {
 
 impl Buffer {
     pub(crate) fn new(number: u64, info: &vk::BufferCreateInfo<'_>) -> Buffer {
-        let common = Common::new(number);
+        let common = Common::new(number, info.sharing_mode);
         common.shared.store(!info.flags.is_empty(), Ordering::Relaxed);
         Buffer {
             common,

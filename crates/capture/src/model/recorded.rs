@@ -131,6 +131,7 @@ impl Builder {
             placement,
             created: common.number > frame.created_before && !host_writes && is_undefined,
             host_writes,
+            concurrent: common.sharing_mode == vk::SharingMode::CONCURRENT,
             unchecked: why_unchecked(resource).map(str::to_owned),
         }
     }

@@ -34,12 +34,14 @@ device_entry_points! {
     /// Unregisters and destroys the image.
     vkDestroyImage(handle, image, allocator) |device| {
         device.resources.transient_images.remove(image.as_raw());
+        device.resources.concurrent_images.remove(image.as_raw());
         forget(&device, Object::of(image), device.resources.images.remove(image.as_raw()));
         call_down!(device.driver.commands, vkDestroyImage(handle, image, allocator));
     }
 
     /// Unregisters and destroys the buffer.
     vkDestroyBuffer(handle, buffer, allocator) |device| {
+        device.resources.concurrent_buffers.remove(buffer.as_raw());
         forget(&device, Object::of(buffer), device.resources.buffers.remove(buffer.as_raw()));
         call_down!(device.driver.commands, vkDestroyBuffer(handle, buffer, allocator));
     }
@@ -68,6 +70,7 @@ device_entry_points! {
 }
 
 destroys! {
+    vkDestroySwapchainKHR: resources.concurrent_swapchains;
     vkDestroyImageView: resources.image_views;
     vkDestroyBufferView: resources.buffer_views;
     vkDestroyFramebuffer: resources.framebuffers;

@@ -80,11 +80,22 @@ impl OrderedAs<'_> {
 /// The bit by which a queue family transfer uses the stages of its barrier (`VK_KHR_maintenance8`).
 const ALL_STAGES: vk::DependencyFlags = vk::DependencyFlags::from_raw(0x20);
 
-/// Returns a transfer between queue families, if its stages are ignored.
-fn family_change(flags: vk::DependencyFlags, (from, to): (u32, u32)) -> Option<BarrierChange> {
+/// Returns a transfer between queue families, if its stages are ignored. The families of the device do not own a concurrent resource: it is only
+/// transferred to and from external ones.
+///
+/// Source: "Queue Family Ownership Transfer": resources "with a `VkSharingMode` of `VK_SHARING_MODE_EXCLUSIVE` must have their ownership explicitly
+/// transferred"; those "shared with external APIs or instances", "regardless of the `VkSharingMode`".
+fn family_change(
+    flags: vk::DependencyFlags,
+    (from, to): (u32, u32),
+    is_concurrent: impl FnOnce() -> bool,
+) -> Option<BarrierChange> {
     let is_ignored = [from, to].contains(&vk::QUEUE_FAMILY_IGNORED);
-    let is_transfer = from != to && !is_ignored && !flags.contains(ALL_STAGES);
-    is_transfer.then_some(BarrierChange::Family { from, to })
+    if from == to || is_ignored || flags.contains(ALL_STAGES) {
+        return None;
+    }
+    let change = BarrierChange::Family { from, to };
+    (log::is_external(change) || !is_concurrent()).then_some(change)
 }
 
 /// The extent of a barrier in a resource, and what it changes: a part of a placed resource, or a part of an `ordinary` one that the barrier transfers
@@ -119,7 +130,12 @@ fn of_resource(
 fn ordered(recorder: &Recorder, flags: vk::DependencyFlags, one: dependencies::Dependency) -> Dependency {
     use dependencies::DependencyMemory as M;
     let resources = &recorder.device.resources;
-    let family = family_change(flags, one.families).filter(|_| recorder.follows_order);
+    let is_concurrent = || match one.memory {
+        M::Buffer(buffer, ..) => resources.concurrent_buffers.get(buffer.as_raw()).is_some(),
+        M::Image(image, ..) => resources.concurrent_images.get(image.as_raw()).is_some(),
+        M::None | M::All => false,
+    };
+    let family = family_change(flags, one.families, is_concurrent).filter(|_| recorder.follows_order);
     let (extent, change) = match one.memory {
         M::None => (DependencyMemory::Execution, BarrierChange::None),
         M::All => (DependencyMemory::All, BarrierChange::None),
@@ -256,4 +272,28 @@ pub(super) fn order_dependencies(
             }
         }
     }
+}
+
+#[test]
+fn concurrent_resources_are_only_transferred_to_external_families() {
+    let change = |from, to, is_concurrent| {
+        let none = vk::DependencyFlags::empty();
+        family_change(none, (from, to), || is_concurrent).is_some()
+    };
+    let [external, foreign] = [vk::QUEUE_FAMILY_EXTERNAL, vk::QUEUE_FAMILY_FOREIGN_EXT];
+    assert_eq!(
+        [false, true].map(|concurrent| change(0, 1, concurrent)),
+        [true, false]
+    );
+    for (from, to) in [(0, external), (external, 0), (1, foreign), (foreign, 1)] {
+        assert!(change(from, to, true) && change(from, to, false), "{from} {to}");
+    }
+    for (from, to) in [
+        (1, 1),
+        (0, vk::QUEUE_FAMILY_IGNORED),
+        (vk::QUEUE_FAMILY_IGNORED, 0),
+    ] {
+        assert!(!change(from, to, false), "{from} {to}");
+    }
+    assert_eq!(family_change(ALL_STAGES, (0, 1), || false), None);
 }

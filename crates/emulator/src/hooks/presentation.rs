@@ -1,10 +1,12 @@
 //! Entry points that order submissions: presentation, and commands whose ordering the layer cannot track.
 
 use ash::vk;
+use ash::vk::Handle;
 use tileheap_layer::{array, call_down, chained, given};
 
 use super::device::{Device, device_entry_points};
 use super::host_waits::follow;
+use super::resources::note_sharing;
 
 /// Follows the acquisition of an image.
 fn acquired(device: &Device, result: vk::Result, semaphore: vk::Semaphore, fence: vk::Fence) {
@@ -29,6 +31,22 @@ device_entry_points! {
         let next = &device.driver.commands;
         let result = call_down!(next, vkAcquireNextImageKHR(handle, swapchain, timeout, semaphore, fence, out));
         acquired(&device, result, semaphore, fence);
+        result
+    }
+
+    /// Registers the sharing mode of the images.
+    vkGetSwapchainImagesKHR(handle, swapchain, count, out) |device| {
+        let result = call_down!(device.driver.commands, vkGetSwapchainImagesKHR(handle, swapchain, count, out));
+        let resources = &device.resources;
+        let mode = match resources.concurrent_swapchains.get(swapchain.as_raw()) {
+            Some(()) => vk::SharingMode::CONCURRENT,
+            None => vk::SharingMode::EXCLUSIVE,
+        };
+        let are_listed = [vk::Result::SUCCESS, vk::Result::INCOMPLETE].contains(&result) && !out.is_null();
+        let listed = if are_listed { *given!(count) } else { 0 };
+        for image in array!(out.cast_const(), listed) {
+            note_sharing(&device, &resources.concurrent_images, image.as_raw(), mode);
+        }
         result
     }
 

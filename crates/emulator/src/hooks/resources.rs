@@ -8,7 +8,7 @@ use ash::vk::Handle;
 use tileheap_device::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM};
 use tileheap_device::profile::TileRequirements;
 use tileheap_layer::render_passes::RenderPassDesc;
-use tileheap_layer::sharded::spread;
+use tileheap_layer::sharded::{Sharded, spread};
 use tileheap_layer::{array, call_down, chained};
 use tileheap_sync::program::Tiling;
 
@@ -52,6 +52,13 @@ creates! {
     vkCreateBuffer, strip::buffer;
     |device, info, buffer| {
         remember_buffer(&device, buffer, &extended_flags::buffer(info));
+    }
+
+    /// Registers the sharing mode of the swapchain's images.
+    vkCreateSwapchainKHR;
+    |device, info, swapchain| {
+        let concurrent = &device.resources.concurrent_swapchains;
+        note_sharing(&device, concurrent, swapchain.as_raw(), info.image_sharing_mode);
     }
 
     /// Removes the tile usage bit, and registers views of tile images.
@@ -126,6 +133,15 @@ pub(crate) fn tile_buffer_needs(
     requirements::tile_buffer(emulation, device.heap_type()?, info, driver)
 }
 
+/// Registers the sharing mode of a new object, whose handle may have belonged to another one.
+pub(super) fn note_sharing(device: &Device, concurrent: &Sharded<()>, handle: u64, mode: vk::SharingMode) {
+    if mode == vk::SharingMode::CONCURRENT && device.check.is_some() {
+        concurrent.insert(handle, ());
+    } else {
+        concurrent.remove(handle);
+    }
+}
+
 /// Registers a new image, if it has the tile usage bit or ordinary memory is checked.
 fn remember_image(
     device: &Device,
@@ -133,6 +149,12 @@ fn remember_image(
     info: &vk::ImageCreateInfo<'_>,
     stencil_usage: vk::ImageUsageFlags,
 ) {
+    note_sharing(
+        device,
+        &device.resources.concurrent_images,
+        handle.as_raw(),
+        info.sharing_mode,
+    );
     if info.usage.contains(vk::ImageUsageFlags::TRANSIENT_ATTACHMENT) && device.lazy_bits(u32::MAX) != 0 {
         device.resources.transient_images.insert(handle.as_raw(), ());
     }
@@ -209,6 +231,12 @@ const FETCHED: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
 
 /// Registers a new buffer, if it has the tile usage bit or ordinary memory is checked.
 fn remember_buffer(device: &Device, handle: vk::Buffer, info: &vk::BufferCreateInfo<'_>) {
+    note_sharing(
+        device,
+        &device.resources.concurrent_buffers,
+        handle.as_raw(),
+        info.sharing_mode,
+    );
     let is_tile = device.tile.is_some() && info.usage.contains(BUFFER_USAGE_TILE_MEMORY_BIT_QCOM);
     let parts = vk::BufferCreateFlags::SPARSE_BINDING | vk::BufferCreateFlags::PROTECTED;
     let is_ordinary = device.follows_ordinary() && !info.flags.intersects(parts);

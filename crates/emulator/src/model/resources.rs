@@ -34,6 +34,11 @@ pub(crate) struct Resources {
     pub(crate) render_passes: Sharded<Arc<RenderPass>>,
     /// Images that are transient attachments, if the device has an emulated lazy type.
     pub(crate) transient_images: Sharded<()>,
+    /// Images and buffers with `VK_SHARING_MODE_CONCURRENT`, also those that are not registered.
+    pub(crate) concurrent_images: Sharded<()>,
+    pub(crate) concurrent_buffers: Sharded<()>,
+    /// Swapchains whose images have this mode.
+    pub(crate) concurrent_swapchains: Sharded<()>,
     /// The number of images and buffers that were registered.
     created: AtomicU32,
     /// True if a buffer that draws or dispatches may fetch from is tracked.

@@ -168,6 +168,9 @@ macro_rules! device_commands {
         checked vkDestroyEvent: vk::PFN_vkDestroyEvent;
         checked vkQueueBindSparse: vk::PFN_vkQueueBindSparse;
         checked vkQueueWaitIdle: vk::PFN_vkQueueWaitIdle;
+        checked vkCreateSwapchainKHR: vk::PFN_vkCreateSwapchainKHR;
+        checked vkDestroySwapchainKHR: vk::PFN_vkDestroySwapchainKHR;
+        checked vkGetSwapchainImagesKHR: vk::PFN_vkGetSwapchainImagesKHR;
         checked vkQueuePresentKHR: vk::PFN_vkQueuePresentKHR;
         checked vkAcquireNextImageKHR: vk::PFN_vkAcquireNextImageKHR;
         checked vkAcquireNextImage2KHR: vk::PFN_vkAcquireNextImage2KHR;

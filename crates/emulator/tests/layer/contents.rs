@@ -2,7 +2,9 @@
 
 use crate::rig::{HostBuffer, Rig};
 use ash::vk;
+use tileheap_device::ffi::BUFFER_USAGE_TILE_MEMORY_BIT_QCOM;
 use tileheap_emulator::POISON;
+use vk::BufferUsageFlags as B;
 
 const WORDS: u32 = 256;
 const VALUE: u32 = 0x1234_5678;
@@ -227,4 +229,51 @@ fn secondaries_outside_a_pass_bind_for_themselves_and_then_nothing_is_known_to_b
         });
         assert_eq!(survivors, [expected; 2], "binds: {binds}, acts after it: {acts}");
     }
+}
+
+/// The contents of an exclusive buffer are undefined after its release to another queue family, those of a concurrent one are not. A driver with one family
+/// is told of another one, which nothing uses.
+#[test]
+fn only_exclusive_buffers_are_released() {
+    let ids = |mode: vk::SharingMode| {
+        let rig = Rig::new(&[("tile_buffer_transfers", "true")]);
+        let other = if rig.family == 0 { 1 } else { 0 };
+        let families = [rig.family, other];
+        let mut info = vk::BufferCreateInfo::default()
+            .size(256)
+            .usage(B::TRANSFER_DST | B::TRANSFER_SRC | BUFFER_USAGE_TILE_MEMORY_BIT_QCOM)
+            .sharing_mode(mode);
+        if mode == vk::SharingMode::CONCURRENT {
+            info = info.queue_family_indices(&families);
+        }
+        let buffer = rig.create(&info);
+        let object = rig.object(12_288);
+        rig.bind_buffer(buffer, object, 0);
+        let out = rig.host_buffer(64);
+        let commands = rig.record(|commands| {
+            rig.bind(commands, Some(object));
+            rig.fill_buffer(commands, buffer, 7);
+            let release = [vk::BufferMemoryBarrier2::default()
+                .src_stage_mask(vk::PipelineStageFlags2::CLEAR)
+                .src_access_mask(vk::AccessFlags2::TRANSFER_WRITE)
+                .src_queue_family_index(families[0])
+                .dst_queue_family_index(families[1])
+                .buffer(buffer)
+                .size(vk::WHOLE_SIZE)];
+            let info = vk::DependencyInfo::default().buffer_memory_barriers(&release);
+            // SAFETY: Recording; a buffer of this device.
+            unsafe { rig.device.cmd_pipeline_barrier2(commands, &info) };
+            rig.barrier(commands);
+            let all = [vk::BufferCopy::default().size(256)];
+            // SAFETY: Recording; buffers of that size.
+            unsafe { rig.device.cmd_copy_buffer(commands, buffer, out.buffer, &all) };
+        });
+        rig.submit(&[&[commands]]);
+        rig.take_ids_but(&[
+            "VUID-VkBufferCreateInfo-sharingMode-01419",
+            "VUID-VkBufferMemoryBarrier2-buffer-09096",
+        ])
+    };
+    assert_eq!(ids(vk::SharingMode::CONCURRENT), [""; 0]);
+    assert_eq!(ids(vk::SharingMode::EXCLUSIVE), ["TILEHEAP-reads-discarded"]);
 }

@@ -84,6 +84,7 @@ impl Rig {
                 size: SIZE,
             }),
             host_writes: false,
+            concurrent: false,
             created: true,
             unchecked: None,
         });

@@ -310,9 +310,10 @@ fn images_are_acquired_with_a_fence() {
     }
 }
 
-/// Queue 0 writes and releases; queue 1 acquires at a stage that waits, and reads.
-fn transferred(waits: Option<S>, acquires: bool) -> Vec<FindingSummary> {
+/// Queue 0 writes and releases a buffer; queue 1 acquires it at a stage that waits, and reads.
+fn transferred(concurrent: bool, waits: Option<S>, acquires: bool) -> Vec<FindingSummary> {
     let (mut rig, a) = buffer();
+    rig.0.resources[a as usize].concurrent = concurrent;
     let transfer = |src, dst| Dependency {
         scopes: scopes(src, dst),
         memory: AffectedMemory::Buffer {
@@ -338,15 +339,113 @@ fn transferred(waits: Option<S>, acquires: bool) -> Vec<FindingSummary> {
 
 #[test]
 fn ownership_transfers_need_a_semaphore_that_waits_in_all_commands() {
-    assert_eq!(transferred(Some(S::ALL_COMMANDS), true), NONE);
+    assert_eq!(transferred(false, Some(S::ALL_COMMANDS), true), NONE);
     // Transfers are only in `ALL_COMMANDS`; no known implementation requires this.
-    assert_eq!(transferred(Some(CS), true), [(ByTheLetter, Unordered, 2, 1)]);
-    assert_eq!(transferred(None, true), [(Certain, Unordered, 2, 1)]);
+    assert_eq!(
+        transferred(false, Some(CS), true),
+        [(ByTheLetter, Unordered, 2, 1)]
+    );
+    assert_eq!(transferred(false, None, true), [(Certain, Unordered, 2, 1)]);
     // After a release, the contents are undefined until the acquire.
     assert_eq!(
-        transferred(Some(S::ALL_COMMANDS), false),
+        transferred(false, Some(S::ALL_COMMANDS), false),
         [(Certain, Discarded, 2, 1)]
     );
+}
+
+/// "Queue Family Ownership Transfer": only resources with exclusive sharing "must have their ownership explicitly transferred". A barrier of a concurrent
+/// resource between two families (valid with `synchronization2`) is a memory dependency: nothing is released, and nothing waits to be acquired.
+#[test]
+fn concurrent_resources_are_not_owned_by_families() {
+    for (waits, acquires) in [
+        (S::ALL_COMMANDS, true),
+        (S::ALL_COMMANDS, false),
+        (CS, true),
+        (CS, false),
+    ] {
+        assert_eq!(
+            transferred(true, Some(waits), acquires),
+            NONE,
+            "{waits:?} {acquires}"
+        );
+    }
+    // Queues have to be ordered in any case.
+    assert_eq!(transferred(true, None, true), [(Certain, Unordered, 1, 2)]);
+    assert_eq!(transferred(true, None, false), [(Certain, Unordered, 1, 1)]);
+}
+
+/// "The contents of any portion of another resource which aliases memory that is bound to the transferred buffer (…) are undefined after a release
+/// or acquire operation": without a transfer they are not.
+#[test]
+fn aliases_of_concurrent_resources_keep_their_contents() {
+    for concurrent in [true, false] {
+        let (mut rig, a) = buffer();
+        let b = rig.buffer("b", 0);
+        rig.0.resources[a as usize].concurrent = concurrent;
+        let families = Dependency {
+            memory: AffectedMemory::Buffer {
+                resource: a,
+                first: 0,
+                end: SIZE,
+            },
+            families: Some([0, 1]),
+            ..global(WRITTEN, READ)
+        };
+        let commands = vec![
+            write(b),
+            mb(WRITTEN, EVERYTHING),
+            barrier(vec![families]),
+            mb(EVERYTHING, READ),
+            read(b),
+        ];
+        let found = found(rig, commands);
+        let expected: &[FindingSummary] = match concurrent {
+            true => NONE,
+            false => &[(Certain, Overwritten, 3, 5)],
+        };
+        assert_eq!(found, expected, "{concurrent}");
+    }
+}
+
+/// Without a transfer of ownership, both barriers of a concurrent image are layout transitions like any other.
+#[test]
+fn layouts_of_concurrent_images_change_in_every_barrier() {
+    let mut rig = Rig::new();
+    let a = rig.image("a", 0);
+    rig.0.resources[a as usize].concurrent = true;
+    let transfer = |src, dst, layouts| {
+        let families = Some([0, 1]);
+        barrier(vec![Dependency {
+            families,
+            ..transition(a, range(), src, dst, layouts)
+        }])
+    };
+    let layouts = [L::GENERAL, L::SHADER_READ_ONLY_OPTIMAL];
+    let first = rig.commands(vec![
+        ib(a, NOTHING, WRITTEN, NEW),
+        image_write(a),
+        transfer(WRITTEN, BOTTOM, layouts),
+    ]);
+    let keeps = rig.commands(vec![
+        transfer(READ, READ, [L::SHADER_READ_ONLY_OPTIMAL; 2]),
+        image_read(a),
+    ]);
+    let discards = rig.commands(vec![
+        transfer(READ, READ, [L::UNDEFINED, L::SHADER_READ_ONLY_OPTIMAL]),
+        image_read(a),
+    ]);
+    rig.step(RecordedStep::Submit(Batch {
+        signals: vec![semaphore(5, 0, S::ALL_COMMANDS)],
+        ..batch(0, &[first])
+    }));
+    for (second, expected) in [(keeps, NONE), (discards, &[(Certain, Discarded, 1, 2)])] {
+        let mut rig = rig.clone();
+        rig.step(RecordedStep::Submit(Batch {
+            waits: vec![semaphore(5, 0, CS)],
+            ..batch(1, &[second])
+        }));
+        assert_eq!(rig.found(), expected);
+    }
 }
 
 #[test]
@@ -373,11 +472,17 @@ fn transfers_to_others_in_two_batches_are_never_certain() {
     }
 }
 
-/// "Queue Family Ownership Transfer": the masks of an acquire's first scope are ignored, and only work outside of the batch could order it.
+/// "Queue Family Ownership Transfer": the masks of an acquire's first scope are ignored, and only work outside of the batch could order it. Transfers
+/// to external queues are needed "regardless of the `VkSharingMode`".
 #[test]
 fn transfers_to_others_and_back_in_one_batch_are_unordered() {
-    for family in [vk::QUEUE_FAMILY_EXTERNAL, vk::QUEUE_FAMILY_FOREIGN_EXT] {
+    let families = [vk::QUEUE_FAMILY_EXTERNAL, vk::QUEUE_FAMILY_FOREIGN_EXT];
+    for (family, concurrent) in families
+        .into_iter()
+        .flat_map(|family| [(family, false), (family, true)])
+    {
         let (mut rig, a) = buffer();
+        rig.0.resources[a as usize].concurrent = concurrent;
         let transfer = |src, dst, families| {
             barrier(vec![Dependency {
                 scopes: scopes(src, dst),
