@@ -255,3 +255,45 @@ macro_rules! device_entry_points {
     };
 }
 pub(crate) use device_entry_points;
+
+/// Devices of tests.
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::document::Capture;
+
+    /// Reads the document of the first frame of a device.
+    pub(crate) fn first_document(folder: &Path) -> Option<Capture> {
+        let mut files = std::fs::read_dir(folder).ok()?.flatten();
+        let is_it = |name: &str| name.starts_with("frame-0") && name.ends_with(".json");
+        let file = files.find(|file| file.file_name().to_str().is_some_and(is_it))?;
+        let text = std::fs::read_to_string(file.path()).expect("a document");
+        Capture::from_json(&text).expect("a document")
+    }
+
+    /// Registers a device with one queue.
+    pub(crate) fn register(next: DeviceTable, settings: Settings) -> (Arc<Device>, vk::Queue) {
+        // The loader identifies handles by the word that they point to.
+        let words: &'static mut [usize; 2] = Box::leak(Box::new([0; 2]));
+        let at = (&raw const words[0]) as usize;
+        *words = [at; 2];
+        let [handle, queue] = [0, 1].map(|index| (&raw const words[index]) as u64);
+        let (handle, queue) = (vk::Device::from_raw(handle), vk::Queue::from_raw(queue));
+        let known = PhysicalProperties {
+            device: "none".to_owned(),
+            api_version: vk::API_VERSION_1_3,
+            families: Vec::new(),
+            granularity: 1,
+            timestamp_period: 1.0,
+            timestamp_bits: Vec::new(),
+        };
+        Device::remember(handle, next, Some(Arc::new(settings)), known);
+        let device = DEVICES.of(queue).expect("registered");
+        let known = Queue {
+            capabilities: vk::QueueFlags::TRANSFER,
+            ..Queue::default()
+        };
+        device.queues.insert(queue.as_raw(), known);
+        (device, queue)
+    }
+}

@@ -490,9 +490,8 @@ fn save(folder: &Path, name: &str, text: &str) -> Result<(), String> {
 mod tests {
     use tileheap::frame::AccessKind;
 
-    use super::super::device::PhysicalProperties;
+    use super::super::device::tests::{first_document, register};
     use super::*;
-    use crate::document::Capture;
     use crate::model::access::{Coverage, FollowedAccess};
     use crate::model::objects::{Buffer, BufferRange};
     use crate::model::submits::Submitted;
@@ -501,10 +500,6 @@ mod tests {
     #[test]
     fn a_lost_device_leaves_what_was_submitted() {
         let folder = std::env::temp_dir().join(format!("tileheap-lost-{}", std::process::id()));
-        // The loader identifies handles by the word that they point to.
-        let words: &'static [usize; 2] = Box::leak(Box::new([0x7115; 2]));
-        let [handle, queue] = [0, 1].map(|index| (&raw const words[index]) as u64);
-        let (handle, queue) = (vk::Device::from_raw(handle), vk::Queue::from_raw(queue));
         // SAFETY: It finds no commands.
         let next = unsafe { DeviceTable::load(|_| None) };
         let settings = Settings {
@@ -513,21 +508,7 @@ mod tests {
             border: FrameBoundaryRule::Present,
             timestamps: false,
         };
-        let known = PhysicalProperties {
-            device: "none".to_owned(),
-            api_version: vk::API_VERSION_1_3,
-            families: Vec::new(),
-            granularity: 1,
-            timestamp_period: 1.0,
-            timestamp_bits: Vec::new(),
-        };
-        Device::remember(handle, next, Some(Arc::new(settings)), known);
-        let device = DEVICES.of(queue).expect("remembered");
-        let known = Queue {
-            capabilities: vk::QueueFlags::TRANSFER,
-            ..Queue::default()
-        };
-        device.queues.insert(queue.as_raw(), known);
+        let (device, queue) = register(next, settings);
         let info = vk::BufferCreateInfo::default().size(256);
         let buffer = Arc::new(Buffer::new(1, &info));
         for _ in 0..3 {
@@ -554,15 +535,12 @@ mod tests {
         let lost = vk::Result::ERROR_DEVICE_LOST;
         assert_eq!(device.lose(lost), lost);
         assert!(!device.is_capturing(), "nothing can follow");
-        let text = std::fs::read_to_string(folder.join("frame-0.json")).expect("a document");
-        let capture = Capture::from_json(&text)
-            .expect("a document")
-            .expect("of a capture");
+        let capture = first_document(&folder).expect("a document");
         assert_eq!(
             (capture.border, capture.recording.steps.len()),
             (FrameBoundary::End, 3)
         );
         std::fs::remove_dir_all(&folder).expect("a folder that can be removed");
-        DEVICES.remove(handle);
+        DEVICES.remove(device.handle);
     }
 }

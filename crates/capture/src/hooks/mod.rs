@@ -16,4 +16,5 @@ pub(crate) mod program_name;
 pub(crate) mod queues;
 pub(crate) mod recorder;
 pub(crate) mod synchronization;
+pub(crate) mod timed_submits;
 pub(crate) mod timestamps;

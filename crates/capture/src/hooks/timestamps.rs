@@ -1,14 +1,13 @@
 //! Timestamps that the layer writes into command buffers of the program: their queries, and reading them.
 //!
-//! A command buffer has its own query pool. A fence after each submit of the program shows that the queries can be read; those of a command buffer
-//! that is recorded again can be read in any case.
+//! A command buffer has its own query pool.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ash::vk;
 use tileheap_layer::call_down;
 
-use super::device::{Device, Fences};
+use super::device::Device;
 use crate::model::timing::{MAX_TIMESTAMPS, Mark, SubmittedTimes};
 
 /// The queries of a command buffer.
@@ -110,59 +109,6 @@ impl Drop for Timestamps {
         if let Some(pool) = self.queries.get().copied() {
             let (handle, none) = (self.device.handle, std::ptr::null());
             call_down!(self.device.next, vkDestroyQueryPool(handle, pool, none));
-        }
-    }
-}
-
-impl Device {
-    fn fences(&self) -> MutexGuard<'_, Fences> {
-        self.fences.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Submits a fence after a submit with timestamps. The program does not use the queue meanwhile.
-    pub(crate) fn follow_timestamps(&self, queue: vk::Queue, times: Vec<Arc<SubmittedTimes>>) {
-        if times.is_empty() {
-            return;
-        }
-        self.complete_timestamps();
-        let mut fences = self.fences();
-        let (handle, none) = (self.handle, std::ptr::null());
-        let fence = fences.free.pop().or_else(|| {
-            let (info, mut fence) = (vk::FenceCreateInfo::default(), vk::Fence::null());
-            let result = call_down!(self.next, vkCreateFence(handle, &info, none, &mut fence));
-            (result == vk::Result::SUCCESS).then_some(fence)
-        });
-        let Some(fence) = fence else { return };
-        match call_down!(self.next, vkQueueSubmit(queue, 0, std::ptr::null(), fence)) {
-            vk::Result::SUCCESS => fences.pending.push((fence, times)),
-            _ => fences.free.push(fence),
-        }
-    }
-
-    /// Marks timestamps whose fences are signaled.
-    pub(crate) fn complete_timestamps(&self) {
-        let Fences { free, pending } = &mut *self.fences();
-        pending.retain(|(fence, times)| {
-            let is_done = call_down!(self.next, vkGetFenceStatus(self.handle, *fence)) == vk::Result::SUCCESS;
-            if is_done {
-                times.iter().for_each(|one| one.complete());
-                let result = call_down!(self.next, vkResetFences(self.handle, 1, fence));
-                if result == vk::Result::SUCCESS {
-                    free.push(*fence);
-                } else {
-                    call_down!(self.next, vkDestroyFence(self.handle, *fence, std::ptr::null()));
-                }
-            }
-            !is_done
-        });
-    }
-
-    /// Destroys the layer's fences before the device.
-    pub(crate) fn destroy_fences(&self) {
-        let Fences { free, pending } = std::mem::take(&mut *self.fences());
-        let pending = pending.into_iter().map(|(fence, _)| fence);
-        for fence in free.into_iter().chain(pending) {
-            call_down!(self.next, vkDestroyFence(self.handle, fence, std::ptr::null()));
         }
     }
 }
