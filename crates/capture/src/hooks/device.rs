@@ -16,7 +16,7 @@ use tileheap_layer::registry::Registry;
 use tileheap_layer::set_layouts::SetLayouts;
 use tileheap_layer::sharded::Sharded;
 
-use crate::document::FrameBoundary;
+use crate::document::{FrameBoundary, SemaphoreUse};
 use crate::model::choice::{FrameMeasure, FrameSearch};
 use crate::model::objects::{Objects, Set, View};
 use crate::model::pipelines::Pipeline;
@@ -112,12 +112,23 @@ pub(crate) struct Progress {
     pub(crate) semaphores: Semaphores,
 }
 
+/// The timestamps of a submit, and the objects that the program can wait for until it is complete.
+#[derive(Debug, Default)]
+pub(crate) struct TimedSubmit {
+    pub(crate) queue: vk::Queue,
+    pub(crate) fence: vk::Fence,
+    /// The signals of its last batch.
+    pub(crate) signals: Vec<SemaphoreUse>,
+    /// Those that may not be written yet.
+    pub(crate) times: Vec<Arc<SubmittedTimes>>,
+}
+
 /// The layer's own fences, which show that timestamps are written.
 #[derive(Default)]
 pub(crate) struct Fences {
     pub(crate) free: Vec<vk::Fence>,
-    /// Fences that may not be signaled yet, with the timestamps of the submit before each.
-    pub(crate) pending: Vec<(vk::Fence, Vec<Arc<SubmittedTimes>>)>,
+    /// Fences that may not be signaled yet, with the submit before each.
+    pub(crate) pending: Vec<(vk::Fence, TimedSubmit)>,
 }
 
 /// A device.
@@ -147,6 +158,8 @@ pub(crate) struct Device {
     /// `timestampValidBits` of the command pools whose command buffers can have timestamps.
     pub(crate) timed_pools: Sharded<u32>,
     pub(crate) fences: Mutex<Fences>,
+    /// True once the program ends without having destroyed the device: no driver may be called any more.
+    pub(crate) is_exiting: AtomicBool,
     pub(crate) progress: Mutex<Progress>,
 }
 
@@ -191,6 +204,7 @@ impl Device {
                 queues: Sharded::default(),
                 timed_pools: Sharded::default(),
                 fences: Mutex::default(),
+                is_exiting: AtomicBool::new(false),
                 progress: Mutex::default(),
             },
         );
@@ -259,8 +273,14 @@ pub(crate) use device_entry_points;
 /// Devices of tests.
 #[cfg(test)]
 pub(crate) mod tests {
+    use tileheap::frame::AccessKind;
+
     use super::*;
     use crate::document::Capture;
+    use crate::model::access::{Coverage, FollowedAccess};
+    use crate::model::objects::{Buffer, BufferRange};
+    use crate::model::recording::{Op, Recorded};
+    use crate::model::submits::{Batch, Submitted};
 
     /// Reads the document of the first frame of a device.
     pub(crate) fn first_document(folder: &Path) -> Option<Capture> {
@@ -295,5 +315,27 @@ pub(crate) mod tests {
         };
         device.queues.insert(queue.as_raw(), known);
         (device, queue)
+    }
+    /// A batch that fills a buffer.
+    pub(crate) fn fill(times: Option<Arc<SubmittedTimes>>) -> Batch {
+        let info = vk::BufferCreateInfo::default().size(256);
+        let range = BufferRange::new(Arc::new(Buffer::new(1, &info)), 0, vk::WHOLE_SIZE);
+        let fill =
+            FollowedAccess::of_buffer(&range, AccessKind::TransferDestination).writing(Coverage::Whole);
+        let recorded = Recorded {
+            call: "vkCmdFillBuffer",
+            number: 1,
+            op: Op::Transfer(vec![fill]),
+        };
+        let commands = Submitted {
+            name: String::new(),
+            ops: Arc::new(vec![recorded]),
+            flat: None,
+            times,
+        };
+        Batch {
+            commands: vec![commands],
+            ..Batch::default()
+        }
     }
 }

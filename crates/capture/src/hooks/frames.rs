@@ -1,6 +1,7 @@
 //! Ends frames, selects those to write, and writes them.
 
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,6 @@ use tileheap_layer::host_waits::HostWait;
 
 use super::device::{Candidate, DEVICES, Device, Progress, WrittenDocuments};
 use super::program_name::program_name;
-use super::recorder::read_timestamps;
 use crate::document::recording::RecordedStep;
 use crate::document::{FrameBoundary, FrameChoice};
 use crate::model::build::{Origin, document};
@@ -36,14 +36,8 @@ unsafe extern "C" {
 
 /// Called when the program ends without destroying its devices.
 extern "C" fn at_exit() {
-    // A thread that was stopped in the middle may hold the lock, and nothing may unwind into C.
-    let end = |device: Arc<Device>| {
-        let free = device.progress.try_lock().is_ok();
-        if free {
-            device.end();
-        }
-    };
-    let _ = std::panic::catch_unwind(|| DEVICES.all().into_iter().for_each(end));
+    // Nothing may unwind into C.
+    let _ = std::panic::catch_unwind(|| DEVICES.all().iter().for_each(|device| device.exit()));
 }
 
 fn has_label(ops: &[Recorded], name: &str) -> bool {
@@ -133,6 +127,7 @@ impl Device {
 
     /// Records a wait of the host.
     pub(crate) fn waited(&self, wait: HostWait) {
+        self.complete_timestamps_after(wait);
         self.step(|_| {
             Some(match wait {
                 HostWait::Fence(fence) => RecordedStep::WaitFence(number_of(fence)),
@@ -285,7 +280,23 @@ impl Device {
         let Some(settings) = self.settings.as_ref().filter(|_| self.is_capturing()) else {
             return;
         };
-        let progress = &mut *self.progress();
+        self.end_capture(settings, &mut self.progress());
+    }
+
+    /// Ends the capture while the program ends. Timestamps are as they were read before: drivers are not called, since their own exit handlers may
+    /// have run, and a thread that was stopped in a call may hold their locks.
+    pub(crate) fn exit(&self) {
+        let Some(settings) = self.settings.as_ref().filter(|_| self.is_capturing()) else {
+            return;
+        };
+        // A thread that was stopped in the middle may hold the lock.
+        if let Ok(mut progress) = self.progress.try_lock() {
+            self.is_exiting.store(true, Ordering::Relaxed);
+            self.end_capture(settings, &mut progress);
+        }
+    }
+
+    fn end_capture(&self, settings: &Settings, progress: &mut Progress) {
         let has_work = |frame: &Arc<Submits>| !frame.submits.is_empty();
         let unfinished = Arc::new(std::mem::take(&mut progress.current));
         let unfinished = Some(flattened(unfinished)).filter(has_work);
@@ -436,8 +447,9 @@ impl Device {
     fn wait_for_timestamps(&self, frame: &Submits, finally: bool) {
         let began = Instant::now();
         while frame.times().any(|times| times.is_pending()) {
-            read_timestamps(self);
-            if !finally || began.elapsed() > MAX_WAIT {
+            self.complete_timestamps();
+            let cannot_wait = !finally || self.is_exiting.load(Ordering::Relaxed);
+            if cannot_wait || began.elapsed() > MAX_WAIT {
                 return;
             }
             std::thread::sleep(Duration::from_millis(1));
@@ -488,13 +500,8 @@ fn save(folder: &Path, name: &str, text: &str) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use tileheap::frame::AccessKind;
-
-    use super::super::device::tests::{first_document, register};
+    use super::super::device::tests::{fill, first_document, register};
     use super::*;
-    use crate::model::access::{Coverage, FollowedAccess};
-    use crate::model::objects::{Buffer, BufferRange};
-    use crate::model::submits::Submitted;
     use crate::tables::DeviceTable;
 
     #[test]
@@ -509,28 +516,8 @@ mod tests {
             timestamps: false,
         };
         let (device, queue) = register(next, settings);
-        let info = vk::BufferCreateInfo::default().size(256);
-        let buffer = Arc::new(Buffer::new(1, &info));
         for _ in 0..3 {
-            let range = BufferRange::new(buffer.clone(), 0, vk::WHOLE_SIZE);
-            let fill =
-                FollowedAccess::of_buffer(&range, AccessKind::TransferDestination).writing(Coverage::Whole);
-            let recorded = Recorded {
-                call: "vkCmdFillBuffer",
-                number: 1,
-                op: Op::Transfer(vec![fill]),
-            };
-            let commands = Submitted {
-                name: String::new(),
-                ops: Arc::new(vec![recorded]),
-                flat: None,
-                times: None,
-            };
-            let batch = Batch {
-                commands: vec![commands],
-                ..Batch::default()
-            };
-            device.submit(queue, vec![batch], vk::Fence::null());
+            device.submit(queue, vec![fill(None)], vk::Fence::null());
         }
         let lost = vk::Result::ERROR_DEVICE_LOST;
         assert_eq!(device.lose(lost), lost);

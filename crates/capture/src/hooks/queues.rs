@@ -4,7 +4,7 @@ use ash::vk;
 use ash::vk::Handle;
 use tileheap_layer::{array, batches, call_down, given, host_waits, text};
 
-use super::device::{DEVICES, Device, device_entry_points};
+use super::device::{DEVICES, Device, TimedSubmit, device_entry_points};
 use super::recorder;
 use crate::document::SemaphoreUse;
 use crate::document::recording::{self, RecordedStep};
@@ -23,30 +23,20 @@ device_entry_points! {
         remember(&device, *given!(out), given!(info).queue_family_index);
     }
     vkQueueSubmit(queue, count, infos, fence) |device| {
-        let mut times = Vec::new();
-        if device.is_capturing() {
-            let all = array!(infos, count).iter().map(|info| batch(&device, batches::Batch::from_v1(info)));
-            let all: Vec<Batch> = all.collect();
-            times.extend(all.iter().flat_map(|batch| &batch.commands).filter_map(|one| one.times.clone()));
-            device.submit(queue, all, fence);
-        }
+        let all = array!(infos, count).iter().map(batches::Batch::from_v1);
+        let submit = submit(&device, queue, all, fence);
         let result = call_down!(device.next, vkQueueSubmit(queue, count, infos, fence));
         if result == vk::Result::SUCCESS {
-            device.follow_timestamps(queue, times);
+            device.follow_timestamps(submit);
         }
         device.lose(result)
     }
     vkQueueSubmit2(queue, count, infos, fence) |device| {
-        let mut times = Vec::new();
-        if device.is_capturing() {
-            let all = array!(infos, count).iter().map(|info| batch(&device, batches::Batch::from_v2(info)));
-            let all: Vec<Batch> = all.collect();
-            times.extend(all.iter().flat_map(|batch| &batch.commands).filter_map(|one| one.times.clone()));
-            device.submit(queue, all, fence);
-        }
+        let all = array!(infos, count).iter().map(batches::Batch::from_v2);
+        let submit = submit(&device, queue, all, fence);
         let result = call_down!(device.next, vkQueueSubmit2(queue, count, infos, fence));
         if result == vk::Result::SUCCESS {
-            device.follow_timestamps(queue, times);
+            device.follow_timestamps(submit);
         }
         device.lose(result)
     }
@@ -214,6 +204,29 @@ fn batch(device: &Device, given: batches::Batch) -> Batch {
         waits: semaphores(device, given.waits),
         signals: semaphores(device, given.signals),
         commands: given.commands.into_iter().map(recorder::submitted).collect(),
+    }
+}
+
+/// Adds a submit to the frame.
+fn submit(
+    device: &Device,
+    queue: vk::Queue,
+    batches: impl Iterator<Item = batches::Batch>,
+    fence: vk::Fence,
+) -> TimedSubmit {
+    if !device.is_capturing() {
+        return TimedSubmit::default();
+    }
+    let all: Vec<Batch> = batches.map(|given| batch(device, given)).collect();
+    let commands = all.iter().flat_map(|batch| &batch.commands);
+    let times = commands.filter_map(|one| one.times.clone()).collect();
+    let signals = all.last().map_or_else(Vec::new, |last| last.signals.clone());
+    device.submit(queue, all, fence);
+    TimedSubmit {
+        queue,
+        fence,
+        signals,
+        times,
     }
 }
 

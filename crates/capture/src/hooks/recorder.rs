@@ -12,7 +12,7 @@ use super::device::{Device, device_entry_points};
 use super::timestamps::Timestamps;
 use crate::model::recording::Recording;
 use crate::model::submits::Submitted;
-use crate::model::timing::Mark;
+use crate::model::timing::{Mark, SubmittedTimes};
 
 /// A command buffer.
 pub(crate) struct Recorder {
@@ -83,7 +83,7 @@ pub(crate) fn submitted(commands: vk::CommandBuffer) -> Submitted {
     let times = known.as_ref().and_then(|one| {
         let count = one.recording.lock().timestamps;
         let timestamps = one.timestamps.as_ref().filter(|_| count > 0)?;
-        Some(timestamps.submit(count))
+        Some(timestamps.submit(commands, count))
     });
     Submitted {
         name: known.as_ref().map_or_else(String::new, |one| {
@@ -95,18 +95,12 @@ pub(crate) fn submitted(commands: vk::CommandBuffer) -> Submitted {
     }
 }
 
-/// Reads the timestamps that the device has written.
-pub(crate) fn read_timestamps(device: &Device) {
-    device.complete_timestamps();
-    RECORDERS.fold((), |(), one| {
-        if let Some(timestamps) = one
-            .timestamps
-            .as_ref()
-            .filter(|_| one.device.handle == device.handle)
-        {
-            timestamps.read(false);
-        }
-    });
+/// Reads the timestamps of a submission that the device has completed, unless they were read before.
+pub(crate) fn read_times(times: &SubmittedTimes) {
+    let known = RECORDERS.get(times.command_buffer);
+    if let Some(timestamps) = known.as_ref().and_then(|one| one.timestamps.as_ref()) {
+        timestamps.read(false);
+    }
 }
 
 /// Sets the name of a command buffer.

@@ -1,60 +1,110 @@
 //! The submits whose command buffers have timestamps of the layer.
 //!
-//! A fence after each of them shows that the queries can be read; those of a command buffer that is recorded again can be read in any case.
+//! Queries are read as soon as a submit is known to be complete: after a wait of the program, when the layer's own fence after the submit is signaled,
+//! or when the command buffer is recorded or submitted again.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ash::vk;
+use ash::vk::PipelineStageFlags2 as S;
 use tileheap_layer::call_down;
+use tileheap_layer::host_waits::HostWait;
 
-use super::device::{Device, Fences};
+use super::device::{Device, Fences, TimedSubmit};
+use super::recorder;
+use crate::model::objects::number_of;
 use crate::model::timing::SubmittedTimes;
 
 /// The maximum wait for the layer's fences at the end of a device, all together.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
+impl TimedSubmit {
+    /// Returns true if it is complete after a wait of the host.
+    fn is_complete_after(&self, wait: HostWait) -> bool {
+        match wait {
+            HostWait::Fence(fence) => self.fence == fence,
+            HostWait::Semaphore(semaphore, value) => {
+                let number = number_of(semaphore);
+                // A signal after some stages may come before the timestamps.
+                let covers = |stages: S| stages.contains(S::ALL_COMMANDS);
+                let mut signals = self.signals.iter();
+                signals.any(|one| one.semaphore == number && one.value <= value && covers(one.stages))
+            }
+            HostWait::Queue(queue) => self.queue == queue,
+            HostWait::Device => true,
+            HostWait::AnyOf => false,
+        }
+    }
+}
+
+/// Reads timestamps that the device has written.
+fn read_all(times: &[Arc<SubmittedTimes>]) {
+    for one in times {
+        one.complete();
+        recorder::read_times(one);
+    }
+}
+
+// No lock is held while the driver is called: a thread may never come back from it if the program ends meanwhile.
 impl Device {
     fn fences(&self) -> MutexGuard<'_, Fences> {
         self.fences.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Submits a fence after a submit with timestamps. The program does not use the queue meanwhile.
-    pub(crate) fn follow_timestamps(&self, queue: vk::Queue, times: Vec<Arc<SubmittedTimes>>) {
-        if times.is_empty() {
+    pub(crate) fn follow_timestamps(&self, submit: TimedSubmit) {
+        if submit.times.is_empty() {
             return;
         }
         self.complete_timestamps();
-        let mut fences = self.fences();
+        let free = self.fences().free.pop();
         let (handle, none) = (self.handle, std::ptr::null());
-        let fence = fences.free.pop().or_else(|| {
+        let fence = free.or_else(|| {
             let (info, mut fence) = (vk::FenceCreateInfo::default(), vk::Fence::null());
             let result = call_down!(self.next, vkCreateFence(handle, &info, none, &mut fence));
             (result == vk::Result::SUCCESS).then_some(fence)
         });
         let Some(fence) = fence else { return };
-        match call_down!(self.next, vkQueueSubmit(queue, 0, std::ptr::null(), fence)) {
-            vk::Result::SUCCESS => fences.pending.push((fence, times)),
-            _ => fences.free.push(fence),
+        let result = call_down!(self.next, vkQueueSubmit(submit.queue, 0, std::ptr::null(), fence));
+        match result {
+            vk::Result::SUCCESS => self.fences().pending.push((fence, submit)),
+            _ => self.fences().free.push(fence),
         }
     }
 
-    /// Marks timestamps whose fences are signaled.
+    /// Reads timestamps whose fences are signaled.
     pub(crate) fn complete_timestamps(&self) {
-        let Fences { free, pending } = &mut *self.fences();
-        pending.retain(|(fence, times)| {
-            let is_done = call_down!(self.next, vkGetFenceStatus(self.handle, *fence)) == vk::Result::SUCCESS;
-            if is_done {
-                times.iter().for_each(|one| one.complete());
-                let result = call_down!(self.next, vkResetFences(self.handle, 1, fence));
-                if result == vk::Result::SUCCESS {
-                    free.push(*fence);
-                } else {
-                    call_down!(self.next, vkDestroyFence(self.handle, *fence, std::ptr::null()));
-                }
+        // The driver's own exit handlers may have run.
+        if self.is_exiting.load(Ordering::Relaxed) {
+            return;
+        }
+        let pending = std::mem::take(&mut self.fences().pending);
+        for (fence, submit) in pending {
+            if call_down!(self.next, vkGetFenceStatus(self.handle, fence)) != vk::Result::SUCCESS {
+                self.fences().pending.push((fence, submit));
+                continue;
             }
-            !is_done
-        });
+            read_all(&submit.times);
+            let result = call_down!(self.next, vkResetFences(self.handle, 1, &fence));
+            if result == vk::Result::SUCCESS {
+                self.fences().free.push(fence);
+            } else {
+                call_down!(self.next, vkDestroyFence(self.handle, fence, std::ptr::null()));
+            }
+        }
+    }
+
+    /// Reads timestamps of the submits that are complete after a wait of the host.
+    pub(crate) fn complete_timestamps_after(&self, wait: HostWait) {
+        let mut known = Vec::new();
+        for (_, submit) in &mut self.fences().pending {
+            if submit.is_complete_after(wait) {
+                known.append(&mut submit.times);
+            }
+        }
+        read_all(&known);
     }
 
     /// Destroys the layer's fences before the device. A program that has waited only for its own fences does not know whether the layer's, which were

@@ -5,6 +5,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ash::vk;
+use ash::vk::Handle;
 use tileheap_layer::call_down;
 
 use super::device::Device;
@@ -73,10 +74,10 @@ impl Timestamps {
     }
 
     /// Returns the timestamps of a new submission of `count` of them.
-    pub(crate) fn submit(&self, count: u32) -> Arc<SubmittedTimes> {
+    pub(crate) fn submit(&self, commands: vk::CommandBuffer, count: u32) -> Arc<SubmittedTimes> {
         // An earlier submission of the same recording is complete: simultaneous ones are not measured.
         self.read(true);
-        let times = Arc::new(SubmittedTimes::new(count, self.valid_bits));
+        let times = Arc::new(SubmittedTimes::new(commands.as_raw(), count, self.valid_bits));
         *self.submitted() = Some(times.clone());
         times
     }

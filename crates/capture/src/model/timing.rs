@@ -89,6 +89,8 @@ impl Timer {
 /// The timestamps of one submission of a command buffer.
 #[derive(Debug)]
 pub(crate) struct SubmittedTimes {
+    /// The handle of the command buffer.
+    pub(crate) command_buffer: u64,
     pub(crate) count: u32,
     /// The number of valid bits of a timestamp.
     valid_bits: u32,
@@ -107,8 +109,9 @@ enum TimesState {
 }
 
 impl SubmittedTimes {
-    pub(crate) fn new(count: u32, valid_bits: u32) -> SubmittedTimes {
+    pub(crate) fn new(command_buffer: u64, count: u32, valid_bits: u32) -> SubmittedTimes {
         SubmittedTimes {
+            command_buffer,
             count,
             valid_bits,
             state: Mutex::new(TimesState::Pending),
@@ -201,7 +204,7 @@ mod tests {
 
     #[test]
     fn times_wrap_at_their_valid_bits_and_are_read_once() {
-        let times = SubmittedTimes::new(3, 8);
+        let times = SubmittedTimes::new(0, 3, 8);
         assert!(times.is_pending());
         times.read(false, || panic!("the device may not have finished"));
         assert_eq!(times.between([0, 1], 2.0), None);
@@ -211,7 +214,7 @@ mod tests {
         assert_eq!(times.between([0, 1], 2.0), Some(20));
         assert_eq!(times.between([1, 2], 0.5), Some(48));
         assert_eq!(times.between([1, 3], 1.0), None);
-        let lost = SubmittedTimes::new(1, 64);
+        let lost = SubmittedTimes::new(0, 1, 64);
         lost.read(true, || None);
         lost.complete();
         assert!(!lost.is_pending());
