@@ -6,6 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use ash::vk;
 use ash::vk::Handle;
@@ -16,9 +17,9 @@ use tileheap_layer::registry::Registry;
 use tileheap_layer::set_layouts::SetLayouts;
 use tileheap_layer::sharded::Sharded;
 
-use crate::document::{FrameBoundary, SemaphoreUse};
+use crate::document::{FrameBoundary, FrameChoice, SemaphoreUse};
 use crate::model::choice::{FrameMeasure, FrameSearch};
-use crate::model::objects::{Objects, Set, View};
+use crate::model::objects::{Objects, Resource, Set, View};
 use crate::model::pipelines::Pipeline;
 use crate::model::render_passes::RenderPass;
 use crate::model::submits::{Queue, Semaphores, Submits};
@@ -83,6 +84,15 @@ pub(crate) struct Candidate {
     pub(crate) border: FrameBoundary,
 }
 
+/// A document that is written for the last time once its timestamps are read.
+pub(crate) struct DueDocument {
+    pub(crate) candidate: Candidate,
+    pub(crate) choice: Option<FrameChoice>,
+    /// Buffers that shaders could access by address.
+    pub(crate) addressed: Vec<Resource>,
+    pub(crate) since: Instant,
+}
+
 /// The result of writing documents so far.
 #[derive(Default)]
 pub(crate) struct WrittenDocuments {
@@ -106,7 +116,10 @@ pub(crate) struct Progress {
     pub(crate) submits: u64,
     pub(crate) written: u64,
     /// The time at which the unfinished frame was written, and the duration of writing it.
-    pub(crate) saved: Option<(std::time::Instant, std::time::Duration)>,
+    pub(crate) saved: Option<(Instant, Duration)>,
+    pub(crate) due: Vec<DueDocument>,
+    /// True once no more frames are captured; documents may still be due.
+    pub(crate) has_stopped: bool,
     pub(crate) outcome: WrittenDocuments,
     /// The state of semaphores after everything that was submitted.
     pub(crate) semaphores: Semaphores,
@@ -160,6 +173,8 @@ pub(crate) struct Device {
     pub(crate) fences: Mutex<Fences>,
     /// True once the program ends without having destroyed the device: no driver may be called any more.
     pub(crate) is_exiting: AtomicBool,
+    /// True if documents are due.
+    pub(crate) has_due: AtomicBool,
     pub(crate) progress: Mutex<Progress>,
 }
 
@@ -205,6 +220,7 @@ impl Device {
                 timed_pools: Sharded::default(),
                 fences: Mutex::default(),
                 is_exiting: AtomicBool::new(false),
+                has_due: AtomicBool::new(false),
                 progress: Mutex::default(),
             },
         );
@@ -316,20 +332,25 @@ pub(crate) mod tests {
         device.queues.insert(queue.as_raw(), known);
         (device, queue)
     }
-    /// A batch that fills a buffer.
+    /// A batch that fills a buffer, between two timestamps if it has times.
     pub(crate) fn fill(times: Option<Arc<SubmittedTimes>>) -> Batch {
         let info = vk::BufferCreateInfo::default().size(256);
         let range = BufferRange::new(Arc::new(Buffer::new(1, &info)), 0, vk::WHOLE_SIZE);
         let fill =
             FollowedAccess::of_buffer(&range, AccessKind::TransferDestination).writing(Coverage::Whole);
-        let recorded = Recorded {
+        let one = |op| Recorded {
             call: "vkCmdFillBuffer",
             number: 1,
-            op: Op::Transfer(vec![fill]),
+            op,
+        };
+        let fill = one(Op::Transfer(vec![fill]));
+        let ops = match times.is_some() {
+            true => vec![one(Op::Timestamp(0)), fill, one(Op::Timestamp(1))],
+            false => vec![fill],
         };
         let commands = Submitted {
             name: String::new(),
-            ops: Arc::new(vec![recorded]),
+            ops: Arc::new(ops),
             flat: None,
             times,
         };

@@ -1,6 +1,5 @@
-//! Ends frames, selects those to write, and writes them.
+//! Ends frames, and selects those to write.
 
-use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,17 +7,14 @@ use std::time::{Duration, Instant};
 use ash::vk;
 use ash::vk::Handle;
 use tileheap_layer::android::Severity;
-use tileheap_layer::app_folder::fetch_hint;
 use tileheap_layer::host_waits::HostWait;
 
-use super::device::{Candidate, DEVICES, Device, Progress, WrittenDocuments};
-use super::program_name::program_name;
+use super::device::{Candidate, DEVICES, Device, Progress};
 use crate::document::recording::RecordedStep;
 use crate::document::{FrameBoundary, FrameChoice};
-use crate::model::build::{Origin, document};
 use crate::model::choice::FrameMeasure;
 use crate::model::flatten::flatten;
-use crate::model::objects::{Resource, number_of};
+use crate::model::objects::number_of;
 use crate::model::recording::{Op, Recorded};
 use crate::model::submits::{Batch, Queue, Semaphores, Submits};
 use crate::model::timeline::ComparedFrames;
@@ -26,8 +22,6 @@ use crate::settings::{FrameBoundaryRule, FrameRule, Settings};
 
 /// An unfinished frame is written when this many times the duration of writing it has passed, so that a crash leaves it readable.
 const PATIENCE: u32 = 20;
-/// The maximum wait for timestamps.
-const MAX_WAIT: Duration = Duration::from_secs(1);
 
 unsafe extern "C" {
     /// The C function.
@@ -49,7 +43,7 @@ fn has_label(ops: &[Recorded], name: &str) -> bool {
 }
 
 impl Device {
-    fn progress(&self) -> MutexGuard<'_, Progress> {
+    pub(super) fn progress(&self) -> MutexGuard<'_, Progress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -59,6 +53,9 @@ impl Device {
         AT_EXIT.call_once(|| _ = atexit(at_exit));
         let Some(settings) = &self.settings else { return };
         let mut progress = self.progress();
+        if progress.has_stopped {
+            return;
+        }
         let begins = match &settings.border {
             FrameBoundaryRule::Label(name) => {
                 let commands = batches.iter().flat_map(|batch| &batch.commands);
@@ -112,7 +109,14 @@ impl Device {
                     next: None,
                 };
                 let choice = is_first.then(FrameChoice::default);
-                self.write(settings, frames, (FrameBoundary::End, choice), outcome, false);
+                let addressed = self.addressed();
+                self.write(
+                    settings,
+                    frames,
+                    (FrameBoundary::End, choice, addressed),
+                    outcome,
+                    false,
+                );
             });
         }
         let ends = match &settings.border {
@@ -149,9 +153,13 @@ impl Device {
         if !self.is_capturing() {
             return;
         }
+        let progress = &mut *self.progress();
+        if progress.has_stopped {
+            return;
+        }
         let Progress {
             current, semaphores, ..
-        } = &mut *self.progress();
+        } = progress;
         let Some(step) = step(current) else { return };
         match &step {
             RecordedStep::Submit(batch) => {
@@ -199,6 +207,9 @@ impl Device {
     }
 
     fn end_frame(&self, settings: &Settings, progress: &mut Progress) {
+        if progress.has_stopped {
+            return;
+        }
         let ended = std::mem::take(&mut progress.current);
         progress.current = Submits {
             number: ended.number + 1,
@@ -268,11 +279,16 @@ impl Device {
         }
     }
 
+    /// Captures no more frames.
     fn stop(&self, progress: &mut Progress) {
         progress.current = Submits::default();
         progress.recent.clear();
         progress.best = Candidate::default();
-        self.finish();
+        progress.has_stopped = true;
+        // Otherwise command buffers are followed until their timestamps are read.
+        if progress.due.is_empty() {
+            self.finish();
+        }
     }
 
     /// Ends the capture: writes the available frame, if it was not written.
@@ -281,6 +297,7 @@ impl Device {
             return;
         };
         self.end_capture(settings, &mut self.progress());
+        self.write_rest(settings);
     }
 
     /// Ends the capture while the program ends. Timestamps are as they were read before: drivers are not called, since their own exit handlers may
@@ -293,10 +310,14 @@ impl Device {
         if let Ok(mut progress) = self.progress.try_lock() {
             self.is_exiting.store(true, Ordering::Relaxed);
             self.end_capture(settings, &mut progress);
+            self.write_ready(settings, &mut progress, Duration::ZERO);
         }
     }
 
     fn end_capture(&self, settings: &Settings, progress: &mut Progress) {
+        if progress.has_stopped {
+            return;
+        }
         let has_work = |frame: &Arc<Submits>| !frame.submits.is_empty();
         let unfinished = Arc::new(std::mem::take(&mut progress.current));
         let unfinished = Some(flattened(unfinished)).filter(has_work);
@@ -345,115 +366,10 @@ impl Device {
     pub(crate) fn lose(&self, result: vk::Result) -> vk::Result {
         if result == vk::Result::ERROR_DEVICE_LOST && self.is_capturing() {
             self.say(Severity::Error, "the device is lost");
+            self.lose_timestamps();
             self.end();
         }
         result
-    }
-
-    /// Writes a frame; in the search for the heaviest one, together with the frames that it was compared with.
-    fn write_candidate(&self, settings: &Settings, progress: &mut Progress, one: &Candidate, finally: bool) {
-        let Some(frame) = &one.frame else { return };
-        let is_search = matches!(settings.frames, FrameRule::Heaviest(_));
-        let choice = is_search.then(|| progress.search.choice());
-        let choice = choice.filter(|choice| !choice.moved_bytes.is_empty());
-        let frames = ComparedFrames {
-            before: one.before.as_deref(),
-            captured: frame,
-            next: one.next.as_deref(),
-        };
-        self.write(
-            settings,
-            frames,
-            (one.border, choice),
-            &mut progress.outcome,
-            finally,
-        );
-    }
-
-    fn write(
-        &self,
-        settings: &Settings,
-        frames: ComparedFrames<'_>,
-        (border, choice): (FrameBoundary, Option<FrameChoice>),
-        outcome: &mut WrittenDocuments,
-        finally: bool,
-    ) {
-        let frame = frames.captured;
-        self.wait_for_timestamps(frame, finally);
-        let mut addressed = Vec::new();
-        if frame.submits.is_empty() {
-            if finally {
-                let text = format!("frame {} submits no work; it is not written", frame.number);
-                self.say(Severity::Warning, &text);
-            }
-            return;
-        }
-        addressed = self.objects.buffers.fold(addressed, |mut all, buffer| {
-            if buffer
-                .desc
-                .usage
-                .contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS)
-            {
-                all.push(Resource::Buffer(buffer.clone()));
-            }
-            all
-        });
-        let origin = Origin {
-            program: program_name(std::env::current_exe().ok().as_deref(), std::env::args_os()),
-            device: self.known.device.clone(),
-            api_version: self.known.api_version,
-            border,
-            choice,
-            addressed,
-            granularity: self.known.granularity,
-            timestamp_period: self.known.timestamp_period,
-        };
-        let name = match self.number {
-            0 => format!("frame-{}.json", frame.number),
-            number => format!("frame-{}-device-{number}.json", frame.number),
-        };
-        let path = settings.folder.join(&name);
-        let written = document(frames, &origin).and_then(|text| save(&settings.folder, &name, &text));
-        match written {
-            Ok(()) => {
-                let replaced = outcome.provisional.take().filter(|other| *other != path);
-                let _removed = replaced.map(std::fs::remove_file);
-                match &origin.choice {
-                    Some(choice) if finally => {
-                        let frames = choice.moved_bytes.len();
-                        let hint = fetch_hint(&path);
-                        let text = format!("wrote {}, the heaviest of {frames} frames{hint}", path.display());
-                        self.say(Severity::Info, &text);
-                    }
-                    None if finally => {
-                        let text = format!("wrote {}{}", path.display(), fetch_hint(&path));
-                        self.say(Severity::Info, &text);
-                    }
-                    _ => outcome.provisional = Some(path),
-                }
-            }
-            Err(error) if finally || !outcome.failed => {
-                outcome.failed = true;
-                self.say(Severity::Error, &error);
-            }
-            Err(_) => {}
-        }
-    }
-}
-
-impl Device {
-    /// Reads the timestamps of a frame. Before its document is written for the last time, waits for those that are not there yet, but not for
-    /// long: the program may signal a semaphore only later.
-    fn wait_for_timestamps(&self, frame: &Submits, finally: bool) {
-        let began = Instant::now();
-        while frame.times().any(|times| times.is_pending()) {
-            self.complete_timestamps();
-            let cannot_wait = !finally || self.is_exiting.load(Ordering::Relaxed);
-            if cannot_wait || began.elapsed() > MAX_WAIT {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
     }
 }
 
@@ -484,18 +400,6 @@ fn flattened(mut frame: Arc<Submits>) -> Arc<Submits> {
         own.flatten();
     }
     frame
-}
-
-/// Writes a file atomically.
-fn save(folder: &Path, name: &str, text: &str) -> Result<(), String> {
-    let temporary = folder.join(format!(".{name}.{}", std::process::id()));
-    let path = folder.join(name);
-    let write = || {
-        std::fs::create_dir_all(folder)?;
-        std::fs::write(&temporary, text)?;
-        std::fs::rename(&temporary, &path)
-    };
-    write().map_err(|error| format!("{} cannot be written: {error}", path.display()))
 }
 
 #[cfg(test)]

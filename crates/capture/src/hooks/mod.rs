@@ -7,6 +7,7 @@ pub(crate) mod bindings;
 pub(crate) mod copies;
 pub(crate) mod descriptors;
 pub(crate) mod device;
+pub(crate) mod documents;
 pub(crate) mod frames;
 pub(crate) mod instance;
 pub(crate) mod look_up;

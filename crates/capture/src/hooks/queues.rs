@@ -26,19 +26,13 @@ device_entry_points! {
         let all = array!(infos, count).iter().map(batches::Batch::from_v1);
         let submit = submit(&device, queue, all, fence);
         let result = call_down!(device.next, vkQueueSubmit(queue, count, infos, fence));
-        if result == vk::Result::SUCCESS {
-            device.follow_timestamps(submit);
-        }
-        device.lose(result)
+        device.submitted(submit, result)
     }
     vkQueueSubmit2(queue, count, infos, fence) |device| {
         let all = array!(infos, count).iter().map(batches::Batch::from_v2);
         let submit = submit(&device, queue, all, fence);
         let result = call_down!(device.next, vkQueueSubmit2(queue, count, infos, fence));
-        if result == vk::Result::SUCCESS {
-            device.follow_timestamps(submit);
-        }
-        device.lose(result)
+        device.submitted(submit, result)
     }
     vkQueueBindSparse(queue, count, infos, fence) |device| {
         if device.is_capturing() {
@@ -98,6 +92,7 @@ device_entry_points! {
         presented(&device, given!(info));
         device.border(|rule| *rule == FrameBoundaryRule::Present);
         let result = call_down!(device.next, vkQueuePresentKHR(queue, info));
+        device.write_due();
         device.lose(result)
     }
     vkQueueBeginDebugUtilsLabelEXT(queue, info) |device| {
@@ -110,7 +105,10 @@ device_entry_points! {
     }
 }
 
-host_waits! { device_entry_points, |device| device.next, |wait| device.waited(wait) }
+host_waits! { device_entry_points, |device| device.next, |wait| {
+    device.waited(wait);
+    device.write_due();
+} }
 
 tileheap_layer::entry_points! {
     of DeviceTable:
@@ -231,6 +229,16 @@ fn submit(
 }
 
 impl Device {
+    /// Follows the timestamps of a submit, if that succeeded.
+    pub(super) fn submitted(&self, submit: TimedSubmit, result: vk::Result) -> vk::Result {
+        match result {
+            vk::Result::SUCCESS => self.follow_timestamps(submit),
+            _ => submit.lose(),
+        }
+        self.write_due();
+        self.lose(result)
+    }
+
     /// Adds sparse binding as batches without command buffers, which only wait and signal.
     fn bind_sparse(&self, queue: vk::Queue, infos: &[vk::BindSparseInfo<'_>], fence: vk::Fence) {
         let fence = (!fence.is_null()).then(|| number_of(fence));

@@ -17,10 +17,15 @@ use super::recorder;
 use crate::model::objects::number_of;
 use crate::model::timing::SubmittedTimes;
 
-/// The maximum wait for the layer's fences at the end of a device, all together.
-const MAX_WAIT: Duration = Duration::from_secs(1);
+/// The maximum wait for the layer's fences at the end of a device.
+pub(crate) const MAX_WAIT: Duration = Duration::from_secs(1);
 
 impl TimedSubmit {
+    /// Records that its timestamps are not written, or that nothing shows when they are.
+    pub(crate) fn lose(&self) {
+        self.times.iter().for_each(|one| one.lose());
+    }
+
     /// Returns true if it is complete after a wait of the host.
     fn is_complete_after(&self, wait: HostWait) -> bool {
         match wait {
@@ -66,11 +71,16 @@ impl Device {
             let result = call_down!(self.next, vkCreateFence(handle, &info, none, &mut fence));
             (result == vk::Result::SUCCESS).then_some(fence)
         });
-        let Some(fence) = fence else { return };
+        let Some(fence) = fence else {
+            return submit.lose();
+        };
         let result = call_down!(self.next, vkQueueSubmit(submit.queue, 0, std::ptr::null(), fence));
         match result {
             vk::Result::SUCCESS => self.fences().pending.push((fence, submit)),
-            _ => self.fences().free.push(fence),
+            _ => {
+                submit.lose();
+                self.fences().free.push(fence);
+            }
         }
     }
 
@@ -82,7 +92,11 @@ impl Device {
         }
         let pending = std::mem::take(&mut self.fences().pending);
         for (fence, submit) in pending {
-            if call_down!(self.next, vkGetFenceStatus(self.handle, fence)) != vk::Result::SUCCESS {
+            let status = call_down!(self.next, vkGetFenceStatus(self.handle, fence));
+            if status != vk::Result::SUCCESS {
+                if status != vk::Result::NOT_READY {
+                    submit.lose();
+                }
                 self.fences().pending.push((fence, submit));
                 continue;
             }
@@ -105,6 +119,11 @@ impl Device {
             }
         }
         read_all(&known);
+    }
+
+    /// Gives up timestamps that are not read yet: the device is lost.
+    pub(crate) fn lose_timestamps(&self) {
+        self.fences().pending.iter().for_each(|(_, submit)| submit.lose());
     }
 
     /// Destroys the layer's fences before the device. A program that has waited only for its own fences does not know whether the layer's, which were

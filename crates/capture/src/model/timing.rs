@@ -104,7 +104,7 @@ enum TimesState {
     /// The device has finished; the values are not read yet.
     Complete,
     Read(Vec<u64>),
-    /// The values were overwritten before they were read, or the device is lost.
+    /// There are none: the submit failed, the device is lost, or other values were written before these were read.
     Lost,
 }
 
@@ -127,6 +127,14 @@ impl SubmittedTimes {
         let mut state = self.state();
         if *state == TimesState::Pending {
             *state = TimesState::Complete;
+        }
+    }
+
+    /// Records that there will be no values, unless they were read.
+    pub(crate) fn lose(&self) {
+        let mut state = self.state();
+        if matches!(*state, TimesState::Pending | TimesState::Complete) {
+            *state = TimesState::Lost;
         }
     }
 
@@ -218,5 +226,13 @@ mod tests {
         lost.read(true, || None);
         lost.complete();
         assert!(!lost.is_pending());
+        let failed = SubmittedTimes::new(0, 1, 64);
+        failed.lose();
+        failed.read(true, || panic!("queries that were never reset"));
+        times.lose();
+        assert_eq!(
+            (failed.is_pending(), times.between([0, 1], 2.0)),
+            (false, Some(20))
+        );
     }
 }

@@ -8,7 +8,7 @@ use ash::vk::Handle;
 use super::super::device::DEVICES;
 use super::super::device::tests::{fill, first_document, register};
 use super::*;
-use crate::document::SemaphoreUse;
+use crate::document::{Capture, SemaphoreUse};
 use crate::settings::{FrameBoundaryRule, FrameRule, Settings};
 use crate::tables::DeviceTable;
 
@@ -22,6 +22,9 @@ struct Driver {
     destroyed: Vec<vk::Result>,
     /// The result of waits for fences, which are signaled if it is `SUCCESS`.
     waits: vk::Result,
+    /// The results of submits and of the creation of fences.
+    submits: vk::Result,
+    creates: vk::Result,
     calls: u32,
     /// True if the layer held the lock of its fences in a call.
     was_locked: bool,
@@ -39,6 +42,8 @@ static DRIVER: Mutex<Driver> = Mutex::new(Driver {
     created: 0,
     destroyed: Vec::new(),
     waits: vk::Result::SUCCESS,
+    submits: vk::Result::SUCCESS,
+    creates: vk::Result::SUCCESS,
     calls: 0,
     was_locked: false,
 });
@@ -63,6 +68,9 @@ unsafe extern "system" fn create_fence(
     out: *mut vk::Fence,
 ) -> vk::Result {
     let mut driver = called(device);
+    if driver.creates != vk::Result::SUCCESS {
+        return driver.creates;
+    }
     driver.created += 1;
     let number = driver.created;
     driver.fences.insert(number, vk::Result::NOT_READY);
@@ -89,7 +97,7 @@ unsafe extern "system" fn queue_submit(
 ) -> vk::Result {
     let mut driver = called(queue);
     driver.fences.insert(fence.as_raw(), vk::Result::NOT_READY);
-    vk::Result::SUCCESS
+    driver.submits
 }
 
 unsafe extern "system" fn fence_status(device: vk::Device, fence: vk::Fence) -> vk::Result {
@@ -141,7 +149,7 @@ impl Scene {
         let settings = Settings {
             folder: std::env::temp_dir().join(format!("tileheap-times-{}", std::process::id())),
             frames: FrameRule::Range(0..1),
-            border: FrameBoundaryRule::Present,
+            border: FrameBoundaryRule::Submits(1),
             timestamps: true,
         };
         let (device, queue) = register(next, settings);
@@ -166,10 +174,40 @@ impl Scene {
     fn submit(&self) -> Arc<SubmittedTimes> {
         self.follow(TimedSubmit::default())
     }
+
+    /// Submits a frame of one command buffer.
+    fn frame(&self) -> Arc<SubmittedTimes> {
+        let times = Arc::new(SubmittedTimes::new(0, 2, 64));
+        let batch = fill(Some(times.clone()));
+        self.device.submit(self.queue, vec![batch], vk::Fence::null());
+        let submit = TimedSubmit {
+            queue: self.queue,
+            times: vec![times.clone()],
+            ..TimedSubmit::default()
+        };
+        let result = self.device.submitted(submit, vk::Result::SUCCESS);
+        assert_eq!(result, vk::Result::SUCCESS);
+        times
+    }
+
+    fn folder(&self) -> &std::path::Path {
+        &self.device.settings.as_ref().expect("settings").folder
+    }
+
+    /// The document of the first frame.
+    fn written(&self) -> Option<Capture> {
+        first_document(self.folder())
+    }
+
+    /// The messages about documents that were written for the last time.
+    fn messages(&self) -> String {
+        std::fs::read_to_string(self.folder().join(crate::settings::LOG)).unwrap_or_default()
+    }
 }
 
 impl Drop for Scene {
     fn drop(&mut self) {
+        let _may_not_exist = std::fs::remove_dir_all(self.folder());
         DEVICES.remove(self.device.handle);
     }
 }
@@ -243,17 +281,73 @@ fn waits_of_the_program_show_that_timestamps_are_written() {
 #[test]
 fn a_program_that_ends_in_a_call_of_the_driver_leaves_its_frame() {
     let scene = Scene::new();
-    let times = scene.submit();
-    let batch = fill(Some(times.clone()));
-    scene.device.submit(scene.queue, vec![batch], vk::Fence::null());
+    let times = scene.frame();
     scene.device.complete_timestamps();
     assert!(!driver().was_locked, "a thread in the driver holds no lock");
     let before = driver().calls;
     scene.device.exit();
     assert_eq!(driver().calls, before, "the driver may have ended");
     assert!(!scene.device.is_capturing() && times.is_pending());
-    let folder = &scene.device.settings.as_ref().expect("settings").folder;
-    let capture = first_document(folder).expect("a document");
-    assert_eq!(capture.passes[0].nanoseconds, None);
-    std::fs::remove_dir_all(folder).expect("a folder that can be removed");
+    assert_eq!(scene.written().expect("a document").passes[0].nanoseconds, None);
+}
+
+/// The first frame is written for the last time when the second one ends, in a submit.
+#[test]
+fn a_frame_whose_timestamps_are_late_delays_no_call() {
+    for comes in [true, false] {
+        let scene = Scene::new();
+        let times = scene.frame();
+        let began = Instant::now();
+        scene.frame();
+        assert!(began.elapsed() < MAX_WAIT / 2, "{:?}", began.elapsed());
+        assert!(scene.device.progress.try_lock().is_ok());
+        assert!(scene.device.is_capturing() && !scene.messages().contains("wrote"));
+        if comes {
+            // Another thread of the program lets the device go on.
+            driver().set(vk::Result::SUCCESS);
+            scene.device.complete_timestamps();
+            times.read(false, || Some(vec![10, 30]));
+            scene.device.write_due();
+            assert!(!scene.device.is_capturing() && scene.messages().contains("wrote"));
+        }
+        scene.device.end();
+        assert!(!scene.device.is_capturing() && scene.messages().contains("wrote"));
+        let written = scene.written().expect("a document");
+        assert_eq!(written.passes[0].nanoseconds, comes.then_some(20));
+    }
+}
+
+#[test]
+fn failed_submits_and_lost_devices_have_no_timestamps() {
+    let none = vk::Result::SUCCESS;
+    let out_of_memory = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
+    for (creates, submits, program) in [
+        (out_of_memory, none, none),
+        (none, out_of_memory, none),
+        (none, none, out_of_memory),
+        (none, none, none),
+    ] {
+        let scene = Scene::new();
+        driver().creates = creates;
+        driver().submits = submits;
+        let times = Arc::new(SubmittedTimes::new(0, 2, 64));
+        let submit = TimedSubmit {
+            queue: scene.queue,
+            times: vec![times.clone()],
+            ..TimedSubmit::default()
+        };
+        assert_eq!(scene.device.submitted(submit, program), program);
+        let has_failed = [creates, submits, program] != [none; 3];
+        assert_eq!(times.is_pending(), !has_failed, "{creates} {submits} {program}");
+        driver().set(vk::Result::ERROR_DEVICE_LOST);
+        scene.device.complete_timestamps();
+        assert!(!times.is_pending());
+    }
+    // The program gets the error at once.
+    let scene = Scene::new();
+    scene.frame();
+    let began = Instant::now();
+    let lost = vk::Result::ERROR_DEVICE_LOST;
+    assert_eq!(scene.device.lose(lost), lost);
+    assert!(began.elapsed() < MAX_WAIT / 2 && !scene.device.is_capturing());
 }

@@ -1,0 +1,205 @@
+//! Writes the documents of frames.
+//!
+//! A frame is written several times while it is the best one, so that a crash leaves a document, and once for the last time. That is put off until its
+//! timestamps are read: the program may submit or signal only later what its passes wait for, so that no call of the program may wait for them.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use ash::vk;
+use tileheap_layer::android::Severity;
+use tileheap_layer::app_folder::fetch_hint;
+
+use super::device::{Candidate, Device, DueDocument, Progress, WrittenDocuments};
+use super::program_name::program_name;
+use super::timed_submits::MAX_WAIT;
+use crate::document::{FrameBoundary, FrameChoice};
+use crate::model::build::{Origin, document};
+use crate::model::objects::Resource;
+use crate::model::timeline::ComparedFrames;
+use crate::settings::{FrameRule, Settings};
+
+/// The maximum time for which a document is put off while the program runs.
+const MAX_DELAY: Duration = Duration::from_secs(5);
+
+impl DueDocument {
+    /// Returns true if timestamps of its frame are not read yet.
+    fn is_pending(&self) -> bool {
+        let mut times = self.candidate.frame.iter().flat_map(|frame| frame.times());
+        times.any(|times| times.is_pending())
+    }
+}
+
+impl Device {
+    /// Writes a frame; in the search for the heaviest one, together with the frames that it was compared with.
+    pub(super) fn write_candidate(
+        &self,
+        settings: &Settings,
+        progress: &mut Progress,
+        one: &Candidate,
+        finally: bool,
+    ) {
+        if one.frame.is_none() {
+            return;
+        }
+        let is_search = matches!(settings.frames, FrameRule::Heaviest(_));
+        let choice = is_search.then(|| progress.search.choice());
+        let document = DueDocument {
+            candidate: one.clone(),
+            choice: choice.filter(|choice| !choice.moved_bytes.is_empty()),
+            addressed: self.addressed(),
+            since: Instant::now(),
+        };
+        self.complete_timestamps();
+        if finally && document.is_pending() {
+            progress.due.push(document);
+            self.has_due.store(true, Ordering::Relaxed);
+        } else {
+            self.write_document(settings, document, &mut progress.outcome, finally);
+        }
+    }
+
+    /// Writes the documents that are due and whose timestamps are read.
+    pub(crate) fn write_due(&self) {
+        let has_due = self.has_due.load(Ordering::Relaxed);
+        if let Some(settings) = self.settings.as_ref().filter(|_| has_due) {
+            self.complete_timestamps();
+            self.write_ready(settings, &mut self.progress(), MAX_DELAY);
+        }
+    }
+
+    /// Writes the documents whose timestamps are read, or that were put off for this time.
+    pub(super) fn write_ready(&self, settings: &Settings, progress: &mut Progress, max_delay: Duration) {
+        for document in std::mem::take(&mut progress.due) {
+            if document.is_pending() && document.since.elapsed() < max_delay {
+                progress.due.push(document);
+            } else {
+                self.write_document(settings, document, &mut progress.outcome, true);
+            }
+        }
+        self.has_due.store(!progress.due.is_empty(), Ordering::Relaxed);
+        if progress.has_stopped && progress.due.is_empty() {
+            self.finish();
+        }
+    }
+
+    /// Writes all documents that are due, after a short wait for their timestamps: the program submits nothing more.
+    pub(super) fn write_rest(&self, settings: &Settings) {
+        let began = Instant::now();
+        while self.has_due.load(Ordering::Relaxed) {
+            self.complete_timestamps();
+            let is_late = began.elapsed() > MAX_WAIT;
+            let max_delay = if is_late { Duration::ZERO } else { Duration::MAX };
+            self.write_ready(settings, &mut self.progress(), max_delay);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Returns the buffers that shaders can access by address.
+    pub(super) fn addressed(&self) -> Vec<Resource> {
+        self.objects.buffers.fold(Vec::new(), |mut all, buffer| {
+            let usage = buffer.desc.usage;
+            if usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS) {
+                all.push(Resource::Buffer(buffer.clone()));
+            }
+            all
+        })
+    }
+
+    fn write_document(
+        &self,
+        settings: &Settings,
+        document: DueDocument,
+        outcome: &mut WrittenDocuments,
+        finally: bool,
+    ) {
+        let DueDocument {
+            candidate,
+            choice,
+            addressed,
+            ..
+        } = document;
+        let Some(frame) = &candidate.frame else { return };
+        let frames = ComparedFrames {
+            before: candidate.before.as_deref(),
+            captured: frame,
+            next: candidate.next.as_deref(),
+        };
+        let origin = (candidate.border, choice, addressed);
+        self.write(settings, frames, origin, outcome, finally);
+    }
+
+    pub(super) fn write(
+        &self,
+        settings: &Settings,
+        frames: ComparedFrames<'_>,
+        (border, choice, addressed): (FrameBoundary, Option<FrameChoice>, Vec<Resource>),
+        outcome: &mut WrittenDocuments,
+        finally: bool,
+    ) {
+        let frame = frames.captured;
+        if frame.submits.is_empty() {
+            if finally {
+                let text = format!("frame {} submits no work; it is not written", frame.number);
+                self.say(Severity::Warning, &text);
+            }
+            return;
+        }
+        let origin = Origin {
+            program: program_name(std::env::current_exe().ok().as_deref(), std::env::args_os()),
+            device: self.known.device.clone(),
+            api_version: self.known.api_version,
+            border,
+            choice,
+            addressed,
+            granularity: self.known.granularity,
+            timestamp_period: self.known.timestamp_period,
+        };
+        let name = match self.number {
+            0 => format!("frame-{}.json", frame.number),
+            number => format!("frame-{}-device-{number}.json", frame.number),
+        };
+        let path = settings.folder.join(&name);
+        let written = document(frames, &origin).and_then(|text| save(&settings.folder, &name, &text));
+        match written {
+            Ok(()) => {
+                // Only a search replaces its frame by another one.
+                let is_search = matches!(settings.frames, FrameRule::Heaviest(_));
+                let replaced = outcome.provisional.take();
+                let replaced = replaced.filter(|other| is_search && *other != path);
+                let _removed = replaced.map(std::fs::remove_file);
+                match &origin.choice {
+                    Some(choice) if finally => {
+                        let frames = choice.moved_bytes.len();
+                        let hint = fetch_hint(&path);
+                        let text = format!("wrote {}, the heaviest of {frames} frames{hint}", path.display());
+                        self.say(Severity::Info, &text);
+                    }
+                    None if finally => {
+                        let text = format!("wrote {}{}", path.display(), fetch_hint(&path));
+                        self.say(Severity::Info, &text);
+                    }
+                    _ => outcome.provisional = Some(path),
+                }
+            }
+            Err(error) if finally || !outcome.failed => {
+                outcome.failed = true;
+                self.say(Severity::Error, &error);
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+/// Writes a file atomically.
+fn save(folder: &Path, name: &str, text: &str) -> Result<(), String> {
+    let temporary = folder.join(format!(".{name}.{}", std::process::id()));
+    let path = folder.join(name);
+    let write = || {
+        std::fs::create_dir_all(folder)?;
+        std::fs::write(&temporary, text)?;
+        std::fs::rename(&temporary, &path)
+    };
+    write().map_err(|error| format!("{} cannot be written: {error}", path.display()))
+}
