@@ -1,6 +1,7 @@
 //! Entry points of draws and dispatches, and of commands that are counted but not followed.
 
 use ash::vk;
+use ash::vk::Handle;
 use tileheap::frame::AccessKind;
 use tileheap_layer::given;
 
@@ -9,7 +10,7 @@ use super::recorder::commands;
 use crate::document::UnresolvedKind as K;
 use crate::model::access::FollowedAccess;
 use crate::model::drawn::{DrawnElements, Elements};
-use crate::model::recording::Op;
+use crate::model::recording::{Op, Recording};
 
 commands! {
     vkCmdDraw(vertices, instances, first_vertex, first_instance) |device, recording| {
@@ -34,12 +35,8 @@ commands! {
     vkCmdDispatchIndirect(buffer, offset) |device, recording| {
         recording.dispatch(None, parameters(device, buffer, offset, Rows::one(DISPATCH)));
     };
-    vkCmdBeginQuery(pool, query, flags) |device, recording| {
-        recording.count(|facts| facts.has_side_effects = true);
-    };
-    vkCmdBeginQueryIndexedEXT(pool, query, flags, index) |device, recording| {
-        recording.count(|facts| facts.has_side_effects = true);
-    };
+    vkCmdBeginQuery(pool, query, flags) |device, recording| begin_query(device, recording, pool);
+    vkCmdBeginQueryIndexedEXT(pool, query, flags, index) |device, recording| begin_query(device, recording, pool);
     vkCmdBeginConditionalRenderingEXT(info) |device, recording| {
         let info = given!(info);
         let read = predicate(device, info.buffer, info.offset);
@@ -79,6 +76,15 @@ commands! {
         recording.dispatch(None, None);
         recording.push(Op::Unresolved(K::DeviceAddress));
     };
+}
+
+/// Records the begin of a query. Nothing may follow a performance query in its command buffer (VUID-vkCmdEndQuery-queryPool-03227), so that a command
+/// buffer with such queries is not timed.
+fn begin_query(device: &Device, recording: &mut Recording, pool: vk::QueryPool) {
+    recording.count(|facts| facts.has_side_effects = true);
+    if device.performance_pools.get(pool.as_raw()).is_some() {
+        recording.stop_timing();
+    }
 }
 
 /// Returns the read of the predicate of conditional rendering: one word.
@@ -269,4 +275,42 @@ unfollowed! {
     vkCmdDispatchGraphIndirectAMDX(scratch, scratch_size, counts), Command;
     vkCmdDispatchGraphIndirectCountAMDX(scratch, scratch_size, counts), Command;
     vkCmdInitializeGraphScratchMemoryAMDX(graph, scratch, scratch_size), Command;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::device::DEVICES;
+    use super::super::device::tests::register;
+    use super::*;
+    use crate::model::recording::Synchronization;
+    use crate::model::timing::Mark;
+    use crate::settings::{FrameBoundaryRule, FrameRule, Settings};
+    use crate::tables::DeviceTable;
+
+    #[test]
+    fn command_buffers_with_performance_queries_have_no_timestamps() {
+        // SAFETY: It finds no commands.
+        let next = unsafe { DeviceTable::load(|_| None) };
+        let settings = Settings {
+            folder: std::env::temp_dir(),
+            frames: FrameRule::Range(0..1),
+            border: FrameBoundaryRule::Present,
+            timestamps: true,
+        };
+        let (device, _) = register(next, settings);
+        let [performance, other] = [31, 32].map(vk::QueryPool::from_raw);
+        device.performance_pools.insert(performance.as_raw(), ());
+        for (pool, expected) in [(performance, None), (other, Some(Mark::Before(1)))] {
+            let mut recording = Recording::default();
+            recording.time();
+            recording.next("vkCmdBeginQuery");
+            begin_query(&device, &mut recording, pool);
+            recording.next("vkCmdPipelineBarrier");
+            recording.push(Op::Synchronization(Synchronization::Barrier(Vec::new())));
+            recording.next("");
+            recording.end();
+            assert_eq!(recording.mark(), expected);
+        }
+        DEVICES.remove(device.handle);
+    }
 }

@@ -170,6 +170,8 @@ pub(crate) struct Device {
     pub(crate) queues: Sharded<Queue>,
     /// `timestampValidBits` of the command pools whose command buffers can have timestamps.
     pub(crate) timed_pools: Sharded<u32>,
+    /// Query pools of `VK_KHR_performance_query`.
+    pub(crate) performance_pools: Sharded<()>,
     pub(crate) fences: Mutex<Fences>,
     /// True once the program ends without having destroyed the device: no driver may be called any more.
     pub(crate) is_exiting: AtomicBool,
@@ -218,6 +220,7 @@ impl Device {
                 templates: Sharded::default(),
                 queues: Sharded::default(),
                 timed_pools: Sharded::default(),
+                performance_pools: Sharded::default(),
                 fences: Mutex::default(),
                 is_exiting: AtomicBool::new(false),
                 has_due: AtomicBool::new(false),

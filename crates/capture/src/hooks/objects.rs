@@ -111,6 +111,11 @@ creates! {
     vkCreateEvent |_device, _info, created| {
         new_number_of(vk::Event::from_raw(created));
     };
+    vkCreateQueryPool |device, info, created| {
+        if info.query_type == vk::QueryType::PERFORMANCE_QUERY_KHR {
+            device.performance_pools.insert(created, ());
+        }
+    };
     vkAllocateMemory |device, _info, created| {
         let number = device.next_allocation();
         let allocation = Allocation { number, ..Allocation::default() };
@@ -127,6 +132,7 @@ destroys! {
     vkDestroyRenderPass: render_passes;
     vkDestroyFramebuffer: framebuffers;
     vkFreeMemory: objects.allocations;
+    vkDestroyQueryPool: performance_pools;
 }
 
 /// Declares entry points that bind memory to one resource and to several resources.

@@ -15,7 +15,6 @@ use super::contents::{FollowedContents, NextUse};
 use super::flatten::{Flat, Pass};
 use super::infer::{Inference, NextPass, ResourceUse, infer};
 use super::objects::Resource;
-use super::recording::clip;
 use super::resource_table::ResourceTable;
 use super::submits::{FirstUse, Links, Names, Submits, alternating};
 use super::timeline::{Cells, ComparedFrames, follow};
@@ -549,5 +548,20 @@ fn load(access: &FollowedAccess, again: bool) -> LoadOp {
         Coverage::Whole => LoadOp::DontCare,
         Coverage::Unknown if !again && !access.reads => LoadOp::DontCare,
         Coverage::Unknown | Coverage::Part => LoadOp::Load,
+    }
+}
+
+/// Returns the part of a render area inside a limit.
+fn clip(area: vk::Rect2D, limit: vk::Extent2D) -> vk::Rect2D {
+    let side = |at: i32, side: u32, limit: u32| {
+        let end = (i64::from(at) + i64::from(side)).clamp(0, i64::from(limit));
+        let first = i64::from(at).clamp(0, end);
+        (first as i32, (end - first) as u32)
+    };
+    let (x, width) = side(area.offset.x, area.extent.width, limit.width);
+    let (y, height) = side(area.offset.y, area.extent.height, limit.height);
+    vk::Rect2D {
+        offset: vk::Offset2D { x, y },
+        extent: vk::Extent2D { width, height },
     }
 }

@@ -240,6 +240,13 @@ impl Recording {
         self.timer = Some(Timer::default());
     }
 
+    /// Times nothing from here on.
+    pub(crate) fn stop_timing(&mut self) {
+        if let Some(timer) = &mut self.timer {
+            timer.at(TimedCommand::Unmeasurable);
+        }
+    }
+
     /// Returns the timestamp to write at the command that was recorded last.
     #[inline]
     pub(crate) fn mark(&self) -> Option<Mark> {
@@ -572,21 +579,6 @@ fn timed(op: &Op) -> Option<TimedCommand> {
         Op::Unresolved(UnresolvedKind::UnknownObject | UnresolvedKind::Video) => TimedCommand::Unmeasurable,
         _ => return None,
     })
-}
-
-/// Returns the part of a render area inside a limit.
-pub(crate) fn clip(area: vk::Rect2D, limit: vk::Extent2D) -> vk::Rect2D {
-    let side = |at: i32, side: u32, limit: u32| {
-        let end = (i64::from(at) + i64::from(side)).clamp(0, i64::from(limit));
-        let first = i64::from(at).clamp(0, end);
-        (first as i32, (end - first) as u32)
-    };
-    let (x, width) = side(area.offset.x, area.extent.width, limit.width);
-    let (y, height) = side(area.offset.y, area.extent.height, limit.height);
-    vk::Rect2D {
-        offset: vk::Offset2D { x, y },
-        extent: vk::Extent2D { width, height },
-    }
 }
 
 #[cfg(test)]
