@@ -37,6 +37,8 @@ commands! {
     };
     vkCmdBeginQuery(pool, query, flags) |device, recording| begin_query(device, recording, pool);
     vkCmdBeginQueryIndexedEXT(pool, query, flags, index) |device, recording| begin_query(device, recording, pool);
+    // Queries are not reset in a video coding scope, where barriers are allowed.
+    vkCmdBeginVideoCodingKHR(info) |device, recording| recording.stop_timing();
     vkCmdBeginConditionalRenderingEXT(info) |device, recording| {
         let info = given!(info);
         let read = predicate(device, info.buffer, info.offset);

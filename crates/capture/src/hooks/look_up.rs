@@ -110,7 +110,6 @@ mod tests {
         "vkCmdBeginGpaSampleAMD",
         "vkCmdBeginGpaSessionAMD",
         "vkCmdBeginShaderInstrumentationARM",
-        "vkCmdBeginVideoCodingKHR",
         "vkCmdControlVideoCodingKHR",
         "vkCmdEndGpaSampleAMD",
         "vkCmdEndGpaSessionAMD",

@@ -167,6 +167,27 @@ fn a_command_with_several_barriers_has_one_timestamp() {
 }
 
 #[test]
+fn nothing_is_timed_from_a_video_coding_scope_on() {
+    let barrier = || Op::Synchronization(Synchronization::Barrier(Vec::new()));
+    for barriers in [0, 1] {
+        let mut recording = Recording::default();
+        recording.time();
+        for _ in 0..barriers {
+            recording.next("vkCmdPipelineBarrier");
+            recording.push(barrier());
+        }
+        recording.next("vkCmdBeginVideoCodingKHR");
+        recording.stop_timing();
+        recording.next("vkCmdPipelineBarrier");
+        recording.push(barrier());
+        assert_eq!(recording.mark(), None);
+        recording.next("");
+        recording.end();
+        assert_eq!((recording.mark(), recording.timestamps), (None, barriers));
+    }
+}
+
+#[test]
 fn secondary_command_buffers_with_parts_of_a_rendering_are_not_timed() {
     let mut recording = Recording::default();
     recording.time();
