@@ -566,15 +566,22 @@ fn is_part(op: &Op) -> bool {
     matches!(op, Op::BeginPass(instance) if instance.recorded.resumes || instance.recorded.suspends)
 }
 
+/// Returns true if secondary command buffers suspend or resume rendering, also those that they run (`VK_EXT_nested_command_buffer`).
+fn have_parts(all: &[(String, Arc<Vec<Recorded>>)]) -> bool {
+    let mut ops = all.iter().flat_map(|(_, ops)| &**ops);
+    ops.any(|one| match &one.op {
+        Op::Execute(_, nested) => have_parts(nested),
+        op => is_part(op),
+    })
+}
+
 /// Returns the meaning of an operation for timestamps.
 fn timed(op: &Op) -> Option<TimedCommand> {
     Some(match op {
         Op::BeginPass(_) => TimedCommand::Begin { is_part: is_part(op) },
         Op::EndPass => TimedCommand::End,
         Op::Synchronization(_) => TimedCommand::Boundary,
-        Op::Execute(_, all) if all.iter().flat_map(|(_, ops)| &**ops).any(|one| is_part(&one.op)) => {
-            TimedCommand::Unmeasurable
-        }
+        Op::Execute(_, all) if have_parts(all) => TimedCommand::Unmeasurable,
         Op::Execute(..) | Op::Dispatch(_) | Op::Transfer(_) => TimedCommand::Work,
         Op::Unresolved(UnresolvedKind::UnknownObject | UnresolvedKind::Video) => TimedCommand::Unmeasurable,
         _ => return None,

@@ -189,26 +189,34 @@ fn nothing_is_timed_from_a_video_coding_scope_on() {
 
 #[test]
 fn secondary_command_buffers_with_parts_of_a_rendering_are_not_timed() {
-    let mut recording = Recording::default();
-    recording.time();
-    let rendering = RenderPassInstance {
+    let rendering = || RenderPassInstance {
         recorded: recording::RenderPassInstance {
             resumes: true,
             ..Default::default()
         },
         ..Default::default()
     };
-    let part = Recorded {
+    let part = || Recorded {
         call: "vkCmdBeginRendering",
         number: 1,
-        op: Op::BeginPass(rendering),
+        op: Op::BeginPass(rendering()),
     };
-    recording.next("vkCmdExecuteCommands");
-    recording.execute(vec![(String::new(), Arc::new(vec![part]))]);
-    assert_eq!(recording.mark(), None);
-    recording.next("");
-    recording.end();
-    assert_eq!((recording.mark(), recording.timestamps), (None, 0));
+    let secondary = |ops| vec![(String::new(), Arc::new(ops))];
+    let nested = Recorded {
+        call: "vkCmdExecuteCommands",
+        number: 1,
+        op: Op::Execute(false, secondary(vec![part()])),
+    };
+    for ops in [vec![part()], vec![nested]] {
+        let mut recording = Recording::default();
+        recording.time();
+        recording.next("vkCmdExecuteCommands");
+        recording.execute(secondary(ops));
+        assert_eq!(recording.mark(), None);
+        recording.next("");
+        recording.end();
+        assert_eq!((recording.mark(), recording.timestamps), (None, 0));
+    }
 }
 
 #[test]
