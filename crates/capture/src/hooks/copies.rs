@@ -71,6 +71,15 @@ fn to_buffer(range: Option<&BufferRange>) -> Option<FollowedAccess> {
     Some(access.writing(coverage).whole())
 }
 
+/// Returns the read of a blit's source region.
+fn by_blit(access: FollowedAccess, reads: BlitReads) -> FollowedAccess {
+    FollowedAccess {
+        is_whole: reads == BlitReads::All,
+        reads_around: reads == BlitReads::SomeAndAround,
+        ..access
+    }
+}
+
 fn images(
     device: &Device,
     recording: &mut Recording,
@@ -85,12 +94,11 @@ fn images(
             target.2 = target_extent(from, to, target.2);
         }
         let reads = filter.map_or(BlitReads::All, |filter| BlitReads::of(filter, source.2, target.2));
-        let read = from_image(from.as_ref(), from_layout, source).map(|access| FollowedAccess {
-            is_whole: reads == BlitReads::All,
-            area: access.area.filter(|_| reads != BlitReads::SomeAndAround),
-            ..access
-        });
-        [read, to_image(to.as_ref(), to_layout, target)]
+        let read = from_image(from.as_ref(), from_layout, source);
+        [
+            read.map(|access| by_blit(access, reads)),
+            to_image(to.as_ref(), to_layout, target),
+        ]
     };
     recording.transfer(stage, places.flat_map(both).collect());
 }
@@ -395,6 +403,7 @@ commands! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::recording::ResourcePart;
 
     fn image(format: vk::Format) -> Arc<Image> {
         let info = vk::ImageCreateInfo::default()
@@ -404,7 +413,10 @@ mod tests {
                 width: 64,
                 height: 32,
                 depth: 8,
-            });
+            })
+            .mip_levels(1)
+            .array_layers(1)
+            .samples(vk::SampleCountFlags::TYPE_1);
         Arc::new(Image::new(1, &info))
     }
 
@@ -456,6 +468,25 @@ mod tests {
         let all = (layers, vk::Offset3D::default(), image.extent);
         let access = of_image(&image, TransferSource, general, all);
         assert_eq!((access.range.layers.end, access.area), (8, None));
+    }
+
+    /// Texels around the region count for order, but not for traffic.
+    #[test]
+    fn a_shrinking_blit_moves_the_bytes_of_its_region() {
+        let image = image(vk::Format::R8_UNORM);
+        let (color, general) = (vk::ImageAspectFlags::COLOR, vk::ImageLayout::GENERAL);
+        for (reads, area) in [
+            (BlitReads::All, Some([[4, 20], [8, 24]])),
+            (BlitReads::Some, Some([[4, 20], [8, 24]])),
+            (BlitReads::SomeAndAround, None),
+        ] {
+            let source = from_image(Some(&image), general, place(color, [16, 16, 1])).expect("an image");
+            let access = by_blit(source, reads);
+            assert_eq!(access.touched_bytes(), 16 * 16, "{reads:?}");
+            let parts: Vec<_> = access.recorded(0).iter().map(|one| one.part).collect();
+            let range = access.range;
+            assert_eq!(parts, [ResourcePart::Texels { range, area }]);
+        }
     }
 
     #[test]

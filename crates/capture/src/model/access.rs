@@ -33,6 +33,8 @@ pub(crate) struct FollowedAccess {
     pub(crate) touched: Option<u64>,
     /// Columns and rows of the range; `None` for all.
     pub(crate) area: Option<[[u32; 2]; 2]>,
+    /// True if it may also read texels around the area.
+    pub(crate) reads_around: bool,
     /// The format of the view, if it differs from the image's.
     pub(crate) format: Option<vk::Format>,
     pub(crate) reads: bool,
@@ -68,6 +70,7 @@ impl FollowedAccess {
             bytes: [0; 2],
             touched: None,
             area: None,
+            reads_around: false,
             format: None,
             reads: false,
             writes: false,
@@ -193,7 +196,7 @@ impl FollowedAccess {
             Resource::Buffer(_) => ResourcePart::Bytes(self.bytes[0], self.bytes[1]),
             Resource::Image(_) => ResourcePart::Texels {
                 range: self.range,
-                area: self.area,
+                area: self.area.filter(|_| !self.reads_around),
             },
         };
         let stages = self.stages.unwrap_or(self.kind.default_stages(PassKind::Compute));
