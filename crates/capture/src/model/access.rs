@@ -20,6 +20,9 @@ pub(crate) enum Coverage {
     Whole,
 }
 
+/// A part of a resource: bytes of a buffer, or subresources and an area of an image.
+pub(crate) type AccessedPart = ([u64; 2], SubresourceRange, Option<[[u32; 2]; 2]>);
+
 /// One use of a resource.
 #[derive(Clone, Debug)]
 pub(crate) struct FollowedAccess {
@@ -148,11 +151,13 @@ impl FollowedAccess {
         self.touched.unwrap_or_else(|| self.part_bytes(self.area))
     }
 
-    /// Adds the bytes of another access to the same resource, which it stands for as well.
+    /// Returns the part that it accesses.
+    pub(crate) fn part(&self) -> AccessedPart {
+        (self.bytes, self.range, self.area)
+    }
+
+    /// Adds the bytes of an access to another part of the same resource, which it stands for as well.
     pub(crate) fn add_bytes(&mut self, other: &FollowedAccess) {
-        if (self.bytes, self.area, self.range) == (other.bytes, other.area, other.range) {
-            return;
-        }
         let sum = self.touched_bytes().saturating_add(other.touched_bytes());
         self.bytes = [
             self.bytes[0].min(other.bytes[0]),

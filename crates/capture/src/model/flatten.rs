@@ -12,7 +12,7 @@ use tileheap::frame::tables::PassKind;
 use tileheap::frame::{AccessKind, LoadOp, SubresourceRange};
 use tileheap::units::Run;
 
-use super::access::{Coverage, FollowedAccess};
+use super::access::{AccessedPart, Coverage, FollowedAccess};
 use super::objects::Resource;
 use super::recording::{DependencyMemory, Op, Recorded, RenderPassInstance, ShaderCommand, Synchronization};
 use super::resource_table::ResourceTable;
@@ -88,6 +88,8 @@ struct Walker<'a> {
     shaders: HashMap<Vec<usize>, Rc<ShaderUse>>,
     /// The accesses of the open pass, by resource.
     found: HashMap<usize, Vec<usize>>,
+    /// The parts that an access of the open pass stands for, if it stands for several accesses.
+    parts: HashMap<usize, HashSet<AccessedPart>>,
 }
 
 /// Flattens the commands of a primary command buffer. For each pass, O(commands + accesses of one resource²).
@@ -105,6 +107,7 @@ pub(crate) fn flatten(ops: &[Recorded], resources: &mut ResourceTable) -> Flat {
         used: HashSet::new(),
         shaders: HashMap::new(),
         found: HashMap::new(),
+        parts: HashMap::new(),
     };
     walker.walk(ops);
     walker.flat
@@ -275,6 +278,7 @@ impl<'a> Walker<'a> {
     fn open_pass(&mut self, kind: PassKind) -> &mut Pass {
         self.used.clear();
         self.found.clear();
+        self.parts.clear();
         let index = self.flat.passes.len();
         self.open = Some(index);
         self.flat.passes.push(Pass {
@@ -414,7 +418,14 @@ impl<'a> Walker<'a> {
             }
             return;
         }
-        other.add_bytes(&access);
+        // The bytes of a part count once, however often it is accessed.
+        let parts = self.parts.entry(index);
+        if parts
+            .or_insert_with(|| HashSet::from([other.part()]))
+            .insert(access.part())
+        {
+            other.add_bytes(&access);
+        }
         let stages = |one: &FollowedAccess| one.stages.unwrap_or(one.kind.default_stages(PassKind::Compute));
         if other.stages != access.stages {
             other.stages = Some(stages(other) | stages(&access));

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::flatten::flatten;
-use crate::model::objects::Buffer;
+use crate::model::objects::{Buffer, Image};
 use crate::model::resource_table::ResourceTable;
 
 fn buffer(number: u64) -> Arc<Buffer> {
@@ -220,20 +220,66 @@ fn secondary_command_buffers_with_parts_of_a_rendering_are_not_timed() {
 }
 
 #[test]
-fn a_pass_accesses_the_bytes_of_all_its_copies() {
-    let (source, mut recording) = (buffer(1), Recording::default());
-    for [first, end] in [[0, 100], [1000, 1100], [0, 100], [1050, 1200]] {
-        let range = BufferRange::new(source.clone(), first, end - first);
-        let read = FollowedAccess::of_buffer(&range, AccessKind::TransferSource).reading();
-        recording.transfer(vk::PipelineStageFlags2::COPY, vec![Some(read)]);
+fn a_pass_accesses_each_part_that_it_copies_once_in_any_order() {
+    let (a, b, c) = ([0, 100], [1000, 1100], [1050, 1200]);
+    for (parts, hull, bytes) in [
+        (&[a, a][..], a, 100),
+        (&[a, a, b], [0, 1100], 200),
+        (&[a, b, a], [0, 1100], 200),
+        (&[b, a, b, a, a], [0, 1100], 200),
+        (&[a, b, a, c], [0, 1200], 350),
+        (&[c, a, a, b, c], [0, 1200], 350),
+    ] {
+        let (source, mut recording) = (buffer(1), Recording::default());
+        for [first, end] in parts {
+            let range = BufferRange::new(source.clone(), *first, end - first);
+            let read = FollowedAccess::of_buffer(&range, AccessKind::TransferSource).reading();
+            recording.transfer(vk::PipelineStageFlags2::COPY, vec![Some(read)]);
+        }
+        recording.end();
+        let flat = flatten(&recording.ended, &mut ResourceTable::default());
+        let [pass] = &flat.passes[..] else {
+            panic!("{:?}", flat.passes);
+        };
+        let [access] = &pass.accesses[..] else {
+            panic!("{:?}", pass.accesses);
+        };
+        assert_eq!((access.bytes, access.touched_bytes()), (hull, bytes), "{parts:?}");
     }
-    recording.end();
-    let flat = flatten(&recording.ended, &mut ResourceTable::default());
-    let [pass] = &flat.passes[..] else {
-        panic!("{:?}", flat.passes);
-    };
-    let [access] = &pass.accesses[..] else {
-        panic!("{:?}", pass.accesses);
-    };
-    assert_eq!((access.bytes, access.touched_bytes()), ([0, 1200], 450));
+}
+
+#[test]
+fn areas_of_an_image_count_once_in_any_order() {
+    let info = vk::ImageCreateInfo::default()
+        .format(vk::Format::R8_UNORM)
+        .extent(vk::Extent3D {
+            width: 64,
+            height: 64,
+            depth: 1,
+        })
+        .mip_levels(1)
+        .array_layers(1)
+        .samples(vk::SampleCountFlags::TYPE_1);
+    let image = Arc::new(Image::new(1, &info));
+    let (a, b) = ([[0, 8], [0, 8]], [[8, 16], [0, 4]]);
+    for areas in [[a, b, a], [a, a, b], [b, a, a]] {
+        let mut recording = Recording::default();
+        for area in areas {
+            let range = image.range(vk::ImageSubresourceRange {
+                level_count: 1,
+                layer_count: 1,
+                ..Default::default()
+            });
+            let layout = vk::ImageLayout::GENERAL;
+            let read = FollowedAccess::of_image(&image, AccessKind::TransferSource, range, layout).reading();
+            let read = FollowedAccess {
+                area: Some(area),
+                ..read
+            };
+            recording.transfer(vk::PipelineStageFlags2::COPY, vec![Some(read)]);
+        }
+        recording.end();
+        let flat = flatten(&recording.ended, &mut ResourceTable::default());
+        assert_eq!(flat.passes[0].accesses[0].touched_bytes(), 8 * 8 + 8 * 4);
+    }
 }
