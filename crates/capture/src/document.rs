@@ -37,7 +37,7 @@ pub struct Capture {
     pub frame: u64,
     /// The event that ended it.
     pub border: FrameBoundary,
-    /// The result of the search that chose this frame; `None` if it was requested by its number.
+    /// The result of the search that chose this frame, or no result if the program ended before; `None` if it was requested by its number.
     #[serde(skip_serializing_if = "is_default")]
     pub choice: Option<FrameChoice>,
     /// True if the next frame was also captured, and compared with this one.
@@ -153,7 +153,7 @@ pub enum InferredLifetime {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FrameChoice {
-    /// Bytes that each frame accesses, starting with the first one; empty if the program ended before frames were compared.
+    /// Bytes that each frame accesses, starting with the first one; empty if the program ended before frames were compared, or before a requested frame.
     pub moved_bytes: Vec<u64>,
     /// Number of frames that the next frame repeats, with passes of the same kinds and attachments: these contain no uploads or one-time
     /// computations.

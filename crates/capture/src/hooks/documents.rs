@@ -40,14 +40,16 @@ impl Device {
         one: &Candidate,
         finally: bool,
     ) {
-        if one.frame.is_none() {
-            return;
-        }
-        let is_search = matches!(settings.frames, FrameRule::Heaviest(_));
-        let choice = is_search.then(|| progress.search.choice());
+        let Some(frame) = &one.frame else { return };
+        // Without a comparison, for a frame in place of a requested one.
+        let choice = match settings.frames {
+            FrameRule::Heaviest(_) => Some(progress.search.choice()),
+            FrameRule::Range(_) if settings.frames.requests(frame.number) => None,
+            FrameRule::Range(_) => Some(FrameChoice::default()),
+        };
         let document = DueDocument {
             candidate: one.clone(),
-            choice: choice.filter(|choice| !choice.moved_bytes.is_empty()),
+            choice,
             addressed: self.addressed(),
             since: Instant::now(),
         };
@@ -169,18 +171,17 @@ impl Device {
                 let replaced = outcome.provisional.take();
                 let replaced = replaced.filter(|other| is_search && *other != path);
                 let _removed = replaced.map(std::fs::remove_file);
-                match &origin.choice {
-                    Some(choice) if finally => {
-                        let frames = choice.moved_bytes.len();
-                        let hint = fetch_hint(&path);
-                        let text = format!("wrote {}, the heaviest of {frames} frames{hint}", path.display());
-                        self.say(Severity::Info, &text);
-                    }
-                    None if finally => {
-                        let text = format!("wrote {}{}", path.display(), fetch_hint(&path));
-                        self.say(Severity::Info, &text);
-                    }
-                    _ => outcome.provisional = Some(path),
+                if finally {
+                    let choice = origin.choice.as_ref();
+                    let compared = match choice.map_or(0, |choice| choice.moved_bytes.len()) {
+                        0 => String::new(),
+                        frames => format!(", the heaviest of {frames} frames"),
+                    };
+                    let hint = fetch_hint(&path);
+                    let text = format!("wrote {}{compared}{hint}", path.display());
+                    self.say(Severity::Info, &text);
+                } else {
+                    outcome.provisional = Some(path);
                 }
             }
             Err(error) if finally || !outcome.failed => {

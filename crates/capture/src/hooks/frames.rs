@@ -406,6 +406,7 @@ fn flattened(mut frame: Arc<Submits>) -> Arc<Submits> {
 mod tests {
     use super::super::device::tests::{fill, first_document, register};
     use super::*;
+    use crate::settings::LOG;
     use crate::tables::DeviceTable;
 
     #[test]
@@ -433,5 +434,33 @@ mod tests {
         );
         std::fs::remove_dir_all(&folder).expect("a folder that can be removed");
         DEVICES.remove(device.handle);
+    }
+
+    #[test]
+    fn a_program_that_ends_early_leaves_a_frame_that_nobody_chose() {
+        for (frames, chosen) in [
+            (FrameRule::Heaviest(120), true),
+            (FrameRule::Range(10..11), true),
+            (FrameRule::Range(0..1), false),
+        ] {
+            let folder = std::env::temp_dir().join(format!("tileheap-early-{}", std::process::id()));
+            // SAFETY: It finds no commands.
+            let next = unsafe { DeviceTable::load(|_| None) };
+            let settings = Settings {
+                folder: folder.clone(),
+                frames,
+                border: FrameBoundaryRule::Present,
+                timestamps: false,
+            };
+            let (device, queue) = register(next, settings);
+            device.submit(queue, vec![fill(None)], vk::Fence::null());
+            device.end();
+            let capture = first_document(&folder).expect("a document");
+            assert_eq!(capture.choice, chosen.then(FrameChoice::default));
+            let log = std::fs::read_to_string(folder.join(LOG)).expect("a log");
+            assert!(!log.contains("heaviest"), "{log}");
+            std::fs::remove_dir_all(&folder).expect("a folder that can be removed");
+            DEVICES.remove(device.handle);
+        }
     }
 }

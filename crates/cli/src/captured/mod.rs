@@ -344,7 +344,7 @@ fn which_frame(capture: &Capture) -> String {
     };
     let count = choice.moved_bytes.len();
     if count == 0 {
-        return format!("{number}, the first one: the program ended before it was compared with others");
+        return format!("{number}: the program ended before a later frame could be captured");
     }
     let chosen = usize::try_from(number)
         .ok()
