@@ -76,14 +76,9 @@ pub(crate) fn share(of_one: f64) -> String {
     percent((of_one * 1e6) as u64, 1_000_000)
 }
 
-/// Bytes in decimal units, as is usual for traffic.
-pub(crate) fn megabytes(bytes: u64) -> String {
-    match bytes {
-        0..1_000 => format!("{bytes} B"),
-        1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
-        _ => format!("{:.2} GB", bytes as f64 / 1e9),
-    }
+/// Bytes with a unit, rounded.
+pub(crate) fn amount(bytes: u64) -> String {
+    format!("{:#}", Bytes(bytes))
 }
 
 /// Parses a percentage to thousandths of the whole: `60%`, `62.5 %`. The sign is required, because a plain number could be a fraction.

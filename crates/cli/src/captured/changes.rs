@@ -12,7 +12,7 @@ use super::names::{at, described};
 use super::traffic::Traffic;
 use crate::error::Result;
 use crate::frames::arrange::{ArrangedPlan, Limits, changes as in_words, gain};
-use crate::values::megabytes;
+use crate::values::amount;
 
 /// The devices that a change helps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -113,7 +113,7 @@ fn wasted(frame: &Frame, capture: &Capture, operation: AttachmentOperation) -> O
             "{}: {verb} in `{}`; {replaced} saves {} per frame; {}{assumed}",
             described(frame, id),
             frame.pass(pass).name,
-            megabytes(one.bytes),
+            amount(one.bytes),
             one.reason
         );
         Some((one.bytes, line))
@@ -145,7 +145,7 @@ fn lazily_allocated(frame: &Frame, capture: &Capture) -> Option<Change> {
             "" => String::new(),
             usage => format!("; without usage {usage}, which neither frame uses"),
         };
-        let line = format!("{}: {}{unused}", described(frame, id), megabytes(facts.bytes));
+        let line = format!("{}: {}{unused}", described(frame, id), amount(facts.bytes));
         Some((facts.bytes, line))
     });
     let all: Vec<_> = all.collect();
@@ -168,12 +168,7 @@ fn in_tile_memory(plan: &Plan, best: &ArrangedPlan<'_>, traffic: &Traffic) -> Op
     let frame = plan.described();
     let lines = |saved: &BTreeMap<ResourceId, u64>| {
         let all = saved.iter().filter(|(_, bytes)| **bytes > 0);
-        let all = all.map(|(id, bytes)| {
-            (
-                *bytes,
-                format!("{}: {}", described(frame, *id), megabytes(*bytes)),
-            )
-        });
+        let all = all.map(|(id, bytes)| (*bytes, format!("{}: {}", described(frame, *id), amount(*bytes))));
         details(all.collect())
     };
     let mut saved: BTreeMap<ResourceId, u64> = BTreeMap::new();
@@ -181,7 +176,7 @@ fn in_tile_memory(plan: &Plan, best: &ArrangedPlan<'_>, traffic: &Traffic) -> Op
         *saved.entry(*id).or_default() += moved.tile_as_is;
     }
     let saves_bytes: u64 = saved.values().sum();
-    let reserved = megabytes(plan.totals.tile_bytes.0.max(best.plan.totals.tile_bytes.0));
+    let reserved = amount(plan.totals.tile_bytes.0.max(best.plan.totals.tile_bytes.0));
     (saves_bytes > 0).then(|| Change {
         title: "Place attachments and buffers in tile memory, without other changes to the frame".to_owned(),
         saves_bytes,
@@ -255,7 +250,7 @@ fn arranged(frame: &Frame, best: &ArrangedPlan<'_>, traffic: &Traffic) -> Vec<Ch
                 (
                     format!("Run {} strip by strip", names(&group.passes)),
                     charge,
-                    format!("{} for repeated passes and halos, deducted", megabytes(charge)),
+                    format!("{} for repeated passes and halos, deducted", amount(charge)),
                     in_group(&changed, frame, &group.passes),
                     HelpedDevices::OnlyTileHeap,
                 )
@@ -283,12 +278,8 @@ fn arranged(frame: &Frame, best: &ArrangedPlan<'_>, traffic: &Traffic) -> Vec<Ch
             helps = HelpedDevices::OnlyTileHeap;
         }
         let lines = details_of[number].iter().filter(|(_, bytes)| **bytes > 0);
-        let lines = lines.map(|(id, bytes)| {
-            (
-                *bytes,
-                format!("{}: {}", described(frame, *id), megabytes(*bytes)),
-            )
-        });
+        let lines =
+            lines.map(|(id, bytes)| (*bytes, format!("{}: {}", described(frame, *id), amount(*bytes))));
         all.push(Change {
             title,
             saves_bytes: bytes.saturating_sub(charge),
@@ -376,7 +367,7 @@ pub(super) fn of_description(
         format!(
             "{}, which moves {}: {words}{apart}",
             described(frame, whole),
-            megabytes(moves)
+            amount(moves)
         )
     });
     Ok(DescriptionChanges {

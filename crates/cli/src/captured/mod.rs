@@ -28,7 +28,7 @@ use self::names::described;
 use self::traffic::Traffic;
 use crate::error::Result;
 use crate::frames::arrange::{ArrangedPlan, Limits};
-use crate::values::{megabytes, percent};
+use crate::values::{amount, percent};
 
 /// The report about one captured frame.
 #[derive(Clone, Debug, Serialize)]
@@ -118,7 +118,7 @@ impl CaptureReport {
                 0 => "nothing: no compute pass could run at the same time as a render pass".to_owned(),
                 _ => format!(
                     "at most {} ({}) per frame: the traffic of compute passes that could run at the same time as independent render passes",
-                    megabytes(hidden),
+                    amount(hidden),
                     percent(hidden, now_bytes)
                 ),
             },
@@ -142,13 +142,13 @@ fn verdict(now: u64, changes: &[Change], (is_eligible, stays): (bool, &[Remainin
         all.map(|change| change.saves_bytes).sum()
     };
     let (everywhere, tile) = (of(HelpedDevices::EveryTiler), of(HelpedDevices::OnlyTileHeap));
-    let moves = format!("A frame moves {} to and from memory", megabytes(now));
+    let moves = format!("A frame moves {} to and from memory", amount(now));
     match (everywhere, tile) {
         (0, 0) => {
             let why: Vec<String> = stays
                 .iter()
                 .take(3)
-                .map(|one| format!("{} {}", megabytes(one.bytes), one.why))
+                .map(|one| format!("{} {}", amount(one.bytes), one.why))
                 .collect();
             let what = match is_eligible {
                 true => "no change was found that removes any of it",
@@ -162,20 +162,20 @@ fn verdict(now: u64, changes: &[Change], (is_eligible, stays): (bool, &[Remainin
         }
         (some, 0) => format!(
             "{moves}; the proposed changes remove {} ({}) on every tiler, and tile memory removes nothing more.",
-            megabytes(some),
+            amount(some),
             percent(some, now)
         ),
         (0, some) => format!(
             "{moves}; the proposed changes remove {} ({}), only on devices with a tile heap.",
-            megabytes(some),
+            amount(some),
             percent(some, now)
         ),
         (some, more) => format!(
             "{moves}; the proposed changes remove {} ({}): {} on every tiler, and {} more with a tile heap.",
-            megabytes(some + more),
+            amount(some + more),
             percent(some + more, now),
-            megabytes(some),
-            megabytes(more)
+            amount(some),
+            amount(more)
         ),
     }
 }
@@ -202,7 +202,7 @@ fn staying(plan: &Plan, capture: &Capture, traffic: &Traffic) -> Vec<RemainingTr
             let more = resources.len().saturating_sub(MAX_RESOURCES);
             let listed = resources.iter().take(MAX_RESOURCES);
             let mut names: Vec<String> = listed
-                .map(|(bytes, id)| format!("{}: {}", described(frame, *id), megabytes(*bytes)))
+                .map(|(bytes, id)| format!("{}: {}", described(frame, *id), amount(*bytes)))
                 .collect();
             if more > 0 {
                 names.push(format!("and {more} more"));
@@ -219,7 +219,7 @@ fn staying(plan: &Plan, capture: &Capture, traffic: &Traffic) -> Vec<RemainingTr
     all
 }
 
-/// The reason that a resource is not on chip, as the end of a sentence: "12 MB …"; true if its contents are required in memory.
+/// The reason that a resource is not on chip, as the end of a sentence: "12 MiB …"; true if its contents are required in memory.
 fn why_in_memory(plan: &Plan, capture: &Capture, id: ResourceId) -> (&'static str, bool) {
     let facts = capture.resources.get(id.index()).cloned().unwrap_or_default();
     let frame = plan.described();
@@ -278,10 +278,7 @@ fn not_tile(why: OffChipReason) -> &'static str {
 fn facts(frame: &Frame, capture: &Capture) -> Vec<(&'static str, String)> {
     let followed = match capture.followed() {
         Some(share) => format!("{:.1} % of the accessed bytes", (share * 1000.0).floor() / 10.0),
-        None => format!(
-            "{}, and accesses of unknown size",
-            megabytes(capture.followed_bytes)
-        ),
+        None => format!("{}, and accesses of unknown size", amount(capture.followed_bytes)),
     };
     let decided = |decision| {
         let all = capture.resources.iter().filter(|facts| facts.decided == decision);
@@ -417,7 +414,7 @@ fn not_known(frame: &Frame, capture: &Capture, cannot_run: &[String]) -> Vec<Str
 /// Describes accesses that could not be followed, in one sentence.
 fn unfollowed(frame: &Frame, one: &UnresolvedAccesses) -> String {
     let bytes = one.bytes.map_or("unknown size".to_owned(), |bytes| {
-        format!("at most {}", megabytes(bytes))
+        format!("at most {}", amount(bytes))
     });
     let name = |pass: &u32| {
         let pass = frame.passes().get(*pass as usize);

@@ -151,7 +151,7 @@ fn assert_complete(report: &CaptureReport) {
         assert!(text.contains(part.as_str()), "{part}\n{text}");
         assert!(json.contains(&quoted), "{part}");
     }
-    for word in ["declared", "window", "summed", "MiB", "arena", "eligible traffic"] {
+    for word in ["declared", "window", "summed", " MB", "arena", "eligible traffic"] {
         assert!(!text.contains(word), "{word}\n{text}");
     }
 }
@@ -180,7 +180,7 @@ fn a_store_that_nothing_reads_is_the_first_change() {
     assert_eq!((report.now_bytes, report.proposed_bytes), (2 * SIZE, SIZE));
     assert_eq!(
         report.verdict,
-        "A frame moves 16.6 MB to and from memory; the proposed changes remove 8.3 MB (50.0 %) on every tiler, and tile memory \
+        "A frame moves 15.8 MiB to and from memory; the proposed changes remove 7.9 MiB (50.0 %) on every tiler, and tile memory \
          removes nothing more."
     );
     let changes: Vec<_> = report.changes.iter().collect();
@@ -190,7 +190,7 @@ fn a_store_that_nothing_reads_is_the_first_change() {
     );
     assert!(
         changes[0].details[0].starts_with(
-            "depth (`image 12`), D32, 1920x1080, from `scene`: stored but never read in `scene`; STORE_OP_DONT_CARE saves 8.3 MB per frame"
+            "depth (`image 12`), D32, 1920x1080, from `scene`: stored but never read in `scene`; STORE_OP_DONT_CARE saves 7.9 MiB per frame"
         ),
         "{}",
         changes[0].details[0]
@@ -226,7 +226,7 @@ fn tile_memory_helps_only_devices_that_have_it() {
     );
     assert_eq!(
         change.details,
-        ["`hdr`, R8G8B8A8, 1920x1080, from `scene`: 16.6 MB"]
+        ["`hdr`, R8G8B8A8, 1920x1080, from `scene`: 15.8 MiB"]
     );
     assert_eq!(report.stays.len(), 1);
     assert_eq!(
@@ -305,7 +305,7 @@ fn nothing_is_explained() {
     assert_complete(&report);
     assert_eq!(
         report.verdict,
-        "A frame moves 8.3 MB to and from memory; nothing is eligible for tile memory, because 8.3 MB are of images that are presented."
+        "A frame moves 7.9 MiB to and from memory; nothing is eligible for tile memory, because 7.9 MiB are of images that are presented."
     );
     assert!(report.changes.is_empty());
     let early = "37: the program ended before a later frame could be captured";
@@ -355,7 +355,7 @@ fn asynchronous_compute_hides_at_most_what_is_independent() {
     captured.capture.passes.push(PassFacts::default());
     captured.render("show", &[shadow], &[(shown, false, true)]);
     let report = captured.report();
-    // `cull` can overlap both render passes, `light` can overlap `show`: together 2 MB and 8.3 MB.
+    // `cull` can overlap both render passes, `light` can overlap `show`: together 1.9 MiB and 7.9 MiB.
     assert_eq!(report.async_compute_bytes, 2_000_000 + SIZE);
     assert_complete(&report);
 }
@@ -389,8 +389,8 @@ fn merged_passes_help_every_tiler_by_what_they_no_longer_move() {
     assert_eq!(
         details,
         [
-            "`depth`, D32, 1920x1080, from `opaque`: 16.6 MB",
-            "`hdr`, R8G8B8A8, 1920x1080, from `opaque`: 16.6 MB"
+            "`depth`, D32, 1920x1080, from `opaque`: 15.8 MiB",
+            "`hdr`, R8G8B8A8, 1920x1080, from `opaque`: 15.8 MiB"
         ],
         "{}",
         report.text()

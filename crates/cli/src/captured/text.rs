@@ -1,7 +1,7 @@
 //! The report as text.
 
 use super::CaptureReport;
-use crate::values::megabytes;
+use crate::values::amount;
 
 /// The width of the longer bar.
 const BAR: u64 = 48;
@@ -11,7 +11,7 @@ impl CaptureReport {
         let mut text = format!("{}\n  {}\n\n", self.title, self.verdict);
         for (name, bytes) in [("now", self.now_bytes), ("proposed", self.proposed_bytes)] {
             let length = (u128::from(bytes) * u128::from(BAR) / u128::from(self.now_bytes.max(1))) as usize;
-            text += &format!("  {name:10} {:>10}  {}\n", megabytes(bytes), "#".repeat(length));
+            text += &format!("  {name:10} {:>10}  {}\n", amount(bytes), "#".repeat(length));
         }
         text += "\nProposed changes\n";
         if self.changes.is_empty() {
@@ -19,8 +19,8 @@ impl CaptureReport {
         }
         for (number, change) in (1..).zip(&self.changes) {
             let saves = match (change.saves_bytes, change.frees_bytes) {
-                (0, frees) => format!("frees {} of memory", megabytes(frees)),
-                (saves, _) => format!("saves {} per frame", megabytes(saves)),
+                (0, frees) => format!("frees {} of memory", amount(frees)),
+                (saves, _) => format!("saves {} per frame", amount(saves)),
             };
             text += &format!(
                 "  {number}. {}: {saves}, {}\n",
@@ -36,7 +36,7 @@ impl CaptureReport {
         if self.description_changes.changes.is_empty() {
             text += &format!("  {}\n", self.description_changes.none);
         } else {
-            let bytes = megabytes(self.description_changes.saves_bytes);
+            let bytes = amount(self.description_changes.saves_bytes);
             text += &format!("  together {bytes} more per frame; check the picture\n");
         }
         for change in &self.description_changes.changes {
@@ -44,7 +44,7 @@ impl CaptureReport {
         }
         text += "\nTraffic that stays in memory\n";
         for one in &self.stays {
-            text += &format!("  {} {}\n", megabytes(one.bytes), one.why);
+            text += &format!("  {} {}\n", amount(one.bytes), one.why);
             for resource in &one.resources {
                 text += &format!("      {resource}\n");
             }

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! pass      attachment     now                     kept on chip
-//! gbuffer   albedo         stores 8 MB             by tile memory
-//! lighting  albedo         reads 8 MB              by tile memory
-//!           depth          loads 8 MB, stores 8    the store is wasted: nothing reads it
+//! gbuffer   albedo         stores 8 MiB            by tile memory
+//! lighting  albedo         reads 8 MiB             by tile memory
+//!           depth          loads 8 MiB, stores 8   the store is wasted: nothing reads it
 //! ```
 //! Sizes count texels and bytes, without driver padding. An attachment moves the bytes that its render pass loads and stores.
 

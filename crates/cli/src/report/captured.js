@@ -1,9 +1,4 @@
 // The report about a captured frame: verdict, two bars, changes, and what is left.
-function megabytes(bytes) {
-  for (const [unit, scale, digits] of [["GB", 1e9, 2], ["MB", 1e6, 1], ["kB", 1e3, 1]])
-    if (bytes >= scale) return (bytes / scale).toFixed(digits) + " " + unit;
-  return bytes + " B";
-}
 // Names between backticks as code.
 function rich(text) {
   return text.split("`").map((part, index) => index % 2 ? element("code", { textContent: part }) : part);
@@ -28,11 +23,11 @@ function makeVerdict({ sentence, measure, longest, bars }) {
 }
 function verdictOf(report) {
   const bars = [["now", report.now_bytes, false], ["proposed", report.proposed_bytes, true]]
-    .map(([name, value, result]) => ({ name, value, text: megabytes(value), result }));
+    .map(([name, value, result]) => ({ name, value, text: amount(value), result }));
   return { sentence: report.verdict, measure: "Memory traffic per frame", longest: report.now_bytes, bars };
 }
 function makeChange(change) {
-  const saves = change.saves_bytes ? `${megabytes(change.saves_bytes)} per frame` : `${megabytes(change.frees_bytes)} of memory`;
+  const saves = change.saves_bytes ? `${amount(change.saves_bytes)} per frame` : `${amount(change.frees_bytes)} of memory`;
   const facts = element("dl");
   for (const [name, value] of [["helps", change.helps], ["in Vulkan", change.how], ["cost", change.cost]])
     if (value) facts.append(element("dt", { textContent: name }), element("dd", {}, ...rich(value)));
@@ -49,14 +44,14 @@ function makeReport(report) {
   const second = element("div", {}, element("h3", { textContent: "Changes of usages, formats and extents" }));
   const { changes, saves_bytes, none } = report.description_changes;
   second.append(...changes.length
-    ? [element("p", { textContent: `Together ${megabytes(saves_bytes)} more per frame; check the picture.` }), listOf(changes)]
+    ? [element("p", { textContent: `Together ${amount(saves_bytes)} more per frame; check the picture.` }), listOf(changes)]
     : [element("p", { textContent: none[0].toUpperCase() + none.slice(1) + "." })]);
   second.append(element("h3", { textContent: "Upper bound on what asynchronous compute could hide" }), element("p", { textContent: report.async_compute }));
   section.append(element("div", { className: "columns" }, first, second));
   const stays = element("div", {}, element("h3", { textContent: "Traffic that stays in memory" }));
   const reasons = element("ul", { className: "stays" });
   for (const one of report.stays)
-    reasons.append(element("li", {}, element("b", { textContent: megabytes(one.bytes) }), " " + one.why, listOf(one.resources)));
+    reasons.append(element("li", {}, element("b", { textContent: amount(one.bytes) }), " " + one.why, listOf(one.resources)));
   stays.append(reasons);
   const capture = element("div", {}, element("h3", { textContent: "The capture" }));
   const facts = element("dl", { className: "capture" });

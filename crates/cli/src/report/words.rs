@@ -1,11 +1,6 @@
 //! Bytes, names and escaped text.
 
-use tileheap::units::Bytes;
-
-/// Bytes with a unit, rounded.
-pub(crate) fn amount(bytes: u64) -> String {
-    format!("{:#}", Bytes(bytes))
-}
+pub(crate) use crate::values::amount;
 
 /// A name cut to `room` characters; a path keeps its last part, and more if it fits.
 pub(crate) fn cut(name: &str, room: usize) -> String {
