@@ -129,8 +129,8 @@ impl GraphBuilder {
             attributes: attributes.collect(),
         };
         let operands: Vec<&Tensor> = inputs.iter().map(|&input| self.tensor(input)).collect();
-        let inferred =
-            infer(&operator, &operands).map_err(|problem| Error::operator(name, &operator.name, problem))?;
+        let inferred = infer(&operator, &operands, &self.graph.symbols)
+            .map_err(|problem| Error::operator(name, &operator.name, problem))?;
         let outputs = named(name, inferred.outputs);
         let outputs = self.node(name, operator, inputs, outputs, inferred.in_place);
         if let Some(base) = inferred.view_of {

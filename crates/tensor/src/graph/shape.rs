@@ -61,8 +61,8 @@ const OPERATORS: [(DimOperator, &str, &str, Value, Option<i64>); 7] = [
     (DimOperator::Add, "add", "+", i64::checked_add, Some(0)),
     (DimOperator::Sub, "sub", "-", i64::checked_sub, Some(0)),
     (DimOperator::Mul, "mul", "*", i64::checked_mul, Some(1)),
-    (DimOperator::FloorDiv, "floor-div", "/", floor_div, None),
-    (DimOperator::CeilDiv, "ceil-div", "/^", ceil_div, None),
+    (DimOperator::FloorDiv, "floor-div", "/", floor_div, Some(1)),
+    (DimOperator::CeilDiv, "ceil-div", "/^", ceil_div, Some(1)),
     (DimOperator::Max, "max", "max", |a, b| Some(a.max(b)), None),
     (DimOperator::Min, "min", "min", |a, b| Some(a.min(b)), None),
 ];
@@ -87,15 +87,39 @@ impl DimOperator {
         found.map(|row| row.0)
     }
 
-    /// The value if both are numbers, otherwise the expression.
+    /// The value if both are numbers, otherwise the expression. Numbers that are added in turn are summed, so that a dimension which
+    /// a convolution preserves stays the same dimension.
     pub fn apply(self, a: Dim, b: Dim) -> Dim {
         let (.., value, neutral) = OPERATORS[self as usize];
         let known = match (a.fixed(), b.fixed()) {
             (_, Some(y)) if neutral == Some(y) => return a,
+            (Some(x), None) if neutral == Some(x) && self.is_commutative() => return b,
             (Some(x), Some(y)) => value(x, y),
+            (None, Some(y)) => {
+                let (base, first) = a.offset().unwrap_or((&a, 0));
+                let sum = self.offset(y).and_then(|more| first.checked_add(more));
+                if let Some(sum) = sum {
+                    return base.clone().plus(sum);
+                }
+                None
+            }
+            _ if matches!(self, DimOperator::Max | DimOperator::Min) && a == b => return a,
             _ => None,
         };
         known.map_or_else(|| Dim::Binary(self, Box::new((a, b))), Dim::Fixed)
+    }
+
+    fn is_commutative(self) -> bool {
+        matches!(self, DimOperator::Add | DimOperator::Mul)
+    }
+
+    /// The number that this operator adds, if its second operand is `number`.
+    fn offset(self, number: i64) -> Option<i64> {
+        match self {
+            DimOperator::Add => Some(number),
+            DimOperator::Sub => number.checked_neg(),
+            _ => None,
+        }
     }
 }
 
@@ -105,6 +129,26 @@ impl Dim {
         match self {
             Dim::Fixed(value) => Some(*value),
             _ => None,
+        }
+    }
+
+    /// The parts of a sum of a dimension and a number.
+    fn offset(&self) -> Option<(&Dim, i64)> {
+        match self {
+            Dim::Binary(operator, pair) => Some((&pair.0, operator.offset(pair.1.fixed()?)?)),
+            _ => None,
+        }
+    }
+
+    /// Adds a number to an expression that does not add one.
+    fn plus(self, number: i64) -> Dim {
+        let (operator, number) = match number.checked_neg() {
+            Some(less) if less > 0 => (DimOperator::Sub, less),
+            _ => (DimOperator::Add, number),
+        };
+        match number {
+            0 => self,
+            _ => Dim::Binary(operator, Box::new((self, Dim::Fixed(number)))),
         }
     }
 
@@ -143,6 +187,36 @@ impl Dim {
                 Some((*values.iter().min()?, *values.iter().max()?))
             }
         }
+    }
+
+    /// The dimension of the result if this one and `other` are broadcast, for symbols in `range`: at run time they are equal, or one is 1.
+    pub(crate) fn broadcast(
+        &self,
+        other: &Dim,
+        range: &impl Fn(SymbolId) -> Option<(i64, i64)>,
+    ) -> Dim {
+        match (self.fixed(), other.fixed()) {
+            (Some(1), _) => other.clone(),
+            // An open dimension is equal to a fixed one, or 1.
+            (Some(_), _) | (_, Some(1)) => self.clone(),
+            (None, Some(_)) => other.clone(),
+            (None, None) => {
+                let (a, b) = (self.bounds(range), other.bounds(range));
+                let is_more = |range: Option<(i64, i64)>| range.is_some_and(|(least, _)| least > 1);
+                let is_one = |range: Option<(i64, i64)>| range.is_some_and(|(_, most)| most <= 1);
+                match () {
+                    () if self.has_operand(other) || is_more(a) || is_one(b) => self.clone(),
+                    () if other.has_operand(self) || is_more(b) || is_one(a) => other.clone(),
+                    () => self.clone().max(other.clone()),
+                }
+            }
+        }
+    }
+
+    /// Returns true for the dimension itself, and for one of those that it is the largest of.
+    fn has_operand(&self, other: &Dim) -> bool {
+        let is_operand = |pair: &(Dim, Dim)| pair.0.has_operand(other) || pair.1.has_operand(other);
+        self == other || matches!(self, Dim::Binary(DimOperator::Max, pair) if is_operand(pair))
     }
 
     /// Its value, if every symbol has one.
@@ -254,5 +328,43 @@ mod tests {
         assert_eq!((Dim::from(4) - n).bounds(&range), Some((-221, 0)));
         assert_eq!(Dim::from(7).ceil_div(4), Dim::Fixed(2));
         assert_eq!(out.bounds(&|_| None), None);
+    }
+
+    #[test]
+    fn numbers_in_expressions_are_summed() {
+        let n = Dim::from(SymbolId(0));
+        // A convolution of 3 with padding 1.
+        assert_eq!((n.clone() + 2 - 3).floor_div(1) + 1, n);
+        assert_eq!(n.clone() + 2 - 5, n.clone() - 3);
+        assert_eq!(n.clone() - 2 + 5, n.clone() + 3);
+        assert_eq!((Dim::from(0) + n.clone() * 1).max(n.clone()), n);
+        let sums = [(i64::MAX, 1), (i64::MIN, -1), (i64::MIN, i64::MAX)];
+        for (first, second) in sums {
+            let sum = n.clone() + first + second;
+            let expected = i128::from(first) + i128::from(second);
+            assert_eq!(sum.at(&|_| Some(0)), i64::try_from(expected).ok());
+        }
+    }
+
+    #[test]
+    fn open_dimensions_are_broadcast_to_the_larger() {
+        let [n, m] = [0, 1].map(|index| Dim::from(SymbolId(index)));
+        let of = |a: &Dim, b: &Dim, ranges: [(i64, i64); 2]| {
+            a.broadcast(b, &|symbol: SymbolId| Some(ranges[symbol.0 as usize]))
+        };
+        // One of them is 1, or they are equal.
+        assert_eq!(of(&n, &m, [(1, 1), (1, 8)]), m);
+        assert_eq!(of(&n, &m, [(1, 8), (1, 1)]), n);
+        assert_eq!(of(&n, &m, [(1, 8), (2, 8)]), m);
+        assert_eq!(of(&n, &m, [(2, 8), (1, 64)]), n);
+        let larger = of(&n, &m, [(1, 8), (1, 8)]);
+        for (a, b, expected) in [(1, 8, 8), (8, 1, 8), (8, 8, 8)] {
+            assert_eq!(larger.at(&|symbol| Some([a, b][symbol.0 as usize])), Some(expected));
+        }
+        assert_eq!(of(&larger, &m, [(1, 8), (1, 8)]), larger);
+        assert_eq!(of(&m, &larger, [(1, 8), (1, 8)]), larger);
+        assert_eq!(of(&n, &Dim::from(4), [(1, 8), (1, 8)]), Dim::from(4));
+        assert_eq!(of(&n, &Dim::from(1), [(1, 8), (1, 8)]), n);
+        assert_eq!(n.broadcast(&m, &|_| None), n.max(m));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::graph::element::ElementType;
 use crate::graph::node::{Attribute, InPlace, Operator};
-use crate::graph::shape::{Dim, Shape};
+use crate::graph::shape::{Dim, Shape, Symbol, SymbolId};
 use crate::graph::tensor::Tensor;
 
 /// The outputs of an operator.
@@ -25,10 +25,11 @@ impl Inferred {
 
 pub(super) type Answer<T> = Result<T, String>;
 
-/// An operator with its inputs.
+/// An operator with its inputs, and the symbols of their dimensions.
 pub(super) struct Call<'a> {
     pub(super) operator: &'a Operator,
     pub(super) inputs: &'a [&'a Tensor],
+    pub(super) symbols: &'a [Symbol],
 }
 
 impl Call<'_> {
@@ -99,6 +100,23 @@ impl Call<'_> {
         wrap(self.int(name, default)?, rank)
     }
 
+    /// The broadcast dimensions of two operands.
+    pub(super) fn broadcast(&self, a: &[Dim], b: &[Dim]) -> Answer<Vec<Dim>> {
+        let range = |symbol: SymbolId| {
+            let (least, most) = self.symbols.get(symbol.0 as usize)?.range?;
+            Some((i64::try_from(least).ok()?, i64::try_from(most).ok()?))
+        };
+        let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
+        let mut dims = long.to_vec();
+        for (dim, other) in dims[long.len() - short.len()..].iter_mut().zip(short) {
+            if dim.fixed() != Some(1) && other.fixed() != Some(1) {
+                agree(dim, other)?;
+            }
+            *dim = dim.broadcast(other, &range);
+        }
+        Ok(dims)
+    }
+
     pub(super) fn reshaped(&self, dims: Vec<Dim>) -> Inferred {
         Inferred {
             view_of: Some(0),
@@ -132,21 +150,4 @@ pub(super) fn agree(a: &Dim, b: &Dim) -> Answer<()> {
         (Some(x), Some(y)) if x != y => Err(format!("{x} meets {y}")),
         _ => Ok(()),
     }
-}
-
-pub(super) fn broadcast(a: &[Dim], b: &[Dim]) -> Answer<Vec<Dim>> {
-    let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
-    let mut dims = long.to_vec();
-    let from = long.len() - short.len();
-    for (dim, other) in dims[from..].iter_mut().zip(short) {
-        if dim.fixed() == Some(1) {
-            *dim = other.clone();
-        } else if other.fixed() != Some(1) {
-            agree(dim, other)?;
-            if dim.fixed().is_none() && other.fixed().is_some() {
-                *dim = other.clone(); // The open one is equal to it, or 1.
-            }
-        }
-    }
-    Ok(dims)
 }

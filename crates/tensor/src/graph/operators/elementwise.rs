@@ -1,6 +1,5 @@
 //! Elementwise operators, and normalizations that preserve their input's shape.
 
-use super::call::broadcast as broadcast_dims;
 use super::call::{Answer, Call, Inferred};
 use super::definition::{BuiltInKernel, OperandForm, OperatorClass, OperatorDefinition};
 use crate::graph::element::ElementType;
@@ -112,7 +111,7 @@ fn compare(call: &Call<'_>) -> Answer<Inferred> {
 }
 
 fn broadcast(call: &Call<'_>, element: ElementType) -> Answer<Inferred> {
-    let dims = broadcast_dims(call.dims_of(0, None)?, call.dims_of(1, None)?)?;
+    let dims = call.broadcast(call.dims_of(0, None)?, call.dims_of(1, None)?)?;
     let mut inferred = Inferred::one(element, dims);
     for (index, input) in call.inputs.iter().enumerate().take(2) {
         if input.shape == inferred.outputs[0].1 && input.element.bits() == element.bits() {

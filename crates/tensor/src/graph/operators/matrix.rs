@@ -1,6 +1,6 @@
 //! Products of matrices, and reductions over axes.
 
-use super::call::{Answer, Call, Inferred, agree, broadcast, wrap};
+use super::call::{Answer, Call, Inferred, agree, wrap};
 use super::definition::{BuiltInKernel, OperatorClass, OperatorDefinition};
 use crate::graph::shape::Dim;
 
@@ -40,7 +40,7 @@ fn matmul(call: &Call<'_>) -> Answer<Inferred> {
         (other, columns)
     };
     agree(inner, other)?;
-    let mut dims = broadcast(a_outer, b_outer)?;
+    let mut dims = call.broadcast(a_outer, b_outer)?;
     dims.extend([rows.clone(), columns.clone()]);
     Ok(call.same_element(dims))
 }

@@ -10,6 +10,7 @@ use super::matrix::{DENSE, MATMUL, REDUCE};
 use super::movement::{CONCAT, FLATTEN, PAD, RESHAPE, SLICE, SPLIT, TRANSPOSE};
 use super::windows::{AVG_POOL2D, CONV2D, CONV2D_TRANSPOSE, GLOBAL_AVG_POOL2D, MAX_POOL2D, RESIZE2D};
 use crate::graph::node::Operator;
+use crate::graph::shape::Symbol;
 use crate::graph::tensor::Tensor;
 
 /// Every operator whose shapes are inferred.
@@ -114,9 +115,18 @@ pub fn definition(name: &str) -> Option<&'static OperatorDefinition> {
 }
 
 /// The outputs of an operator, with shapes as expressions of the inputs' dimensions.
-pub(in crate::graph) fn infer(operator: &Operator, inputs: &[&Tensor]) -> Answer<Inferred> {
+pub(in crate::graph) fn infer(
+    operator: &Operator,
+    inputs: &[&Tensor],
+    symbols: &[Symbol],
+) -> Answer<Inferred> {
+    let call = Call {
+        operator,
+        inputs,
+        symbols,
+    };
     match definition(&operator.name) {
-        Some(definition) => (definition.infer)(&Call { operator, inputs }),
+        Some(definition) => (definition.infer)(&call),
         None => Err(format!(
             "operator `{}` is unknown; give its outputs' shapes",
             operator.name

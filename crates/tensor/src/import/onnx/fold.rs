@@ -389,15 +389,13 @@ impl Reader<'_> {
 
     /// The least and the greatest value of a dimension; a symbol without a range has 31 bits.
     pub(super) fn range(&self, dim: &Dim) -> Option<(i64, i64)> {
-        let of = |symbol: SymbolId| {
-            let (least, most) = self
-                .ranges
-                .get(&symbol)
-                .copied()
-                .unwrap_or((0, i64::from(i32::MAX) as u64));
-            Some((i64::try_from(least).ok()?, i64::try_from(most).ok()?))
-        };
-        dim.bounds(&of)
+        dim.bounds(&|symbol| self.symbol_range(symbol))
+    }
+
+    pub(super) fn symbol_range(&self, symbol: SymbolId) -> Option<(i64, i64)> {
+        let most = i64::from(i32::MAX) as u64;
+        let (least, most) = self.ranges.get(&symbol).copied().unwrap_or((0, most));
+        Some((i64::try_from(least).ok()?, i64::try_from(most).ok()?))
     }
 }
 

@@ -360,6 +360,8 @@ fn element(data_type: i32) -> Option<ElementType> {
 #[cfg(test)]
 mod function_tests;
 #[cfg(test)]
+mod inference_tests;
+#[cfg(test)]
 mod node_tests;
 #[cfg(test)]
 mod tests;

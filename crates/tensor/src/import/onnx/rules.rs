@@ -78,16 +78,7 @@ impl Reader<'_> {
         let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
         let mut dims = long.to_vec();
         for (dim, other) in dims[long.len() - short.len()..].iter_mut().zip(short) {
-            let most = |dim: &Dim| self.range(dim).map_or(i64::MAX, |(_, most)| most);
-            let is_less = match (dim.fixed(), other.fixed()) {
-                (Some(1), _) => true,
-                (None, Some(other)) => other != 1,
-                (None, None) => most(dim) < most(other),
-                _ => false,
-            };
-            if is_less {
-                *dim = other.clone();
-            }
+            *dim = dim.broadcast(other, &|symbol| self.symbol_range(symbol));
         }
         dims
     }

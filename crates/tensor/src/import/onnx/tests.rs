@@ -7,7 +7,7 @@ use crate::plan::{TensorPlanOptions, TensorRequirements, plan};
 use crate::storage::{StorageOptions, choose};
 use crate::units::Alignment;
 
-fn value(name: &str, dims: &[Result<i64, &str>]) -> ValueInfo {
+pub(super) fn value(name: &str, dims: &[Result<i64, &str>]) -> ValueInfo {
     let dim = |dim: &Result<i64, &str>| Dimension {
         value: Some(match dim {
             Ok(value) => DimensionValue::Value(*value),
@@ -23,7 +23,7 @@ fn value(name: &str, dims: &[Result<i64, &str>]) -> ValueInfo {
     }
 }
 
-fn weights(name: &str, dims: &[i64]) -> TensorProto {
+pub(super) fn weights(name: &str, dims: &[i64]) -> TensorProto {
     TensorProto {
         name: name.to_owned(),
         dims: dims.to_vec(),
@@ -32,7 +32,7 @@ fn weights(name: &str, dims: &[i64]) -> TensorProto {
     }
 }
 
-fn numbers(name: &str, values: &[i64]) -> TensorProto {
+pub(super) fn numbers(name: &str, values: &[i64]) -> TensorProto {
     TensorProto {
         name: name.to_owned(),
         dims: vec![values.len() as i64],
@@ -42,7 +42,7 @@ fn numbers(name: &str, values: &[i64]) -> TensorProto {
     }
 }
 
-fn node(op_type: &str, inputs: &[&str], outputs: &[&str], attributes: &[(&str, &[i64])]) -> NodeProto {
+pub(super) fn node(op_type: &str, inputs: &[&str], outputs: &[&str], attributes: &[(&str, &[i64])]) -> NodeProto {
     let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
     let attribute = |&(name, ints): &(&str, &[i64])| AttributeProto {
         name: name.to_owned(),
@@ -59,7 +59,7 @@ fn node(op_type: &str, inputs: &[&str], outputs: &[&str], attributes: &[(&str, &
     }
 }
 
-fn model_of(graph: GraphProto) -> Model {
+pub(super) fn model_of(graph: GraphProto) -> Model {
     Model {
         graph: Some(graph),
         ..Model::default()
@@ -104,7 +104,7 @@ fn model() -> Model {
     model_of(graph)
 }
 
-fn read(model: &Model, ranges: &[(&str, (u64, u64))]) -> Result<Graph> {
+pub(super) fn read(model: &Model, ranges: &[(&str, (u64, u64))]) -> Result<Graph> {
     let ranges = ranges
         .iter()
         .map(|&(name, range)| (name.to_owned(), range))
@@ -113,7 +113,7 @@ fn read(model: &Model, ranges: &[(&str, (u64, u64))]) -> Result<Graph> {
 }
 
 /// The size of a plan at the bound, which the judge accepts over several runs.
-fn planned(graph: &Graph) -> u64 {
+pub(super) fn planned(graph: &Graph) -> u64 {
     let choice = choose(graph, &StorageOptions::default()).unwrap();
     let pitch = Alignment::new(64).unwrap();
     let needs = choice
@@ -128,7 +128,7 @@ fn planned(graph: &Graph) -> u64 {
 }
 
 /// A node with subgraphs as attributes.
-fn control(op_type: &str, inputs: &[&str], outputs: &[&str], graphs: &[(&str, &GraphProto)]) -> NodeProto {
+pub(super) fn control(op_type: &str, inputs: &[&str], outputs: &[&str], graphs: &[(&str, &GraphProto)]) -> NodeProto {
     let graph = |&(name, graph): &(&str, &GraphProto)| AttributeProto {
         name: name.to_owned(),
         g: Some(graph.clone()),
@@ -141,7 +141,7 @@ fn control(op_type: &str, inputs: &[&str], outputs: &[&str], graphs: &[(&str, &G
 }
 
 /// A body from names: values of `[4]`, except for round numbers and conditions.
-fn body(inputs: &[&str], nodes: &[NodeProto], outputs: &[&str]) -> GraphProto {
+pub(super) fn body(inputs: &[&str], nodes: &[NodeProto], outputs: &[&str]) -> GraphProto {
     let of = |name: &&str| match *name {
         "n" | "go" | "more" | "c" => value(name, &[]),
         name => value(name, &[Ok(4)]),
@@ -226,7 +226,7 @@ fn branches_and_loops_are_read() {
 }
 
 /// The error contains these words.
-fn says(read: Result<Graph>, words: &[&str]) {
+pub(super) fn says(read: Result<Graph>, words: &[&str]) {
     let said = read.unwrap_err().to_string();
     assert!(
         words.iter().all(|word| said.contains(word)),
