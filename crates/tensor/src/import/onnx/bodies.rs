@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use super::known::Known;
 use super::proto::{GraphProto, NodeProto, ValueInfo};
 use super::{Reader, wrapped};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::{
     BlockId, Dim, ElementType, GraphBuilder, InPlace, Operator, Shape, TensorId, TensorSource,
 };
@@ -89,47 +89,91 @@ impl Reader<'_> {
             })?;
             blocks.push(self.graph.close_arm(outputs));
         }
-        self.unify_results(&name, &blocks);
+        self.unify_results(node, &name, &blocks)?;
         let made = self.graph.close_branch(&name, blocks, &inputs);
         self.keep(node, &made)
     }
 
-    /// Gives the results of all arms the shape of the largest.
-    fn unify_results(&mut self, name: &str, arms: &[BlockId]) {
+    /// Gives the results of all arms a shape that bounds each of them.
+    fn unify_results(&mut self, node: &NodeProto, name: &str, arms: &[BlockId]) -> Result<()> {
         let count = arms.iter().map(|&arm| self.graph.arm_outputs(arm).len()).min();
         for output in 0..count.unwrap_or(0) {
             let results: Vec<TensorId> = arms
                 .iter()
                 .map(|&arm| self.graph.arm_outputs(arm)[output])
                 .collect();
-            let most = |id: TensorId| {
-                let mut dims = self.dims(id).into_iter();
-                dims.try_fold(1i64, |all, dim| all.checked_mul(self.range(&dim)?.1))
-            };
-            let bounds: Vec<i64> = results.iter().map(|&id| most(id).unwrap_or(i64::MAX)).collect();
-            let Some(largest) = (0..results.len()).rev().max_by_key(|&arm| bounds[arm]) else {
-                return;
-            };
-            let shape = self.graph.tensor(results[largest]).shape.clone();
+            let shapes: Vec<Vec<Dim>> = results.iter().map(|&result| self.dims(result)).collect();
+            if shapes.windows(2).all(|pair| pair[0] == pair[1]) {
+                continue;
+            }
+            let shape = self.shape_of_arms(node, output, &shapes);
+            let shape = shape.map_err(|problem| Error::operator(name, &node.op_type, problem))?;
             let mut differ = false;
-            for (index, (&arm, &result)) in arms.iter().zip(&results).enumerate() {
-                if self.graph.tensor(result).shape == shape {
-                    continue;
-                }
-                let made = self.graph.reshape_result(arm, output, shape.clone());
-                if bounds[index] == bounds[largest] {
-                    self.view_if_within(made, result);
-                } else {
-                    differ = true;
+            for (&arm, &result) in arms.iter().zip(&results) {
+                if self.graph.tensor(result).shape != shape {
+                    let made = self.graph.reshape_result(arm, output, shape.clone());
+                    differ |= !self.view_if_within(made, result);
                 }
             }
             if differ {
                 self.graph.note(format!(
-                    "the arms of `{}` have results of different shapes: the larger one is planned",
+                    "the arms of `{}` have results of different shapes: the larger of each dimension is planned",
                     tileheap_json::clip(name)
                 ));
             }
         }
+        Ok(())
+    }
+
+    /// The shape of a branch's output: a dimension that differs between the arms is a symbol, up to the largest of them.
+    fn shape_of_arms(
+        &mut self,
+        node: &NodeProto,
+        output: usize,
+        shapes: &[Vec<Dim>],
+    ) -> Result<Shape, String> {
+        let name = node.output.get(output).cloned().unwrap_or_default();
+        let first = &shapes[0];
+        if shapes.iter().any(|dims| dims.len() != first.len()) {
+            return self.described_of_arms(&name, shapes);
+        }
+        let mut dims = first.clone();
+        for (axis, dim) in dims.iter_mut().enumerate() {
+            let sides = || shapes.iter().map(|dims| &dims[axis]);
+            if sides().all(|side| side == dim) {
+                continue;
+            }
+            let ranges: Option<Vec<(i64, i64)>> = sides().map(|side| self.range(side)).collect();
+            let range = ranges.as_deref().and_then(|ranges| {
+                let least = ranges.iter().map(|&(least, _)| least.max(0)).min()?;
+                let most = ranges.iter().map(|&(_, most)| most.max(0)).max()?;
+                Some((least as u64, most as u64))
+            });
+            let Some(range) = range else {
+                return Err(format!("axis {axis} of its output {output} has no bound below 2^63"));
+            };
+            *dim = self.symbol_within(format!("{name}.{axis}"), range);
+        }
+        Ok(Shape(dims))
+    }
+
+    /// The shape that the file gives for an output whose arms have results of different ranks.
+    fn described_of_arms(&self, name: &str, shapes: &[Vec<Dim>]) -> Result<Shape, String> {
+        let most = |dims: &[Dim]| {
+            dims.iter()
+                .try_fold(1i64, |all, dim| all.checked_mul(self.range(dim)?.1))
+        };
+        let bounds = shapes.iter().map(|dims| most(dims).unwrap_or(i64::MAX)).max();
+        let described = self.described.get(name).map(|(_, shape)| shape);
+        let described = described.filter(|shape| most(&shape.0) >= bounds);
+        described.cloned().ok_or_else(|| {
+            let ranks: Vec<String> = shapes.iter().map(|dims| dims.len().to_string()).collect();
+            format!(
+                "its arms have results of {} dimensions for `{}`: give ranges that decide the condition, or infer shapes when the file is written",
+                ranks.join(" and "),
+                tileheap_json::clip(name)
+            )
+        })
     }
 
     pub(super) fn repeat(&mut self, node: &NodeProto) -> Result<()> {

@@ -160,32 +160,65 @@ fn a_branch_with_a_known_condition_is_its_arm() {
     }
 }
 
-#[test]
-fn arms_may_have_results_of_different_shapes() {
-    let then = GraphProto {
-        node: vec![node("", "Concat", &["x", "x"], "t")],
-        ..arm("Relu", "t")
+/// A graph with a branch whose arms have these nodes, and a node that reads its result `y`.
+fn branching(then: NodeProto, other: NodeProto, last: NodeProto) -> GraphProto {
+    let of = |node: NodeProto| {
+        let name = node.output[0].clone();
+        GraphProto {
+            node: vec![node],
+            ..arm("Relu", &name)
+        }
     };
-    let mut then = then;
-    then.node[0].attribute.push(attribute("axis", 0));
     let mut condition = value("c", &[]);
     if let Some(tensor) = condition.kind.as_mut().and_then(|kind| kind.tensor.as_mut()) {
         tensor.elem_type = 9;
     }
     let mut result = value("z", &[]);
     result.kind = None;
-    let graph = GraphProto {
+    GraphProto {
         input: vec![value("x", &[1, 3]), condition],
-        node: vec![
-            branch("c", then, arm("Squeeze", "s")),
-            node("", "Neg", &["y"], "z"),
-        ],
+        node: vec![branch("c", of(then), of(other)), last],
         output: vec![result],
         ..GraphProto::default()
-    };
-    let found = read(graph, Vec::new()).unwrap();
-    assert_eq!(shape(&found, "z"), [2, 3]);
+    }
+}
+
+fn bound(graph: &Graph, name: &str) -> Vec<u64> {
+    let found = graph.find(name).unwrap_or_else(|| panic!("no tensor `{name}`"));
+    graph
+        .shape_bound(found, crate::graph::ShapeBound::Ranges)
+        .unwrap()
+}
+
+/// Each dimension is planned as the larger one, also for what reads the result.
+#[test]
+fn arms_may_have_results_of_different_shapes() {
+    let mut rows = node("", "Concat", &["x", "x"], "t");
+    rows.attribute.push(attribute("axis", 0));
+    let mut columns = node("", "Concat", &["x", "x"], "e");
+    columns.attribute.push(attribute("axis", 1));
+    let mut reduce = node("", "ReduceMax", &["y"], "z");
+    reduce.attribute = vec![attribute("keepdims", 0), attribute("axes", 0)];
+    reduce.attribute[1].ints = vec![0];
+    let found = read(branching(rows, columns, reduce), Vec::new()).unwrap();
+    assert_eq!((bound(&found, "If 1"), bound(&found, "z")), (vec![2, 6], vec![6]));
     assert!(found.notes().iter().any(|note| note.contains("different shapes")));
+}
+
+/// The number of dimensions cannot be bounded: the file has to give it.
+#[test]
+fn arms_with_results_of_different_ranks_need_a_shape() {
+    let arms = || (node("", "Relu", &["x"], "t"), node("", "Squeeze", &["x"], "s"));
+    let (then, other) = arms();
+    let mut graph = branching(then, other, node("", "Neg", &["y"], "z"));
+    let said = read(graph.clone(), Vec::new()).unwrap_err().to_string();
+    for word in ["`If 1`", "1 and 2", "`y`", "infer shapes"] {
+        assert!(said.contains(word), "{said} without {word}");
+    }
+    graph.value_info.push(value("y", &[1, 2]));
+    assert!(read(graph.clone(), Vec::new()).is_err(), "it is too small");
+    graph.value_info[0] = value("y", &[1, 3]);
+    assert_eq!(bound(&read(graph, Vec::new()).unwrap(), "z"), [1, 3]);
 }
 
 #[test]

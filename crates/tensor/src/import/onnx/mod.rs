@@ -290,8 +290,8 @@ impl Reader<'_> {
     }
 
     /// A symbol for a number that only a run decides; the caller may give a smaller range.
-    fn symbol_up_to(&mut self, name: String, most: u64) -> Dim {
-        let range = self.options.ranges.get(&name).copied().unwrap_or((0, most));
+    fn symbol_within(&mut self, name: String, range: (u64, u64)) -> Dim {
+        let range = self.options.ranges.get(&name).copied().unwrap_or(range);
         // A shape in the file, or another call of the same function, may have the name.
         let mut own = name.clone();
         while self.symbols.contains_key(&own) {

@@ -177,8 +177,9 @@ impl Reader<'_> {
         self.keep(node, &made)
     }
 
-    /// Makes a tensor a view of another one with the same elements, unless its bound is not known to be at most as large.
-    pub(super) fn view_if_within(&mut self, tensor: TensorId, base: TensorId) {
+    /// Makes a tensor a view of another one with the same elements, unless its bound is not known to be at most as large; returns true
+    /// if it is a view.
+    pub(super) fn view_if_within(&mut self, tensor: TensorId, base: TensorId) -> bool {
         let most = |id: TensorId| {
             let mut dims = self.dims(id).into_iter();
             dims.try_fold(1i64, |all, dim| all.checked_mul(self.range(&dim)?.1))
@@ -190,6 +191,7 @@ impl Reader<'_> {
         if same && within {
             self.graph.view(tensor, base, Bytes::ZERO);
         }
+        same && within
     }
 
     /// A `Constant`: a tensor, a number or a list of them.
