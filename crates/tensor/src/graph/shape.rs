@@ -190,11 +190,7 @@ impl Dim {
     }
 
     /// The dimension of the result if this one and `other` are broadcast, for symbols in `range`: at run time they are equal, or one is 1.
-    pub(crate) fn broadcast(
-        &self,
-        other: &Dim,
-        range: &impl Fn(SymbolId) -> Option<(i64, i64)>,
-    ) -> Dim {
+    pub(crate) fn broadcast(&self, other: &Dim, range: &impl Fn(SymbolId) -> Option<(i64, i64)>) -> Dim {
         match (self.fixed(), other.fixed()) {
             (Some(1), _) => other.clone(),
             // An open dimension is equal to a fixed one, or 1.
@@ -359,7 +355,10 @@ mod tests {
         assert_eq!(of(&n, &m, [(2, 8), (1, 64)]), n);
         let larger = of(&n, &m, [(1, 8), (1, 8)]);
         for (a, b, expected) in [(1, 8, 8), (8, 1, 8), (8, 8, 8)] {
-            assert_eq!(larger.at(&|symbol| Some([a, b][symbol.0 as usize])), Some(expected));
+            assert_eq!(
+                larger.at(&|symbol| Some([a, b][symbol.0 as usize])),
+                Some(expected)
+            );
         }
         assert_eq!(of(&larger, &m, [(1, 8), (1, 8)]), larger);
         assert_eq!(of(&m, &larger, [(1, 8), (1, 8)]), larger);

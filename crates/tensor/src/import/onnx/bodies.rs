@@ -25,9 +25,9 @@ struct Rounds<'a> {
     carried: Vec<(&'a str, TensorId)>,
     /// Tensors of which each round reads one slice, with the axis.
     sliced: Vec<(&'a str, TensorId, usize)>,
-    /// The body's outputs that become carried values, and those that are stacked along an axis.
+    /// The body's outputs that become carried values, and those that are stacked along an axis of the result, which may be negative.
     next: &'a [ValueInfo],
-    stacked: Vec<(&'a ValueInfo, usize)>,
+    stacked: Vec<(&'a ValueInfo, i64)>,
     /// The number of stacked slices.
     rounds: Option<Dim>,
 }
@@ -150,7 +150,9 @@ impl Reader<'_> {
                 Some((least as u64, most as u64))
             });
             let Some(range) = range else {
-                return Err(format!("axis {axis} of its output {output} has no bound below 2^63"));
+                return Err(format!(
+                    "axis {axis} of its output {output} has no bound below 2^63"
+                ));
             };
             *dim = self.symbol_within(format!("{name}.{axis}"), range);
         }
@@ -223,9 +225,9 @@ impl Reader<'_> {
                 format!("{inputs} inputs, {slices} of them scanned, for {parameters} parameters of the body");
             return Err(self.fault(node, problem));
         };
-        let axis = |attribute: &str, place: usize, rank: usize| {
+        let axis = |attribute: &str, place: usize| {
             let axis = node.ints(attribute).and_then(|axes| axes.get(place).copied());
-            wrapped(axis.unwrap_or(0), rank)
+            axis.unwrap_or(0)
         };
         let (mut carried, mut sliced, mut rounds) = (Vec::new(), Vec::new(), None);
         for (place, (input, parameter)) in node.input.iter().zip(&body.input).enumerate() {
@@ -235,15 +237,18 @@ impl Reader<'_> {
                 continue;
             }
             let dims = self.dims(id);
-            let axis = axis("scan_input_axes", place - states, dims.len());
-            let axis = axis.ok_or_else(|| self.fault(node, format!("`{input}` has no such axis to scan")))?;
+            let axis = axis("scan_input_axes", place - states);
+            let axis = wrapped(axis, dims.len()).ok_or_else(|| {
+                let problem = format!("axis {axis} of `{input}` of rank {} is scanned", dims.len());
+                self.fault(node, problem)
+            })?;
             rounds = Some(dims[axis].clone());
             sliced.push((&*parameter.name, id, axis));
         }
         let (next, outputs) = body.output.split_at(states);
-        let place = |place| axis("scan_output_axes", place, usize::MAX >> 1).unwrap_or(0);
+        let axes = (0..).map(|place| axis("scan_output_axes", place));
         self.rounds(Rounds {
-            stacked: outputs.iter().zip((0..).map(place)).collect(),
+            stacked: outputs.iter().zip(axes).collect(),
             limits: [None; 2],
             node,
             body,
@@ -280,11 +285,16 @@ impl Reader<'_> {
                 );
                 return Err(self.fault(of.node, problem));
             };
+            let rank = shape.0.len() + 1;
+            let Some(axis) = wrapped(*axis, rank) else {
+                let problem = format!("`{}` is stacked along axis {axis} of rank {rank}", value.name);
+                return Err(self.fault(of.node, problem));
+            };
             let rounds = of
                 .rounds
                 .clone()
                 .unwrap_or_else(|| self.symbol(format!("{output}.{axis}")));
-            shape.0.insert((*axis).min(shape.0.len()), rounds);
+            shape.0.insert(axis, rounds);
             let (name, operator) = (format!("{name}/stack.{place}"), Operator::named("uninitialized"));
             let outputs = vec![(name.clone(), element, shape)];
             inputs.extend(self.graph.node(name, operator, &[], outputs, Vec::new()));

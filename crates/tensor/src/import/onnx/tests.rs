@@ -42,7 +42,12 @@ pub(super) fn numbers(name: &str, values: &[i64]) -> TensorProto {
     }
 }
 
-pub(super) fn node(op_type: &str, inputs: &[&str], outputs: &[&str], attributes: &[(&str, &[i64])]) -> NodeProto {
+pub(super) fn node(
+    op_type: &str,
+    inputs: &[&str],
+    outputs: &[&str],
+    attributes: &[(&str, &[i64])],
+) -> NodeProto {
     let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
     let attribute = |&(name, ints): &(&str, &[i64])| AttributeProto {
         name: name.to_owned(),
@@ -128,7 +133,12 @@ pub(super) fn planned(graph: &Graph) -> u64 {
 }
 
 /// A node with subgraphs as attributes.
-pub(super) fn control(op_type: &str, inputs: &[&str], outputs: &[&str], graphs: &[(&str, &GraphProto)]) -> NodeProto {
+pub(super) fn control(
+    op_type: &str,
+    inputs: &[&str],
+    outputs: &[&str],
+    graphs: &[(&str, &GraphProto)],
+) -> NodeProto {
     let graph = |&(name, graph): &(&str, &GraphProto)| AttributeProto {
         name: name.to_owned(),
         g: Some(graph.clone()),
