@@ -23,8 +23,9 @@ impl Coherent {
                 resident = self.links.next(resident);
             }
             let cost = cheapest_cover(&mut swap.residents, short);
-            let is_worth =
-                |cost: u64| u128::from(cost) * 1024 <= u128::from(size) * u128::from(self.desc.accepted_cost);
+            // Fewer bytes than it saves: textures of the same size would be exchanged in every frame.
+            let accepted = self.desc.accepted_cost.min(1023);
+            let is_worth = |cost: u64| u128::from(cost) * 1024 <= u128::from(size) * u128::from(accepted);
             if cost.is_some_and(is_worth) {
                 swap.wanted = Some((key, size));
                 break;

@@ -128,7 +128,7 @@ impl Policy for Coherent {
     }
 
     fn release(&mut self, texture: TextureId, journal: &mut Journal) {
-        self.swap.cancel(Some(texture.0));
+        self.swap.forget(texture.0);
         let state = self.states.get(texture.index());
         if state.is_some_and(|state| state.node != NONE) {
             self.evict(texture.0, EvictionReason::Released, journal);
@@ -137,7 +137,7 @@ impl Policy for Coherent {
 
     fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<()> {
         let end = self.limits.usable(budget)?.0;
-        self.swap.cancel(None);
+        self.swap.cancel();
         while let Some(key) = self.heap.past(end) {
             self.evict(key, EvictionReason::Budget, journal);
         }

@@ -57,11 +57,21 @@ impl Swap {
         }
     }
 
-    /// Gives the exchange up if it is for this texture, or for any if none is given.
-    pub(super) fn cancel(&mut self, key: Option<u32>) {
-        self.wanted = self
-            .wanted
-            .filter(|&(wanted, _)| key.is_some_and(|key| key != wanted));
+    /// Gives the exchange up.
+    pub(super) fn cancel(&mut self) {
+        self.wanted = None;
+    }
+
+    /// Forgets a texture that is released: it is not exchanged for others, and its bytes are not reserved.
+    pub(super) fn forget(&mut self, key: u32) {
+        self.wanted = self.wanted.filter(|&(wanted, _)| wanted != key);
+        if let Some(at) = self.missing[..self.count]
+            .iter()
+            .position(|&(_, other)| other == key)
+        {
+            self.missing.copy_within(at + 1..self.count, at);
+            self.count -= 1;
+        }
     }
 
     /// Ends the reservation once the texture is requested.
@@ -150,5 +160,10 @@ mod tests {
         }
         let sizes = swap.missing.map(|(size, _)| size);
         assert_eq!(sizes, [19, 18, 17, 16, 15, 14, 13, 12]);
+        let released = swap.missing[2].1;
+        swap.forget(released);
+        swap.forget(released);
+        let sizes: Vec<u64> = swap.missing[..swap.count].iter().map(|&(size, _)| size).collect();
+        assert_eq!(sizes, [19, 18, 16, 15, 14, 13, 12]);
     }
 }
