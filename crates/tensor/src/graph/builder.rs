@@ -1,5 +1,7 @@
 //! Builds graphs in Rust.
 
+use std::collections::BTreeSet;
+
 use super::element::ElementType;
 use super::ids::{BlockId, NodeId, TensorId};
 use super::model::Graph;
@@ -30,6 +32,8 @@ pub struct GraphBuilder {
     graph: Graph,
     /// Blocks under construction, the innermost last.
     open: Vec<Open>,
+    /// Names of symbols.
+    symbol_names: BTreeSet<String>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -53,6 +57,7 @@ impl GraphBuilder {
                 notes: Vec::new(),
             },
             open: vec![Open::default()],
+            symbol_names: BTreeSet::new(),
         }
     }
 
@@ -67,8 +72,40 @@ impl GraphBuilder {
 
     /// Adds a symbol.
     pub fn add_symbol(&mut self, symbol: Symbol) -> SymbolId {
+        self.symbol_names.insert(symbol.name.clone());
         self.graph.symbols.push(symbol);
         SymbolId(self.graph.symbols.len() as u32 - 1)
+    }
+
+    /// Adds a symbol; if another one has the name, with a number after it.
+    #[cfg(feature = "onnx")]
+    pub(crate) fn new_symbol(
+        &mut self,
+        name: &str,
+        range: Option<(u64, u64)>,
+        example: Option<u64>,
+    ) -> SymbolId {
+        let mut own = name.to_owned();
+        while self.symbol_names.contains(&own) {
+            own = format!("{name}.{}", self.graph.symbols.len());
+        }
+        self.add_symbol(Symbol {
+            name: own,
+            range,
+            example,
+        })
+    }
+
+    /// The range of a symbol, if it has one.
+    #[cfg(feature = "onnx")]
+    pub(crate) fn symbol_range(&self, symbol: SymbolId) -> Option<(u64, u64)> {
+        self.graph.symbols.get(symbol.0 as usize)?.range
+    }
+
+    /// Gives a range to a symbol that has none.
+    #[cfg(feature = "onnx")]
+    pub(crate) fn limit_symbol(&mut self, symbol: SymbolId, range: (u64, u64)) {
+        self.graph.symbols[symbol.0 as usize].range.get_or_insert(range);
     }
 
     /// Adds an input of the graph.

@@ -40,10 +40,11 @@ impl Reader<'_> {
 
     /// The tensors that graphs read from outside, by name, without constants, which every block can read.
     fn captured(&self, graphs: &[&GraphProto]) -> Vec<(String, TensorId)> {
-        let names = graphs
-            .iter()
-            .flat_map(|graph| free_names(graph, &BTreeSet::new()));
-        let names: BTreeSet<&str> = names.collect();
+        let mut names = Vec::new();
+        for graph in graphs {
+            free_names(graph, &mut BTreeSet::from([""]), &mut names);
+        }
+        let names: BTreeSet<&str> = names.into_iter().collect();
         let known = names
             .into_iter()
             .filter_map(|name| Some((name.to_owned(), *self.ids.get(name)?)));
@@ -53,11 +54,17 @@ impl Reader<'_> {
 
     /// Reads an opened body in a separate namespace.
     pub(super) fn within<T>(&mut self, prefix: &str, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        let (ids, known) = (self.ids.clone(), self.known.clone());
+        let marks = (
+            (self.ids.begin(), self.known.begin()),
+            (self.described.begin(), self.unnamed.begin()),
+        );
         let first = self.graph.tensor_count();
         let read = read(self);
         self.graph.prefix_names(first, prefix);
-        (self.ids, self.known) = (ids, known);
+        self.ids.end(marks.0.0);
+        self.known.end(marks.0.1);
+        self.described.end(marks.1.0);
+        self.unnamed.end(marks.1.1);
         read
     }
 
@@ -154,7 +161,7 @@ impl Reader<'_> {
                     "axis {axis} of its output {output} has no bound below 2^63"
                 ));
             };
-            *dim = self.symbol_within(format!("{name}.{axis}"), range);
+            *dim = self.symbol_within(&name, axis, range);
         }
         Ok(Shape(dims))
     }
@@ -273,12 +280,16 @@ impl Reader<'_> {
         inputs.extend(of.carried.iter().map(|(_, id)| *id));
         let stacks = inputs.len();
         for (place, (value, axis)) in of.stacked.iter().enumerate() {
+            // Another body may have results of this name.
+            let body = self.unnamed.begin();
+            let form = self.value(value);
+            self.unnamed.end(body);
             let output = of
                 .node
                 .output
                 .get(of.next.len() + place)
                 .map_or("", String::as_str);
-            let Some((element, mut shape)) = self.value(value)? else {
+            let Some((element, mut shape)) = form? else {
                 let problem = format!(
                     "the file has no shape of `{}`: infer shapes when it is written",
                     value.name
@@ -293,7 +304,7 @@ impl Reader<'_> {
             let rounds = of
                 .rounds
                 .clone()
-                .unwrap_or_else(|| self.symbol(format!("{output}.{axis}")));
+                .unwrap_or_else(|| self.unnamed(output, axis).into());
             shape.0.insert(axis, rounds);
             let (name, operator) = (format!("{name}/stack.{place}"), Operator::named("uninitialized"));
             let outputs = vec![(name.clone(), element, shape)];
@@ -415,25 +426,34 @@ impl Reader<'_> {
     }
 }
 
-/// Names that a graph reads but does not define, each once.
-fn free_names<'g>(graph: &'g GraphProto, outside: &BTreeSet<&'g str>) -> Vec<&'g str> {
-    let (mut bound, mut free) = (outside.clone(), Vec::new());
-    bound.extend(graph.initializer.iter().map(|tensor| &*tensor.name));
-    bound.extend(graph.input.iter().map(|value| &*value.name));
-    bound.insert("");
-    let mut see = |name: &'g str, bound: &mut BTreeSet<&'g str>| {
-        if bound.insert(name) {
-            free.push(name);
-        }
-    };
+/// Adds the names that a graph reads and does not define, each once; `bound` are those that are defined or added already.
+fn free_names<'g>(graph: &'g GraphProto, bound: &mut BTreeSet<&'g str>, free: &mut Vec<&'g str>) {
+    let constants = graph.initializer.iter().map(|tensor| &*tensor.name);
+    let parameters = graph.input.iter().map(|value| &*value.name);
+    let mut own: Vec<&str> = constants
+        .chain(parameters)
+        .filter(|&name| bound.insert(name))
+        .collect();
     for node in &graph.node {
-        node.input.iter().for_each(|input| see(input, &mut bound));
+        free.extend(
+            node.input
+                .iter()
+                .map(String::as_str)
+                .filter(|&name| bound.insert(name)),
+        );
         for inner in node.attribute.iter().filter_map(|attribute| attribute.g.as_ref()) {
-            let names = free_names(inner, &bound);
-            names.into_iter().for_each(|name| see(name, &mut bound));
+            free_names(inner, bound, free);
         }
-        bound.extend(node.output.iter().map(|output| &**output));
+        own.extend(
+            node.output
+                .iter()
+                .map(String::as_str)
+                .filter(|&name| bound.insert(name)),
+        );
     }
-    graph.output.iter().for_each(|value| see(&value.name, &mut bound));
-    free
+    let outputs = graph.output.iter().map(|value| &*value.name);
+    free.extend(outputs.filter(|&name| bound.insert(name)));
+    for name in own {
+        bound.remove(name);
+    }
 }

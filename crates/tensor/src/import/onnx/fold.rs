@@ -9,7 +9,7 @@ use super::known::Number::{Fraction, Whole};
 use super::known::{Known, MAX_FRACTIONS, MAX_KNOWN, Number, is_fractional};
 use super::proto::NodeProto;
 use super::{Reader, element, wrapped};
-use crate::graph::{Dim, DimOperator, ElementType, SymbolId};
+use crate::graph::{Dim, DimOperator, ElementType};
 
 impl Reader<'_> {
     /// The known value of an input, if any.
@@ -385,17 +385,6 @@ impl Reader<'_> {
                 })
             }
         }
-    }
-
-    /// The least and the greatest value of a dimension; a symbol without a range has 31 bits.
-    pub(super) fn range(&self, dim: &Dim) -> Option<(i64, i64)> {
-        dim.bounds(&|symbol| self.symbol_range(symbol))
-    }
-
-    pub(super) fn symbol_range(&self, symbol: SymbolId) -> Option<(i64, i64)> {
-        let most = i64::from(i32::MAX) as u64;
-        let (least, most) = self.ranges.get(&symbol).copied().unwrap_or((0, most));
-        Some((i64::try_from(least).ok()?, i64::try_from(most).ok()?))
     }
 }
 

@@ -247,3 +247,74 @@ fn sparse_constants_and_negative_dimensions_are_read() {
     let found = read_onnx(&model.encode_to_vec(), &OnnxOptions { ranges }).unwrap();
     assert_eq!(shape(&found, "y"), [4, 3]);
 }
+
+/// `NonZero` of inputs of different sizes in two calls of a function: their results have symbols of their own.
+#[test]
+fn each_call_has_symbols_of_its_own() {
+    let mut found = value("y", &[1, -1]);
+    if let Some(tensor) = found.kind.as_mut().and_then(|kind| kind.tensor.as_mut()) {
+        tensor.elem_type = 7;
+    }
+    let function = FunctionProto {
+        name: "F".to_owned(),
+        domain: "mine".to_owned(),
+        input: vec!["x".to_owned()],
+        output: vec!["y".to_owned()],
+        node: vec![node("", "NonZero", &["x"], "y")],
+        value_info: vec![found.clone()],
+        ..FunctionProto::default()
+    };
+    let none = |name: &str| ValueInfo {
+        name: name.to_owned(),
+        kind: None,
+    };
+    let mut graph = GraphProto {
+        input: vec![value("small", &[10]), value("large", &[1000])],
+        node: vec![
+            node("mine", "F", &["small"], "a"),
+            node("mine", "F", &["large"], "b"),
+        ],
+        output: vec![none("a"), none("b")],
+        ..GraphProto::default()
+    };
+    let read_graph = read(graph.clone(), vec![function]).unwrap();
+    assert_eq!(
+        (bound(&read_graph, "a"), bound(&read_graph, "b")),
+        (vec![1, 10], vec![1, 1000])
+    );
+    // The file may describe the result with an open dimension.
+    graph.node = vec![node("", "NonZero", &["small"], "y")];
+    graph.output = vec![found];
+    let read_graph = read(graph.clone(), Vec::new()).unwrap();
+    assert_eq!(bound(&read_graph, "y"), [1, 10]);
+    assert_eq!(read_graph.symbols().len(), 1);
+    let model = Model {
+        graph: Some(graph),
+        ..Model::default()
+    };
+    let ranges = [("y.1".to_owned(), (0, 4))].into();
+    let read_graph = read_onnx(&model.encode_to_vec(), &OnnxOptions { ranges }).unwrap();
+    assert_eq!(bound(&read_graph, "y"), [1, 4]);
+}
+
+/// Arms may use the same names for tensors of different shapes; a shape in the file is that of its own arm.
+#[test]
+fn each_arm_has_names_of_its_own() {
+    let of = |dims: &[i64], op_type: &str| GraphProto {
+        node: vec![node("", op_type, &["x"], "t"), node("", "Neg", &["t"], "u")],
+        value_info: vec![value("t", dims)],
+        ..arm("Relu", "u")
+    };
+    let mut graph = branching(
+        node("", "Relu", &["x"], "t"),
+        node("", "Relu", &["x"], "t"),
+        node("", "Neg", &["y"], "z"),
+    );
+    let then = GraphProto {
+        value_info: Vec::new(),
+        ..of(&[1, 3], "Relu")
+    };
+    graph.node[0] = branch("c", then, of(&[3], "Squeeze"));
+    graph.value_info.push(value("y", &[1, 3]));
+    assert_eq!(bound(&read(graph, Vec::new()).unwrap(), "z"), [1, 3]);
+}

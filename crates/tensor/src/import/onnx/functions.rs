@@ -1,6 +1,7 @@
 //! Functions of a model, and branches with a known condition: a node is replaced by the nodes that it stands for.
 
 use super::proto::{AttributeProto, FunctionProto, GraphProto, NodeProto};
+use super::scoped::Scoped;
 use super::{Reader, is_onnx_domain};
 use crate::error::{Error, Result};
 use crate::graph::TensorId;
@@ -31,10 +32,7 @@ impl<'a> Reader<'a> {
             return Err(self.fault(node, problem));
         }
         let name = format!("{}.{}", self.name(node), self.count);
-        let (mut ids, mut known) = (
-            std::collections::BTreeMap::new(),
-            std::collections::BTreeMap::new(),
-        );
+        let (mut ids, mut known) = (Scoped::default(), Scoped::default());
         for (parameter, input) in function.input.iter().zip(&node.input) {
             if !input.is_empty() {
                 ids.insert(parameter.clone(), self.id(input, &name)?);
@@ -50,6 +48,8 @@ impl<'a> Reader<'a> {
             std::mem::replace(&mut self.ids, ids),
             std::mem::replace(&mut self.known, known),
             std::mem::take(&mut self.described),
+            std::mem::take(&mut self.unnamed),
+            std::mem::take(&mut self.symbols_of_call),
         );
         let outputs = std::mem::take(&mut self.outputs);
         let first = self.graph.tensor_count();
@@ -57,7 +57,13 @@ impl<'a> Reader<'a> {
         let read = self.body_of(node, function);
         self.calls -= 1;
         let inside = std::mem::take(&mut self.known);
-        (self.ids, self.known, self.described) = outside;
+        (
+            self.ids,
+            self.known,
+            self.described,
+            self.unnamed,
+            self.symbols_of_call,
+        ) = outside;
         self.outputs = outputs;
         self.graph.prefix_names(first, &format!("{name}/"));
         let made = read?;

@@ -22,8 +22,10 @@ mod movement;
 mod operators;
 mod proto;
 mod rules;
+mod scoped;
 mod shapes;
 mod supported;
+mod symbols;
 mod windows;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,11 +35,10 @@ pub use supported::{ONNX_OPERATORS, OnnxSupport, onnx_support};
 use known::Known;
 use prost::Message;
 use proto::{DimensionValue, FunctionProto, GraphProto, Model, ValueInfo};
+use scoped::Scoped;
 
 use crate::error::{Error, Result};
-use crate::graph::{
-    Dim, ElementType, Graph, GraphBuilder, Shape, Symbol, SymbolId, Tensor, TensorId, TensorSource,
-};
+use crate::graph::{Dim, ElementType, Graph, GraphBuilder, Shape, SymbolId, Tensor, TensorId, TensorSource};
 use tileheap_json::clip;
 
 /// Options for reading ONNX files.
@@ -71,11 +72,13 @@ pub fn read_onnx(bytes: &[u8], options: &OnnxOptions) -> Result<Graph> {
         graph: GraphBuilder::new(graph.name.clone()),
         options,
         symbols: BTreeMap::new(),
-        ids: BTreeMap::new(),
-        ranges: BTreeMap::new(),
-        known: BTreeMap::new(),
+        symbols_of_call: BTreeMap::new(),
+        unnamed: Scoped::default(),
+        open_names: BTreeSet::new(),
+        ids: Scoped::default(),
+        known: Scoped::default(),
         unknown_elements: BTreeSet::new(),
-        described: BTreeMap::new(),
+        described: Scoped::default(),
         outputs: graph.output.iter().map(|value| value.name.clone()).collect(),
         version: version.map_or(0, |set| set.version),
         functions: &model.functions,
@@ -113,16 +116,20 @@ fn wrapped(axis: i64, rank: usize) -> Option<usize> {
 struct Reader<'a> {
     graph: GraphBuilder,
     options: &'a OnnxOptions,
+    /// Symbols of dimensions that have a name in the model, and in the current call of a function.
     symbols: BTreeMap<String, SymbolId>,
-    ids: BTreeMap<String, TensorId>,
-    /// Ranges of symbols.
-    ranges: BTreeMap<SymbolId, (u64, u64)>,
+    symbols_of_call: BTreeMap<String, SymbolId>,
+    /// Symbols of other open dimensions, by tensor and axis.
+    unnamed: Scoped<SymbolId>,
+    /// The names by which the options may give ranges.
+    open_names: BTreeSet<String>,
+    ids: Scoped<TensorId>,
     /// Values known before execution: shapes, axes, scales.
-    known: BTreeMap<String, Known>,
+    known: Scoped<Known>,
     /// Numbers of unknown element types.
     unknown_elements: BTreeSet<i32>,
     /// Types and shapes that the file gives for node outputs.
-    described: BTreeMap<String, (ElementType, Shape)>,
+    described: Scoped<(ElementType, Shape)>,
     /// Names of the model's outputs.
     outputs: BTreeSet<String>,
     /// The version of ONNX's operators; 0 if the file does not say.
@@ -137,7 +144,7 @@ impl Reader<'_> {
     fn all(&mut self, graph: &GraphProto) -> Result<()> {
         self.constants(graph)?;
         for value in &graph.input {
-            if !self.ids.contains_key(&value.name) {
+            if self.ids.get(&value.name).is_none() {
                 let form = self.value(value)?;
                 let (element, shape) =
                     form.ok_or_else(|| wrong(format!("input `{}` has no shape", value.name)))?;
@@ -215,29 +222,6 @@ impl Reader<'_> {
         })
     }
 
-    fn check_ranges(&self) -> Result<()> {
-        let Some(name) = self
-            .options
-            .ranges
-            .keys()
-            .find(|name| !self.symbols.contains_key(*name))
-        else {
-            return Ok(());
-        };
-        let names: Vec<String> = self
-            .symbols
-            .keys()
-            .take(8)
-            .map(|name| format!("`{name}`"))
-            .collect();
-        let open = match (names.is_empty(), self.symbols.len().saturating_sub(names.len())) {
-            (true, _) => "all dimensions are fixed".to_owned(),
-            (_, 0) => format!("open dimensions are {}", names.join(", ")),
-            (_, more) => format!("open dimensions are {} and {more} others", names.join(", ")),
-        };
-        Err(wrong(format!("a range is given for `{}`; {open}", clip(name))))
-    }
-
     /// Adds a note about tensors with elements of unknown types.
     fn note_unknown_elements(&mut self) {
         let is_unknown = |of: &Tensor| of.element >= ElementType::Bits1;
@@ -282,41 +266,11 @@ impl Reader<'_> {
             dims.push(match &dim.value {
                 // Some exporters write -1 for an open dimension.
                 Some(DimensionValue::Value(value)) if *value >= 0 => Dim::Fixed(*value),
-                Some(DimensionValue::Param(name)) if !name.is_empty() => self.symbol(name.clone()),
-                _ => self.symbol(format!("{}.{axis}", value.name)),
+                Some(DimensionValue::Param(name)) if !name.is_empty() => self.symbol(name),
+                _ => self.unnamed(&value.name, axis).into(),
             });
         }
         Ok(Some((element, Shape(dims))))
-    }
-
-    /// A symbol for a number that only a run decides; the caller may give a smaller range.
-    fn symbol_within(&mut self, name: String, range: (u64, u64)) -> Dim {
-        let range = self.options.ranges.get(&name).copied().unwrap_or(range);
-        // A shape in the file, or another call of the same function, may have the name.
-        let mut own = name.clone();
-        while self.symbols.contains_key(&own) {
-            own = format!("{name}.{}", self.symbols.len());
-        }
-        self.ranged_symbol(own, Some(range))
-    }
-
-    fn symbol(&mut self, name: String) -> Dim {
-        let range = self.options.ranges.get(&name).copied();
-        self.ranged_symbol(name, range)
-    }
-
-    fn ranged_symbol(&mut self, name: String, range: Option<(u64, u64)>) -> Dim {
-        let (graph, example) = (&mut self.graph, None);
-        let new = |name: &String| {
-            graph.add_symbol(Symbol {
-                name: name.clone(),
-                range,
-                example,
-            })
-        };
-        let id = *self.symbols.entry(name).or_insert_with_key(new);
-        self.ranges.extend(range.map(|range| (id, range)));
-        id.into()
     }
 }
 

@@ -223,7 +223,7 @@ impl Reader<'_> {
         };
         let output = self.output(node)?.to_owned();
         let at = usize::from(node.op_type == "NonZero").max(axis.unwrap_or(0));
-        let count = self.symbol_within(format!("{output}.{at}"), (0, limit));
+        let count = self.symbol_within(&output, at, (0, limit));
         let element = self.graph.tensor(first).element;
         let int64 = |dims: Vec<Dim>| (ElementType::Int64, Shape(dims));
         let of_data = |count: &Dim| {

@@ -1,0 +1,84 @@
+//! Symbols of open dimensions.
+
+use super::{Reader, wrong};
+use crate::error::Result;
+use crate::graph::{Dim, SymbolId};
+use tileheap_json::clip;
+
+impl Reader<'_> {
+    /// The symbol of a dimension that the file names: one for the model, and one for each call of a function in which the model does
+    /// not have the name.
+    pub(super) fn symbol(&mut self, name: &str) -> Dim {
+        let known = self.symbols.get(name).or_else(|| self.symbols_of_call.get(name));
+        if let Some(&id) = known {
+            return id.into();
+        }
+        let id = self.new_symbol(name);
+        let symbols = match self.calls {
+            0 => &mut self.symbols,
+            _ => &mut self.symbols_of_call,
+        };
+        symbols.insert(name.to_owned(), id);
+        id.into()
+    }
+
+    /// The symbol of an open dimension without a name, called after its tensor and axis. Bodies and calls of functions may have other
+    /// tensors of that name.
+    pub(super) fn unnamed(&mut self, tensor: &str, axis: usize) -> SymbolId {
+        let name = format!("{tensor}.{axis}");
+        let known = self.unnamed.get(&name).filter(|_| !tensor.is_empty());
+        if let Some(&id) = known {
+            return id;
+        }
+        let id = self.new_symbol(&name);
+        self.unnamed.insert(name, id);
+        id
+    }
+
+    /// The symbol of a dimension that only a run decides; the caller may give a smaller range.
+    pub(super) fn symbol_within(&mut self, tensor: &str, axis: usize, range: (u64, u64)) -> Dim {
+        let name = format!("{tensor}.{axis}");
+        let mut id = self.unnamed(tensor, axis);
+        let has_range = self.graph.symbol_range(id).is_some();
+        if has_range && !self.options.ranges.contains_key(&name) {
+            // That of an earlier tensor of this name.
+            id = self.new_symbol(&name);
+            self.unnamed.insert(name, id);
+        }
+        self.graph.limit_symbol(id, range);
+        id.into()
+    }
+
+    fn new_symbol(&mut self, name: &str) -> SymbolId {
+        self.open_names.insert(name.to_owned());
+        let range = self.options.ranges.get(name).copied();
+        self.graph.new_symbol(name, range, None)
+    }
+
+    /// The least and the greatest value of a dimension; a symbol without a range has 31 bits.
+    pub(super) fn range(&self, dim: &Dim) -> Option<(i64, i64)> {
+        dim.bounds(&|symbol| self.symbol_range(symbol))
+    }
+
+    pub(super) fn symbol_range(&self, symbol: SymbolId) -> Option<(i64, i64)> {
+        let most = i64::from(i32::MAX) as u64;
+        let (least, most) = self.graph.symbol_range(symbol).unwrap_or((0, most));
+        Some((i64::try_from(least).ok()?, i64::try_from(most).ok()?))
+    }
+
+    /// Checks that each range of the options is that of a dimension.
+    pub(super) fn check_ranges(&self) -> Result<()> {
+        let mut given = self.options.ranges.keys();
+        let Some(name) = given.find(|name| !self.open_names.contains(*name)) else {
+            return Ok(());
+        };
+        let first = self.open_names.iter().take(8);
+        let names: Vec<String> = first.map(|name| format!("`{}`", clip(name))).collect();
+        let open = match (names.is_empty(), self.open_names.len() - names.len()) {
+            (true, _) => "all dimensions are fixed".to_owned(),
+            (_, 0) => format!("open dimensions are {}", names.join(", ")),
+            (_, more) => format!("open dimensions are {} and {more} others", names.join(", ")),
+        };
+        Err(wrong(format!("a range is given for `{}`; {open}", clip(name))))
+    }
+}
