@@ -36,6 +36,13 @@ pub struct GraphBuilder {
     symbol_names: BTreeSet<String>,
 }
 
+/// Maximum number of dimensions of a node's output.
+const MAX_RANK: usize = 64;
+
+/// Maximum number of terms of a dimension of a node's output, and of all of its dimensions if one of them has several.
+const MAX_TERMS: usize = 32;
+const MAX_SHAPE_TERMS: usize = 128;
+
 #[derive(Clone, Debug, Default)]
 struct Open {
     block: BlockId,
@@ -78,7 +85,6 @@ impl GraphBuilder {
     }
 
     /// Adds a symbol; if another one has the name, with a number after it.
-    #[cfg(feature = "onnx")]
     pub(crate) fn new_symbol(
         &mut self,
         name: &str,
@@ -106,6 +112,40 @@ impl GraphBuilder {
     #[cfg(feature = "onnx")]
     pub(crate) fn limit_symbol(&mut self, symbol: SymbolId, range: (u64, u64)) {
         self.graph.symbols[symbol.0 as usize].range.get_or_insert(range);
+    }
+
+    /// Replaces dimensions that are expressions of many terms by symbols of the same range: an expression may double with every node.
+    pub(crate) fn limit_shape(&mut self, name: &str, shape: &mut Shape) -> Result<(), String> {
+        let rank = shape.rank();
+        if rank > MAX_RANK {
+            return Err(format!(
+                "its result has {rank} dimensions; at most {MAX_RANK} are supported"
+            ));
+        }
+        let all: usize = shape.0.iter().map(|dim| dim.terms(MAX_TERMS + 1)).sum();
+        let most = if all > MAX_SHAPE_TERMS { 1 } else { MAX_TERMS };
+        for (axis, dim) in shape.0.iter_mut().enumerate() {
+            if dim.terms(most + 1) <= most {
+                continue;
+            }
+            let symbol = |symbol: SymbolId| self.graph.symbols.get(symbol.0 as usize);
+            let number = |value: u64| i64::try_from(value).ok();
+            let range = |id: SymbolId| {
+                let (least, most) = symbol(id)?.range?;
+                Some((number(least)?, number(most)?))
+            };
+            let range = dim.bounds(&range).filter(|&(_, most)| most >= 0);
+            let range = range.map(|(least, most)| (least.max(0) as u64, most as u64));
+            let example = dim.at(&|id| number(symbol(id)?.example?));
+            let example = example.and_then(|example| u64::try_from(example).ok());
+            if range.is_none() && example.is_none() {
+                return Err(format!(
+                    "axis {axis} of its result is an expression of more than {most} terms and has no bound below 2^63: give ranges to its symbols"
+                ));
+            }
+            *dim = self.new_symbol(&format!("{name}.{axis}"), range, example).into();
+        }
+        Ok(())
     }
 
     /// Adds an input of the graph.
@@ -166,8 +206,11 @@ impl GraphBuilder {
             attributes: attributes.collect(),
         };
         let operands: Vec<&Tensor> = inputs.iter().map(|&input| self.tensor(input)).collect();
-        let inferred = infer(&operator, &operands, &self.graph.symbols)
-            .map_err(|problem| Error::operator(name, &operator.name, problem))?;
+        let fault = |problem| Error::operator(name, &operator.name, problem);
+        let mut inferred = infer(&operator, &operands, &self.graph.symbols).map_err(fault)?;
+        for (_, shape) in &mut inferred.outputs {
+            self.limit_shape(name, shape).map_err(fault)?;
+        }
         let outputs = named(name, inferred.outputs);
         let outputs = self.node(name, operator, inputs, outputs, inferred.in_place);
         if let Some(base) = inferred.view_of {

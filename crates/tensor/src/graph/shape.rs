@@ -221,6 +221,32 @@ impl Dim {
         self.bounds(&range).map(|(value, _)| value)
     }
 
+    /// The number of numbers and symbols in the expression, of which at most `most` are counted.
+    pub(crate) fn terms(&self, most: usize) -> usize {
+        match self {
+            Dim::Binary(_, pair) if most > 0 => {
+                let first = pair.0.terms(most);
+                first + pair.1.terms(most.saturating_sub(first))
+            }
+            _ => 1,
+        }
+    }
+
+    /// The sum of dimensions, as a tree of logarithmic depth.
+    pub(crate) fn sum(mut dims: Vec<Dim>) -> Dim {
+        while dims.len() > 1 {
+            let mut rest = dims.into_iter();
+            dims = Vec::new();
+            while let Some(dim) = rest.next() {
+                dims.push(match rest.next() {
+                    Some(next) => dim + next,
+                    None => dim,
+                });
+            }
+        }
+        dims.pop().unwrap_or(Dim::Fixed(0))
+    }
+
     /// The first symbol in the expression.
     pub fn symbol(&self) -> Option<SymbolId> {
         match self {

@@ -81,16 +81,18 @@ fn transpose(call: &Call<'_>) -> Answer<Inferred> {
 fn concat(call: &Call<'_>) -> Answer<Inferred> {
     let mut dims = call.dims_of(0, None)?.to_vec();
     let axis = call.axis("axis", 1, dims.len())?;
+    let mut along = vec![dims[axis].clone()];
     for input in 1..call.inputs.len() {
         let other = call.dims_of(input, Some(dims.len()))?;
         for (index, dim) in other.iter().enumerate() {
             if index == axis {
-                dims[axis] = dims[axis].clone() + dim.clone();
+                along.push(dim.clone());
             } else {
                 agree(&dims[index], dim)?;
             }
         }
     }
+    dims[axis] = Dim::sum(along);
     Ok(call.same_element(dims))
 }
 

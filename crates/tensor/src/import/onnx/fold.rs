@@ -55,19 +55,16 @@ impl Reader<'_> {
                 let parts = parts?;
                 let first = *parts.first()?;
                 let is_first = wrapped(node.int("axis", 0), first.dims.len()) == Some(0);
-                let numbers: Vec<Number> = parts.iter().flat_map(|part| part.numbers.clone()).collect();
                 let same = parts.iter().all(|part| part.dims.get(1..) == first.dims.get(1..));
-                let count = parts
-                    .iter()
-                    .map(|part| part.dims.first().copied().unwrap_or(0))
-                    .sum();
+                let all: usize = parts.iter().map(|part| part.numbers.len()).sum();
+                (is_first && same && all <= MAX_KNOWN).then_some(())?;
+                let mut sides = parts.iter().filter_map(|part| part.dims.first());
                 let mut dims = first.dims.clone();
-                *dims.first_mut()? = count;
-                let element = first.element;
-                (is_first && same && numbers.len() <= MAX_KNOWN).then_some(Known {
-                    numbers,
+                *dims.first_mut()? = sides.try_fold(0usize, |all, &side| all.checked_add(side))?;
+                Some(Known {
+                    numbers: parts.iter().flat_map(|part| part.numbers.clone()).collect(),
                     dims,
-                    element,
+                    element: first.element,
                 })
             }
             "Slice" => self.sliced(node, known(0)?),
@@ -141,7 +138,8 @@ impl Reader<'_> {
                 let mut all = data.numbers.iter().cloned();
                 let first = all.next()?;
                 let one = all.try_fold(first, |all, number| {
-                    self.combined(&node.op_type[6..], &all, &number)
+                    let all = self.combined(&node.op_type[6..], &all, &number);
+                    all.filter(Number::is_short)
                 })?;
                 let element = data.element;
                 Some(Known {
@@ -164,7 +162,10 @@ impl Reader<'_> {
             | "Greater" | "LessOrEqual" | "GreaterOrEqual" | "And" | "Or") => {
                 let mut all = (0..node.input.len()).map(known);
                 let first = all.next()??.clone();
-                all.try_fold(first, |a, b| self.pairwise(name, &a, b?))
+                all.try_fold(first, |a, b| {
+                    let all = self.pairwise(name, &a, b?);
+                    all.filter(|all| all.numbers.iter().all(Number::is_short))
+                })
             }
             _ => None,
         }

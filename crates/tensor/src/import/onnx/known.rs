@@ -8,6 +8,15 @@ pub(super) const MAX_KNOWN: usize = 4_096;
 /// Maximum number of tracked fractions: a few are scales, more are weights.
 pub(super) const MAX_FRACTIONS: usize = 16;
 
+/// Maximum number of dimensions of a tracked tensor.
+pub(super) const MAX_KNOWN_RANK: usize = 64;
+
+/// Maximum number of terms of a tracked number.
+const MAX_TERMS: usize = 64;
+
+/// Maximum number of terms of all numbers that nodes of a model give: some 100 MB.
+pub(super) const MAX_TRACKED: usize = 1 << 21;
+
 /// A small tensor whose numbers are known: a shape, axes, scales.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Known {
@@ -27,6 +36,18 @@ pub(super) enum Number {
 }
 
 impl Number {
+    /// Returns false for an expression of many terms.
+    pub(super) fn is_short(&self) -> bool {
+        self.terms() <= MAX_TERMS
+    }
+
+    fn terms(&self) -> usize {
+        match self {
+            Number::Whole(dim) => dim.terms(MAX_TERMS + 1),
+            Number::Fraction(_) => 1,
+        }
+    }
+
     pub(super) fn fixed(&self) -> Option<i64> {
         match self {
             Number::Whole(dim) => dim.fixed(),
@@ -43,6 +64,11 @@ impl Number {
 }
 
 impl Known {
+    /// The number of terms of its numbers.
+    pub(super) fn terms(&self) -> usize {
+        self.numbers.iter().map(Number::terms).sum()
+    }
+
     pub(super) fn list(numbers: Vec<Number>) -> Known {
         Known {
             dims: vec![numbers.len()],
@@ -52,8 +78,7 @@ impl Known {
     }
 
     pub(super) fn shaped(&self, dims: Vec<usize>) -> Option<Known> {
-        let count: usize = dims.iter().product();
-        (count == self.numbers.len()).then(|| Known { dims, ..self.clone() })
+        (count(&dims)? == self.numbers.len()).then(|| Known { dims, ..self.clone() })
     }
 
     /// The elements if all are integers or symbols.
@@ -81,18 +106,24 @@ impl Known {
 
     /// The rows with these indices of the first axis.
     pub(super) fn rows(&self, places: &[usize], dims: &[usize]) -> Option<Known> {
-        let row: usize = self.dims.get(1..)?.iter().product();
-        let rows = places
-            .iter()
-            .map(|&place| self.numbers.get(place * row..(place + 1) * row));
-        let numbers = rows.collect::<Option<Vec<_>>>()?.concat();
-        let dims = [dims, &self.dims[1..]].concat();
-        (numbers.len() <= MAX_KNOWN).then_some(Known {
-            numbers,
-            dims,
+        let row = count(self.dims.get(1..)?)?;
+        let all = places.len().checked_mul(row)?;
+        (all <= MAX_KNOWN).then_some(())?;
+        let rows = places.iter().map(|&place| {
+            let first = place.checked_mul(row)?;
+            self.numbers.get(first..first.checked_add(row)?)
+        });
+        Some(Known {
+            numbers: rows.collect::<Option<Vec<_>>>()?.concat(),
+            dims: [dims, &self.dims[1..]].concat(),
             element: self.element,
         })
     }
+}
+
+/// The number of elements; `None` past 64 bits.
+pub(super) fn count(dims: &[usize]) -> Option<usize> {
+    dims.iter().try_fold(1usize, |all, &dim| all.checked_mul(dim))
 }
 
 pub(super) fn is_fractional(element: ElementType) -> bool {

@@ -77,6 +77,7 @@ pub fn read_onnx(bytes: &[u8], options: &OnnxOptions) -> Result<Graph> {
         open_names: BTreeSet::new(),
         ids: Scoped::default(),
         known: Scoped::default(),
+        tracked: 0,
         unknown_elements: BTreeSet::new(),
         described: Scoped::default(),
         outputs: graph.output.iter().map(|value| value.name.clone()).collect(),
@@ -126,6 +127,8 @@ struct Reader<'a> {
     ids: Scoped<TensorId>,
     /// Values known before execution: shapes, axes, scales.
     known: Scoped<Known>,
+    /// The terms of those that nodes gave.
+    tracked: usize,
     /// Numbers of unknown element types.
     unknown_elements: BTreeSet<i32>,
     /// Types and shapes that the file gives for node outputs.
@@ -260,6 +263,14 @@ impl Reader<'_> {
         let Some((tensor, shape)) = tensor.and_then(|tensor| Some((tensor, tensor.shape.as_ref()?))) else {
             return Ok(None);
         };
+        let rank = shape.dim.len();
+        if rank > known::MAX_KNOWN_RANK {
+            let name = clip(&value.name);
+            let most = known::MAX_KNOWN_RANK;
+            return Err(wrong(format!(
+                "`{name}` has {rank} dimensions; at most {most} are supported"
+            )));
+        }
         let element = self.value_element(tensor.elem_type);
         let mut dims = Vec::with_capacity(shape.dim.len());
         for (axis, dim) in shape.dim.iter().enumerate() {
@@ -311,6 +322,8 @@ fn element(data_type: i32) -> Option<ElementType> {
     })
 }
 
+#[cfg(test)]
+mod damage_tests;
 #[cfg(test)]
 mod function_tests;
 #[cfg(test)]

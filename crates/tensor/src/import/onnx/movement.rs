@@ -5,7 +5,7 @@ use super::proto::NodeProto;
 use super::shapes::quotient;
 use super::{Reader, wrapped};
 use crate::error::Result;
-use crate::graph::{Attribute, Dim, ElementType, Operator, Shape, TensorId};
+use crate::graph::{Attribute, Dim, ElementType, Shape, TensorId};
 use crate::units::Bytes;
 
 impl Reader<'_> {
@@ -47,8 +47,7 @@ impl Reader<'_> {
             self.graph.tensor(inputs[0]).element,
         );
         let outputs = vec![(output, element, Shape(dims))];
-        let (name, operator) = (self.name(node), Operator::named("reshape"));
-        let made = self.graph.node(name, operator, &inputs[..1], outputs, Vec::new());
+        let made = self.made_by(node, "reshape", &inputs[..1], outputs)?;
         self.view_if_within(made[0], inputs[0]);
         self.keep(node, &made)
     }
@@ -253,7 +252,7 @@ impl Reader<'_> {
             .zip(outputs)
             .filter(|(name, _)| !name.is_empty());
         let outputs = named.map(|(name, (element, shape))| (name.clone(), element, shape));
-        let made = self.made(node, inputs, outputs.collect());
+        let made = self.made(node, inputs, outputs.collect())?;
         self.keep(node, &made)
     }
 }

@@ -1,6 +1,6 @@
 //! Maps ONNX operators to those of this crate.
 
-use super::known::{Known, Number};
+use super::known::{Known, MAX_KNOWN_RANK, MAX_TRACKED, Number};
 use super::proto::NodeProto;
 use super::{Reader, element, is_onnx_domain, wrapped, wrong};
 use crate::error::{Error, Result};
@@ -51,7 +51,8 @@ impl Reader<'_> {
         if node.op_type == "Constant" {
             return self.constant_node(node);
         }
-        if let Some(known) = self.folded(node).filter(is_short) {
+        if let Some(known) = self.folded(node).filter(|known| self.is_tracked(known)) {
+            self.tracked += known.terms();
             let name = self.output(node)?.to_owned();
             let id = self
                 .graph
@@ -95,6 +96,14 @@ impl Reader<'_> {
         self.of_shapes(node, &inputs)
     }
 
+    /// Returns true for values with few dimensions, in which no number is an expression of many terms: sums of sums would double with
+    /// every node.
+    fn is_tracked(&self, known: &Known) -> bool {
+        known.dims.len() <= MAX_KNOWN_RANK
+            && known.numbers.iter().all(Number::is_short)
+            && self.tracked + known.terms() <= MAX_TRACKED
+    }
+
     /// The node's operands that are given.
     fn inputs(&self, node: &NodeProto) -> Result<Vec<TensorId>> {
         let given = node.input.iter().filter(|input| !input.is_empty());
@@ -108,7 +117,7 @@ impl Reader<'_> {
         };
         let named = node.output.iter().zip(sizes).filter(|(name, _)| !name.is_empty());
         let outputs = named.map(|(name, (element, shape))| (name.clone(), element, shape));
-        let made = self.made(node, inputs, outputs.collect());
+        let made = self.made(node, inputs, outputs.collect())?;
         if let (true, Some(&first), Some(&input)) = (node.op_type == "Expand", made.first(), inputs.first()) {
             if self.dims(first) == self.dims(input) {
                 self.view_if_within(first, input);
@@ -166,7 +175,7 @@ impl Reader<'_> {
             };
             outputs.push((output.clone(), *element, shape.clone()));
         }
-        let made = self.made(node, inputs, outputs);
+        let made = self.made(node, inputs, outputs)?;
         let is_same = matches!(
             node.op_type.as_str(),
             "Reshape" | "Flatten" | "Squeeze" | "Unsqueeze" | "Identity"
@@ -246,9 +255,24 @@ impl Reader<'_> {
         node: &NodeProto,
         inputs: &[TensorId],
         outputs: Vec<(String, ElementType, Shape)>,
-    ) -> Vec<TensorId> {
-        let (name, operator) = (self.name(node), Operator::named(&node.op_type));
-        self.graph.node(name, operator, inputs, outputs, Vec::new())
+    ) -> Result<Vec<TensorId>> {
+        self.made_by(node, &node.op_type, inputs, outputs)
+    }
+
+    /// Adds a node of this operator.
+    pub(super) fn made_by(
+        &mut self,
+        node: &NodeProto,
+        operator: &str,
+        inputs: &[TensorId],
+        mut outputs: Vec<(String, ElementType, Shape)>,
+    ) -> Result<Vec<TensorId>> {
+        for (name, _, shape) in &mut outputs {
+            let limited = self.graph.limit_shape(name, shape);
+            limited.map_err(|problem| self.fault(node, problem))?;
+        }
+        let (name, operator) = (self.name(node), Operator::named(operator));
+        Ok(self.graph.node(name, operator, inputs, outputs, Vec::new()))
     }
 
     /// Adds a node with one output of this shape and the element type of its first input.
@@ -260,7 +284,7 @@ impl Reader<'_> {
     ) -> Result<Vec<TensorId>> {
         let output = self.output(node)?.to_owned();
         let element = self.graph.tensor(inputs[0]).element;
-        Ok(self.made(node, inputs, vec![(output, element, Shape(dims))]))
+        self.made(node, inputs, vec![(output, element, Shape(dims))])
     }
 
     pub(super) fn dims(&self, id: TensorId) -> Vec<Dim> {
@@ -450,21 +474,4 @@ impl Reader<'_> {
         before.extend(after);
         Some(before)
     }
-}
-
-/// Returns true if no dimension is an expression of many terms: sums of sums would double with every node.
-fn is_short(known: &Known) -> bool {
-    fn terms(dim: &Dim, most: usize) -> usize {
-        match dim {
-            Dim::Binary(_, pair) if most > 0 => {
-                let first = terms(&pair.0, most - 1);
-                first + terms(&pair.1, most.saturating_sub(first))
-            }
-            _ => 1,
-        }
-    }
-    known.numbers.iter().all(|number| match number {
-        Number::Whole(dim) => terms(dim, 65) <= 64,
-        Number::Fraction(_) => true,
-    })
 }

@@ -180,7 +180,15 @@ impl Reader<'_> {
             }
             "Max" | "Min" | "Sum" | "Mean" => {
                 let all = (0..node.input.len()).filter_map(|place| of.dims(place));
-                of.first(all.fold(Vec::new(), |all, dims| self.broadcast(&all, dims)))
+                let mut all: Vec<Vec<Dim>> = all.map(<[Dim]>::to_vec).collect();
+                // In pairs, so that expressions of many operands are not deep.
+                while all.len() > 1 {
+                    let pairs = all.chunks(2);
+                    all = pairs
+                        .map(|pair| self.broadcast(&pair[0], pair.last().map_or(&[], Vec::as_slice)))
+                        .collect();
+                }
+                of.first(all.pop()?)
             }
             "MatMul" => of.first(self.product(data, of.dims(1)?)?),
             "MatMulInteger" => of.one(ElementType::Int32, self.product(data, of.dims(1)?)?),

@@ -1,0 +1,121 @@
+//! Small files whose graphs would be large.
+
+use super::proto::GraphProto;
+use super::tests::{body, model_of, node, numbers, read, says, value};
+use super::*;
+use crate::graph::ShapeBound;
+
+/// A model of these nodes, of which the last gives `out`, with an open dimension.
+fn model_with(inputs: Vec<ValueInfo>, nodes: Vec<proto::NodeProto>) -> Model {
+    model_of(GraphProto {
+        input: inputs,
+        node: nodes,
+        output: vec![ValueInfo {
+            kind: None,
+            ..value("out", &[])
+        }],
+        ..body(&[], &[], &[])
+    })
+}
+
+fn open(name: &str) -> ValueInfo {
+    value(name, &[Err("batch"), Ok(3)])
+}
+
+/// The largest dimensions of the output.
+fn bound(graph: &Graph) -> Vec<u64> {
+    graph.shape_bound(graph.outputs()[0], ShapeBound::Ranges).unwrap()
+}
+
+#[test]
+fn sizes_that_double_with_every_node_are_short() {
+    let doubled = |count: usize| {
+        let double = |step: usize| {
+            let name = |step: usize| match step {
+                0 => "x".to_owned(),
+                step if step == count => "out".to_owned(),
+                step => format!("t{step}"),
+            };
+            let from = name(step);
+            node("Concat", &[&from, &from], &[&name(step + 1)], &[("axis", &[0])])
+        };
+        read(
+            &model_with(vec![open("x")], (0..count).map(double).collect()),
+            &[("batch", (1, 4))],
+        )
+    };
+    let graph = doubled(30).unwrap();
+    assert_eq!(bound(&graph), [4 << 30, 3]);
+    let longest = graph.tensors().iter().map(|of| of.shape.0[0].terms(1000)).max();
+    assert!(longest <= Some(32), "{longest:?}");
+    says(doubled(100), &["2^63"]);
+    // In graphs that are built.
+    let mut graph = GraphBuilder::new("doubled");
+    let batch = graph.symbol("batch", 1, 4);
+    let mut last = graph.input("x", ElementType::Float32, Shape(vec![batch.into(), 3.into()]));
+    for step in 0..30 {
+        let axis = [("axis", 0i64.into())];
+        last = graph
+            .operator(&format!("t{step}"), "concat", axis, &[last, last])
+            .unwrap()[0];
+    }
+    graph.output(last);
+    assert_eq!(bound(&graph.build().unwrap()), [4 << 30, 3]);
+}
+
+/// Expressions of so many operands would be as deep as there are operands.
+#[test]
+fn operators_have_any_number_of_operands() {
+    let all = vec!["x"; 20_000];
+    let graph = model_with(
+        vec![open("x")],
+        vec![node("Concat", &all, &["out"], &[("axis", &[0])])],
+    );
+    let graph = read(&graph, &[("batch", (1, 4))]).unwrap();
+    assert_eq!(bound(&graph), [80_000, 3]);
+    let names: Vec<String> = (0..3000).map(|index| format!("x{index}")).collect();
+    let inputs = names
+        .iter()
+        .map(|name| value(name, &[Err(name.as_str()), Ok(3)]))
+        .collect();
+    let ranges: Vec<(&str, (u64, u64))> = (1..)
+        .zip(&names)
+        .map(|(most, name)| (name.as_str(), (1, most)))
+        .collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let graph = model_with(inputs, vec![node("Sum", &names, &["out"], &[])]);
+    assert_eq!(bound(&read(&graph, &ranges).unwrap()), [3000, 3]);
+    // Of a value that is known, too large in all to be tracked.
+    let all = vec!["n"; 20_000];
+    let mut graph = model_with(
+        Vec::new(),
+        vec![node("Concat", &all, &["out"], &[("axis", &[0])])],
+    );
+    let known = numbers("n", &[1; 4000]);
+    graph.graph.as_mut().unwrap().initializer.push(known);
+    assert_eq!(bound(&read(&graph, &[]).unwrap()), [80_000_000]);
+}
+
+#[test]
+fn tensors_have_few_dimensions() {
+    let gather = |step: usize| {
+        let (from, to) = (format!("t{step}"), format!("t{}", step + 1));
+        node("Gather", &[&from, &from], &[&to], &[("axis", &[0])])
+    };
+    let mut nodes: Vec<_> = (0..40).map(gather).collect();
+    nodes.push(node("Relu", &["t40"], &["out"], &[]));
+    let of = |dims: &[Result<i64, &str>]| model_with(vec![value("t0", dims)], nodes.clone());
+    says(
+        read(&of(&[Ok(2), Ok(2)]), &[]),
+        &["`Gather 6`", "65 dimensions; at most 64"],
+    );
+    says(read(&of(&[Ok(1); 65]), &[]), &["`t0` has 65 dimensions"]);
+    // Of a value that is known.
+    let mut known = model_with(Vec::new(), nodes.clone());
+    let ones = proto::TensorProto {
+        dims: vec![1, 1],
+        ..numbers("t0", &[0])
+    };
+    known.graph.as_mut().unwrap().initializer.push(ones);
+    says(read(&known, &[]), &["dimensions; at most 64"]);
+}
