@@ -36,6 +36,10 @@ pub struct GraphBuilder {
     symbol_names: BTreeSet<String>,
 }
 
+/// Maximum length of the name of a tensor in a body, in bytes.
+#[cfg(feature = "onnx")]
+const MAX_NAME: usize = 1024;
+
 /// Maximum number of dimensions of a node's output.
 const MAX_RANK: usize = 64;
 
@@ -326,11 +330,16 @@ impl GraphBuilder {
         tensor.scope = scope;
     }
 
-    /// Prefixes the names of all tensors from `first` on, since bodies in files have their own namespaces.
+    /// Prefixes the names of all tensors from `first` on, since bodies in files have their own namespaces. Names that become too long
+    /// end with the tensor's number instead.
     #[cfg(feature = "onnx")]
     pub(crate) fn prefix_names(&mut self, first: usize, prefix: &str) {
-        let tensors = self.graph.tensors[first..].iter_mut();
-        tensors.for_each(|tensor| tensor.name.insert_str(0, prefix));
+        for (index, tensor) in self.graph.tensors.iter_mut().enumerate().skip(first) {
+            tensor.name.insert_str(0, prefix);
+            if tensor.name.len() > MAX_NAME {
+                tensor.name = format!("{}~{index}", tileheap_json::clip(&tensor.name));
+            }
+        }
     }
 
     /// The results of a closed arm.

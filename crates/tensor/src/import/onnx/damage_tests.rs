@@ -119,3 +119,30 @@ fn tensors_have_few_dimensions() {
     known.graph.as_mut().unwrap().initializer.push(ones);
     says(read(&known, &[]), &["dimensions; at most 64"]);
 }
+
+/// Names of calls and branches are part of the names of all tensors in them.
+#[test]
+fn names_of_tensors_in_bodies_are_short() {
+    let (long, steps) = ("n".repeat(1 << 16), 200);
+    let relu = |step: usize| {
+        let (from, to) = (format!("t{step}"), format!("t{}", step + 1));
+        node("Relu", &[&from], &[&to], &[])
+    };
+    let function = FunctionProto {
+        name: "F".to_owned(),
+        input: vec!["t0".to_owned()],
+        output: vec![format!("t{steps}")],
+        node: (0..steps).map(relu).collect(),
+        ..FunctionProto::default()
+    };
+    let call = |from: &str, to: &str| proto::NodeProto {
+        name: long.clone(),
+        ..node("F", &[from], &[to], &[])
+    };
+    let mut model = model_with(vec![open("x")], vec![call("x", "y"), call("y", "out")]);
+    model.functions.push(function);
+    let graph = read(&model, &[("batch", (1, 4))]).unwrap();
+    assert_eq!(graph.nodes().len(), 2 * steps);
+    let longest = graph.tensors().iter().map(|of| of.name.len()).max();
+    assert!(longest < Some(2000), "{longest:?}");
+}

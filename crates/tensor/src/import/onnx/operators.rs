@@ -7,6 +7,10 @@ use crate::error::{Error, Result};
 use crate::graph::operators::{OPERATORS, definition};
 use crate::graph::{Attribute, Dim, ElementType, Operator, Shape, TensorId};
 use crate::units::Bytes;
+use tileheap_json::clip;
+
+/// Maximum length of the name of a node in bytes.
+const MAX_NAME: usize = 512;
 
 type Attributes = Vec<(&'static str, Attribute)>;
 
@@ -128,7 +132,9 @@ impl Reader<'_> {
 
     pub(super) fn name(&self, node: &NodeProto) -> String {
         match node.name.as_str() {
-            "" => format!("{} {}", node.op_type, self.count),
+            "" => format!("{} {}", clip(&node.op_type), self.count),
+            // It becomes part of the name of every tensor of a body.
+            name if name.len() > MAX_NAME => format!("{}~{}", clip(name), self.count),
             name => name.to_owned(),
         }
     }
