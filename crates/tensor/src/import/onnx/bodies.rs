@@ -52,8 +52,14 @@ impl Reader<'_> {
         known.filter(is_made).collect()
     }
 
-    /// Reads an opened body in a separate namespace.
-    pub(super) fn within<T>(&mut self, prefix: &str, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    /// Reads an opened body of a node in a separate namespace.
+    pub(super) fn within<T>(
+        &mut self,
+        node: &NodeProto,
+        prefix: &str,
+        read: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        self.enter(node)?;
         let marks = (
             (self.ids.begin(), self.known.begin()),
             (self.described.begin(), self.unnamed.begin()),
@@ -61,6 +67,7 @@ impl Reader<'_> {
         let first = self.graph.tensor_count();
         let read = read(self);
         self.graph.prefix_names(first, prefix);
+        self.depth -= 1;
         self.ids.end(marks.0.0);
         self.known.end(marks.0.1);
         self.described.end(marks.1.0);
@@ -88,7 +95,7 @@ impl Reader<'_> {
         let mut blocks = Vec::new();
         for (index, graph) in arms.into_iter().enumerate() {
             let parameters = self.graph.open(&format!("{name}.{index}"), &inputs);
-            let outputs = self.within(&format!("{name}.{index}/"), |reader| {
+            let outputs = self.within(node, &format!("{name}.{index}/"), |reader| {
                 let names = captured.iter().map(|(name, _)| name.clone());
                 reader.ids.extend(names.zip(parameters[1..].iter().copied()));
                 reader.constants(graph)?;
@@ -316,7 +323,7 @@ impl Reader<'_> {
         inputs.extend(of.sliced.iter().map(|(_, id, _)| *id));
         inputs.extend(captured.iter().map(|(_, id)| *id));
         let p = self.graph.open(&name, &inputs);
-        self.within(&format!("{name}/"), |reader| {
+        self.within(of.node, &format!("{name}/"), |reader| {
             reader.round(&of, &p, [stacks, rest], &captured)
         })?;
         let made = self.graph.close_loop(&name, &inputs);

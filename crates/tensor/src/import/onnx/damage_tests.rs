@@ -1,7 +1,7 @@
 //! Small files whose graphs would be large.
 
-use super::proto::GraphProto;
-use super::tests::{body, model_of, node, numbers, read, says, value};
+use super::proto::{FunctionProto, GraphProto};
+use super::tests::{body, control, model_of, node, numbers, read, says, value};
 use super::*;
 use crate::graph::ShapeBound;
 
@@ -63,7 +63,7 @@ fn sizes_that_double_with_every_node_are_short() {
     assert_eq!(bound(&graph.build().unwrap()), [4 << 30, 3]);
 }
 
-/// Expressions of so many operands would be as deep as there are operands.
+/// Expressions are not as deep as an operator has operands.
 #[test]
 fn operators_have_any_number_of_operands() {
     let all = vec!["x"; 20_000];
@@ -128,21 +128,117 @@ fn names_of_tensors_in_bodies_are_short() {
         let (from, to) = (format!("t{step}"), format!("t{}", step + 1));
         node("Relu", &[&from], &[&to], &[])
     };
-    let function = FunctionProto {
-        name: "F".to_owned(),
-        input: vec!["t0".to_owned()],
-        output: vec![format!("t{steps}")],
-        node: (0..steps).map(relu).collect(),
-        ..FunctionProto::default()
-    };
+    let mut of = function("F", (0..steps).map(relu).collect(), &format!("t{steps}"));
+    of.input = vec!["t0".to_owned()];
     let call = |from: &str, to: &str| proto::NodeProto {
         name: long.clone(),
         ..node("F", &[from], &[to], &[])
     };
     let mut model = model_with(vec![open("x")], vec![call("x", "y"), call("y", "out")]);
-    model.functions.push(function);
+    model.functions.push(of);
     let graph = read(&model, &[("batch", (1, 4))]).unwrap();
     assert_eq!(graph.nodes().len(), 2 * steps);
     let longest = graph.tensors().iter().map(|of| of.name.len()).max();
     assert!(longest < Some(2000), "{longest:?}");
+}
+
+fn function(name: &str, nodes: Vec<proto::NodeProto>, output: &str) -> FunctionProto {
+    FunctionProto {
+        name: name.to_owned(),
+        input: vec!["x".to_owned()],
+        output: vec![output.to_owned()],
+        node: nodes,
+        ..FunctionProto::default()
+    }
+}
+
+/// A thousand calls of a thousand calls, of a function that describes many values, or has an attribute of many bytes.
+#[test]
+fn calls_count_with_all_that_they_read() {
+    let calls = |name: &str| -> Vec<proto::NodeProto> {
+        let call = |index: usize| node(name, &["x"], &[&format!("{name}{index}")], &[]);
+        (0..1000).map(call).collect()
+    };
+    let mut many_values = function("A", Vec::new(), "x");
+    let long_name = |index: usize| format!("{index}{}", "v".repeat(10_000));
+    many_values.value_info = (0..200).map(|index| value(&long_name(index), &[Ok(1)])).collect();
+    let mut constant = node("Constant", &[], &["c"], &[]);
+    constant.attribute.push(proto::AttributeProto {
+        name: "value".to_owned(),
+        ref_attr_name: "given".to_owned(),
+        ..proto::AttributeProto::default()
+    });
+    let mut long = function("A", vec![constant], "x");
+    long.attribute_proto.push(proto::AttributeProto {
+        name: "given".to_owned(),
+        s: vec![0; 1 << 16],
+        ..proto::AttributeProto::default()
+    });
+    for called in [many_values, long] {
+        let mut nodes = calls("B");
+        nodes.push(node("Relu", &["x"], &["out"], &[]));
+        let mut model = model_with(vec![open("x")], nodes);
+        model.functions = vec![function("B", calls("A"), "x"), called];
+        says(read(&model, &[("batch", (1, 4))]), &["more than", "bytes"]);
+    }
+    // The bytes of a constant are not read.
+    let mut constant = node("Constant", &[], &["c"], &[]);
+    constant.attribute.push(proto::AttributeProto {
+        name: "value".to_owned(),
+        t: Some(proto::TensorProto {
+            dims: vec![1 << 24],
+            data_type: 2,
+            raw_data: vec![0; 1 << 24],
+            ..proto::TensorProto::default()
+        }),
+        ..proto::AttributeProto::default()
+    });
+    let mut nodes = calls("A");
+    nodes.push(node("Relu", &["x"], &["out"], &[]));
+    let mut model = model_with(vec![open("x")], nodes);
+    model.functions = vec![function("A", vec![constant], "c")];
+    assert_eq!(bound(&read(&model, &[("batch", (1, 4))]).unwrap()), [4, 3]);
+}
+
+/// Calls in branches in calls: each reads the next one, within a limited stack.
+#[test]
+fn functions_and_bodies_are_nested_to_a_limit() {
+    let nested = |count: usize| {
+        let of = |index: usize| {
+            let next = match index + 1 {
+                next if next == count => node("Relu", &["x"], &["t"], &[]),
+                next => node(&format!("F{next}"), &["x"], &["t"], &[]),
+            };
+            let arm = |name: &str, node: proto::NodeProto| GraphProto {
+                node: vec![proto::NodeProto {
+                    output: vec![name.to_owned()],
+                    ..node
+                }],
+                output: vec![ValueInfo {
+                    kind: None,
+                    ..value(name, &[])
+                }],
+                ..GraphProto::default()
+            };
+            let (then, other) = (arm("t", next), arm("e", node("Neg", &["x"], &["e"], &[])));
+            let arms = [("then_branch", &then), ("else_branch", &other)];
+            let condition = node("ReduceMax", &["x"], &["c"], &[]);
+            function(
+                &format!("F{index}"),
+                vec![condition, control("If", &["c"], &["y"], &arms)],
+                "y",
+            )
+        };
+        let mut model = model_with(
+            vec![value("x", &[Ok(2)])],
+            vec![node("F0", &["x"], &["out"], &[])],
+        );
+        model.functions = (0..count).map(of).collect();
+        // The stack of a thread of Rust's standard library.
+        let read = move || read(&model, &[]);
+        let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(read);
+        thread.unwrap().join().unwrap()
+    };
+    assert_eq!(bound(&nested(32).unwrap()), [2]);
+    says(nested(33), &["nested more than 64 deep"]);
 }

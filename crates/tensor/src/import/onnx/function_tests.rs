@@ -1,7 +1,8 @@
 //! Functions, branches that are decided before execution, and constants in other forms.
 
 use super::proto::{
-    AttributeProto, Dimension, NodeProto, ShapeProto, SparseTensorProto, TensorProto, TensorType, TypeProto,
+    AttributeProto, Dimension, FunctionProto, NodeProto, OperatorSet, ShapeProto, SparseTensorProto,
+    TensorProto, TensorType, TypeProto,
 };
 use super::*;
 
@@ -317,4 +318,83 @@ fn each_arm_has_names_of_its_own() {
     graph.node[0] = branch("c", then, of(&[3], "Squeeze"));
     graph.value_info.push(value("y", &[1, 3]));
     assert_eq!(bound(&read(graph, Vec::new()).unwrap(), "z"), [1, 3]);
+}
+
+fn function(name: &str, inputs: &[&str], nodes: &[NodeProto], output: &str) -> FunctionProto {
+    FunctionProto {
+        name: name.to_owned(),
+        domain: "mine".to_owned(),
+        input: inputs.iter().map(|&input| input.to_owned()).collect(),
+        output: vec![output.to_owned()],
+        node: nodes.to_vec(),
+        ..FunctionProto::default()
+    }
+}
+
+/// An input that a call omits is omitted in the nodes that read it, also within a branch.
+#[test]
+fn inputs_of_functions_are_optional() {
+    let mut condition = value("c", &[]);
+    if let Some(tensor) = condition.kind.as_mut().and_then(|kind| kind.tensor.as_mut()) {
+        tensor.elem_type = 9;
+    }
+    let conv = |to: &str| node("", "Conv", &["x", "w", "b"], to);
+    let in_arm = |to: &str| GraphProto {
+        node: vec![conv(to)],
+        ..arm("Relu", to)
+    };
+    let nodes = [
+        conv("d"),
+        branch("c", in_arm("t"), in_arm("e")),
+        node("", "Add", &["y", "d"], "z"),
+    ];
+    let layer = function("L", &["x", "w", "c", "b"], &nodes, "z");
+    for inputs in [&["x", "w", "c"][..], &["x", "w", "c", ""]] {
+        let graph = GraphProto {
+            input: vec![
+                value("x", &[1, 3, 8, 8]),
+                value("w", &[4, 3, 1, 1]),
+                condition.clone(),
+            ],
+            node: vec![node("mine", "L", inputs, "out")],
+            output: vec![value("out", &[1, 4, 8, 8])],
+            ..GraphProto::default()
+        };
+        let found = read(graph, vec![layer.clone()]).unwrap();
+        assert_eq!(shape(&found, "out"), [1, 4, 8, 8]);
+    }
+}
+
+/// The axis of a `DFT` without one depends on the version of the operator.
+#[test]
+fn functions_have_versions_of_their_own() {
+    let transform = |version: i64| {
+        let mut dft = node("", "DFT", &["x"], "y");
+        dft.attribute.push(attribute("onesided", 1));
+        let set = |version: i64| OperatorSet {
+            domain: String::new(),
+            version,
+        };
+        let mut of = function("F", &["x"], &[dft.clone()], "y");
+        of.opset_import = vec![set(version)];
+        dft.output = vec!["direct".to_owned()];
+        let kind = |name: &str| ValueInfo {
+            name: name.to_owned(),
+            kind: None,
+        };
+        let model = Model {
+            graph: Some(GraphProto {
+                input: vec![value("x", &[1, 8, 16, 1])],
+                node: vec![node("mine", "F", &["x"], "called"), dft],
+                output: vec![kind("called"), kind("direct")],
+                ..GraphProto::default()
+            }),
+            functions: vec![of],
+            opset_import: vec![set(20)],
+        };
+        let found = read_onnx(&model.encode_to_vec(), &OnnxOptions::default()).unwrap();
+        (shape(&found, "called"), shape(&found, "direct"))
+    };
+    assert_eq!(transform(17), (vec![1, 5, 16, 2], vec![1, 8, 9, 2]));
+    assert_eq!(transform(20), (vec![1, 8, 9, 2], vec![1, 8, 9, 2]));
 }

@@ -1,37 +1,36 @@
 //! Functions of a model, and branches with a known condition: a node is replaced by the nodes that it stands for.
 
-use super::proto::{AttributeProto, FunctionProto, GraphProto, NodeProto};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use super::Reader;
+use super::proto::{AttributeProto, FunctionProto, GraphProto, NodeProto, onnx_version};
 use super::scoped::Scoped;
-use super::{Reader, is_onnx_domain};
 use crate::error::{Error, Result};
 use crate::graph::TensorId;
-
-/// Maximum number of functions that call each other.
-const MAX_CALLS: usize = 64;
 
 /// Maximum number of nodes of a model with functions, each call counted.
 const MAX_NODES: usize = 1 << 20;
 
-impl<'a> Reader<'a> {
-    /// The function that a node calls, if any.
-    pub(super) fn function(&self, node: &NodeProto) -> Option<&'a FunctionProto> {
-        let same = |a: &str, b: &str| a == b || is_onnx_domain(a) && is_onnx_domain(b);
-        self.functions.iter().find(|function| {
-            function.name == node.op_type
-                && same(&function.domain, &node.domain)
-                && function.overload == node.overload
-        })
-    }
+/// Maximum number of bytes of a model with functions, those of a function counted at each call.
+const MAX_BYTES: usize = 1 << 30;
 
-    /// Reads the nodes of a function in place of a node that calls it.
-    pub(super) fn call(&mut self, node: &NodeProto, function: &FunctionProto) -> Result<()> {
-        if self.calls == MAX_CALLS || self.count > MAX_NODES {
+impl Reader<'_> {
+    /// Reads the nodes of a function in place of a node that calls it; `bytes` are those that the call reads.
+    pub(super) fn call(&mut self, node: &NodeProto, function: &FunctionProto, bytes: usize) -> Result<()> {
+        let known: usize = (0..node.input.len())
+            .filter_map(|place| self.input_known(node, place))
+            .map(|known| known.numbers.len() * size_of::<usize>())
+            .sum();
+        self.bytes = self.bytes.saturating_add(bytes).saturating_add(known);
+        if self.count > MAX_NODES || self.bytes > MAX_BYTES {
             let problem = format!(
-                "functions are nested more than {MAX_CALLS} deep, or have more than {MAX_NODES} nodes"
+                "with the nodes of called functions, the model has more than {MAX_NODES} nodes or {MAX_BYTES} bytes"
             );
             return Err(self.fault(node, problem));
         }
         let name = format!("{}.{}", self.name(node), self.count);
+        self.enter(node)?;
         let (mut ids, mut known) = (Scoped::default(), Scoped::default());
         for (parameter, input) in function.input.iter().zip(&node.input) {
             if !input.is_empty() {
@@ -52,10 +51,13 @@ impl<'a> Reader<'a> {
             std::mem::take(&mut self.symbols_of_call),
         );
         let outputs = std::mem::take(&mut self.outputs);
+        let version = onnx_version(&function.opset_import).unwrap_or(self.version);
+        let version = std::mem::replace(&mut self.version, version);
         let first = self.graph.tensor_count();
         self.calls += 1;
         let read = self.body_of(node, function);
         self.calls -= 1;
+        self.depth -= 1;
         let inside = std::mem::take(&mut self.known);
         (
             self.ids,
@@ -64,15 +66,10 @@ impl<'a> Reader<'a> {
             self.unnamed,
             self.symbols_of_call,
         ) = outside;
-        self.outputs = outputs;
+        (self.outputs, self.version) = (outputs, version);
         self.graph.prefix_names(first, &format!("{name}/"));
         let made = read?;
-        for (result, output) in function
-            .output
-            .iter()
-            .zip(&node.output)
-            .filter(|(_, output)| !output.is_empty())
-        {
+        for (result, output) in function.output.iter().zip(&node.output) {
             self.known
                 .extend(inside.get(result).map(|value| (output.clone(), value.clone())));
         }
@@ -85,9 +82,16 @@ impl<'a> Reader<'a> {
                 self.described.insert(value.name.clone(), described);
             }
         }
+        let given = call.input.iter().map(String::as_str).chain(std::iter::repeat(""));
+        let parameters = function.input.iter().map(String::as_str).zip(given);
+        let omitted = parameters.filter(|(_, input)| input.is_empty());
+        let of = Call {
+            call,
+            function,
+            omitted: omitted.map(|(parameter, _)| parameter).collect(),
+        };
         for node in &function.node {
-            let node = with_attributes(node, call, function);
-            self.node(&node)?;
+            self.node(&of.node(node))?;
         }
         let outputs = function.output.iter().take(call.output.len());
         let reader = format!("the outputs of `{}`", function.name);
@@ -103,7 +107,7 @@ impl<'a> Reader<'a> {
         let prefix = format!("{}.{}/", self.name(node), self.count);
         let first = self.graph.tensor_count();
         let outputs = std::mem::take(&mut self.outputs);
-        let read = self.within(&prefix, |reader| {
+        let read = self.within(node, &prefix, |reader| {
             reader.constants(graph)?;
             let made = reader.nodes(graph)?;
             let known = graph
@@ -114,12 +118,7 @@ impl<'a> Reader<'a> {
         });
         self.outputs = outputs;
         let (made, known) = read?;
-        for (output, known) in node
-            .output
-            .iter()
-            .zip(known)
-            .filter(|(output, _)| !output.is_empty())
-        {
+        for (output, known) in node.output.iter().zip(known) {
             self.known.extend(known.map(|value| (output.clone(), value)));
         }
         self.adopt(node, &made, first)
@@ -143,31 +142,69 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A node of a function with the attributes of the call.
-fn with_attributes(node: &NodeProto, call: &NodeProto, function: &FunctionProto) -> NodeProto {
-    let mut node = node.clone();
-    let given = |attribute: AttributeProto| -> Option<AttributeProto> {
+/// A call of a function.
+struct Call<'a> {
+    call: &'a NodeProto,
+    function: &'a FunctionProto,
+    /// Parameters that the call omits.
+    omitted: BTreeSet<&'a str>,
+}
+
+impl Call<'_> {
+    /// A node of the function with the attributes of the call, in which inputs that the call omits are omitted.
+    fn node<'n>(&self, node: &'n NodeProto) -> Cow<'n, NodeProto> {
+        if self.is_final(node) {
+            return Cow::Borrowed(node);
+        }
+        let mut node = node.clone();
+        for input in &mut node.input {
+            if self.omitted.contains(input.as_str()) {
+                input.clear();
+            }
+        }
+        node.attribute = node
+            .attribute
+            .into_iter()
+            .filter_map(|attribute| self.attribute(attribute))
+            .collect();
+        for graph in node
+            .attribute
+            .iter_mut()
+            .filter_map(|attribute| attribute.g.as_mut())
+        {
+            for inner in &mut graph.node {
+                if let Cow::Owned(changed) = self.node(inner) {
+                    *inner = changed;
+                }
+            }
+        }
+        Cow::Owned(node)
+    }
+
+    /// Returns true for a node that is the same in every call.
+    fn is_final(&self, node: &NodeProto) -> bool {
+        let is_final = |graph: &GraphProto| graph.node.iter().all(|node| self.is_final(node));
+        !node
+            .input
+            .iter()
+            .any(|input| self.omitted.contains(input.as_str()))
+            && node.attribute.iter().all(|attribute| {
+                attribute.ref_attr_name.is_empty() && attribute.g.as_ref().is_none_or(is_final)
+            })
+    }
+
+    /// An attribute of a node, which may be one of the call; `None` if neither the call nor the function gives it.
+    fn attribute(&self, attribute: AttributeProto) -> Option<AttributeProto> {
         let name = &attribute.ref_attr_name;
         if name.is_empty() {
             return Some(attribute);
         }
-        let default = function.attribute_proto.iter().find(|of| of.name == *name);
-        let value = call.attribute(name).or(default)?;
+        let default = self.function.attribute_proto.iter().find(|of| of.name == *name);
+        let value = self.call.attribute(name).or(default)?;
         Some(AttributeProto {
             name: attribute.name,
             ref_attr_name: String::new(),
             ..value.clone()
         })
-    };
-    node.attribute = node.attribute.into_iter().filter_map(given).collect();
-    for graph in node
-        .attribute
-        .iter_mut()
-        .filter_map(|attribute| attribute.g.as_mut())
-    {
-        for inner in &mut graph.node {
-            *inner = with_attributes(inner, call, function);
-        }
     }
-    node
 }

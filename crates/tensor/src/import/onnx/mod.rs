@@ -16,6 +16,7 @@
 
 mod bodies;
 mod fold;
+mod function_table;
 mod functions;
 mod known;
 mod movement;
@@ -32,14 +33,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use supported::{ONNX_OPERATORS, OnnxSupport, onnx_support};
 
+use function_table::FunctionTable;
 use known::Known;
 use prost::Message;
-use proto::{DimensionValue, FunctionProto, GraphProto, Model, ValueInfo};
+use proto::{DimensionValue, GraphProto, Model, NodeProto, ValueInfo};
 use scoped::Scoped;
 
 use crate::error::{Error, Result};
 use crate::graph::{Dim, ElementType, Graph, GraphBuilder, Shape, SymbolId, Tensor, TensorId, TensorSource};
 use tileheap_json::clip;
+
+/// Maximum number of functions and bodies in each other.
+const MAX_DEPTH: usize = 64;
 
 /// Options for reading ONNX files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -67,7 +72,6 @@ pub struct OnnxOptions {
 pub fn read_onnx(bytes: &[u8], options: &OnnxOptions) -> Result<Graph> {
     let model = Model::decode(bytes).map_err(wrong)?;
     let graph = model.graph.ok_or_else(|| wrong("there is no graph in it"))?;
-    let version = model.opset_import.iter().find(|set| is_onnx_domain(&set.domain));
     let mut reader = Reader {
         graph: GraphBuilder::new(graph.name.clone()),
         options,
@@ -81,10 +85,12 @@ pub fn read_onnx(bytes: &[u8], options: &OnnxOptions) -> Result<Graph> {
         unknown_elements: BTreeSet::new(),
         described: Scoped::default(),
         outputs: graph.output.iter().map(|value| value.name.clone()).collect(),
-        version: version.map_or(0, |set| set.version),
-        functions: &model.functions,
+        version: proto::onnx_version(&model.opset_import).unwrap_or(0),
+        functions: FunctionTable::new(&model.functions),
         calls: 0,
+        depth: 0,
         count: 0,
+        bytes: 0,
     };
     reader.all(&graph)?;
     reader.check_ranges()?;
@@ -97,11 +103,6 @@ pub fn is_onnx(bytes: &[u8]) -> bool {
     let is_control = |byte: &u8| *byte < 32 && !b"\t\n\r".contains(byte);
     let is_text = !bytes.iter().any(is_control) && std::str::from_utf8(bytes).is_ok();
     !is_text && Model::decode(bytes).is_ok_and(|model| model.graph.is_some())
-}
-
-/// Returns true for the domain of ONNX's own operators.
-fn is_onnx_domain(domain: &str) -> bool {
-    matches!(domain, "" | "ai.onnx")
 }
 
 fn wrong(problem: impl ToString) -> Error {
@@ -137,10 +138,13 @@ struct Reader<'a> {
     outputs: BTreeSet<String>,
     /// The version of ONNX's operators; 0 if the file does not say.
     version: i64,
-    functions: &'a [FunctionProto],
-    /// The number of functions around the current node.
+    functions: FunctionTable<'a>,
+    /// The number of functions around the current node, and of functions and bodies.
     calls: usize,
+    depth: usize,
+    /// The number of nodes that were read, and the bytes of called functions.
     count: usize,
+    bytes: usize,
 }
 
 impl Reader<'_> {
@@ -250,6 +254,16 @@ impl Reader<'_> {
                 "{constants} constants have elements of a type that is not known, counted by the size of their data"
             ));
         }
+    }
+
+    /// Begins a function or body, the only recursion of the reader.
+    fn enter(&mut self, node: &NodeProto) -> Result<()> {
+        if self.depth == MAX_DEPTH {
+            let problem = format!("functions and bodies are nested more than {MAX_DEPTH} deep");
+            return Err(self.fault(node, problem));
+        }
+        self.depth += 1;
+        Ok(())
     }
 
     fn id(&self, name: &str, reader: &str) -> Result<TensorId> {

@@ -1,8 +1,8 @@
 //! Maps ONNX operators to those of this crate.
 
 use super::known::{Known, MAX_KNOWN_RANK, MAX_TRACKED, Number};
-use super::proto::NodeProto;
-use super::{Reader, element, is_onnx_domain, wrapped, wrong};
+use super::proto::{NodeProto, is_onnx_domain};
+use super::{Reader, element, wrapped, wrong};
 use crate::error::{Error, Result};
 use crate::graph::operators::{OPERATORS, definition};
 use crate::graph::{Attribute, Dim, ElementType, Operator, Shape, TensorId};
@@ -45,8 +45,8 @@ const LIKE_ONNX: [&str; 7] = [
 impl Reader<'_> {
     pub(super) fn node(&mut self, node: &NodeProto) -> Result<()> {
         self.count += 1;
-        if let Some(function) = self.function(node) {
-            return self.call(node, function);
+        if let Some((function, bytes)) = self.functions.called_by(node) {
+            return self.call(node, function, bytes);
         }
         if !is_onnx_domain(&node.domain) && !LIKE_ONNX.contains(&node.op_type.as_str()) {
             let inputs = self.inputs(node)?;

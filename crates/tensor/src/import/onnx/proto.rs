@@ -25,6 +25,17 @@ pub(super) struct OperatorSet {
     pub(super) version: i64,
 }
 
+/// Returns true for the domain of ONNX's own operators.
+pub(super) fn is_onnx_domain(domain: &str) -> bool {
+    matches!(domain, "" | "ai.onnx")
+}
+
+/// The version of ONNX's operators that a model or function states, if any.
+pub(super) fn onnx_version(sets: &[OperatorSet]) -> Option<i64> {
+    let set = sets.iter().find(|set| is_onnx_domain(&set.domain));
+    set.map(|set| set.version)
+}
+
 /// A function of the model: nodes that call it stand for its nodes.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct FunctionProto {
@@ -36,6 +47,8 @@ pub(super) struct FunctionProto {
     pub(super) output: Vec<String>,
     #[prost(message, repeated, tag = "7")]
     pub(super) node: Vec<NodeProto>,
+    #[prost(message, repeated, tag = "9")]
+    pub(super) opset_import: Vec<OperatorSet>,
     #[prost(string, tag = "10")]
     pub(super) domain: String,
     #[prost(message, repeated, tag = "11")]
