@@ -214,6 +214,7 @@ impl Reader<'_> {
             .zip(given)
             .map(|(parameter, input)| Ok((&*parameter.name, self.id(input, &name)?)));
         let rounds = optional(0).and_then(|input| self.known.get(input)?.wholes()?.pop());
+        let rounds = rounds.and_then(|rounds| self.counted(rounds));
         self.rounds(Rounds {
             node,
             body,
@@ -224,6 +225,13 @@ impl Reader<'_> {
             stacked: outputs[given.len()..].iter().map(|value| (value, 0)).collect(),
             rounds,
         })
+    }
+
+    /// The number of rounds as a dimension; `None` for the number by which exporters say that only the condition ends a loop.
+    fn counted(&self, rounds: Dim) -> Option<Dim> {
+        let (least, most) = self.range(&rounds)?;
+        let is_count = rounds.fixed().is_none_or(|_| most < i64::from(i32::MAX));
+        is_count.then(|| if least < 0 { rounds.max(0) } else { rounds })
     }
 
     pub(super) fn scan(&mut self, node: &NodeProto) -> Result<()> {

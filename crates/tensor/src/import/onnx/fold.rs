@@ -128,8 +128,15 @@ impl Reader<'_> {
             }
             "ReduceProd" | "ReduceSum" | "ReduceMax" | "ReduceMin" => {
                 let data = known(0).filter(|data| data.dims.len() == 1)?;
-                if node.int("noop_with_empty_axes", 0) != 0 && !self.is_given(node, "axes", 1) {
+                let axes = match self.is_given(node, "axes", 1) {
+                    true => self.numbers(node, "axes", 1)?,
+                    false => Vec::new(),
+                };
+                if axes.is_empty() && node.int("noop_with_empty_axes", 0) != 0 {
                     return Some(data.clone());
+                }
+                if axes.iter().any(|&axis| wrapped(axis, 1).is_none()) {
+                    return None;
                 }
                 let dims = match node.int("keepdims", 1) {
                     0 => Vec::new(),
@@ -225,12 +232,13 @@ impl Reader<'_> {
                     .try_for_each(|axis| (axis <= dims.len()).then(|| dims.insert(axis, 1)))?;
             }
             "Squeeze" => {
-                let axes = axes(dims.len());
-                let mut index = 0;
-                dims.retain(|&dim| {
-                    index += 1;
-                    !(dim == 1 && axes.as_ref().is_none_or(|axes| axes.contains(&(index - 1))))
-                });
+                let axes = match self.is_given(node, "axes", 1) {
+                    true => axes(dims.len())?,
+                    false => (0..dims.len()).filter(|&axis| dims[axis] == 1).collect(),
+                };
+                axes.iter().all(|&axis| dims[axis] == 1).then_some(())?;
+                let mut index = 0..;
+                dims.retain(|_| index.next().is_none_or(|index| !axes.contains(&index)));
             }
             "Flatten" => {
                 let axis = node.int("axis", 1);
@@ -261,12 +269,13 @@ impl Reader<'_> {
 
     fn sliced(&self, node: &NodeProto, data: &Known) -> Option<Known> {
         let (begins, ends) = (self.numbers(node, "starts", 1)?, self.numbers(node, "ends", 2)?);
-        let axes = self
-            .numbers(node, "axes", 3)
-            .unwrap_or_else(|| (0..begins.len() as i64).collect());
-        let steps = self
-            .numbers(node, "steps", 4)
-            .unwrap_or_else(|| vec![1; begins.len()]);
+        // Given axes and steps must be known.
+        let given = |name: &str, place: usize, default: Vec<i64>| match self.is_given(node, name, place) {
+            true => self.numbers(node, name, place),
+            false => Some(default),
+        };
+        let axes = given("axes", 3, (0..begins.len() as i64).collect())?;
+        let steps = given("steps", 4, vec![1; begins.len()])?;
         let (&[begin], &[end], &[axis], &[by]) = (&begins[..], &ends[..], &axes[..], &steps[..]) else {
             return None;
         };
@@ -274,7 +283,10 @@ impl Reader<'_> {
         if wrapped(axis, data.dims.len()) != Some(0) || by == 0 {
             return None;
         }
-        // With a negative step, one before the first index is a valid end.
+        if count == 0 {
+            return data.rows(&[], &[0]);
+        }
+        // With a negative step, one before the first index is a valid end, but not a valid beginning.
         let place = |index: i64| {
             if index < 0 {
                 index.saturating_add(count)
@@ -284,7 +296,7 @@ impl Reader<'_> {
         };
         let (begin, end) = match by > 0 {
             true => (place(begin).clamp(0, count), place(end).clamp(0, count)),
-            false => (place(begin).clamp(-1, count - 1), place(end).clamp(-1, count - 1)),
+            false => (place(begin).clamp(0, count - 1), place(end).clamp(-1, count - 1)),
         };
         let mut places = Vec::new();
         let mut at = begin;

@@ -1,7 +1,9 @@
 //! Shapes of results that depend on open dimensions and on values.
 
-use super::proto::{AttributeProto, GraphProto, ValueInfo};
-use super::tests::{body, control, model_of, node, planned, read, says, value};
+use super::proto::{AttributeProto, GraphProto, NodeProto, TensorProto, ValueInfo};
+use super::tests::{body, control, model_of, node, numbers, planned, read, says, value};
+use crate::error::Result;
+use crate::graph::ShapeBound;
 
 /// Either dimension may be the one that is repeated.
 #[test]
@@ -79,4 +81,165 @@ fn scans_stack_along_any_axis() {
     }
     says(stacked(3), &["`Scan 1`", "axis 3 of rank 3"]);
     says(stacked(-4), &["axis -4"]);
+}
+
+/// The dimensions of the output `y` of a model with these constants.
+fn result(inputs: Vec<ValueInfo>, constants: Vec<TensorProto>, nodes: Vec<NodeProto>) -> Result<Vec<u64>> {
+    let graph = GraphProto {
+        input: inputs,
+        initializer: constants,
+        node: nodes,
+        output: vec![ValueInfo {
+            kind: None,
+            ..value("y", &[])
+        }],
+        ..GraphProto::default()
+    };
+    let graph = read(&model_of(graph), &[])?;
+    graph.shape_bound(graph.outputs()[0], ShapeBound::Ranges)
+}
+
+/// Exporters write the largest number where only the condition ends the loop.
+#[test]
+fn loops_without_a_count_have_an_open_number_of_rounds() {
+    let stacked = |count: i64, ranges: &[(&str, (u64, u64))]| {
+        let nodes = [
+            node("Relu", &["go"], &["more"], &[]),
+            node("Relu", &["s"], &["u"], &[]),
+        ];
+        let body = body(&["n", "go", "s"], &nodes, &["more", "u"]);
+        let mut body = body;
+        body.output.push(value("u", &[Ok(4)]));
+        let again = control("Loop", &["count", "", "x"], &["last", "y"], &[("body", &body)]);
+        let mut graph = super::tests::body(&["x"], &[again], &["last"]);
+        graph.initializer.push(numbers("count", &[count]));
+        graph.output = vec![ValueInfo {
+            kind: None,
+            ..value("y", &[])
+        }];
+        let graph = read(&model_of(graph), ranges)?;
+        graph.shape_bound(graph.outputs()[0], ShapeBound::Ranges)
+    };
+    assert_eq!(stacked(3, &[]).unwrap(), [3, 4]);
+    assert_eq!(stacked(-1, &[]).unwrap(), [0, 4]);
+    for count in [i64::MAX, i64::from(i32::MAX)] {
+        assert_eq!(stacked(count, &[("y.0", (0, 7))]).unwrap(), [7, 4]);
+        let said = stacked(count, &[]).unwrap_err().to_string();
+        assert!(said.contains("`y.0` needs a range"), "{said}");
+    }
+}
+
+/// The beginning is within the dimension, the end may be one before it.
+#[test]
+fn slices_with_negative_steps_begin_within_the_dimension() {
+    let sliced = |begin: i64, end: i64, by: i64| {
+        let constants =
+            [("b", begin), ("e", end), ("axes", 0), ("s", by)].map(|(name, number)| numbers(name, &[number]));
+        let slice = |from: &str| node("Slice", &[from, "b", "e", "axes", "s"], &["y"], &[]);
+        let of_data = result(vec![value("x", &[Ok(3)])], constants.to_vec(), vec![slice("x")]).unwrap();
+        // The same of a value that is known.
+        let shape = node("Shape", &["x"], &["of x"], &[]);
+        let x = value("x", &[Ok(5), Ok(6), Ok(7)]);
+        let of_known = result(vec![x], constants.to_vec(), vec![shape, slice("of x")]).unwrap();
+        assert_eq!(of_data, of_known);
+        of_data[0]
+    };
+    assert_eq!(sliced(-100, i64::MIN, -1), 1);
+    assert_eq!(sliced(-1, i64::MIN, -1), 3);
+    assert_eq!(sliced(100, 0, -1), 2);
+    assert_eq!(sliced(100, -100, -2), 2);
+    assert_eq!(sliced(0, 3, -1), 0);
+}
+
+/// Axes and steps that are given, but not known before execution, are not those that are left out.
+#[test]
+fn given_axes_and_steps_are_not_left_out() {
+    let x = || value("x", &[Ok(5), Ok(6), Ok(7), Ok(8)]);
+    let int64 = |name: &str, dims: &[Result<i64, &str>]| {
+        let mut value = value(name, dims);
+        if let Some(tensor) = value.kind.as_mut().and_then(|kind| kind.tensor.as_mut()) {
+            tensor.elem_type = 7;
+        }
+        value
+    };
+    let shape = node("Shape", &["x"], &["s"], &[]);
+    let constants = || {
+        ["0", "4"]
+            .map(|name| numbers(name, &[name.parse().unwrap()]))
+            .to_vec()
+    };
+    // The number of elements depends on a step of each run.
+    let slice = node("Slice", &["s", "0", "4", "0", "by"], &["part"], &[]);
+    let fill = node("ConstantOfShape", &["part"], &["y"], &[]);
+    let said = result(
+        vec![x(), int64("by", &[Ok(1)])],
+        constants(),
+        vec![shape.clone(), slice, fill.clone()],
+    );
+    says(said, &["`part`"]);
+    // With an empty list of axes and `noop_with_empty_axes`, a reduction is a copy.
+    let reduce = node(
+        "ReduceSum",
+        &["s", "none"],
+        &["part"],
+        &[("noop_with_empty_axes", &[1])],
+    );
+    let mut all = constants();
+    all.push(numbers("none", &[]));
+    let filled = result(vec![x()], all, vec![shape, reduce, fill]).unwrap();
+    assert_eq!(filled, [5, 6, 7, 8]);
+    let longer = result(
+        vec![x()],
+        constants(),
+        vec![node("Squeeze", &["x", "0"], &["y"], &[])],
+    );
+    says(longer, &["`Squeeze 1`", "axis 0 has 5 elements"]);
+    // Sizes of each run.
+    let resize = node("Resize", &["x", "", "", "to"], &["y"], &[]);
+    says(
+        result(vec![x(), int64("to", &[Ok(4)])], Vec::new(), vec![resize]),
+        &["`y`"],
+    );
+}
+
+/// Empty lists are lists that are left out, with any number of axes.
+#[test]
+fn empty_attributes_are_left_out() {
+    let empty = |mut node: NodeProto, names: &[&str]| {
+        node.attribute.extend(names.iter().map(|&name| AttributeProto {
+            name: name.to_owned(),
+            ..AttributeProto::default()
+        }));
+        node
+    };
+    for sides in 1..4 {
+        let dims = |first: [i64; 2], side: i64| -> Vec<Result<i64, &'static str>> {
+            first.into_iter().chain(vec![side; sides]).map(Ok).collect()
+        };
+        let inputs = || vec![value("x", &dims([1, 3], 8)), value("w", &dims([4, 3], 3))];
+        let names = ["pads", "strides", "dilations"];
+        let conv = empty(node("Conv", &["x", "w"], &["y"], &[]), &names);
+        assert_eq!(
+            result(inputs(), Vec::new(), vec![conv]).unwrap()[1..],
+            dims([1, 4], 6)[1..]
+                .iter()
+                .map(|dim| dim.unwrap() as u64)
+                .collect::<Vec<_>>()
+        );
+        let pool = node("MaxPool", &["x"], &["y"], &[("kernel_shape", &vec![3; sides])]);
+        let pool = result(inputs(), Vec::new(), vec![empty(pool, &names)]).unwrap();
+        assert_eq!(pool[2..], vec![6; sides]);
+        let mut transposed = node("ConvTranspose", &["x", "v"], &["y"], &[]);
+        transposed = empty(transposed, &[&names[..], &["output_padding"]].concat());
+        let inputs = vec![value("x", &dims([1, 3], 8)), value("v", &dims([3, 4], 3))];
+        assert_eq!(
+            result(inputs, Vec::new(), vec![transposed]).unwrap()[2..],
+            vec![10; sides]
+        );
+    }
+    let transpose = empty(node("Transpose", &["x"], &["y"], &[]), &["perm"]);
+    assert_eq!(
+        result(vec![value("x", &[Ok(2), Ok(3)])], Vec::new(), vec![transpose]).unwrap(),
+        [3, 2]
+    );
 }

@@ -76,6 +76,14 @@ impl Reader<'_> {
         if places.windows(2).any(|pair| pair[0] == pair[1]) {
             return Err(self.fault(node, format!("the axes {axes:?} of {rank} name one axis twice")));
         }
+        let is_longer = |&&axis: &&usize| dims[axis].fixed().is_some_and(|side| side != 1);
+        if let Some(axis) = places.iter().find(is_longer).filter(|_| !adds) {
+            let problem = format!(
+                "axis {axis} has {} elements; only axes of 1 can be removed",
+                dims[*axis]
+            );
+            return Err(self.fault(node, problem));
+        }
         match adds {
             true => places.into_iter().for_each(|axis| dims.insert(axis, 1.into())),
             false => places.into_iter().rev().for_each(|axis| drop(dims.remove(axis))),
@@ -139,7 +147,11 @@ impl Reader<'_> {
                     index
                 }
             };
-            let (begin, end) = (place(begin).clamp(-1, count - 1), place(end).clamp(-1, count - 1));
+            if count == 0 {
+                return Some(0.into());
+            }
+            // One before the first index is a valid end, but not a valid beginning.
+            let (begin, end) = (place(begin).clamp(0, count - 1), place(end).clamp(-1, count - 1));
             let taken = (begin - end).max(0);
             return step
                 .checked_neg()

@@ -313,7 +313,10 @@ impl Reader<'_> {
     }
 
     fn mapped(&self, node: &NodeProto, inputs: &[TensorId]) -> Result<Option<Mapped>> {
-        let ints = |name: &str, default: &[i64]| node.ints(name).unwrap_or(default).to_vec();
+        let ints = |name: &str, default: &[i64]| {
+            let given = node.ints(name).filter(|given| !given.is_empty());
+            given.unwrap_or(default).to_vec()
+        };
         let int = |name: &str, default: i64| Attribute::from(node.int(name, default));
         let rank = self.graph.tensor(inputs[0]).shape.rank();
         // Further outputs, such as masks and means, have shapes of their own.
@@ -395,7 +398,8 @@ impl Reader<'_> {
                 ("flatten", vec![("axis", axis.into())])
             }
             "Transpose" => {
-                let axes = node.ints("perm").map(|axes| ("axes", axes.to_vec().into()));
+                let axes = node.ints("perm").filter(|axes| !axes.is_empty());
+                let axes = axes.map(|axes| ("axes", axes.to_vec().into()));
                 ("transpose", axes.into_iter().collect())
             }
             "Concat" => ("concat", vec![("axis", int("axis", 0))]),
@@ -457,7 +461,10 @@ impl Reader<'_> {
     ) -> Option<Vec<i64>> {
         let automatic = node.attribute("auto_pad").map(|attribute| attribute.s.as_slice());
         let upper = match automatic {
-            None | Some(b"" | b"NOTSET") => return Some(node.ints("pads").unwrap_or(&[0; 4]).to_vec()),
+            None | Some(b"" | b"NOTSET") => {
+                let pads = node.ints("pads").filter(|pads| !pads.is_empty());
+                return Some(pads.unwrap_or(&[0; 4]).to_vec());
+            }
             Some(b"VALID") => return Some(vec![0; 4]),
             Some(how) => how == b"SAME_UPPER",
         };

@@ -13,11 +13,11 @@ impl Reader<'_> {
             .map_or_else(|| (0..dims.len() as i64).collect(), <[i64]>::to_vec);
         let places: Option<Vec<usize>> = axes.iter().map(|&axis| wrapped(axis, dims.len())).collect();
         let places = places?;
-        if let Some(sizes) = self
-            .input_known(node, 3)
-            .and_then(Known::wholes)
-            .filter(|sizes| !sizes.is_empty())
-        {
+        let sizes = self.input_known(node, 3).and_then(Known::wholes);
+        if sizes.is_none() && node.input.get(3).is_some_and(|sizes| !sizes.is_empty()) {
+            return None;
+        }
+        if let Some(sizes) = sizes.filter(|sizes| !sizes.is_empty()) {
             if sizes.len() != places.len() {
                 return None;
             }
@@ -61,14 +61,8 @@ impl Reader<'_> {
         let given = node
             .attribute("scales")
             .map(|scales| scales.floats.iter().copied().map(f64::from).collect());
-        let inputs = [2, 1]
-            .into_iter()
-            .filter_map(|place| self.input_known(node, place)?.values());
-        let scales = given.or_else(|| {
-            inputs
-                .into_iter()
-                .find(|scales: &Vec<f64>| scales.len() == places.len())
-        })?;
+        let place = if node.input.len() > 2 { 2 } else { 1 };
+        let scales: Vec<f64> = given.or_else(|| self.input_known(node, place)?.values())?;
         if scales.len() != places.len() {
             return None;
         }

@@ -236,7 +236,7 @@ fn branches_and_loops_are_read() {
 }
 
 /// The error contains these words.
-pub(super) fn says(read: Result<Graph>, words: &[&str]) {
+pub(super) fn says<T: std::fmt::Debug>(read: Result<T>, words: &[&str]) {
     let said = read.unwrap_err().to_string();
     assert!(
         words.iter().all(|word| said.contains(word)),
