@@ -72,7 +72,8 @@ fn floor_div(a: i64, b: i64) -> Option<i64> {
 }
 
 fn ceil_div(a: i64, b: i64) -> Option<i64> {
-    (b > 0).then(|| -(-a).div_euclid(b))
+    // Rounding up adds 1 only for a divisor above 1, so that it is in range.
+    (b > 0).then(|| a.div_euclid(b) + i64::from(a.rem_euclid(b) > 0))
 }
 
 impl DimOperator {
@@ -348,7 +349,15 @@ mod tests {
         assert_eq!(out.bounds(&range), Some((2, 113)));
         assert_eq!(out.at(&|_| Some(224)), Some(112));
         assert_eq!((Dim::from(4) - n).bounds(&range), Some((-221, 0)));
-        assert_eq!(Dim::from(7).ceil_div(4), Dim::Fixed(2));
+        for (a, b, quotient) in [
+            (7, 4, 2),
+            (8, 4, 2),
+            (-7, 4, -1),
+            (i64::MIN, 3, i64::MIN / 3),
+            (i64::MAX, 1, i64::MAX),
+        ] {
+            assert_eq!(Dim::from(a).ceil_div(b), Dim::Fixed(quotient));
+        }
         assert_eq!(out.bounds(&|_| None), None);
     }
 

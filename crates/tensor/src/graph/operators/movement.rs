@@ -105,7 +105,7 @@ fn slice(call: &Call<'_>) -> Answer<Inferred> {
             Some([end]) if begin >= 0 && *end >= 0 => Dim::from(*end).min(dims[axis].clone()) - begin,
             Some([end]) if begin >= 0 => dims[axis].clone() + *end - begin,
             None if begin >= 0 => dims[axis].clone() - begin,
-            None => Dim::from(-begin).min(dims[axis].clone()),
+            None => (Dim::from(0) - begin).min(dims[axis].clone()),
             _ => return Err(
                 "`begin` and `end` must be one number each, and `begin` may be negative only without `end`"
                     .to_owned(),
@@ -136,7 +136,7 @@ fn pad(call: &Call<'_>) -> Answer<Inferred> {
     let mut dims = call.dims_of(0, Some(4))?.to_vec();
     let pads = call.padding()?;
     for axis in 0..2 {
-        dims[axis + 2] = dims[axis + 2].clone() + (pads[axis] + pads[axis + 2]);
+        dims[axis + 2] = dims[axis + 2].clone() + pads[axis] + pads[axis + 2];
     }
     Ok(call.same_element(dims))
 }

@@ -43,7 +43,7 @@ fn convolution(call: &Call<'_>) -> Answer<Inferred> {
     positive("dilations", &dilations)?;
     let side = |axis: usize| {
         let kernel = (weight[axis + 2].clone() - 1) * dilations[axis] + 1;
-        (data[axis + 2].clone() + (pads[axis] + pads[axis + 2]) - kernel).floor_div(strides[axis]) + 1
+        (data[axis + 2].clone() + pads[axis] + pads[axis + 2] - kernel).floor_div(strides[axis]) + 1
     };
     Ok(call.same_element(vec![data[0].clone(), weight[0].clone(), side(0), side(1)]))
 }
@@ -56,7 +56,7 @@ fn transposed_convolution(call: &Call<'_>) -> Answer<Inferred> {
     positive("strides", &strides)?;
     let side = |axis: usize| {
         let between = (data[axis + 2].clone() - 1) * strides[axis];
-        between + weight[axis + 2].clone() + (more[axis] - pads[axis] - pads[axis + 2])
+        between + weight[axis + 2].clone() + more[axis] - pads[axis] - pads[axis + 2]
     };
     let channels = weight[1].clone() * call.int("groups", 1)?;
     Ok(call.same_element(vec![data[0].clone(), channels, side(0), side(1)]))
@@ -99,8 +99,8 @@ fn pool(call: &Call<'_>) -> Answer<Inferred> {
     positive("strides", &strides)?;
     let up = call.int("ceil_mode", 0)? != 0;
     let side = |axis: usize| {
-        let room = data[axis + 2].clone() + (pads[axis] + pads[axis + 2] - kernel[axis]);
-        let begin = data[axis + 2].clone() + (pads[axis] - 1);
+        let room = data[axis + 2].clone() + pads[axis] + pads[axis + 2] - kernel[axis];
+        let begin = data[axis + 2].clone() + pads[axis] - 1;
         match up {
             // The last window begins within the data or the padding before it.
             true => (room.ceil_div(strides[axis]) + 1).min(begin.floor_div(strides[axis]) + 1),

@@ -242,3 +242,72 @@ fn functions_and_bodies_are_nested_to_a_limit() {
     assert_eq!(bound(&nested(32).unwrap()), [2]);
     says(nested(33), &["nested more than 64 deep"]);
 }
+
+/// Sums and products past 64 bits are errors, or sizes that are refused.
+#[test]
+fn numbers_past_64_bits_are_refused() {
+    let most = i64::MAX;
+    let mut graph = GraphBuilder::new("damaged");
+    let batch = graph.symbol("batch", 1, 4);
+    for side in [Dim::from(8), batch.into()] {
+        let shape = |dims: [Dim; 4]| Shape(dims.to_vec());
+        let x = graph.input(
+            "x",
+            ElementType::Float32,
+            shape([1.into(), 4.into(), side.clone(), side]),
+        );
+        let w = graph.constant("w", ElementType::Float32, [4, 4, 3, 3]);
+        for name in ["max_pool2d", "conv2d", "conv2d_transpose", "pad", "slice"] {
+            for pads in [[most, 0, 1, 0], [i64::MIN, 0, -1, 0], [i64::MIN; 4], [most; 4]] {
+                for ceil in [0i64, 1] {
+                    let attributes = [
+                        ("padding", pads.to_vec().into()),
+                        ("ceil_mode", ceil.into()),
+                        ("begin", pads[0].into()),
+                        ("output_padding", vec![most, most].into()),
+                    ];
+                    let inputs = if name.starts_with("conv") {
+                        vec![x, w]
+                    } else {
+                        vec![x]
+                    };
+                    drop(graph.operator("y", name, attributes, &inputs));
+                }
+            }
+        }
+    }
+    // Values that are known.
+    let of = |name: &str, dims: &[i64]| proto::TensorProto {
+        name: name.to_owned(),
+        dims: dims.to_vec(),
+        int64_data: vec![1; usize::from(dims.is_empty())],
+        data_type: 7,
+        ..proto::TensorProto::default()
+    };
+    let constants = [
+        of("one", &[]),
+        of("empty", &[0, 1 << 40, 1 << 40]),
+        of("long", &[most, 0]),
+        of("least", &[i64::MIN]),
+        numbers("large", &[1 << 40, 1 << 40]),
+        numbers("open", &[1 << 40, 1 << 40, -1]),
+        numbers("zero", &[0]),
+    ];
+    let cases: [(&str, &[&str], i64); 9] = [
+        ("Reshape", &["one", "large"], 0),
+        ("Reshape", &["one", "open"], 0),
+        ("Flatten", &["empty"], 0),
+        ("Flatten", &["empty"], 1),
+        ("Gather", &["empty", "zero"], 0),
+        ("Squeeze", &["empty"], 0),
+        ("Concat", &["long", "long", "long"], 0),
+        ("Split", &["least"], 0),
+        ("Slice", &["empty", "zero", "large", "zero", "zero"], 0),
+    ];
+    for (op_type, inputs, place) in cases {
+        let nodes = vec![node(op_type, inputs, &["out", "b", "c"], &[("axis", &[place])])];
+        let mut model = model_with(Vec::new(), nodes);
+        model.graph.as_mut().unwrap().initializer = constants.to_vec();
+        drop(read(&model, &[]));
+    }
+}

@@ -6,7 +6,7 @@
 //! Numbers derived from shapes are constants of the graph: the caller writes them once the shapes are known.
 
 use super::known::Number::{Fraction, Whole};
-use super::known::{Known, MAX_FRACTIONS, MAX_KNOWN, Number, is_fractional};
+use super::known::{Known, MAX_FRACTIONS, MAX_KNOWN, Number, count, is_fractional};
 use super::proto::NodeProto;
 use super::{Reader, element, wrapped};
 use crate::graph::{Dim, DimOperator, ElementType};
@@ -244,7 +244,7 @@ impl Reader<'_> {
                 let axis = node.int("axis", 1);
                 let axis = usize::try_from(if axis < 0 { axis + dims.len() as i64 } else { axis }).ok()?;
                 let (outer, inner) = (dims.get(..axis)?, dims.get(axis..)?);
-                dims = vec![outer.iter().product(), inner.iter().product()];
+                dims = vec![count(outer)?, count(inner)?];
             }
             _ => {
                 let to = self.numbers(node, "shape", 1)?;
@@ -255,7 +255,8 @@ impl Reader<'_> {
                 };
                 let to: Option<Vec<i64>> = to.iter().enumerate().map(kept).collect();
                 let to = to?;
-                let others: i64 = to.iter().filter(|&&dim| dim >= 0).product();
+                let mut others = to.iter().filter(|&&dim| dim >= 0);
+                let others = others.try_fold(1i64, |all, &dim| all.checked_mul(dim))?;
                 let open = |dim: i64| match dim {
                     -1 => (data.numbers.len() as i64).checked_div(others),
                     dim => Some(dim),

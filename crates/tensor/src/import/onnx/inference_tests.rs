@@ -107,8 +107,7 @@ fn loops_without_a_count_have_an_open_number_of_rounds() {
             node("Relu", &["go"], &["more"], &[]),
             node("Relu", &["s"], &["u"], &[]),
         ];
-        let body = body(&["n", "go", "s"], &nodes, &["more", "u"]);
-        let mut body = body;
+        let mut body = body(&["n", "go", "s"], &nodes, &["more", "u"]);
         body.output.push(value("u", &[Ok(4)]));
         let again = control("Loop", &["count", "", "x"], &["last", "y"], &[("body", &body)]);
         let mut graph = super::tests::body(&["x"], &[again], &["last"]);
