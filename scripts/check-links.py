@@ -48,14 +48,25 @@ def missing_files(readme):
 
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+if len(sys.argv) > 1 and not (folder / "README.md").is_file():
+    sys.exit(f"error: {folder} has no README.md")
 if len(sys.argv) > 1:
     files = sorted(folder.rglob("*.md"))
     found = [f"README.md: {missing}" for missing in missing_files(folder / "README.md")]
 else:
     files = [Path(name) for name in subprocess.check_output(["git", "ls-files", "*.md"], text=True).split()]
     found = []
-# Documentation of Rust links to items, which rustdoc checks.
-files = [path for path in files if "src" not in path.parts and path.parts[:1] + path.parts[2:3] != ("crates", "docs")]
+if not files:
+    sys.exit(f"error: {folder} has no Markdown files")
+
+
+def is_for_rustdoc(path):
+    """Documentation of Rust links to items, which rustdoc checks."""
+    parts = path.relative_to(folder).parts
+    return "src" in parts or parts[:1] + parts[2:3] == ("crates", "docs")
+
+
+files = [path for path in files if not is_for_rustdoc(path)]
 found += [f"{path}: {link}" for path in files for link in dead_links(path)]
 print("\n".join(found + [f"{len(found)} dead links in {len(files)} files"]))
 sys.exit(bool(found))

@@ -129,7 +129,11 @@ class Program:
         lines = (results / f"{name}.facts").read_text().splitlines()
         self.name, self.facts = name, dict(line.split(": ", 1) for line in lines)
         self.document = json.loads(Path(self.facts["frame"]).read_text())
-        self.reports = {device: json.loads((results / f"{name}.{device}/report.json").read_text())[0] for device in DEVICES}
+        reports = {device: results / f"{name}.{device}/report.json" for device in DEVICES}
+        missing = [str(report) for report in reports.values() if not report.exists()]
+        if missing:
+            sys.exit(f"error: {name} has no report in {', '.join(missing)}")
+        self.reports = {device: json.loads(report.read_text())[0] for device, report in reports.items()}
         self.report = self.reports[FIRST]
 
     def figures(self):

@@ -344,5 +344,12 @@ for name in "${names[@]}"; do
     fi
 done
 
-! $page || python3 scripts/programs-page.py docs/programs/findings.md "$results" "${all[@]}" >docs/programs.md
+if $page; then
+    # The page stays as it is if a report is missing.
+    if python3 scripts/programs-page.py docs/programs/findings.md "$results" "${all[@]}" >"$results/programs.md"; then
+        mv "$results/programs.md" docs/programs.md
+    else
+        failed=1
+    fi
+fi
 exit "$failed"
