@@ -1,6 +1,7 @@
 //! Packing strategies of other planners.
 
 mod banked;
+mod edges;
 mod executorch;
 mod facts;
 mod nnc;

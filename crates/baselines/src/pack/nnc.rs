@@ -2,10 +2,10 @@
 
 use std::cmp::Reverse;
 
-use tileheap_pack::units::Bytes;
-use tileheap_pack::{Item, Packer, Packing, PackingStrategy, Problem, Strategy};
+use tileheap_pack::{Item, Packer, Packing, PackingStrategy, Problem};
 
-use super::facts::{align_up, are_plain, before, height, ordered, overlap_counts, takes_bytes};
+use super::edges::{DUMMY, Edge, pack_by_rule, tightest};
+use super::facts::{align_up, ordered, overlap_counts, takes_bytes};
 
 /// NNC's rule. O(n³).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,28 +21,10 @@ impl PackingStrategy for Nnc {
     }
 
     fn pack_into(&self, problem: &Problem, packer: &mut Packer, packing: &mut Packing) {
-        let items = problem.items();
-        if are_plain(items) && problem.conflicts().is_empty() {
-            let offsets = Insertion::default().place(items);
-            packing.height = height(items, &offsets);
-            packing.offsets = offsets.into_iter().map(Bytes).collect();
-        } else {
-            // The rule handles only lifetimes. Other problems use first fit in a similar order: the largest item first.
-            Strategy::FirstFitBySize.pack_into(problem, packer, packing);
-        }
+        pack_by_rule(problem, packer, packing, |items| {
+            Insertion::default().place(items)
+        });
     }
-}
-
-/// The dummy source and sink.
-const DUMMY: u32 = u32::MAX;
-
-/// Bytes that are free between the end of `from` and the start of `to`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Edge {
-    from: u32,
-    to: u32,
-    offset: u64,
-    width: u64,
 }
 
 /// Scratch memory of the rule.
@@ -71,7 +53,11 @@ impl Insertion {
             candidates.retain(|&index| items[index as usize].size == most);
             candidates.sort_by_key(|&index| Reverse(self.conflicts[index as usize]));
             let mut tried = candidates.iter();
-            let found = tried.find_map(|&index| Some((index, self.tightest(items, index)?)));
+            let found = tried.find_map(|&index| {
+                let alignment = items[index as usize].alignment;
+                let edge = tightest(&self.edges, items, [index; 2], most.0, alignment)?;
+                Some((index, edge))
+            });
             let (index, edge) = found.unwrap_or_else(|| {
                 let offset = align_up(height, items[candidates[0] as usize].alignment);
                 height = offset + most.0;
@@ -92,34 +78,6 @@ impl Insertion {
             }
         }
         offsets
-    }
-
-    /// The edge that an item fits on with the fewest free steps around it; of those, the narrowest.
-    fn tightest(&self, items: &[Item], index: u32) -> Option<usize> {
-        let (item, far) = (&items[index as usize], u64::from(u32::MAX));
-        let span = |index: u32| items[index as usize].span;
-        // One end may be a dummy, but not both, as in a new edge.
-        let fits = |edge: &Edge| {
-            let end = edge.offset + edge.width;
-            (edge.from != DUMMY || edge.to != DUMMY)
-                && align_up(edge.offset, item.alignment) + item.size.0 <= end
-                && (edge.from == DUMMY || before(items, edge.from, index))
-                && (edge.to == DUMMY || before(items, index, edge.to))
-        };
-        let around = |edge: &Edge| {
-            let before = match edge.from {
-                DUMMY => far,
-                from => u64::from(item.span.first.0 - span(from).end.0),
-            };
-            let after = match edge.to {
-                DUMMY => far,
-                to => u64::from(span(to).first.0 - item.span.end.0),
-            };
-            before + after
-        };
-        let edges = self.edges.iter().enumerate().filter(|(_, edge)| fits(edge));
-        let tightest = edges.min_by_key(|(_, edge)| (around(edge), edge.width, edge.offset));
-        tightest.map(|(index, _)| index)
     }
 
     /// Places an item on an edge, which is split around it; returns its offset.
@@ -148,9 +106,10 @@ impl Insertion {
 mod tests {
     use std::collections::BTreeSet;
 
+    use super::super::facts::height;
     use super::*;
     use tileheap_pack::allocation_graph::{AllocationEdge, AllocationGraph};
-    use tileheap_pack::units::{Alignment, Span, SplitMix64};
+    use tileheap_pack::units::{Alignment, Bytes, Span, SplitMix64};
     use tileheap_pack::{Error, pack};
 
     fn problem(items: &[(u32, u32, u64)]) -> Problem {

@@ -15,10 +15,11 @@
 
 use std::cmp::Reverse;
 
-use tileheap_pack::units::{Alignment, Bytes};
-use tileheap_pack::{Item, Packer, Packing, PackingStrategy, Problem, Strategy};
+use tileheap_pack::units::Alignment;
+use tileheap_pack::{Item, Packer, Packing, PackingStrategy, Problem};
 
-use super::facts::{align_up, are_plain, before, height, ordered, overlap_counts, takes_bytes};
+use super::edges::{DUMMY, Edge, pack_by_rule, tightest};
+use super::facts::{align_up, before, ordered, overlap_counts, takes_bytes};
 
 /// NNC's rule by its article. O(n³).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,27 +35,8 @@ impl PackingStrategy for NncArticle {
     }
 
     fn pack_into(&self, problem: &Problem, packer: &mut Packer, packing: &mut Packing) {
-        let items = problem.items();
-        if are_plain(items) && problem.conflicts().is_empty() {
-            let offsets = Tuples::default().place(items);
-            packing.height = height(items, &offsets);
-            packing.offsets = offsets.into_iter().map(Bytes).collect();
-        } else {
-            Strategy::FirstFitBySize.pack_into(problem, packer, packing);
-        }
+        pack_by_rule(problem, packer, packing, |items| Tuples::default().place(items));
     }
-}
-
-/// The dummy source and sink.
-const DUMMY: u32 = u32::MAX;
-
-/// Bytes that are free between the end of `from` and the start of `to`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Edge {
-    from: u32,
-    to: u32,
-    offset: u64,
-    width: u64,
 }
 
 /// Up to three tensors whose lifetimes follow each other, in that order.
@@ -124,7 +106,11 @@ impl Tuples {
         while !self.left.is_empty() {
             self.gather(items);
             let mut candidates = self.candidates.iter();
-            let found = candidates.find_map(|tuple| Some((*tuple, self.tightest(items, tuple)?)));
+            let found = candidates.find_map(|tuple| {
+                let ends = [tuple.members[0], tuple.members[tuple.count - 1]];
+                let edge = tightest(&self.edges, items, ends, tuple.size, tuple.alignment)?;
+                Some((*tuple, edge))
+            });
             let (tuple, edge) = found.unwrap_or_else(|| {
                 let tuple = self.candidates[0];
                 let offset = align_up(height, tuple.alignment);
@@ -187,33 +173,6 @@ impl Tuples {
         self.left.iter().filter(fits).max_by_key(rank).copied()
     }
 
-    /// The edge that a tuple fits on with the fewest free steps around it; of those, the narrowest.
-    fn tightest(&self, items: &[Item], tuple: &Tuple) -> Option<usize> {
-        let (first, last) = (tuple.members[0], tuple.members[tuple.count - 1]);
-        let span = |index: u32| items[index as usize].span;
-        let fits = |edge: &Edge| {
-            (edge.from != DUMMY || edge.to != DUMMY)
-                && align_up(edge.offset, tuple.alignment) + tuple.size <= edge.offset + edge.width
-                && (edge.from == DUMMY || before(items, edge.from, first))
-                && (edge.to == DUMMY || before(items, last, edge.to))
-        };
-        let far = u64::from(u32::MAX);
-        let around = |edge: &Edge| {
-            let before = match edge.from {
-                DUMMY => far,
-                from => u64::from(span(first).first.0 - span(from).end.0),
-            };
-            let after = match edge.to {
-                DUMMY => far,
-                to => u64::from(span(to).first.0 - span(last).end.0),
-            };
-            before + after
-        };
-        let edges = self.edges.iter().enumerate().filter(|(_, edge)| fits(edge));
-        let tightest = edges.min_by_key(|(_, edge)| (around(edge), edge.width, edge.offset));
-        tightest.map(|(index, _)| index)
-    }
-
     /// Places a tuple on an edge, which is split around it.
     fn insert(&mut self, items: &[Item], tuple: &Tuple, edge: usize, offsets: &mut [u64]) {
         let old = self.edges.swap_remove(edge);
@@ -254,9 +213,10 @@ impl Tuples {
 mod tests {
     use std::collections::BTreeSet;
 
+    use super::super::facts::height;
     use super::*;
     use tileheap_pack::allocation_graph::{AllocationEdge, AllocationGraph};
-    use tileheap_pack::units::{Span, SplitMix64};
+    use tileheap_pack::units::{Bytes, Span, SplitMix64};
     use tileheap_pack::{check, lower_bound, pack};
 
     fn problem(items: &[(u32, u32, u64)]) -> Problem {
