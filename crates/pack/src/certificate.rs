@@ -220,7 +220,7 @@ impl OrderTask {
             });
             match bottom.checked_sub(size) {
                 Some(last) => high = high.min(last - last % alignment),
-                None => low = u64::MAX, // There is no offset below the ground.
+                None => low = u64::MAX, // No offset is below the ground.
             }
         }
         orders.windows[body] = (low, high);
@@ -305,7 +305,7 @@ fn body(all: &[Item], items: Vec<u32>, limit: Bytes) -> (Body, (u64, u64)) {
         .map(|item| item.span)
         .filter(|span| !span.is_empty())
         .collect();
-    // If there is no valid offset, the window is empty.
+    // The window is empty if no offset is valid.
     let window = low
         .zip(high)
         .map_or((1, 0), |(low, high)| (low, high - high % alignment));

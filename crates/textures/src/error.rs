@@ -35,7 +35,7 @@ pub enum Error {
     /// A texture is requested at a level that its chain, with this finest level, lacks.
     #[error("texture {0} is requested at level {1}; its chain {2} has levels 0 to {3}")]
     UnknownLevel(TextureId, Level, MipChainId, Level),
-    /// There is no policy or scenario with this name; the last string lists the known names.
+    /// No policy or scenario has this name; the last string lists the known names.
     #[error("unknown {0} `{1}`; known ones: {2}")]
     UnknownName(&'static str, String, String),
     /// The first string sets no parameter of the named policy; the third lists the known parameters.

@@ -85,7 +85,7 @@ impl Geometry {
         self.unit
     }
 
-    /// Size of a texture of `chain` at `level`; `None` if there is no such level.
+    /// Size of a texture of `chain` at `level`; `None` if the chain has no such level.
     pub fn size(&self, chain: MipChainId, level: Level) -> Option<Bytes> {
         let sizes = self.chains.get(usize::from(chain.0))?.sizes();
         sizes.get(usize::from(level.0)).copied()

@@ -204,7 +204,7 @@ impl<'a> PolicyDesc<'a> {
     /// Selects a policy of a table by name, optionally with values of parameters: `arenas:stride=20:walls=largest`.
     ///
     /// # Errors
-    /// If there is no policy or parameter of that name, or the value is out of range: the error lists the known names.
+    /// If no policy or parameter has that name, or the value is out of range: the error lists the known names.
     pub fn parse(policies: &[PolicyDesc<'a>], text: &str) -> Result<PolicyDesc<'a>> {
         let mut parts = text.split(':');
         let name = parts.next().unwrap_or_default();

@@ -120,7 +120,7 @@ pub fn read_lines(text: &str) -> Result<Graph> {
                 let id = graph.declare(name, element, shape);
                 let node = nodes
                     .get_mut(op)
-                    .ok_or_else(|| wrong(at, format!("there is no op {op}")))?;
+                    .ok_or_else(|| wrong(at, format!("the network has no op {op}")))?;
                 node.outputs.push(id);
                 in_place.extend(line.inplace_of.iter().map(|&of| (op, id, TensorId(of as u32))));
                 id
@@ -129,7 +129,7 @@ pub fn read_lines(text: &str) -> Result<Graph> {
         for &reader in &line.consumers {
             let node = nodes
                 .get_mut(reader as usize)
-                .ok_or_else(|| wrong(at, format!("there is no op {reader}")))?;
+                .ok_or_else(|| wrong(at, format!("the network has no op {reader}")))?;
             node.inputs.push(id);
         }
         if line.kind == "output" {

@@ -147,7 +147,8 @@ impl Reader {
         let mut parts = arguments.splitn(3, ',').map(str::trim);
         let (storage, offset) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
         let known = self.storages.get(storage).copied();
-        let (range, of_line) = known.ok_or_else(|| format!("no storage `{}`", clip(storage)))?;
+        let (range, of_line) =
+            known.ok_or_else(|| format!("storage `{}` is not allocated", clip(storage)))?;
         let digits = offset.trim_start_matches("R.prim_value(").trim_end_matches(')');
         let offset: u64 = digits
             .parse()

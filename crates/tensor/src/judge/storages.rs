@@ -1,4 +1,4 @@
-//! TVM's storages: each is shared as a whole, and there is no larger arena. They are laid out one after another, so that their size can be
+//! TVM's storages: each is shared as a whole, without a larger arena. They are laid out one after another, so that their size can be
 //! compared with that of a plan with an arena.
 
 use super::types::{Allocations, Arena};

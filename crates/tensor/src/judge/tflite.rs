@@ -166,7 +166,7 @@ impl<'a> Model<'a> {
             });
         }
         match model.subgraphs.is_empty() {
-            true => Err(file.wrong("there are no `subgraphs`")),
+            true => Err(file.wrong("`subgraphs` is missing or empty")),
             false => Ok(model),
         }
     }
@@ -176,7 +176,7 @@ impl<'a> Model<'a> {
         let wrong = |problem: String| self.file.wrong(format!("`OfflineMemoryAllocation`: {problem}"));
         let Some(plan) = self.plan else {
             let problem =
-                "there is no metadata `OfflineMemoryAllocation`: the model has no offline memory plan";
+                "metadata `OfflineMemoryAllocation` is missing: the model has no offline memory plan";
             return Err(self.file.wrong(problem));
         };
         let words: Vec<i32> = plan

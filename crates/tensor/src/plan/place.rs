@@ -74,7 +74,7 @@ fn check_pins(items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<()> {
     for item in items {
         let Some(name) = &item.memory else { continue };
         let problem = match memories.iter().find(|memory| memory.name == *name) {
-            None => "there is no such memory",
+            None => "no memory has this name",
             Some(memory) if !memory.can_hold(item) => "it has no type that can hold it",
             Some(_) => continue,
         };

@@ -88,7 +88,7 @@ fn memories_spill_and_say_what_does_not_fit() {
     };
     assert_says(
         planned(&choice, &options).unwrap_err(),
-        &["`flash`", "no such memory"],
+        &["`flash`", "no memory has this name"],
     );
 }
 

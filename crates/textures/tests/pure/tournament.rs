@@ -99,7 +99,7 @@ fn a_byte_counts_the_same_in_large_and_small_textures() {
     }
 }
 
-/// Two frames request a texture for which there is no room, and it is released in the second one: what the third frame requests stays.
+/// Two frames request a texture that does not fit, and it is released in the second one: what the third frame requests stays.
 #[test]
 fn released_textures_replace_no_others() {
     let (geometry, mut frame) = textures_of(&[vec![65_536; 10], vec![1_396_736]].concat());

@@ -134,7 +134,7 @@ pub(super) fn wrap(axis: i64, rank: usize) -> Answer<usize> {
     let inside = (0..rank as i64).contains(&wrapped);
     inside
         .then_some(wrapped as usize)
-        .ok_or_else(|| format!("there is no axis {axis} of {rank}"))
+        .ok_or_else(|| format!("axis {axis} does not exist in a tensor of rank {rank}"))
 }
 
 pub(super) fn positive(name: &str, values: &[i64]) -> Answer<()> {

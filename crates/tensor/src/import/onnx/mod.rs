@@ -71,7 +71,7 @@ pub struct OnnxOptions {
 /// is given for a dimension that does not exist, or the graph is invalid.
 pub fn read_onnx(bytes: &[u8], options: &OnnxOptions) -> Result<Graph> {
     let model = Model::decode(bytes).map_err(wrong)?;
-    let graph = model.graph.ok_or_else(|| wrong("there is no graph in it"))?;
+    let graph = model.graph.ok_or_else(|| wrong("the file contains no graph"))?;
     let mut reader = Reader {
         graph: GraphBuilder::new(graph.name.clone()),
         options,

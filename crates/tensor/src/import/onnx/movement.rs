@@ -70,7 +70,10 @@ impl Reader<'_> {
         let axes: Vec<i64> = axes.unwrap_or_else(ones);
         let places: Option<Vec<usize>> = axes.iter().map(|&axis| wrapped(axis, rank)).collect();
         let Some(mut places) = places else {
-            return Err(self.fault(node, format!("there are no axes {axes:?} of {rank}")));
+            return Err(self.fault(
+                node,
+                format!("not all of the axes {axes:?} exist in a tensor of rank {rank}"),
+            ));
         };
         places.sort_unstable();
         if places.windows(2).any(|pair| pair[0] == pair[1]) {
@@ -98,7 +101,8 @@ impl Reader<'_> {
         let (data, indices) = (self.dims(inputs[0]), self.dims(inputs[1]));
         let axis = node.int("axis", 0);
         let Some(place) = wrapped(axis, data.len()) else {
-            return Err(self.fault(node, format!("there is no axis {axis} of {}", data.len())));
+            let problem = format!("axis {axis} does not exist in a tensor of rank {}", data.len());
+            return Err(self.fault(node, problem));
         };
         let dims = [&data[..place], &indices[..], &data[place + 1..]].concat();
         let made = self.one(node, inputs, dims)?;

@@ -234,7 +234,7 @@ impl ScratchPool {
     /// Records a kernel, with the barrier it needs.
     ///
     /// # Errors
-    /// There is no such kernel for these operands, one of them is read before it was written, or a buffer is too small.
+    /// No kernel supports these operands, one of them is read before it was written, or a buffer is too small.
     ///
     /// # Safety
     /// `commands` is recording outside of a render pass, on the pool's queue; command buffers are submitted in the order in which they were recorded;
