@@ -1,8 +1,8 @@
 //! Validation: single assignment, topological order, bounded dimensions, and matching parts of loops, branches and views.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::control_flow::{Block, Loop};
+use super::control_flow::Loop;
 use super::{BlockId, Graph, Node, NodeId, NodeKind, ShapeBound, SymbolId, TensorId, TensorSource};
 use crate::error::{Error, Result};
 
@@ -12,7 +12,7 @@ impl Graph {
         self.check_names()?;
         self.assign_producers()?;
         self.check_dims()?;
-        self.check_block(BlockId::ROOT)?;
+        self.check_block(BlockId::ROOT, &mut vec![None; self.tensors.len()])?;
         self.check_views()
     }
 
@@ -90,27 +90,28 @@ impl Graph {
         Error::dangling(reader, &self.tensor(tensor).name)
     }
 
-    /// Checks a block's nodes in their order.
-    fn check_block(&self, id: BlockId) -> Result<()> {
+    /// Checks a block's nodes in their order; `defined` has the block that defines each tensor, for those that are defined so far.
+    fn check_block(&self, id: BlockId, defined: &mut [Option<BlockId>]) -> Result<()> {
         let block = self.block(id);
-        let constant = |tensor: &super::Tensor| tensor.source == TensorSource::Constant;
-        let mut defined: Vec<bool> = self.tensors.iter().map(constant).collect();
+        let is_defined = |tensor: TensorId, defined: &[Option<BlockId>]| {
+            defined[tensor.index()] == Some(id) || self.tensor(tensor).source == TensorSource::Constant
+        };
         for &input in &block.inputs {
-            defined[input.index()] = true;
+            defined[input.index()] = Some(id);
         }
         for &node in &block.nodes {
             let node = self.node(node);
-            if let Some(&missing) = node.inputs.iter().find(|input| !defined[input.index()]) {
+            if let Some(&missing) = node.inputs.iter().find(|&&input| !is_defined(input, defined)) {
                 return Err(self.dangling(&node.name, missing));
             }
             check_in_place(node)?;
             match &node.kind {
                 NodeKind::Operator(_) => {}
-                NodeKind::Loop(of) => self.check_loop(node, of)?,
+                NodeKind::Loop(of) => self.check_loop(node, of, defined)?,
                 NodeKind::Branch(of) => {
                     for &arm in &of.arms {
                         self.check_parameters(node, arm)?;
-                        self.check_block(arm)?;
+                        self.check_block(arm, defined)?;
                         self.check_results(node, &self.block(arm).outputs)?;
                     }
                     if of.arms.is_empty() || node.inputs.is_empty() {
@@ -120,10 +121,10 @@ impl Graph {
                 }
             }
             for &output in &node.outputs {
-                defined[output.index()] = true;
+                defined[output.index()] = Some(id);
             }
         }
-        match block.outputs.iter().find(|output| !defined[output.index()]) {
+        match block.outputs.iter().find(|&&output| !is_defined(output, defined)) {
             Some(&missing) => Err(self.dangling("the outputs", missing)),
             None => Ok(()),
         }
@@ -156,10 +157,20 @@ impl Graph {
         }
     }
 
-    fn check_loop(&self, node: &Node, of: &Loop) -> Result<()> {
+    fn check_loop(&self, node: &Node, of: &Loop, defined: &mut [Option<BlockId>]) -> Result<()> {
         self.check_parameters(node, of.body)?;
-        self.check_block(of.body)?;
+        self.check_block(of.body, defined)?;
         let body = self.block(of.body);
+        // The number of the body's nodes after which a tensor is defined; `None` if the body does not define it.
+        let parameters: BTreeSet<TensorId> = body.inputs.iter().copied().collect();
+        let mut places: BTreeMap<TensorId, u32> = parameters.iter().map(|&id| (id, 0)).collect();
+        for (after, &node) in (1..).zip(&body.nodes) {
+            places.extend(self.node(node).outputs.iter().map(|&id| (id, after)));
+        }
+        let defined_after = |tensor: TensorId| match self.tensor(tensor).source {
+            TensorSource::Constant => Some(0),
+            _ => places.get(&tensor).copied(),
+        };
         if of.exits.is_empty() {
             return Err(Error::control(&node.name, "the loop has no exit"));
         }
@@ -168,16 +179,17 @@ impl Graph {
             let problem = format!("it has {exits} exits; a loop of {rounds} rounds has one");
             return Err(Error::control(&node.name, problem));
         }
-        for (index, carry) in of.carried.iter().enumerate() {
+        let mut carried = BTreeSet::new();
+        for carry in &of.carried {
             let into = &self.tensor(carry.into).name;
-            if of.carried[..index].iter().any(|other| other.into == carry.into) {
+            if !carried.insert(carry.into) {
                 return Err(Error::control(&node.name, format!("`{into}` is carried twice")));
             }
-            if !body.inputs.contains(&carry.into) {
+            if !parameters.contains(&carry.into) {
                 let problem = format!("`{into}` is not a parameter of the body");
                 return Err(Error::control(&node.name, problem));
             }
-            if self.defined_after(body, carry.value).is_none() {
+            if defined_after(carry.value).is_none() {
                 return Err(self.dangling(&node.name, carry.value));
             }
         }
@@ -195,8 +207,7 @@ impl Graph {
                 return Err(Error::control(&node.name, problem));
             }
             last = exit.after;
-            let undefined =
-                |tensor: TensorId| self.defined_after(body, tensor).is_none_or(|after| after > last);
+            let undefined = |tensor: TensorId| defined_after(tensor).is_none_or(|after| after > last);
             let mut needed = exit.results.iter().chain([&exit.condition]);
             if let Some(&missing) = needed.find(|&&tensor| undefined(tensor)) {
                 return Err(self.dangling(&node.name, missing));
@@ -206,17 +217,8 @@ impl Graph {
         Ok(())
     }
 
-    /// The number of a block's nodes after which a tensor is defined; `None` if the block does not define it.
-    fn defined_after(&self, block: &Block, tensor: TensorId) -> Option<u32> {
-        if block.inputs.contains(&tensor) || self.tensor(tensor).source == TensorSource::Constant {
-            return Some(0);
-        }
-        let mut nodes = block.nodes.iter();
-        let node = nodes.position(|&node| self.node(node).outputs.contains(&tensor))?;
-        Some(node as u32 + 1)
-    }
-
     fn check_views(&self) -> Result<()> {
+        let mut is_finite = vec![false; self.tensors.len()];
         for id in self.tensor_ids() {
             let Some(view) = self.tensor(id).view else {
                 continue;
@@ -229,10 +231,13 @@ impl Graph {
                 )
             };
             let next = |base: &TensorId| self.tensor(*base).view.map(|view| view.base);
-            let bases = std::iter::successors(Some(view.base), next);
-            if bases.take(self.tensors.len() + 1).count() > self.tensors.len() {
+            let bases = || std::iter::successors(Some(id), next).take_while(|base| !is_finite[base.index()]);
+            let count = bases().take(self.tensors.len() + 1).count();
+            if count > self.tensors.len() {
                 return Err(wrong("the base is a view of it"));
             }
+            let bases: Vec<TensorId> = bases().collect();
+            bases.into_iter().for_each(|base| is_finite[base.index()] = true);
             // The largest values of symbolic shapes are compared.
             let bytes = |id: TensorId| {
                 let bound = self.shape_bound(id, ShapeBound::Ranges);
