@@ -193,8 +193,11 @@ impl GraphBuilder {
     /// elementwise operators of one operand (`relu`, `relu6`, `hard_swish`, `sigmoid`, `tanh`, `exp`, ...) and of two (`add`, `sub`, `mul`, `div`,
     /// `less`, ...). Elementwise outputs may overwrite an operand of the same shape; a reshape is a view.
     ///
+    /// A dimension that is an expression of more than 32 terms becomes a symbol of the same range, named after the output and axis.
+    ///
     /// # Errors
-    /// The operator is not known (see [`GraphBuilder::node`]) or does not take these shapes.
+    /// The operator is not known (see [`GraphBuilder::node`]) or does not take these shapes; an output has more than 64 dimensions, or a long
+    /// expression has no bound.
     pub fn operator<'a>(
         &mut self,
         name: &str,
