@@ -13,11 +13,11 @@ pub struct SearchOptions {
     pub fuse: bool,
     /// Run passes strip by strip.
     pub strips: bool,
-    /// Give images a narrower format of the same kind: at least 10 bits per channel if there were more. Not by default.
+    /// Give images a narrower format of the same kind; channels of more than 10 bits keep at least 10. Off by default.
     pub format: bool,
-    /// Make images smaller, with all images attached together with them: down to half of their width and height. Not by default.
+    /// Make images smaller, with all images attached together with them: down to half of their width and height. Off by default.
     pub extent: bool,
-    /// Remove a use that keeps a resource off chip. Not by default.
+    /// Remove a use that keeps a resource off chip. Off by default.
     pub usage: bool,
     /// Limit on the texels computed, relative to the frame as described.
     pub shaded: f64,

@@ -24,12 +24,12 @@ impl Arrangement {
     /// the originally described frame.
     ///
     /// # Errors
-    /// As [`Arrangement::check`], and [`Error::Frame`](crate::Error::Frame) if the strips need more passes than a frame may have.
+    /// Like [`Arrangement::check`], and [`Error::Frame`](crate::Error::Frame) if the strips need more passes than a frame may have.
     pub fn apply(&self, frame: impl Into<ExecutedFrame>) -> crate::Result<ExecutedFrame> {
         self.apply_at(&frame.into(), &ArrangementCosts::default(), None)
     }
 
-    /// As [`Arrangement::apply`], charged at `costs`; `described_traffic` is the traffic of the originally described frame.
+    /// Like [`Arrangement::apply`], charged at `costs`; `described_traffic` is the traffic of the originally described frame.
     pub(super) fn apply_at(
         &self,
         input: &ExecutedFrame,

@@ -15,7 +15,7 @@ impl Arrangement {
         self.check_described(&self.description(frame)?)
     }
 
-    /// As [`Arrangement::check`], for a frame that already has the changes of its description.
+    /// Like [`Arrangement::check`], for a frame that already has the changes of its description.
     pub(super) fn check_described(&self, frame: &Frame) -> Result<(), ArrangeError> {
         self.check_batches(frame)?;
         self.check_order(frame)?;

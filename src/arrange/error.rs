@@ -44,7 +44,7 @@ pub enum ArrangeError {
         /// The reason.
         why: Box<CannotGroup>,
     },
-    /// Not JSON, or not what is expected at this position.
+    /// Not JSON, or not of the expected form at this position.
     #[error("arrangement JSON, {0}")]
     Syntax(#[from] JsonSyntaxError),
     /// Another document format or version.

@@ -46,7 +46,7 @@ pub enum ShortfallCause {
     SeveralWindows(ResourceId),
     /// No strips hold a resource, and it does not fit as a whole.
     Whole(ResourceId, CannotGroup),
-    /// A resource would fit, whole or in strips, but resources that save more take the room.
+    /// A resource would fit, whole or in strips, but resources with greater savings take up the heap.
     NoRoom(ResourceId),
     /// A resource that tile memory cannot hold is loaded and stored between passes that could be merged.
     NotMerged(ResourceId),

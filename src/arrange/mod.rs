@@ -9,7 +9,7 @@
 //! fused       batches in one submission keep tile memory between them
 //! ```
 //! An [`Arrangement`] lists the batches, order and groups in which the passes of a described frame run. [`Arrangement::check`] verifies that every
-//! read still sees the same writes. [`Arrangement::apply`] builds the frame that runs, with the map to the described one
+//! read still sees the same writes. [`Arrangement::apply`] builds the executed frame, with the map to the described one
 //! ([`ExecutedFrame`](crate::execute::ExecutedFrame)); it is planned, lowered and recorded like any other. [`search`] finds good arrangements.
 //!
 //! Strips need to know how far from the pixel passes read ([`ReadReach`](crate::frame::ReadReach)): what a pass needs of an earlier one is computed

@@ -44,7 +44,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// As [`can_merge`].
+    /// Same as [`can_merge`].
     fn merges(&mut self, passes: &[PassId]) -> bool {
         let frame = self.model.plan.input.frame();
         let mut pairs = (1..passes.len()).flat_map(|at| (0..at).map(move |before| (before, at)));

@@ -24,7 +24,7 @@ pub fn search(
     search_from(plan, allowed, &[], watch)
 }
 
-/// As [`search`], which also tries arrangements of the same passes that were found at another size, for another device or with other limits, with
+/// Like [`search`], but also tries arrangements of the same passes that were found at another size, for another device or with other limits, with
 /// more and with fewer strips. Those that do not fit the frame have no effect.
 pub fn search_from(
     plan: &Plan,
@@ -308,7 +308,7 @@ impl Search<'_> {
             .collect()
     }
 
-    /// As [`divided`](Search::divided), from the cache if it is known.
+    /// Like [`divided`](Search::divided), from the cache if it is known.
     fn divided_once(&mut self, plain: Arrangement) -> Option<Arrangement> {
         if let Some(known) = self.known_runs.get(&plain) {
             return known.clone();

@@ -35,7 +35,7 @@ impl SearchResult {
     /// Evaluates a given arrangement and its cap, without a search.
     ///
     /// # Errors
-    /// As [`Arrangement::check`].
+    /// Same as [`Arrangement::check`].
     pub fn of(
         plan: &Plan,
         arrangement: Arrangement,
@@ -67,7 +67,7 @@ impl SearchResult {
     /// described frame.
     ///
     /// # Errors
-    /// As [`Arrangement::apply`].
+    /// Same as [`Arrangement::apply`].
     pub fn apply(&self, plan: &Plan) -> crate::Result<ExecutedFrame> {
         let described = plan.totals.traffic_bytes;
         self.arrangement

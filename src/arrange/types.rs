@@ -123,7 +123,7 @@ impl Arrangement {
     /// Returns the frame with the changes of its description; passes and resources keep their ids.
     ///
     /// # Errors
-    /// As [`DescriptionChange::apply`].
+    /// Same as [`DescriptionChange::apply`].
     pub fn description(&self, frame: &Frame) -> Result<Frame, ArrangeError> {
         changed(frame, &self.changes)
     }

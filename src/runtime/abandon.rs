@@ -86,7 +86,7 @@ impl BoundFrame {
 }
 
 impl DynamicFrame {
-    /// As [`BoundFrame::abandon`], for all descriptions.
+    /// Like [`BoundFrame::abandon`], for all descriptions.
     ///
     /// # Safety
     /// As for [`BoundFrame::abandon`].

@@ -160,7 +160,7 @@ impl BoundFrame {
             .unwrap_or_default()
     }
 
-    /// As [`BoundFrame::target_in`], for a pass of the planned frame.
+    /// Like [`BoundFrame::target_in`], for a pass of the planned frame.
     pub(super) fn target_of(&self, pass: PassId, subpass: u32) -> &PipelineTarget {
         match self.targets.in_plan(pass, subpass) {
             Some(target) => target,
@@ -443,7 +443,7 @@ impl BoundFrame {
         before.contents.compact_sort_by_key(|one| one.object);
     }
 
-    /// As [`BoundFrame::access`], for a pass of the planned frame.
+    /// Like [`BoundFrame::access`], for a pass of the planned frame.
     #[track_caller]
     pub(super) fn access_in(&self, encoded: &EncodedFrame, pass: PassId, which: AccessKey) -> BoundAccess {
         let index = self.index_of(pass, which);

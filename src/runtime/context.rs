@@ -50,7 +50,7 @@ impl Context {
     /// [`Context::new`] with an already loaded Vulkan library.
     ///
     /// # Errors
-    /// As [`Context::new`].
+    /// Same as [`Context::new`].
     pub fn on(entry: ash::Entry, desc: &ContextDesc<'_>) -> Result<Context> {
         // If it is dropped on an early return, it destroys everything that it has created.
         let mut instance = Instance::new(entry, desc)?;

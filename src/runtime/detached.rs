@@ -36,7 +36,7 @@ pub struct DetachedRecorder {
 }
 
 impl DetachedRecorder {
-    /// As [`FrameRecorder::number`].
+    /// Same as [`FrameRecorder::number`].
     pub fn number(&self) -> FrameNumber {
         self.number
     }
@@ -74,7 +74,7 @@ impl DynamicFrame {
         })
     }
 
-    /// As [`DynamicFrame::attach`], for several threads at once.
+    /// Like [`DynamicFrame::attach`], for several threads at once.
     pub fn share(&self, recorder: &DetachedRecorder) -> Option<SharedRecorder<'_>> {
         let bound = self.last_selected()?;
         (bound.stamp == recorder.stamp).then_some(SharedRecorder {

@@ -152,14 +152,14 @@ impl Device {
         Device::create(instance, physical_device, device, support, desc, memory)
     }
 
-    /// As [`Device::new`], with an allocator of the caller in place of `desc.allocator`. A program that creates devices only in this way does not
+    /// Like [`Device::new`], with an allocator of the caller in place of `desc.allocator`. A program that creates devices only in this way does not
     /// contain gpu-allocator.
     ///
     /// # Errors
     /// When a semaphore cannot be created.
     ///
     /// # Safety
-    /// As [`Device::new`].
+    /// Same as [`Device::new`].
     pub unsafe fn with_allocator(
         instance: &ash::Instance,
         physical_device: vk::PhysicalDevice,
@@ -348,11 +348,11 @@ impl Device {
         planner.plan(runnable, &self.measure_runnable(runnable)?, options)
     }
 
-    /// As [`Device::plan`], but without waiting for the exact search: if there is no plan yet, an older one of a similar frame is repaired,
+    /// Like [`Device::plan`], but without waiting for the exact search: if there is no plan yet, an older one of a similar frame is repaired,
     /// or the fast mode plans ([`Planner::plan_now`]). The exact plan may follow from another thread, with [`Device::plan`].
     ///
     /// # Errors
-    /// As [`Device::plan`].
+    /// Same as [`Device::plan`].
     pub fn plan_now(
         &self,
         frame: impl Into<ExecutedFrame>,
@@ -420,7 +420,7 @@ impl Device {
         self.bind_on(plan, &queues)
     }
 
-    /// As [`Device::bind`], with the device queue (an index into [`DeviceDesc::queues`]) for each queue of the frame.
+    /// Like [`Device::bind`], with the device queue (an index into [`DeviceDesc::queues`]) for each queue of the frame.
     ///
     /// # Errors
     /// As [`Device::bind`]; if a device queue is not capable of what the frame's queue declares.
@@ -434,7 +434,7 @@ impl Device {
         self.state().noting_loss(binder.bind_ahead(plan))
     }
 
-    /// As [`Device::bind`], for a dynamic frame, with the second copy of some histories first. The caller names its objects; the frames after the
+    /// Like [`Device::bind`], for a dynamic frame, with the second copy of some histories first. The caller names its objects; the frames after the
     /// first are lowered when they begin, since another description may come first.
     pub(super) fn bind_for(
         &self,
@@ -480,7 +480,7 @@ impl Device {
         self.shared.free_unused(false)
     }
 
-    /// As [`Device::collect`], but frees everything that is not borrowed, however recently it was used.
+    /// Like [`Device::collect`], but frees everything that is not borrowed, however recently it was used.
     ///
     /// # Errors
     /// When the device is lost.

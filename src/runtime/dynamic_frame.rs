@@ -171,7 +171,7 @@ impl DynamicFrame {
         self.forget_source(Source::Described(description));
     }
 
-    /// As [`DynamicFrame::forget`], for a frame that was selected with [`DynamicFrame::select_executed`].
+    /// Like [`DynamicFrame::forget`], for a frame that was selected with [`DynamicFrame::select_executed`].
     pub fn forget_executed(&mut self, executed: &ExecutedFrame) {
         self.forget_source(Source::Executed(executed));
     }
@@ -204,20 +204,20 @@ impl DynamicFrame {
     /// commands, create objects or update descriptors during this call.
     ///
     /// # Errors
-    /// As [`FrameBuilder::build`], [`Device::plan`] and [`Device::bind`]; existing bound frames are kept.
+    /// Like [`FrameBuilder::build`], [`Device::plan`] and [`Device::bind`]; existing bound frames are kept.
     pub fn select(&mut self, description: &FrameBuilder) -> Result<SelectedFrame<'_>> {
         self.select_source(Source::Described(description), false)
     }
 
-    /// As [`DynamicFrame::select`], but an unknown description is planned immediately ([`Device::plan_now`]).
+    /// Like [`DynamicFrame::select`], but an unknown description is planned immediately ([`Device::plan_now`]).
     ///
     /// # Errors
-    /// As [`DynamicFrame::select`].
+    /// Same as [`DynamicFrame::select`].
     pub fn select_now(&mut self, description: &FrameBuilder) -> Result<SelectedFrame<'_>> {
         self.select_source(Source::Described(description), true)
     }
 
-    /// As [`DynamicFrame::select`], for a frame that exists already, such as an [arrangement](crate::arrange) of a described one. Its
+    /// Like [`DynamicFrame::select`], but for an existing frame, such as an [arrangement](crate::arrange) of a described one. Its
     /// passes are those to record, except for copies at the border of strips, which are recorded with them.
     ///
     /// A clone of a frame that was selected before is recognised without comparing its contents.
@@ -228,10 +228,10 @@ impl DynamicFrame {
         self.select_source(Source::Executed(executed), false)
     }
 
-    /// As [`DynamicFrame::select_executed`], but an unknown frame is planned immediately ([`Device::plan_now`]).
+    /// Like [`DynamicFrame::select_executed`], but an unknown frame is planned immediately ([`Device::plan_now`]).
     ///
     /// # Errors
-    /// As [`DynamicFrame::select_executed`].
+    /// Same as [`DynamicFrame::select_executed`].
     pub fn select_executed_now(&mut self, executed: &ExecutedFrame) -> Result<SelectedFrame<'_>> {
         self.select_source(Source::Executed(executed), true)
     }

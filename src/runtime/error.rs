@@ -26,7 +26,7 @@ pub enum RuntimeError {
         /// Its error.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A budget would be exceeded, and nothing unused is left to free.
+    /// A budget would be exceeded, and no unused memory is left to free.
     #[error("{what} does not fit into the {budget}: {held} of {limit} are in use")]
     OverBudget {
         /// The object that needs memory.

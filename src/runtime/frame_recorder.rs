@@ -346,7 +346,7 @@ impl FrameRecorder<'_> {
         unsafe { self.shared().bind_secondary(command_buffer, pass) }
     }
 
-    /// Submits the frame: each declared submit as one call, with its semaphores and the timelines or fence that count frames.
+    /// Submits the frame: each declared submit as one call, with its semaphores and the timelines or fence that track frames.
     ///
     /// If fences count frames, a fifth frame in flight waits here for the first.
     ///

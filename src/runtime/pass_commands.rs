@@ -124,7 +124,7 @@ impl Commands<'_> {
 }
 
 impl PassCommands<'_> {
-    /// The command buffer, inside the render pass for a render pass.
+    /// The command buffer, inside the render pass if the pass is a render pass.
     pub fn command_buffer(&self) -> vk::CommandBuffer {
         self.commands.handle
     }
@@ -212,7 +212,7 @@ impl PassCommands<'_> {
         bound.access_in(encoded, self.pass, which.into())
     }
 
-    /// Executes secondary command buffers: of a compute or transfer pass, whose tile memory is bound again after them, or the contents of
+    /// Executes the secondary command buffers of a compute or transfer pass, whose tile memory is bound again after them, or the contents of
     /// the current subpass of a render pass that is declared with [secondary contents](crate::frame::PassBuilder::secondary).
     ///
     /// Execute all contents of a subpass in one call: afterwards, the state that further command buffers would inherit is undefined

@@ -122,7 +122,7 @@ impl FrameRecorder<'_> {
     /// [`PassCommands::per_tile`](super::PassCommands::per_tile) does in a primary one.
     ///
     /// # Errors
-    /// As [`PassCommands::per_tile`](super::PassCommands::per_tile).
+    /// Same as [`PassCommands::per_tile`](super::PassCommands::per_tile).
     ///
     /// # Safety
     /// `command_buffer` is a secondary one that was [begun](FrameRecorder::begin_secondary) for this pass in this frame. It is recording, outside

@@ -124,7 +124,7 @@ impl PassObject {
     }
 
     /// # Safety
-    /// As [`Rendering::begin`](super::rendering::Rendering::begin).
+    /// Same as [`Rendering::begin`](super::rendering::Rendering::begin).
     pub(super) unsafe fn begin(
         &self,
         device: &ash::Device,

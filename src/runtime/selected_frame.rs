@@ -46,7 +46,7 @@ impl<'a> SelectedFrame<'a> {
     /// histories that this frame writes.
     ///
     /// # Errors
-    /// As [`BoundFrame::begin`].
+    /// Same as [`BoundFrame::begin`].
     ///
     /// # Safety
     /// As for [`BoundFrame::begin`].
@@ -55,16 +55,16 @@ impl<'a> SelectedFrame<'a> {
         unsafe { self.bound.begin(imports) }
     }
 
-    /// As [`BoundFrame::lowering_desc`].
+    /// Same as [`BoundFrame::lowering_desc`].
     #[cfg(feature = "check")]
     pub fn lowering_desc(&mut self) -> LoweringDesc {
         self.bound.lowering_desc()
     }
 
-    /// As [`BoundFrame::adopt`], until the description is bound again in a larger block, with another [`BoundFrame::number`].
+    /// Like [`BoundFrame::adopt`], until the description is bound again in a larger block, with another [`BoundFrame::number`].
     ///
     /// # Errors
-    /// As [`BoundFrame::adopt`].
+    /// Same as [`BoundFrame::adopt`].
     #[cfg(feature = "check")]
     pub fn adopt(&mut self, tables: Lowered, situation: &LoweringDesc) -> Result<()> {
         self.bound.adopt(tables, situation)

@@ -115,7 +115,7 @@ pub struct PassFacts {
     /// True if it continues a dynamic rendering instance that another command buffer suspended.
     #[serde(skip_serializing_if = "is_default")]
     pub resumes: bool,
-    /// The buffers and images of which it accesses only a part: a range, or areas that it copies.
+    /// The buffers and images that it accesses only in part: a range, or copied areas.
     #[serde(skip_serializing_if = "is_default")]
     pub accessed: Vec<AccessedBytes>,
     /// Its GPU time, including that of the following passes up to the next one with a time, if the layer's timestamps measured it.
@@ -140,7 +140,7 @@ pub struct AccessedBytes {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InferredLifetime {
-    /// Written before it is read, and not read in the next frame, as far as this one shows.
+    /// Written before it is read, and not known to be read in the next frame.
     Transient,
     /// Read before it is written, and written later.
     History,

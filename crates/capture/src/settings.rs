@@ -18,7 +18,7 @@ pub const FOLDER: &str = "folder";
 /// repeats. Default: `heaviest:120`. If the program ends earlier, the last frame or the heaviest so far is written.
 pub const FRAMES: &str = "frames";
 /// The setting for the end of frames: `present` (the default), `label:NAME` for a debug label or marker that begins or is inserted, `submits:N`, or
-/// `signal:FILE` for each time that the file is created; the layer removes the file.
+/// `signal:FILE` whenever the file is created; the layer then removes it.
 pub const BORDER: &str = "border";
 /// The setting for GPU times of passes: `true` writes timestamps between the passes of the program, and a fence after each of its submits. Default:
 /// `false`.

@@ -63,7 +63,7 @@ pub struct Progress {
 /// A caller's callback: `Break` ends the search, and the answer is [`Verdict::Interrupted`].
 pub type ProgressCallback<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
-/// The answer of [`minimise`](super::minimise()) and [`fit`](super::fit()). The default says that nothing is known.
+/// The answer of [`minimise`](super::minimise()) and [`fit`](super::fit()). By default, nothing is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
     /// The lowest packing found; `None` if upper bounds of offsets or a capacity were not met.

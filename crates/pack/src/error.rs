@@ -135,7 +135,7 @@ pub enum CertificateError {
     /// Branches on more items than can be ordered.
     #[error("branches on {0} items, of which at most 128 can be ordered")]
     TooMany(usize),
-    /// An end of a branch at which the items may still fit.
+    /// A leaf of the tree that does not rule out a packing.
     #[error("branch {0} ends where a packing up to {1} is not excluded")]
     Open(usize, Bytes),
     /// A tree with missing branches.

@@ -29,7 +29,7 @@ impl InOrder {
         self.place_around(problem, order, fit, offsets);
     }
 
-    /// As [`Self::place`], around the units that already have an offset.
+    /// Like [`Self::place`], around the units that already have an offset.
     pub(super) fn place_around(
         &mut self,
         problem: &Problem,

@@ -146,7 +146,7 @@ impl Packer {
         }
     }
 
-    /// As [`Self::try_cheap`], for few units and without charge: the rules that reach the bound most often come first.
+    /// Like [`Self::try_cheap`], for few units and without charge: the rules that reach the bound most often come first.
     fn try_cheap_for_few(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
         let cheaper = if is_odd(problem) {
             1

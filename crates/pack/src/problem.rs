@@ -161,7 +161,7 @@ impl Problem {
     /// A problem with items only: no conflicts, no capacity.
     ///
     /// # Errors
-    /// As [`ProblemDesc::build`].
+    /// Same as [`ProblemDesc::build`].
     pub fn new(items: Vec<Item>) -> Result<Problem> {
         ProblemDesc::new(items).build()
     }
@@ -221,7 +221,7 @@ impl Problem {
         part
     }
 
-    /// As [`Problem::part`], reusing the memory of another part. It is not validated: a part of a valid problem is valid.
+    /// Like [`Problem::part`], reusing the memory of another part. It is not validated: a part of a valid problem is valid.
     pub(super) fn part_into(&self, units: &[u32], capacity: Option<u64>, part: &mut Problem) {
         let Problem {
             desc,

@@ -6,7 +6,7 @@
 use super::select::choice::{CandidateItem, Chosen, LoadSearch};
 use super::select::prices::{Arc, Prices, SCALE_BITS};
 
-/// The fixed-point scale of prices and losses: this many per unit of weight.
+/// The fixed-point scale of prices and losses: units of price per unit of weight.
 pub const SCALE: i128 = 1 << SCALE_BITS;
 
 /// An item that can be chosen.

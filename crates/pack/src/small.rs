@@ -519,7 +519,7 @@ impl Small {
         self.stacks[all].0
     }
 
-    /// As [`Self::stack`], ignoring alignments: from the lowest floor to the highest.
+    /// Like [`Self::stack`], ignoring alignments: from the lowest floor to the highest.
     fn stack_by_floor(&mut self, clique: u64, row: usize) -> u64 {
         let floors = &self.floors[row * self.pieces.len()..];
         let (mut left, mut end) = (clique, 0u64);

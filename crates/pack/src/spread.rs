@@ -20,7 +20,7 @@ pub struct SpreadPacking {
     pub steps: Steps,
 }
 
-/// Selects for each memory, in order, the remaining items of largest total weight; a memory without a capacity takes all of them, packed as low as
+/// Selects for each memory, in order, the remaining items with the largest total weight; a memory without a capacity takes all of them, packed as low as
 /// possible. The problem's own capacity is ignored.
 ///
 /// ```

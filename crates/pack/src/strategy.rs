@@ -167,14 +167,14 @@ pub fn fit(
 
 /// Functions that reuse the packer's memory; [`PackingStrategy`]'s own functions also reuse that of the answer.
 impl Packer {
-    /// As [`pack()`].
+    /// Same as [`pack()`].
     pub fn pack(&mut self, problem: &Problem, strategy: impl PackingStrategy) -> Packing {
         let mut packing = Packing::default();
         strategy.pack_into(problem, self, &mut packing);
         packing
     }
 
-    /// As [`minimise()`].
+    /// Same as [`minimise()`].
     pub fn minimise(
         &mut self,
         problem: &Problem,
@@ -187,7 +187,7 @@ impl Packer {
         answer
     }
 
-    /// As [`fit()`].
+    /// Same as [`fit()`].
     pub fn fit(
         &mut self,
         problem: &Problem,

@@ -11,7 +11,7 @@ use crate::program::{DependencyScopes, ResourceId, ResourcePart, Tag};
 pub enum Certainty {
     /// Depends on something unknown, such as the elements that a shader accesses.
     Possible,
-    /// The specification requires it, though no known implementation needs it.
+    /// The specification requires it, although no known implementation needs it.
     ByTheLetter,
     /// The specification forbids it, and contents can be wrong.
     Certain,

@@ -83,7 +83,7 @@ pub(crate) enum Earlier {
     Within(Subpass),
     /// Commands before a render pass instance.
     BeforeInstance(u64),
-    /// None: only commands that are ordered before all following commands.
+    /// None: only orders commands before all following ones.
     BeforeAll,
 }
 

@@ -41,7 +41,7 @@ pub enum Error {
     /// The first string sets no parameter of the named policy; the third lists the known parameters.
     #[error("`{0}` sets no parameter of policy `{1}`; write name=value; its parameters: {2}")]
     PolicyParameter(String, String, String),
-    /// A frame number is out of order: the frame, the newest complete one, and the frame before.
+    /// A frame number is out of order: the frame, the newest complete one, and the previous frame.
     #[error(
         "frame {0} cannot begin after frame {2} with frame {1} complete: the next frame is {next}, and only earlier ones can be complete",
         next = .2 + 1

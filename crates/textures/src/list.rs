@@ -1,6 +1,6 @@
 //! Doubly linked lists of numbered elements in one table: inserting, removing and moving do not allocate.
 
-/// The number that stands for no element.
+/// The number that means `no element`.
 pub const NONE: u32 = u32::MAX;
 
 /// Neighbours of every element, by its number. An element is in at most one [`List`] at a time.

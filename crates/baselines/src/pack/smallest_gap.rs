@@ -9,7 +9,7 @@ use tileheap_pack::{Item, Packer, Packing, PackingStrategy, Problem, Strategy};
 
 use super::facts::{align_up, are_plain, takes_bytes};
 
-/// LiteRT's arena: items live throughout first, then the largest, of equal ones the first to begin. O(n²).
+/// LiteRT's arena: items that are live throughout first, then the largest; ties by the earliest start. O(n²).
 ///
 /// LiteRT keeps inputs and variables to the end: give them such lifetimes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

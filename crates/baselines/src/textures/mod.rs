@@ -19,7 +19,7 @@ pub use slab::Slab;
 use tileheap_textures::arenas::Arenas;
 use tileheap_textures::{Coherent, PolicyDesc};
 
-/// Every online policy: the library's and those of this crate.
+/// All online policies, of the library and of this crate.
 pub const ALL: [PolicyDesc<'static>; 13] = [
     Arenas::DESC,
     Arenas::FIRST_ATTEMPT,

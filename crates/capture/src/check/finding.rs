@@ -29,7 +29,7 @@ pub struct Finding {
     pub verdict: Certainty,
     /// The problem.
     pub problem: Problem,
-    /// The earlier command; `None` if there is none, as for contents that nothing wrote.
+    /// The earlier command; `None` for contents that nothing wrote.
     #[serde(default, skip_serializing_if = "is_default")]
     pub first: Option<ResourceUse>,
     /// The later command.

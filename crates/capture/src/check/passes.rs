@@ -22,7 +22,7 @@ use crate::document::recording::{self, RenderPassInstance};
 pub(super) enum Doubt {
     /// A shader may skip it or use another descriptor, or an indirect or conditional command may do nothing.
     Shader,
-    /// A copy of query results that does not wait leaves those that are not available.
+    /// A copy of query results without waiting skips results that are not available.
     Results,
     /// Depth and stencil tests and writes may be disabled.
     Tests,

@@ -17,7 +17,7 @@ pub(crate) enum ComparedFrame {
     Before,
     Captured,
     Next,
-    /// The captured frame again, which is an assumption.
+    /// The captured frame, which is assumed to repeat.
     Repeated,
 }
 
@@ -67,7 +67,7 @@ pub(crate) enum NextUse {
     /// It does not use all of them.
     #[default]
     Unknown,
-    /// A pass of it reads some of them.
+    /// One of its passes reads some of them.
     Reads(usize),
     /// It replaces all of them before it reads any; the pass that first replaces some.
     Replaces(usize),

@@ -23,7 +23,7 @@ pub(crate) enum DrawnElements {
     Vertices(Elements, Elements),
     /// Indices and instances: the vertices are given by the index buffer.
     Indices(Elements, Elements),
-    /// Parameters in buffers, or otherwise unknown; whether there are indices, and the maximum number of draws.
+    /// Parameters in buffers, or otherwise unknown: true for indexed draws, and the maximum number of draws.
     Unknown { indexed: bool, draws: u64 },
     /// No elements: mesh shaders, with the number of workgroups.
     Groups([u32; 3]),

@@ -33,7 +33,7 @@ pub(crate) struct Recorder {
     pub(crate) handle: vk::CommandBuffer,
     pub(crate) pool: vk::CommandPool,
     pub(crate) is_primary: bool,
-    /// As [`Check::follows_order`].
+    /// Same as [`Check::follows_order`].
     pub(crate) follows_order: bool,
     recording: Exclusive<Recording>,
 }

@@ -32,7 +32,7 @@ reasons! {
     /// `vkCmdBindTileMemoryQCOM` did not cover them.
     LessBound = "an action command with less tile memory bound",
         "bind an object that covers it for every action command from the write to the read, also in each further command buffer";
-    /// At the begin of a render pass.
+    /// At the beginning of a render pass.
     Load = "a load operation DONT_CARE or an initial layout UNDEFINED",
         "load the attachment with LOAD, from the layout that it has, or use the contents before the render pass";
     /// At the end of a render pass.

@@ -67,7 +67,7 @@ pub(crate) struct Resource {
     pub(crate) format: vk::Format,
     /// Zero for a buffer.
     pub(crate) extent: vk::Extent3D,
-    /// As [`MemoryBinding::contents`], for resources at the same offset.
+    /// Like [`MemoryBinding::contents`], for resources at the same offset.
     pub(crate) contents: u64,
     /// The kinds of unseen writes that can reach it.
     pub(crate) unseen_writes: UnseenWrites,
@@ -77,7 +77,7 @@ pub(crate) struct Resource {
     pub(crate) is_fetched: bool,
     /// An image that shaders can read as an input attachment.
     pub(crate) is_input: bool,
-    /// As [`Resource::is_followed`].
+    /// Same as [`Resource::is_followed`].
     pub(crate) follows: AtomicBool,
     /// Its binding to memory, if bound.
     pub(crate) place: OnceLock<MemoryBinding>,

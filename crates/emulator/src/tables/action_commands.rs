@@ -32,11 +32,11 @@ pub(crate) enum Writes {
     Known,
     /// By address.
     Address,
-    /// To an image that it names, by regions in memory.
+    /// To an image that the command names, with the regions in memory.
     ToImage,
     /// To a buffer that it names.
     Marker,
-    /// Through shaders that the layer does not know.
+    /// Through shaders that are unknown to the layer.
     Shader,
     /// To acceleration structures, and by address to scratch memory and sizes.
     Acceleration,

@@ -123,13 +123,13 @@ messages! {
     /// Tile memory is bound inside a render pass.
     BoundInside = 0x7169_0026, "TILEHEAP-bound-inside", ERROR, OwnRule,
         "bind it before the render pass begins";
-    /// A render pass has no draw, and an attachment whose object is not bound.
+    /// A render pass without draws has an attachment whose object is not bound.
     AttachmentUnbound = 0x7169_0027, "TILEHEAP-attachment-unbound", WARNING, OwnRule,
         "bind the attachment's own object before the render pass";
-    /// Accesses of the same bytes without the dependency that they need.
+    /// Accesses to the same bytes without the required dependency.
     MissingOrder = 0x7169_0028, "TILEHEAP-missing-order", ERROR, OwnRule,
         "order them with a memory dependency";
-    /// Accesses of the same bytes that may lack a dependency.
+    /// Accesses to the same bytes that may lack a dependency.
     PossibleOrder = 0x7169_0029, "TILEHEAP-possible-order", INFO, OwnRule,
         "order them with a memory dependency";
     /// A read of contents that may be undefined.

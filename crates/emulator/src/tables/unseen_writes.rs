@@ -52,7 +52,7 @@ macro_rules! kinds {
 kinds! {
     /// By address.
     ADDRESSES = 0, "buffers with SHADER_DEVICE_ADDRESS", [SHADER_DEVICE_ADDRESS], [];
-    /// By shaders, through descriptors that are not known while the command is recorded.
+    /// By shaders, through descriptors that are unknown when the command is recorded.
     DESCRIPTORS = 1, "storage buffers, storage texel buffers and storage images", [STORAGE_BUFFER STORAGE_TEXEL_BUFFER], [STORAGE];
     /// By transform feedback.
     TRANSFORM_FEEDBACK = 2, "buffers for transform feedback",

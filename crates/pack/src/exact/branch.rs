@@ -18,11 +18,11 @@ pub(crate) enum Focus {
     LeastSlackBlamed,
     /// The fewest choices, divided by the number of branches that the column has ended; ties by the fewest spare bytes.
     FewestChoicesBlamed,
-    /// As `FewestChoicesBlamed`, with ties by the lowest floor.
+    /// Like `FewestChoicesBlamed`, with ties by the lowest floor.
     FewestChoicesLow,
     /// The least product of choices and spare bytes.
     Tightest,
-    /// As `Tightest` with some bytes added to the spare ones, divided by the number of branches that the column has ended.
+    /// Like `Tightest`, with some bytes added to the spare ones, divided by the number of branches that the column has ended.
     TightestBlamed,
 }
 

@@ -76,7 +76,7 @@ impl Model {
         model
     }
 
-    /// As [`Model::new`], reusing the memory of the last problem.
+    /// Like [`Model::new`], reusing the memory of the last problem.
     pub(crate) fn reduce(&mut self, problem: &Problem, within: Option<&[u32]>) {
         let taking = |&unit: &u32| problem.units[unit as usize].size > 0;
         self.units.clear();

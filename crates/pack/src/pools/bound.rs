@@ -276,7 +276,7 @@ impl Cover {
         }
     }
 
-    /// As [`Self::lower`], for the fractional cover: no charge needs to cost more for each byte than the last one that is used.
+    /// Like [`Self::lower`], for the fractional cover: no charge needs to cost more for each byte than the last one that is used.
     fn lower_by_fractions(&mut self) {
         let mut left = self.excess;
         let last = self.charges.iter().find(|charge| {

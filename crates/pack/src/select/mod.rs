@@ -78,10 +78,10 @@ pub fn select(problem: &Problem, weights: &[u64], budget: Steps, watch: Progress
 const TIES: u64 = 6;
 
 impl Packer {
-    /// As [`select`].
+    /// Same as [`select`].
     ///
     /// # Panics
-    /// As [`select`].
+    /// Same as [`select`].
     pub fn select(
         &mut self,
         problem: &Problem,

@@ -39,7 +39,7 @@ pub enum Scenario {
     Zipf,
     /// A hot set in every frame, and a scan over many others.
     Scan,
-    /// A third of three frames' textures in turn: no frame requests those of the last one.
+    /// Three sets of textures in turn: no frame requests those of the previous one.
     Loop,
     /// Many small textures and a few large ones, all in every frame, the small ones first or last.
     FewLarge,

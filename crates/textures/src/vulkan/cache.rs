@@ -321,7 +321,7 @@ impl TextureCache {
         }
     }
 
-    /// The textures whose [`texture`](TextureCache::texture) differs from the frame before, for renderers with their own
+    /// The textures whose [`texture`](TextureCache::texture) differs from the previous frame, for renderers with their own
     /// descriptors. May contain duplicates.
     pub fn changed(&self) -> &[TextureId] {
         &self.changed

@@ -30,7 +30,7 @@ impl<F: FnMut(TextureId, Level, &mut [u8])> TexelSource for F {
 pub struct RecordedUploads {
     /// Number of images to which levels were uploaded.
     pub images: u32,
-    /// Number of textures that got another image and kept levels: they were moved, lost levels or get finer ones.
+    /// Number of textures that were given another image and kept levels: they were moved, lost levels or get finer ones.
     pub moved: u32,
     /// Number of images filled by the transfer queue, while earlier frames may still be rendered.
     pub transferred: u32,

@@ -8,7 +8,7 @@ use tileheap_tensor::ElementType;
 /// The rule that selects a block for an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenRule {
-    /// The RFC's text: the free block of the same type with the least added area, then the least waste; always expands one if there is any.
+    /// The RFC's text: the free block of the same type with the least added area, then the least waste; always expands one if any is free.
     Rfc,
     /// The first version that shipped: as the RFC's text, but adds a block if a free one would grow by more than the request.
     First,

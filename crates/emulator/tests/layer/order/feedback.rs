@@ -87,7 +87,7 @@ pub(super) enum Secondaries {
     One,
 }
 
-/// As [`feedback`], with secondary command buffers and a barrier that makes these accesses available.
+/// Like [`feedback`], with secondary command buffers and a barrier that makes these accesses available.
 pub(super) fn feedback_by_secondaries(
     scene: &Scene<'_>,
     secondaries: Secondaries,
