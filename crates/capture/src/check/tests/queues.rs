@@ -310,19 +310,24 @@ fn images_are_acquired_with_a_fence() {
     }
 }
 
+/// A transfer of a whole buffer from one queue family to another.
+fn transfer(buffer: u32, src: (S, A), dst: (S, A), families: [u32; 2]) -> Dependency {
+    Dependency {
+        scopes: scopes(src, dst),
+        memory: AffectedMemory::Buffer {
+            resource: buffer,
+            first: 0,
+            end: SIZE,
+        },
+        families: Some(families),
+    }
+}
+
 /// Queue 0 writes and releases a buffer; queue 1 acquires it at a stage that waits, and reads.
 fn transferred(concurrent: bool, waits: Option<S>, acquires: bool) -> Vec<FindingSummary> {
     let (mut rig, a) = buffer();
     rig.0.resources[a as usize].concurrent = concurrent;
-    let transfer = |src, dst| Dependency {
-        scopes: scopes(src, dst),
-        memory: AffectedMemory::Buffer {
-            resource: a,
-            first: 0,
-            end: SIZE,
-        },
-        families: Some([0, 1]),
-    };
+    let transfer = |src, dst| transfer(a, src, dst, [0, 1]);
     let first = rig.commands(vec![write(a), barrier(vec![transfer(WRITTEN, BOTTOM)])]);
     let acquire = acquires.then(|| barrier(vec![transfer(TOP, READ)]));
     let second = rig.commands(acquire.into_iter().chain([read(a)]).collect());
@@ -452,17 +457,7 @@ fn layouts_of_concurrent_images_change_in_every_barrier() {
 fn transfers_to_others_in_two_batches_are_never_certain() {
     for family in [vk::QUEUE_FAMILY_EXTERNAL, vk::QUEUE_FAMILY_FOREIGN_EXT] {
         let (mut rig, a) = buffer();
-        let transfer = |src, dst, families| {
-            barrier(vec![Dependency {
-                scopes: scopes(src, dst),
-                memory: AffectedMemory::Buffer {
-                    resource: a,
-                    first: 0,
-                    end: SIZE,
-                },
-                families: Some(families),
-            }])
-        };
+        let transfer = |src, dst, families| barrier(vec![transfer(a, src, dst, families)]);
         let release = rig.commands(vec![write(a), transfer(WRITTEN, BOTTOM, [0, family])]);
         let acquire = rig.commands(vec![transfer(TOP, READ, [family, 0]), read(a)]);
         rig.submit(&[release]);
@@ -483,17 +478,7 @@ fn transfers_to_others_and_back_in_one_batch_are_unordered() {
     {
         let (mut rig, a) = buffer();
         rig.0.resources[a as usize].concurrent = concurrent;
-        let transfer = |src, dst, families| {
-            barrier(vec![Dependency {
-                scopes: scopes(src, dst),
-                memory: AffectedMemory::Buffer {
-                    resource: a,
-                    first: 0,
-                    end: SIZE,
-                },
-                families: Some(families),
-            }])
-        };
+        let transfer = |src, dst, families| barrier(vec![transfer(a, src, dst, families)]);
         let release = transfer(WRITTEN, BOTTOM, [0, family]);
         let acquire = transfer(TOP, READ, [family, 0]);
         let commands = rig.commands(vec![write(a), release, acquire, read(a)]);
