@@ -1,7 +1,5 @@
 //! Views, render passes and framebuffers: found in the pool, or created while its lock is released and then added.
 
-use std::collections::btree_map::Entry;
-
 use ash::vk;
 
 use super::create_info::view_info;
@@ -9,6 +7,7 @@ use super::device_state::DeviceState;
 use super::error::VkResultExt;
 use super::pool::Pool;
 use super::pool_passes::FramebufferKey;
+use super::subpass_merge::SubpassMerge;
 use crate::Result;
 use crate::lower::tables::objects::ViewRow;
 
@@ -40,25 +39,25 @@ impl Pool {
         Ok(view)
     }
 
-    /// The render pass with these parameters (see [`words_of`](super::pool_passes::words_of)), created if there is none.
+    /// The render pass with these parameters (see [`words_of`](super::pool_passes::words_of)), created if there is none; `create` also returns the
+    /// driver's feedback about its subpasses.
     pub(super) fn render_pass(
         &self,
         state: &DeviceState,
         words: Vec<u32>,
-        create: impl FnOnce() -> Result<vk::RenderPass>,
+        create: impl FnOnce() -> Result<(vk::RenderPass, Vec<SubpassMerge>)>,
     ) -> Result<vk::RenderPass> {
         let known = self.lock().passes.render_passes.get(&words).copied();
         if let Some(render_pass) = known {
             return Ok(render_pass);
         }
-        let created = create()?;
-        let known = match self.lock().passes.render_passes.entry(words) {
-            Entry::Vacant(place) => return Ok(*place.insert(created)),
-            Entry::Occupied(known) => *known.get(),
-        };
-        // Another thread has created it meanwhile.
-        // SAFETY: no other thread has it, and nothing was created with it.
-        unsafe { state.device.destroy_render_pass(created, None) };
+        let (created, merges) = create()?;
+        let known = self.lock().passes.add_render_pass(words, created, merges);
+        if known != created {
+            // Another thread has created it meanwhile.
+            // SAFETY: no other thread has it, and nothing was created with it.
+            unsafe { state.device.destroy_render_pass(created, None) };
+        }
         Ok(known)
     }
 

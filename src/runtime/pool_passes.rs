@@ -3,6 +3,7 @@
 //! Render passes live until the device is destroyed, since pipelines are created with them; a framebuffer is destroyed with the first of
 //! its views.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -18,6 +19,27 @@ pub(super) struct PooledPasses {
     /// The driver's feedback about each subpass of render passes with several, if it gives any.
     pub(super) merges: HashMap<vk::RenderPass, Vec<SubpassMerge>>,
     pub(super) framebuffers: PooledFramebuffers,
+}
+
+impl PooledPasses {
+    /// Adds a render pass with the driver's feedback about it; returns the one with these parameters, which may have been added before.
+    pub(super) fn add_render_pass(
+        &mut self,
+        words: Vec<u32>,
+        created: vk::RenderPass,
+        merges: Vec<SubpassMerge>,
+    ) -> vk::RenderPass {
+        match self.render_passes.entry(words) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(place) => {
+                place.insert(created);
+                if !merges.is_empty() {
+                    self.merges.insert(created, merges);
+                }
+                created
+            }
+        }
+    }
 }
 
 /// Framebuffers without imported views.

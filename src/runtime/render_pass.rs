@@ -175,7 +175,8 @@ impl Framebuffers {
     }
 }
 
-/// Creates the render pass object of a row of instances: with `vkCreateRenderPass`, which every device has, unless it resolves depth.
+/// Creates the render pass object of a row of instances: with `vkCreateRenderPass`, which every device has, unless it resolves depth or
+/// the driver gives feedback about its subpasses.
 pub(super) fn create(
     state: &DeviceState,
     name: &str,
@@ -229,10 +230,9 @@ pub(super) fn create(
     words.extend([row.tile_shading.into(), row.view_mask, row.hook]);
     words.extend(lists.iter().flat_map(Subpass::words));
     let resolves_depth = lists.iter().any(|one| one.depth_resolve.is_some());
-    let mut merges = Vec::new();
     // Structures of the caller may extend only `VkRenderPassCreateInfo`.
     let asks = !is_hooked && render_pass_2::has_feedback(state, rows.len());
-    let mut create = || match resolves_depth || asks {
+    let create = || match resolves_depth || asks {
         true => {
             let parameters = render_pass_2::Parameters {
                 attachments: &descriptions,
@@ -242,29 +242,26 @@ pub(super) fn create(
                 chain,
             };
             // SAFETY: every reference is to an attachment of the list, and the chain may extend both structures.
-            let (render_pass, feedback) = unsafe { render_pass_2::create(state, &parameters) }
-                .with_call("vkCreateRenderPass2", || format!("pass `{name}`"))?;
-            merges = feedback;
-            Ok(render_pass)
+            unsafe { render_pass_2::create(state, &parameters) }
+                .with_call("vkCreateRenderPass2", || format!("pass `{name}`"))
         }
         // SAFETY: every reference is to an attachment of the list.
         false => unsafe { state.device.create_render_pass(&info, None) }
-            .with_call("vkCreateRenderPass", || format!("pass `{name}`")),
+            .with_call("vkCreateRenderPass", || format!("pass `{name}`"))
+            .map(|render_pass| (render_pass, Vec::new())),
     };
-    let render_pass = state.pool.render_pass(state, words, || {
-        let render_pass = create()?;
+    state.pool.render_pass(state, words, || {
+        let (render_pass, merges) = create()?;
         if state.functions.debug_utils.is_some() {
             state.set_name(render_pass, &render_pass_name(&descriptions));
         }
-        Ok(render_pass)
-    })?;
-    if !merges.is_empty() {
-        let merged = vk::SubpassMergeStatusEXT::MERGED;
-        let count = merges.iter().filter(|one| one.status == merged).count();
-        tracing::debug!(pass = name, subpasses = merges.len(), merged = count, "feedback");
-        state.pool.lock().passes.merges.insert(render_pass, merges);
-    }
-    Ok(render_pass)
+        if !merges.is_empty() {
+            let merged = vk::SubpassMergeStatusEXT::MERGED;
+            let count = merges.iter().filter(|one| one.status == merged).count();
+            tracing::debug!(pass = name, subpasses = merges.len(), merged = count, "feedback");
+        }
+        Ok((render_pass, merges))
+    })
 }
 
 /// The debug name of a render pass: passes of any frame share it on any thread, so it describes the attachments.
