@@ -94,7 +94,7 @@ pub(crate) unsafe fn query(
 
 /// The functions of capabilities, and the version of Vulkan that has them without `KHR`. Without the functions of tile memory, the runtime does not
 /// use it.
-const CAPABILITY_FUNCTIONS: [(Capabilities, u32, &[&CStr]); 8] = {
+const CAPABILITY_FUNCTIONS: [(Capabilities, u32, &[&CStr]); 9] = {
     use Capabilities as C;
     const NEVER: u32 = u32::MAX;
     const V1_4: u32 = vk::make_api_version(0, 1, 4, 0);
@@ -129,6 +129,11 @@ const CAPABILITY_FUNCTIONS: [(Capabilities, u32, &[&CStr]); 8] = {
         ),
         (
             C::DEPTH_STENCIL_RESOLVE,
+            vk::API_VERSION_1_2,
+            &[c"vkCreateRenderPass2KHR"],
+        ),
+        (
+            C::SUBPASS_MERGE_FEEDBACK,
             vk::API_VERSION_1_2,
             &[c"vkCreateRenderPass2KHR"],
         ),

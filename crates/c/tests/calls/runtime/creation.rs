@@ -295,6 +295,50 @@ fn devices_without_handles_are_refused() {
     engine.end();
 }
 
+/// Drivers that list an extension without its functions: all that the runtime would call are looked up first.
+#[test]
+fn a_device_without_a_function_of_its_capabilities_is_refused() {
+    use tileheap::runtime::Capabilities as C;
+    let cases: [(C, &[&CStr], &str); 3] = [
+        (
+            C::SUBPASS_MERGE_FEEDBACK,
+            &[
+                ash::ext::subpass_merge_feedback::NAME,
+                ash::khr::create_renderpass2::NAME,
+            ],
+            "vkCreateRenderPass2KHR",
+        ),
+        (
+            C::SYNCHRONIZATION_2,
+            &[ash::khr::synchronization2::NAME],
+            "vkCmdPipelineBarrier2KHR",
+        ),
+        (
+            C::TIMELINE_SEMAPHORE,
+            &[ash::khr::timeline_semaphore::NAME],
+            "vkGetSemaphoreCounterValueKHR",
+        ),
+    ];
+    let engine = Engine::new(Config::modern());
+    for (features, extensions, function) in cases {
+        let config = Config {
+            extensions: extensions.to_vec(),
+            features,
+            ..Config::vulkan_1_1().without_tile_memory()
+        };
+        let rig = Rig::new(config, C::empty());
+        assert!(rig.desc.enabled.contains(features), "{function}");
+        let (additions, queues) = (additions(&rig).unwrap(), queues(&rig));
+        let desc = device_desc(&rig, additions, &queues, &engine.allocator);
+        let made: c::Result<DeviceHandle> = get(|to, error| th!(create_device(&desc, to, error)));
+        let (status, message) = made.unwrap_err();
+        assert_eq!(status, Status::ErrorVulkan, "{message}");
+        assert_says(message, &[function, "thGetDeviceCreateInfo"]);
+        assert_eq!(destroy_device_additions(additions), Status::Success);
+    }
+    engine.end();
+}
+
 #[test]
 fn a_device_without_a_capable_queue_cannot_plan() {
     let rig = Rig::new(Config::modern(), tileheap::runtime::Capabilities::empty());
