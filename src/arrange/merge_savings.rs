@@ -8,6 +8,8 @@
 //! A merged pass loads an attachment before its first subpass and stores it after its last, over its whole area: at most once each, no load if it
 //! begins with a clear, and no store if nothing uses it afterwards.
 
+use ash::vk;
+
 use super::traffic::Model;
 use crate::frame::tables::{Access, Resource};
 use crate::frame::{Frame, PassId, Persistence, ResourceId, SubresourceRange};
@@ -116,7 +118,7 @@ impl Model<'_> {
             if access.needs_contents() {
                 least += stored.take(
                     frame.resource(id),
-                    access,
+                    access.range,
                     (frame.bytes_touched(access, size), size),
                 );
             } else if access.writes {
@@ -149,23 +151,93 @@ impl StoredParts {
         }
     }
 
-    /// The bytes stored before an access that touches `touched` of the resource's bytes; they are not counted again.
-    fn take(&mut self, resource: &Resource, access: &Access, (touched, size): (Bytes, Bytes)) -> Bytes {
+    /// The bytes stored before an access that touches `touched` of the resource's `size` bytes, in a range; they are not counted again.
+    fn take(
+        &mut self,
+        resource: &Resource,
+        range: SubresourceRange,
+        (touched, size): (Bytes, Bytes),
+    ) -> Bytes {
         let (needed, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.parts)
             .into_iter()
-            .partition(|(other, _)| other.intersects(access.range));
+            .partition(|(other, _)| other.intersects(range));
         self.parts = rest;
-        let written: Bytes = needed.iter().map(|(_, bytes)| *bytes).sum();
-        let is_all = touched == resource.bytes_in(access.range, size)
-            && needed.iter().all(|(part, _)| access.range.contains(*part));
-        match is_all {
-            true => written,
-            // Where in the resource both are is not known: as far apart as possible.
-            false => Bytes((touched + written).0.saturating_sub(size.0)),
+        let is_all =
+            touched == resource.bytes_in(range, size) && needed.iter().all(|(part, _)| range.contains(*part));
+        if is_all {
+            return needed.iter().map(|(_, bytes)| *bytes).sum();
         }
+        // Where in the resource both are is not known: as far apart as possible. Parts of different aspects are in the same texels, and each counts
+        // the bytes of all aspects.
+        let mut written: Vec<(vk::ImageAspectFlags, Bytes)> = Vec::new();
+        for (part, bytes) in needed {
+            match written.iter_mut().find(|(aspects, _)| *aspects == part.aspects) {
+                Some((_, sum)) => *sum += bytes,
+                None => written.push((part.aspects, bytes)),
+            }
+        }
+        let stored = written
+            .into_iter()
+            .map(|(_, written)| Bytes((touched + written).0.saturating_sub(size.0)));
+        stored.sum()
     }
 
     fn all(&self) -> Bytes {
         self.parts.iter().map(|(_, bytes)| *bytes).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::tables::ResourceKind;
+    use crate::frame::{ImageDesc, TileConstraint};
+
+    const DEPTH: vk::ImageAspectFlags = vk::ImageAspectFlags::DEPTH;
+    const STENCIL: vk::ImageAspectFlags = vk::ImageAspectFlags::STENCIL;
+
+    fn depth_stencil() -> Resource {
+        let extent = vk::Extent3D {
+            width: 64,
+            height: 64,
+            depth: 1,
+        };
+        Resource {
+            name: "depth".to_owned(),
+            kind: ResourceKind::Image {
+                desc: ImageDesc::new(vk::Format::D24_UNORM_S8_UINT, extent),
+                extent,
+                usage: vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT,
+            },
+            persistence: Persistence::Transient,
+            tile_constraint: TileConstraint::None,
+            level_of: None,
+        }
+    }
+
+    /// The bytes of an image of 1000 stored before a read of both aspects of some of its texels, after writes of the given bytes.
+    fn stored(writes: &[(vk::ImageAspectFlags, u64)], touched: u64) -> u64 {
+        let resource = depth_stencil();
+        let of = |aspects| SubresourceRange {
+            aspects,
+            ..resource.whole()
+        };
+        let mut parts = StoredParts::default();
+        for &(aspects, bytes) in writes {
+            parts.add(of(aspects), Bytes(bytes));
+        }
+        let stored = parts.take(&resource, resource.whole(), (Bytes(touched), Bytes(1000)));
+        assert_eq!(parts.all(), Bytes::ZERO);
+        stored.0
+    }
+
+    /// Depth and stencil may be written to the same texels: together they are no larger than each.
+    #[test]
+    fn writes_of_one_aspect_may_be_apart_from_what_is_read() {
+        assert_eq!(stored(&[(DEPTH, 500), (STENCIL, 500)], 500), 0);
+        assert_eq!(stored(&[(DEPTH, 800), (STENCIL, 500)], 500), 300);
+        assert_eq!(stored(&[(DEPTH, 800), (STENCIL, 700)], 500), 500);
+        assert_eq!(stored(&[(DEPTH | STENCIL, 800)], 500), 300);
+        assert_eq!(stored(&[(DEPTH, 500), (STENCIL, 500)], 1000), 1000);
     }
 }
