@@ -13,10 +13,10 @@ use super::error::CannotGroup;
 use super::layout::{LaidBorder, LaidRun, Layout, NOT_LAID};
 use super::strips::Division;
 use super::types::{Arrangement, GroupMode, PassGroup};
-use crate::execute::ChargeCause;
+use crate::execute::{ChargeCause, Charges};
 use crate::frame::tables::ResourceKind;
 use crate::frame::{AccessKind, PassId, ResourceId};
-use crate::plan::traffic::{counted_size, only_render_pass, traffic_off_chip};
+use crate::plan::traffic::{counted_size, halos, only_render_pass, traffic_off_chip};
 use crate::plan::{OffChipReason, PlacementReason, Plan, Traffic};
 use crate::profile::DeviceProfile;
 use crate::units::{Alignment, Bytes, Span};
@@ -45,6 +45,18 @@ impl Default for ArrangementCosts {
 }
 
 impl ArrangementCosts {
+    /// The costs of arranging a frame with these charges: halos cost what they did so far, unless another cost was measured.
+    fn after(self, charges: &Charges) -> ArrangementCosts {
+        let measured = (self.halo * 1000.0).round() != 1000.0;
+        ArrangementCosts {
+            halo: match measured {
+                true => self.halo,
+                false => f64::from(charges.halo_thousandths) / 1000.0,
+            },
+            ..self
+        }
+    }
+
     /// The costs measured in a profile; defaults for those that were not.
     pub fn of(profile: &DeviceProfile) -> ArrangementCosts {
         profile
@@ -93,7 +105,7 @@ pub(super) struct Model<'a> {
 struct Candidate {
     /// True if the rules admit it to tile memory, as described or in other batches.
     admitted: bool,
-    /// Bytes that it moves with nothing in tile memory; 0 for an attachment of only one render pass.
+    /// Bytes that it moves with nothing in tile memory, those of earlier halos at their cost; 0 for an attachment of only one render pass.
     traffic: u64,
     size: u64,
     alignment: u64,
@@ -118,11 +130,21 @@ impl<'a> Model<'a> {
     /// Creates the model from a plan of the frame, whose description may have changed since the plan `described`.
     pub(super) fn new(plan: &'a Plan, described: &Plan, costs: ArrangementCosts) -> Model<'a> {
         let (frame, needs) = (plan.input.frame(), &plan.input_requirements);
+        let costs = costs.after(plan.input.charges());
         let candidate = |id: ResourceId| {
             let tile = needs.resources[id.index()].tile;
             let traffic = match only_render_pass(frame, id, plan.options.windows) {
                 Some(_) => Bytes::ZERO,
-                None => traffic_off_chip(frame, needs, id),
+                None => {
+                    // The frame may be in strips already.
+                    let halos = halos(&plan.input, needs, |other| other == id);
+                    let cost = Bytes((halos.0 as f64 * costs.halo) as u64);
+                    Bytes(
+                        (traffic_off_chip(frame, needs, id) + cost)
+                            .0
+                            .saturating_sub(halos.0),
+                    )
+                }
             };
             Candidate {
                 admitted: is_admitted(plan.resources[id.index()].reason) && tile.is_some(),

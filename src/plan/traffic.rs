@@ -76,7 +76,7 @@ pub(super) fn described_traffic(
 
 /// Bytes that strips move off chip in addition to those of their passes as described: halos, and padding of their images. `is_moved` returns
 /// true for resources of the executed frame that move bytes off chip.
-pub(super) fn halos(
+pub(crate) fn halos(
     executed: &ExecutedFrame,
     requirements: &Requirements,
     is_moved: impl Fn(ResourceId) -> bool,

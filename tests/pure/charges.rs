@@ -3,6 +3,7 @@
 use ash::vk;
 use tileheap::arrange::{Arrangement, ArrangementCosts, DescriptionChange, SearchResult, ShortfallCause};
 use tileheap::execute::{CarriedCharges, Charge, ChargeCause, Charges, ExecutedFrame, OriginRule};
+use tileheap::frame::Frame;
 use tileheap::plan::{Plan, PlanOptions, Traffic};
 use tileheap::profile::DeviceProfile;
 use tileheap::units::Bytes;
@@ -147,22 +148,26 @@ fn changes_of_the_description_keep_earlier_charges() {
     }
 }
 
+/// Arrangements that swap two passes, and change nothing else.
+fn swapped(frame: &Frame) -> Vec<Arrangement> {
+    let described = Arrangement::described(frame);
+    let swapped = (1..frame.passes().len()).filter_map(|at| {
+        let mut swapped = described.clone();
+        swapped.batches[0].groups.swap(at - 1, at);
+        swapped.check(frame).is_ok().then_some(swapped)
+    });
+    let swapped: Vec<Arrangement> = swapped.collect();
+    assert!(!swapped.is_empty());
+    swapped
+}
+
 /// The search counts what the frame that it arranges is already charged, so that its result is that of the arranged frame's plan.
 #[test]
 fn searches_count_the_charges_of_the_frame_that_they_arrange() {
     let executed = in_strips(&blurred());
     let profile = DeviceProfile::preset("adreno-830").unwrap();
     let plan = plan_with(&executed, &profile, &PlanOptions::default());
-    // Another order of the strips' passes, and no other change.
-    let described = Arrangement::described(executed.frame());
-    let swapped = (1..executed.frame().passes().len()).filter_map(|at| {
-        let mut swapped = described.clone();
-        swapped.batches[0].groups.swap(at - 1, at);
-        swapped.check(executed.frame()).is_ok().then_some(swapped)
-    });
-    let swapped: Vec<Arrangement> = swapped.collect();
-    assert!(!swapped.is_empty());
-    for arrangement in swapped {
+    for arrangement in swapped(executed.frame()) {
         let costs = ArrangementCosts::default();
         let found = SearchResult::of(&plan, arrangement, costs).unwrap();
         let arranged = plan_with(found.apply(&plan).unwrap(), &profile, &plan.options);
@@ -174,5 +179,43 @@ fn searches_count_the_charges_of_the_frame_that_they_arrange() {
             .iter()
             .find(|one| one.cause == ShortfallCause::Rewritten);
         assert_eq!(rewritten.map(|one| one.bytes), Some(Bytes::mib(3)));
+    }
+}
+
+/// Halos of a frame that is in strips already cost the search what they cost the plan of the arranged frame.
+#[test]
+fn searches_count_the_halos_of_the_frame_that_they_arrange_at_their_cost() {
+    let plain = in_strips(&blurred());
+    let profile = DeviceProfile::preset("no-tile-memory").unwrap();
+    // Of the frame, of the search, and of the arranged frame.
+    for (before, costs, after) in [
+        (1000, 1.0, 1000),
+        (200, 1.0, 200),
+        (200, 0.2, 200),
+        (500, 0.3, 300),
+    ] {
+        let charges = Charges {
+            halo_thousandths: before,
+            ..plain.charges().clone()
+        };
+        let executed = plain.clone().with_charges(charges);
+        let plan = plan_with(&executed, &profile, &PlanOptions::default());
+        let mut arrangements = swapped(executed.frame());
+        arrangements.truncate(2);
+        for arrangement in arrangements {
+            let costs = ArrangementCosts {
+                halo: costs,
+                ..ArrangementCosts::default()
+            };
+            let found = SearchResult::of(&plan, arrangement, costs).unwrap();
+            let arranged = found.apply(&plan).unwrap();
+            assert_eq!(arranged.charges().halo_thousandths, after);
+            let arranged = Traffic::of(&plan_with(arranged, &profile, &plan.options));
+            assert!(arranged.halos > Bytes::ZERO);
+            // Each resource's cost is rounded to bytes.
+            let [expected, planned] = [found.traffic, arranged].map(|traffic| traffic.off_chip().0);
+            let resources = executed.frame().resources().len() as u64;
+            assert!(expected.abs_diff(planned) <= resources, "{expected}, {planned}");
+        }
     }
 }
