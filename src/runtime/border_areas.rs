@@ -9,8 +9,8 @@
 use ash::vk;
 
 use super::bound_frame::BoundFrame;
-use crate::frame::tables::{CommandSource, PassKind, ResourceKind};
-use crate::frame::{Frame, PassId, ResourceId, intersection, union};
+use crate::frame::tables::{Access, CommandSource, PassKind, ResourceKind};
+use crate::frame::{Frame, PassId, Persistence, ResourceId, intersection, union};
 
 /// The stretches of the lifetime of a strip's image, if it is split: one after another, each stored to the next.
 fn stretches(frame: &Frame, image: ResourceId) -> impl Iterator<Item = ResourceId> {
@@ -27,6 +27,42 @@ fn stretches(frame: &Frame, image: ResourceId) -> impl Iterator<Item = ResourceI
     };
     let first = std::iter::successors(Some(image), move |&later| stored(later, 0)).last();
     std::iter::successors(first, move |&earlier| stored(earlier, 1))
+}
+
+/// Returns true if an image that a copy at the border of a strip reads (or writes, if `enters`) is not that of the strip, which is first used by the
+/// copy into it, last by the copy out of it, and by one copy each.
+fn is_whole(frame: &Frame, border: PassId, image: ResourceId, enters: bool) -> bool {
+    let mut accesses = stretches(frame, image).flat_map(|image| frame.accesses_to(image));
+    let is_outside = |access: &Access| match enters {
+        true => access.pass < border,
+        false => access.pass > border,
+    };
+    frame.resource(image).persistence != Persistence::Transient
+        || accesses.any(|access| {
+            let is_other = is_border(frame, access.pass) && access.pass != border;
+            is_outside(access) || is_other && access.writes == enters
+        })
+}
+
+fn is_border(frame: &Frame, pass: PassId) -> bool {
+    matches!(frame.pass(pass).contents, CommandSource::Border { .. })
+}
+
+/// Returns true if a copy at the border of a strip copies out of the strip's image, if both images have the same size.
+fn leaves_strip(frame: &Frame, border: PassId, [read, write]: [ResourceId; 2]) -> bool {
+    match [
+        is_whole(frame, border, read, false),
+        is_whole(frame, border, write, true),
+    ] {
+        [false, true] => true,
+        [true, false] => false,
+        // One strip that covers everything, which is only left or only entered. In either case, only what passes have rendered needs a copy, unless
+        // other copies have written it.
+        _ => {
+            let mut accesses = stretches(frame, read).flat_map(|image| frame.accesses_to(image));
+            accesses.all(|access| !is_border(frame, access.pass) || access.pass == border)
+        }
+    }
 }
 
 /// The image of a strip that a border copies out of or into.
@@ -54,7 +90,7 @@ impl BoundFrame {
     }
 
     /// The image of the strip at whose border a pass copies; `None` for other passes. A frame that is bound without its map to the described one has
-    /// no areas of strips: the image of a strip is then the smaller one.
+    /// no areas of strips: the image of a strip is then the smaller one, or, if a strip covers everything, the one that is used only next to it.
     fn strip_part(&self, frame: &Frame, border: PassId) -> Option<StripPart> {
         let ([read, write], CommandSource::Border { .. }) =
             (frame.accesses_of(border), frame.pass(border).contents)
@@ -70,7 +106,7 @@ impl BoundFrame {
         let leaves = match has_area {
             [true, _] => true,
             [_, true] => false,
-            _ if texels[0] == texels[1] => return None,
+            _ if texels[0] == texels[1] => leaves_strip(frame, border, images),
             _ => texels[0] < texels[1],
         };
         let image = images[usize::from(!leaves)];

@@ -3,6 +3,7 @@
 
 mod arranged;
 mod attachments;
+mod borders;
 mod depth_resolves;
 mod dynamic;
 mod externals;
