@@ -34,8 +34,13 @@ impl Device {
         OwnedObjects::new(self.state().clone())
     }
 
-    /// Returns true if the device can create such an image: its format, usage, flags, size, levels, layers and samples. The driver is only queried
-    /// about images that break no rule of [valid usage](crate::frame::valid_usage).
+    /// Returns true if the device can create such an image: its format, usage, flags, size, levels, layers and samples. Also for images that frames
+    /// have only as external resources, such as those with the usage `ATTACHMENT_FEEDBACK_LOOP_EXT`. The driver is only queried about images that
+    /// break no rule of [valid usage](crate::frame::valid_usage).
+    ///
+    /// Returns false for images that may be valid, but need features, structures or memory that tileheap does not have: sparse, protected, disjoint and
+    /// video images, images whose tiling is a DRM format modifier, and, among the formats that need a sampler Y'CbCr conversion, images with several
+    /// layers and those of `VK_EXT_ycbcr_2plane_444_formats`.
     ///
     /// # Errors
     /// If the driver fails.

@@ -52,6 +52,7 @@ fn undefined(device: &DeviceProfile, feature: Feature, bit: &str) -> Problem {
         Feature::CONDITIONAL_RENDERING => "VK_EXT_conditional_rendering",
         Feature::TRANSFORM_FEEDBACK => "VK_EXT_transform_feedback",
         Feature::HOST_IMAGE_COPY => "VK_EXT_host_image_copy",
+        Feature::ATTACHMENT_FEEDBACK_LOOP_LAYOUT => "VK_EXT_attachment_feedback_loop_layout",
         // The remaining features are named after their extensions.
         _ => return lacks(device, feature, bit),
     };
@@ -271,6 +272,17 @@ pub(super) static IMAGES: &Rules<fn(&Image<'_>, &DeviceProfile) -> Problem> = &[
                     U::SAMPLE_BLOCK_MATCH_QCOM,
                     Feature::IMAGE_PROCESSING,
                     "the usage SAMPLE_BLOCK_MATCH",
+                ),
+                // Frames have these only in external images, which the program creates.
+                (
+                    U::ATTACHMENT_FEEDBACK_LOOP_EXT,
+                    Feature::ATTACHMENT_FEEDBACK_LOOP_LAYOUT,
+                    "the usage ATTACHMENT_FEEDBACK_LOOP",
+                ),
+                (
+                    U::INVOCATION_MASK_HUAWEI,
+                    Feature::INVOCATION_MASK,
+                    "the usage INVOCATION_MASK",
                 ),
             ];
             let mut used = usages

@@ -52,6 +52,47 @@ impl<'a> Image<'a> {
     fn is_multisampled(&self) -> bool {
         self.desc.samples != vk::SampleCountFlags::TYPE_1
     }
+
+    /// The value of a format without a name. Formats with several planes have one, too.
+    fn unknown_format(&self) -> Option<String> {
+        let name = self.info.is_none().then(|| names::name_of(self.desc.format));
+        name.filter(|name| name.starts_with("0x"))
+    }
+
+    /// Flags that no frame may declare.
+    fn other_flags(&self) -> F {
+        self.desc.flags & !FLAGS
+    }
+
+    /// Returns true if an image of the caller breaks no rule of Vulkan about its declaration. Frames have further limits.
+    #[cfg(feature = "runtime")]
+    pub(super) fn is_valid(&self) -> bool {
+        let holds =
+            |row: &Rule<fn(&Image<'_>) -> Problem>| row.rule == NOT_SUPPORTED || (row.broken)(self).is_none();
+        CREATED_USAGES.contains(self.usage)
+            && !self.usage.is_empty()
+            && self.unknown_format().is_none()
+            && self.other_flags().is_empty()
+            && DECLARED.iter().chain(USED).all(holds)
+            && (!crate::format::needs_conversion(self.desc.format) || self.is_valid_conversion())
+    }
+
+    /// Returns true if an image that needs a sampler Y'CbCr conversion is valid without optional features.
+    ///
+    /// Source: VUID-VkImageCreateInfo-format-06410 to -06413, -04712 and -04713; `VK_EXT_ycbcr_2plane_444_formats`, which is not a feature of profiles.
+    #[cfg(feature = "runtime")]
+    fn is_valid_conversion(&self) -> bool {
+        let vk::Extent3D { width, height, .. } = self.extent;
+        let (desc, name) = (self.desc, names::name_of(self.desc.format));
+        let (quarter, half) = (name.contains("_420_"), name.contains("_422_"));
+        desc.image_type == vk::ImageType::TYPE_2D
+            && desc.mip_levels == 1
+            && desc.array_layers == 1
+            && !self.is_multisampled()
+            && (!(quarter || half) || width % 2 == 0)
+            && (!quarter || height % 2 == 0)
+            && !name.contains("_2PLANE_444_")
+    }
 }
 
 /// The properties of an image that rules depend on: all but its name.
@@ -127,6 +168,15 @@ pub const IMAGE_USAGES: U = U::from_raw(
         | ATTACHMENTS.as_raw(),
 );
 
+/// The image usages of images that the program creates: also those that only external resources of a frame have. Video usages need profiles.
+#[cfg(feature = "runtime")]
+const CREATED_USAGES: U = U::from_raw(
+    IMAGE_USAGES.as_raw()
+        | IMAGE_USAGE_TILE_MEMORY_BIT_QCOM.as_raw()
+        | U::ATTACHMENT_FEEDBACK_LOOP_EXT.as_raw()
+        | U::INVOCATION_MASK_HUAWEI.as_raw(),
+);
+
 const ATTACHMENTS: U = U::from_raw(
     U::COLOR_ATTACHMENT.as_raw() | U::DEPTH_STENCIL_ATTACHMENT.as_raw() | U::INPUT_ATTACHMENT.as_raw(),
 );
@@ -167,9 +217,7 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
     Rule {
         rule: NOT_SUPPORTED,
         broken: |image| {
-            // Formats with several planes have a name too.
-            let name = image.info.is_none().then(|| names::name_of(image.desc.format));
-            let unknown = name.filter(|name| name.starts_with("0x"))?;
+            let unknown = image.unknown_format()?;
             Some(format!("format {unknown} is unknown"))
         },
     },
@@ -192,7 +240,7 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
     Rule {
         rule: NOT_SUPPORTED,
         broken: |image| {
-            let other = image.desc.flags & !FLAGS;
+            let other = image.other_flags();
             (!other.is_empty()).then(|| {
                 format!("its flags include {other:?} (sparse, protected, disjoint or device group images)")
             })

@@ -88,17 +88,13 @@ pub(super) fn check_declared(resource: &Resource, accepted: &mut AcceptedImages)
     }
 }
 
-/// Returns true if an image of the caller breaks no rule about its declaration, on any device or on this one.
+/// Returns true if an image of the caller breaks no rule of Vulkan about its declaration, on any device or on this one.
 #[cfg(feature = "runtime")]
 pub(crate) fn accepts_image(resource: &Resource, device: &DeviceProfile) -> bool {
-    let Some(image) = Image::of(resource) else {
-        return false;
+    let is_valid = |image: Image<'_>| {
+        image.is_valid() && device::check(table!(device::IMAGES), &image, device, &mut Err).is_ok()
     };
-    let usages = IMAGE_USAGES | crate::ffi::IMAGE_USAGE_TILE_MEMORY_BIT_QCOM;
-    !image.usage.is_empty()
-        && usages.contains(image.usage)
-        && check(table!(images::DECLARED), &image).is_ok()
-        && device::check(table!(device::IMAGES), &image, device, &mut Err).is_ok()
+    Image::of(resource).is_some_and(is_valid)
 }
 
 /// Checks an image by a table that has accepted the images in `accepted`.

@@ -6,6 +6,7 @@ mod depth_resolves;
 mod dynamic;
 mod foreign;
 mod hooks;
+mod images;
 mod lost;
 mod merges;
 mod names;

@@ -1,0 +1,137 @@
+//! Images that the program creates: those that the device supports, also as external resources of frames.
+
+use ash::vk::{self, Format as F, ImageCreateFlags as Flags, ImageUsageFlags as U};
+use tileheap::frame::external::ExternalDesc;
+use tileheap::frame::{FrameBuilder, ImageDesc, LoadOp, Persistence};
+use tileheap::plan::PlanOptions;
+use tileheap::profile::OptionalFeatures;
+use tileheap::runtime::Capabilities;
+use tileheap_testkit::fake_driver::Config;
+use tileheap_testkit::frames::{extent, one_queue};
+use tileheap_testkit::runtime_rig::{EXTENT, image_info, on_fake};
+
+use super::Rig;
+
+/// A rig whose device has these optional features.
+fn with_features(features: OptionalFeatures) -> Rig {
+    let mut rig = Rig::new(Config::modern());
+    on_fake!(rig.tile.clone().destroy());
+    rig.fake.desc.optional_features = Some(features);
+    rig.tile = rig.fake.runtime().unwrap();
+    rig
+}
+
+fn supports(rig: &Rig, info: &vk::ImageCreateInfo<'_>) -> bool {
+    rig.tile.supports_image("image", info).unwrap()
+}
+
+/// Usages and flags need their features, also those that only external resources of frames have.
+#[test]
+fn images_for_external_resources_are_supported_with_their_features() {
+    let drawn = U::COLOR_ATTACHMENT | U::SAMPLED;
+    let cases = [
+        (drawn, Flags::empty(), OptionalFeatures::empty()),
+        (
+            drawn | U::ATTACHMENT_FEEDBACK_LOOP_EXT,
+            Flags::empty(),
+            OptionalFeatures::ATTACHMENT_FEEDBACK_LOOP_LAYOUT,
+        ),
+        (
+            drawn | U::INVOCATION_MASK_HUAWEI,
+            Flags::empty(),
+            OptionalFeatures::INVOCATION_MASK,
+        ),
+        (
+            drawn | U::HOST_TRANSFER_EXT,
+            Flags::empty(),
+            OptionalFeatures::HOST_IMAGE_COPY,
+        ),
+        (
+            drawn,
+            Flags::SUBSAMPLED_EXT,
+            OptionalFeatures::FRAGMENT_DENSITY_MAP,
+        ),
+    ];
+    for (usage, flags, feature) in cases {
+        let info = image_info(usage).flags(flags);
+        let with = with_features(feature);
+        assert!(supports(&with, &info), "{usage:?} {flags:?}");
+        if !feature.is_empty() {
+            let without = with_features(OptionalFeatures::all() - feature);
+            assert!(!supports(&without, &info), "{usage:?} {flags:?}");
+        }
+        let mut frame = FrameBuilder::new("external", EXTENT);
+        let desc = ImageDesc {
+            usage,
+            flags,
+            ..ImageDesc::new(info.format, EXTENT)
+        };
+        let external = ExternalDesc::in_layout(vk::ImageLayout::GENERAL);
+        let image = frame.resource("image", desc, Persistence::External(external));
+        let commands = one_queue(&mut frame, vk::QueueFlags::GRAPHICS);
+        frame.render_pass(commands, "draw").color(image, LoadOp::DontCare);
+        let frame = frame.build().unwrap();
+        with.tile.plan(&frame, &PlanOptions::default()).unwrap();
+    }
+}
+
+#[test]
+fn images_that_break_a_rule_are_not_supported() {
+    let rig = with_features(OptionalFeatures::all());
+    let sampled = |format, [width, height]: [u32; 2]| {
+        image_info(U::SAMPLED)
+            .format(format)
+            .extent(extent(width, height).into())
+    };
+    let (nv12, yuyv) = (F::G8_B8R8_2PLANE_420_UNORM, F::G8B8G8R8_422_UNORM);
+    let cases = [
+        // With a sampler Y'CbCr conversion, which frames do not support.
+        (sampled(nv12, [4, 2]), true),
+        (sampled(nv12, [3, 2]), false),
+        (sampled(nv12, [4, 3]), false),
+        (sampled(nv12, [4, 2]).mip_levels(2), false),
+        (sampled(nv12, [4, 2]).array_layers(2), false),
+        (sampled(nv12, [4, 2]).samples(vk::SampleCountFlags::TYPE_4), false),
+        (sampled(yuyv, [4, 3]), true),
+        (sampled(yuyv, [3, 3]), false),
+        (sampled(F::G8_B8_R8_3PLANE_444_UNORM, [3, 3]), true),
+        (sampled(F::G8_B8R8_2PLANE_444_UNORM, [4, 2]), false),
+        (sampled(F::R10X6G10X6B10X6A10X6_UNORM_4PACK16, [3, 3]), true),
+        // Rules about the usage.
+        (image_info(U::TRANSIENT_ATTACHMENT | U::COLOR_ATTACHMENT), true),
+        (image_info(U::TRANSIENT_ATTACHMENT), false),
+        (
+            image_info(U::TRANSIENT_ATTACHMENT | U::COLOR_ATTACHMENT | U::SAMPLED),
+            false,
+        ),
+        (image_info(U::STORAGE).format(F::BC7_UNORM_BLOCK), false),
+        (image_info(U::SAMPLED).format(F::BC7_UNORM_BLOCK), true),
+        // Features, structures and memory that tileheap does not have.
+        (image_info(U::SAMPLED).flags(Flags::SPARSE_BINDING), false),
+        (image_info(U::SAMPLED).flags(Flags::PROTECTED), false),
+        (sampled(nv12, [4, 2]).flags(Flags::DISJOINT), false),
+        (image_info(U::SAMPLED | U::VIDEO_DECODE_DST_KHR), false),
+        (image_info(U::from_raw(1 << 31)), false),
+    ];
+    for (index, (info, expected)) in cases.iter().enumerate() {
+        assert_eq!(supports(&rig, info), *expected, "case {index}: {info:?}");
+    }
+}
+
+/// Formats that are part of the device's version need no statement of the program.
+#[test]
+fn formats_of_the_version_are_supported() {
+    let versions = [vk::API_VERSION_1_2, vk::API_VERSION_1_3];
+    let supported = versions.map(|api_version| {
+        let mut rig = Rig::new(Config {
+            api_version,
+            features: Capabilities::empty(),
+            ..Config::modern().without_tile_memory()
+        });
+        on_fake!(rig.tile.clone().destroy());
+        rig.fake.desc.optional_features = Some(OptionalFeatures::GEOMETRY_SHADER);
+        rig.tile = rig.fake.runtime().unwrap();
+        supports(&rig, &image_info(U::SAMPLED).format(F::A4R4G4B4_UNORM_PACK16))
+    });
+    assert_eq!(supported, [false, true]);
+}
