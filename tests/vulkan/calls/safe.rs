@@ -15,11 +15,11 @@ use tileheap::measure::estimate;
 use tileheap::plan::{Plan, PlanOptions, ResidencyStrategy, WindowRule, plan};
 use tileheap::profile::{DeviceProfile, Features, Limits};
 use tileheap::runtime::objects::{DedicatedTo, MemoryDesc, OneShotCommands};
-use tileheap::runtime::{Capabilities, FrameRecorder};
+use tileheap::runtime::{Capabilities, FrameRecorder, SubmitCall};
 use tileheap::units::{Alignment, Bytes};
 
 use tileheap_testkit::fake_driver::{Call, Config};
-use tileheap_testkit::runtime_rig::{self, EXTENT};
+use tileheap_testkit::runtime_rig::{self, EXTENT, on_fake};
 
 use super::Rig;
 use tileheap_testkit::frames::{by, one_queue};
@@ -384,6 +384,21 @@ const PROGRAMS: &[Program] = &[
             assert_eq!(panicked, panics(|| drop(rig.tile.lock_queues())));
             drop(locked);
             drop(rig.tile.bind(&plan).unwrap());
+            panicked
+        },
+    ),
+    (
+        "lock the queues while it submits a frame",
+        "drop the guard of `Device::lock_queues`",
+        |rig| {
+            let (tile, mut bound) = (&rig.tile, rig.bind(&PlanOptions::default()));
+            let recorder = rig.fake.record(&mut bound).unwrap();
+            let lock = |_: &SubmitCall<'_>| {
+                drop(tile.lock_queues());
+                Ok(())
+            };
+            let panicked = panics(|| drop(on_fake!(recorder.submit_with(lock))));
+            drop(tile.lock_queues());
             panicked
         },
     ),
