@@ -42,7 +42,8 @@ impl ExternalDesc {
         self.entry.family.filter(|_| needed)
     }
 
-    /// A swapchain image: contents undefined on entry (the acquire semaphore is waited for at colour output), presentable on exit.
+    /// A swapchain image: contents undefined on entry (the acquire semaphore is waited for at colour output), presentable on exit. Devices need
+    /// `VK_KHR_swapchain`.
     pub const SWAPCHAIN: ExternalDesc = ExternalDesc {
         entry: ResourceState::new(L::UNDEFINED, S::COLOR_ATTACHMENT_OUTPUT, A::NONE),
         exit: ResourceState::new(L::PRESENT_SRC_KHR, S::NONE, A::NONE),

@@ -118,8 +118,11 @@ pub(super) fn create_device(
     } = candidate;
     let by = || support.profile().name.clone();
     let mut extensions = desc.device_extensions.names().to_vec();
-    if desc.surface.is_some() {
-        extensions.push(ash::khr::swapchain::NAME);
+    // Also without a surface: frames that leave images to a swapchain can be planned and run.
+    let swapchain = ash::khr::swapchain::NAME;
+    let offered = instance.has_surfaces() && support.lists(swapchain);
+    if (offered || desc.surface.is_some()) && !extensions.contains(&swapchain) {
+        extensions.push(swapchain);
     }
     for extension in &extensions {
         if !support.lists(extension) {

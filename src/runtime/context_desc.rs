@@ -69,7 +69,7 @@ pub struct ContextDesc<'a> {
     pub features: vk::PhysicalDeviceFeatures,
     /// Enables buffer device addresses; an error if they are not supported.
     pub buffer_device_address: bool,
-    /// Enables `VK_KHR_swapchain` and takes a device whose first queue presents to this surface.
+    /// Takes a device whose first queue presents to this surface. `VK_KHR_swapchain` is enabled wherever it is available.
     pub surface: Option<SurfaceCallback<'a>>,
     /// Capabilities not to enable even if supported: forces the fallbacks.
     pub without: Capabilities,

@@ -36,6 +36,8 @@ pub(super) struct Instance {
     pub(super) device: Option<ash::Device>,
     /// True if `VK_EXT_debug_utils` is enabled.
     names: bool,
+    /// True if `VK_KHR_surface` is enabled, which swapchains require.
+    surfaces: bool,
     messenger: Option<(ash::ext::debug_utils::Instance, vk::DebugUtilsMessengerEXT)>,
     surface: Option<(ash::khr::surface::Instance, vk::SurfaceKHR)>,
     messages: Messages,
@@ -49,6 +51,7 @@ struct InstanceSupport {
     names: Vec<&'static CStr>,
     debug: bool,
     portability: bool,
+    surfaces: bool,
     /// True if the validation layer accepts `VkLayerSettingsCreateInfoEXT`; `None` without the layer.
     validation: Option<bool>,
 }
@@ -111,6 +114,7 @@ impl Instance {
             api_version: offer.api_version,
             device: None,
             names: offer.debug,
+            surfaces: offer.surfaces,
             messenger: None,
             surface: None,
             messages,
@@ -145,6 +149,11 @@ impl Instance {
         self.surface
             .as_ref()
             .map_or(vk::SurfaceKHR::null(), |(_, surface)| *surface)
+    }
+
+    /// Returns true if the extension that swapchains require is enabled.
+    pub(super) fn has_surfaces(&self) -> bool {
+        self.surfaces
     }
 
     /// Returns true if `VK_EXT_debug_utils` is enabled.
@@ -274,11 +283,21 @@ fn look_up(entry: &ash::Entry, desc: &ContextDesc<'_>) -> Result<InstanceSupport
     {
         names.push(ash::khr::portability_enumeration::NAME);
     }
+    let surfaces = has(ash::khr::surface::NAME);
+    if surfaces
+        && !desc
+            .instance_extensions
+            .names()
+            .contains(&ash::khr::surface::NAME)
+    {
+        names.push(ash::khr::surface::NAME);
+    }
     Ok(InstanceSupport {
         api_version,
         names,
         debug,
         portability,
+        surfaces,
         validation,
     })
 }

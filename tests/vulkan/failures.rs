@@ -1,12 +1,15 @@
 //! Injected failures of every fallible call: the runtime's errors, and the state that it leaves.
 
 use tileheap_testkit::fake_driver;
+use tileheap_testkit::frames::{extent, one_queue};
 use tileheap_testkit::runtime_rig;
 
 use ash::vk;
 use fake_driver::{Call, Config, FakeDriver, Tile};
 use runtime_rig::{IN_FLIGHT, Rig, on_fake};
 use tileheap::Result;
+use tileheap::frame::external::ExternalDesc;
+use tileheap::frame::{ClearValue, FrameBuilder, ImageDesc, LoadOp, Persistence};
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::{
     BoundFrame, Capabilities, Context, ContextDesc, Device, DeviceDesc, DeviceSupport, MissingRequirement,
@@ -313,6 +316,40 @@ fn a_context_that_fails_leaves_nothing_behind() {
                 driver.live()
             );
         }
+    }
+}
+
+/// A context enables `VK_KHR_swapchain` without a surface, too: frames are planned and tested without a window.
+#[test]
+fn frames_that_present_need_the_extension() {
+    let mut frame = FrameBuilder::new("presented", extent(4, 4));
+    let image = ImageDesc::new(vk::Format::B8G8R8A8_UNORM, extent(4, 4));
+    let screen = frame.resource("screen", image, Persistence::External(ExternalDesc::SWAPCHAIN));
+    let scene = one_queue(&mut frame, vk::QueueFlags::GRAPHICS);
+    let clear = LoadOp::Clear(ClearValue::ZERO);
+    frame.render_pass(scene, "show").color(screen, clear);
+    let frame = frame.build().unwrap();
+    for extensions in [vec![ash::khr::swapchain::NAME], Vec::new()] {
+        let is_listed = !extensions.is_empty();
+        let driver = FakeDriver::new(Config {
+            extensions,
+            ..Config::modern()
+        });
+        let context = Context::on(driver.entry(), &ContextDesc::default()).unwrap();
+        let planned = context.tile().plan(&frame, &PlanOptions::default());
+        match planned {
+            Ok(_) => assert!(is_listed),
+            Err(error) => {
+                let text = error.to_string();
+                assert!(!is_listed && text.contains("VK_KHR_swapchain"), "{text}");
+                assert!(
+                    text.contains("`screen`") && text.contains("PRESENT_SRC_KHR"),
+                    "{text}"
+                );
+            }
+        }
+        context.destroy();
+        assert_eq!(driver.violations(), [""; 0]);
     }
 }
 

@@ -198,7 +198,11 @@ impl Rig {
         let desc = DeviceDesc {
             queues: queues.to_vec(),
             enabled: enable.capabilities(),
-            optional_features: Some(enable.optional_features() | OptionalFeatures::QUEUE_FAMILY_FOREIGN),
+            optional_features: Some(
+                enable.optional_features()
+                    | OptionalFeatures::QUEUE_FAMILY_FOREIGN
+                    | OptionalFeatures::SWAPCHAIN,
+            ),
             without,
             ..DeviceDesc::default()
         };

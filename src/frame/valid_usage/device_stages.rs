@@ -83,7 +83,7 @@ const ACCESSES: [(A, Feature); 16] = [
 ];
 
 /// The layouts that extensions define, each with its optional feature; only features that profiles have.
-const LAYOUTS: [(&[L], Feature); 5] = [
+const LAYOUTS: [(&[L], Feature); 6] = [
     (
         &[L::FRAGMENT_DENSITY_MAP_OPTIMAL_EXT],
         Feature::FRAGMENT_DENSITY_MAP,
@@ -100,6 +100,7 @@ const LAYOUTS: [(&[L], Feature); 5] = [
         ],
         Feature::VIDEO_DECODE_QUEUE,
     ),
+    (&[L::PRESENT_SRC_KHR], Feature::SWAPCHAIN),
     (
         &[L::ATTACHMENT_FEEDBACK_LOOP_OPTIMAL_EXT],
         Feature::ATTACHMENT_FEEDBACK_LOOP_LAYOUT,

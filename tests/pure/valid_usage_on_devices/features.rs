@@ -171,6 +171,11 @@ pub(super) fn features() -> Vec<Case> {
             TRANSFORM_FEEDBACK
         ),
         feature!(
+            "VUID-VkMemoryBarrier2-srcAccessMask-parameter",
+            |scene| handed_over_for(scene, vk::AccessFlags2::COLOR_ATTACHMENT_READ_NONCOHERENT_EXT),
+            BLEND_OPERATION_ADVANCED
+        ),
+        feature!(
             "VUID-VkImageMemoryBarrier2-oldLayout-parameter",
             |scene| handed_over_in(scene, plain(), [L::FRAGMENT_DENSITY_MAP_OPTIMAL_EXT, L::GENERAL]),
             FRAGMENT_DENSITY_MAP
@@ -179,6 +184,11 @@ pub(super) fn features() -> Vec<Case> {
             "VUID-VkImageMemoryBarrier2-newLayout-parameter",
             |scene| handed_over_in(scene, plain(), [L::UNDEFINED, L::VIDEO_ENCODE_SRC_KHR]),
             VIDEO_ENCODE_QUEUE
+        ),
+        feature!(
+            "VUID-VkImageMemoryBarrier2-newLayout-parameter",
+            |scene| handed_over_in(scene, plain(), [L::UNDEFINED, L::PRESENT_SRC_KHR]),
+            SWAPCHAIN
         ),
         feature!(
             "VUID-VkImageMemoryBarrier2-newLayout-parameter",

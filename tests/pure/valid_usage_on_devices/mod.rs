@@ -12,7 +12,7 @@ use tileheap::frame::external::{ExternalDesc, ExternalFamily, ResourceState};
 use tileheap::frame::valid_usage::{InvalidUsage, RuleRow, device_rules};
 use tileheap::frame::{AccessKind, BufferDesc, ClearValue, Frame, ImageDesc, LoadOp, Persistence};
 use tileheap::plan::{PlanError, PlanOptions};
-use tileheap::profile::{DeviceProfile, Features, Limits, OptionalFeatures as Feature};
+use tileheap::profile::{DeviceProfile, Features, Limits, OptionalFeatures as Feature, PRESETS};
 use tileheap::units::Bytes;
 
 use super::described::{
@@ -264,6 +264,37 @@ fn a_device_refuses_what_it_cannot_run_and_nothing_else() {
         assert_eq!(planned(&frame, &device), None, "{}, enough", case.rule);
         (case.lacks)(&mut device);
         assert_eq!(planned(&frame, &device), Some(case.rule));
+    }
+}
+
+/// A feature that no rule reads would let every frame pass.
+#[test]
+fn every_optional_feature_has_a_case() {
+    // Descriptions do not show atomic operations, dispatches of tiles and draws per tile.
+    let mut without = Feature::TILE_SHADING_PER_TILE_DRAW
+        | Feature::TILE_SHADING_DISPATCH_TILE
+        | Feature::TILE_SHADING_ATOMIC_OPS
+        | Feature::TILE_SHADING_SAMPLED_ATTACHMENTS;
+    for case in cases() {
+        let mut device = unknown();
+        (case.lacks)(&mut device);
+        without |= device.optional_features.map_or(Feature::empty(), |has| !has);
+    }
+    assert_eq!(Feature::all() - without, Feature::empty());
+}
+
+/// Presets describe devices that can present.
+#[test]
+fn presets_run_frames_that_present() {
+    let frame = described::frame("f", |scene| {
+        let screen = Persistence::External(ExternalDesc::SWAPCHAIN);
+        let screen = scene.frame.resource("screen", plain(), screen);
+        scene.render().color(screen, CLEAR);
+    });
+    let frame = frame.unwrap();
+    for name in PRESETS {
+        let device = DeviceProfile::preset(name).unwrap();
+        assert_eq!(frame.check_on(&device), Ok(()), "{name}");
     }
 }
 

@@ -54,7 +54,8 @@ entry_points! {
     }
 
     Since::Global => vk::PFN_vkEnumerateInstanceExtensionProperties(_, count, out) {
-        fill!(&[extension(ash::ext::debug_utils::NAME)], count, out)
+        let listed = [ash::ext::debug_utils::NAME, ash::khr::surface::NAME].map(extension);
+        fill!(&listed, count, out)
     }
 
     Since::Global => vk::PFN_vkEnumerateInstanceLayerProperties(count, out) {
