@@ -6,7 +6,7 @@ use super::bound_access::BoundBuffer;
 use super::bound_frame::BoundFrame;
 use super::error::RuntimeRule;
 use super::progress::FrameNumber;
-use super::resources::{Image, MissingImport};
+use super::resources::{Handles, Image, MissingImport};
 use crate::Result;
 use crate::frame::tables::{Access, Resource, ResourceKind};
 use crate::frame::{CommandBufferId, Frame, Persistence, ResourceId, SemaphoreId, SubresourceRange};
@@ -37,8 +37,8 @@ pub struct ImportedImage {
     pub resource: ResourceId,
     /// The image, of the declared format, extent and usage.
     pub image: vk::Image,
-    /// A view of it, usable as an attachment if the frame uses it as one. If all passes use a single part of the image, a view of that
-    /// part.
+    /// A view of all of it, or of its first level if no other view without an [`ImportedView`] begins there; if all passes use a single part of the
+    /// image, of that part. Usable as an attachment if the frame uses it as one.
     pub view: vk::ImageView,
 }
 
@@ -119,7 +119,8 @@ impl BoundFrame {
             check_size(frame.resource(import.resource), &import.buffer)?;
         }
         self.check_images_once(imports.images)?;
-        self.check_buffers_once(imports.buffers)
+        self.check_buffers_once(imports.buffers)?;
+        self.check_semaphores_once(imports.semaphores)
     }
 
     /// Writes imported handles into the rows of their resources.
@@ -193,7 +194,8 @@ impl BoundFrame {
             let is_missing = tables.images[view.image as usize].binding.is_imported()
                 && handles.images[view.image as usize].handle != vk::Image::null()
                 && (handles.imported(view) == vk::ImageView::null()
-                    || handles.imported_view(view).is_none() && !shows_the_image(frame, tables, view));
+                    || handles.imported_view(view).is_none()
+                        && !shows_the_image(frame, tables, handles, view));
             if is_missing {
                 missing.push(MissingImport::View(index));
             }
@@ -332,6 +334,48 @@ impl BoundFrame {
         self.check_once(conflict, pairs, imported, same)
     }
 
+    /// Checks that no semaphore is imported twice to be signaled with the same value: a binary one is signaled once, and the value of another increases.
+    ///
+    /// Source: VUID-vkQueueSubmit2-semaphore-03868, VUID-VkSubmitInfo2-semaphore-03882.
+    fn check_semaphores_once(&self, imports: &[ImportedSemaphore]) -> Result<()> {
+        let frame = &self.plan.frame;
+        let is_only_signaled = |index: usize| {
+            let mut signals = frame.batches().iter().flat_map(|batch| &batch.signals);
+            let mut waits = frame.batches().iter().flat_map(|batch| &batch.waits);
+            signals.any(|op| op.semaphore.index() == index) && !waits.any(|op| op.semaphore.index() == index)
+        };
+        let is_replaced = |index: usize| imports.iter().any(|import| import.semaphore.index() == index);
+        let declared = frame
+            .semaphores()
+            .iter()
+            .zip(self.submission.semaphores())
+            .enumerate();
+        let known = declared.filter(|(index, (declared, _))| declared.external && !is_replaced(*index));
+        let known = known.map(|(index, (_, one))| (index, one.handle, one.value));
+        for (number, import) in imports.iter().enumerate() {
+            let own = (import.semaphore.index(), import.handle, import.value);
+            let earlier = imports[..number].iter();
+            let earlier = earlier.map(|one| (one.semaphore.index(), one.handle, one.value));
+            let same = |other: &(usize, vk::Semaphore, u64)| {
+                other.0 != own.0
+                    && (other.1, other.2) == (own.1, own.2)
+                    && own.1 != vk::Semaphore::null()
+                    && is_only_signaled(other.0)
+                    && is_only_signaled(own.0)
+            };
+            if let Some((other, ..)) = earlier.chain(known.clone()).find(same) {
+                let name = |index: usize| &frame.semaphores()[index].name;
+                return Err(RuntimeRule::ImportedTwice.broken(format!(
+                    "external semaphores `{}` and `{}` are imported as the same semaphore and value, and batches signal both and wait for \
+                     neither: declare them as one semaphore",
+                    name(other),
+                    name(own.0)
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// Checks that none of `imports` equals another one, or one of `known` that it does not replace.
     fn check_once<T>(
         &self,
@@ -413,14 +457,21 @@ fn check_external(frame: &Frame, id: ResourceId, is_image: bool) -> Result<()> {
 }
 
 /// Returns true if the view of the whole imported image can be used for this row.
-fn shows_the_image(frame: &Frame, tables: &Lowered, view: &ViewRow) -> bool {
-    let mut others = tables.views.iter().filter(|other| other.image == view.image);
-    let is_only = others.all(|other| other.range == view.range);
-    let resource = frame.resource(tables.images[view.image as usize].resource);
-    let whole = resource.whole();
-    let solid = view.view_type == vk::ImageViewType::TYPE_3D;
-    let all_layers = solid || view.range.layers.len() == whole.layers.len();
-    is_only || view.range.levels.first == 0 && all_layers
+fn shows_the_image(frame: &Frame, tables: &Lowered, handles: &Handles, view: &ViewRow) -> bool {
+    let whole = frame
+        .resource(tables.images[view.image as usize].resource)
+        .whole();
+    let begins = |row: &ViewRow| {
+        let solid = row.view_type == vk::ImageViewType::TYPE_3D;
+        row.range.levels.first == 0 && (solid || row.range.layers.len() == whole.layers.len())
+    };
+    let others = || tables.views.iter().filter(|other| other.image == view.image);
+    let is_only = others().all(|other| other.range == view.range);
+    // One view does not show different levels.
+    let mut shown = others().filter(|other| begins(other) && handles.imported_view(other).is_none());
+    let is_shown =
+        view.range.levels == whole.levels || shown.all(|other| other.range.levels == view.range.levels);
+    is_only || begins(view) && is_shown
 }
 
 /// Returns true if a recorded pass, or its barriers, use a missing import.

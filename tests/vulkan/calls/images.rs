@@ -2,10 +2,12 @@
 
 use ash::vk::{self, Format as F, ImageCreateFlags as Flags, ImageUsageFlags as U};
 use tileheap::frame::external::ExternalDesc;
-use tileheap::frame::{FrameBuilder, ImageDesc, LoadOp, Persistence};
+use tileheap::frame::{FrameBuilder, ImageDesc, LoadOp, Persistence, SubresourceRange};
 use tileheap::plan::PlanOptions;
 use tileheap::profile::OptionalFeatures;
-use tileheap::runtime::Capabilities;
+use tileheap::runtime::import::{ImportedImage, ImportedSemaphore, ImportedView};
+use tileheap::runtime::{Capabilities, Imports};
+use tileheap::units::Run;
 use tileheap_testkit::fake_driver::Config;
 use tileheap_testkit::frames::{extent, one_queue};
 use tileheap_testkit::runtime_rig::{EXTENT, image_info, on_fake};
@@ -134,4 +136,111 @@ fn formats_of_the_version_are_supported() {
         supports(&rig, &image_info(U::SAMPLED).format(F::A4R4G4B4_UNORM_PACK16))
     });
     assert_eq!(supported, [false, true]);
+}
+
+/// Levels 0 and all of an image are different views: the caller's only one is used for all of it.
+#[test]
+fn a_part_of_an_image_needs_its_own_view() {
+    let rig = Rig::new(Config::modern());
+    let mut frame = FrameBuilder::new("levels", EXTENT);
+    let desc = ImageDesc {
+        mip_levels: 2,
+        ..ImageDesc::new(F::R8G8B8A8_UNORM, EXTENT)
+    };
+    let external = ExternalDesc::in_layout(vk::ImageLayout::GENERAL);
+    let image = frame.resource("image", desc, Persistence::External(external));
+    let out = frame.image("out", ImageDesc::new(F::R8G8B8A8_UNORM, EXTENT));
+    let commands = one_queue(&mut frame, vk::QueueFlags::GRAPHICS);
+    let pass = frame.render_pass(commands, "draw");
+    pass.color(image, LoadOp::Load).level(0);
+    let pass = frame.render_pass(commands, "read").sampled(image);
+    pass.color(out, LoadOp::DontCare);
+    let plan = rig
+        .tile
+        .plan(&frame.build().unwrap(), &PlanOptions::default())
+        .unwrap();
+    let mut bound = rig.tile.bind(&plan).unwrap();
+    let [(handle, view), (_, other)] = rig.fake.outputs;
+    let images = [ImportedImage {
+        resource: image,
+        image: handle,
+        view,
+    }];
+    let level = |levels| ImportedView {
+        resource: image,
+        range: SubresourceRange {
+            aspects: vk::ImageAspectFlags::COLOR,
+            levels,
+            layers: Run::new(0, 1),
+        },
+        view: other,
+    };
+    let cases = [
+        (vec![], false),
+        (vec![level(Run::new(1, 2))], false),
+        (vec![level(Run::new(0, 1))], true),
+        // The view of the image is that of its first level.
+        (vec![level(Run::new(0, 2))], true),
+    ];
+    for ((views, expected), buffers) in cases.into_iter().zip(rig.fake.commands) {
+        let imports = Imports {
+            images: &images,
+            views: &views,
+            ..Imports::default()
+        };
+        let recorder = on_fake!(bound.begin(&imports)).unwrap();
+        let recorded = on_fake!(recorder.record(buffers[0], commands)).map(drop);
+        match recorded {
+            Ok(()) => assert!(expected, "{views:?}"),
+            Err(error) => {
+                let text = error.to_string();
+                assert!(!expected && text.contains("view `level 0 of image`"), "{text}");
+            }
+        }
+    }
+}
+
+/// A semaphore that two declared ones stand for is signaled twice.
+#[test]
+fn a_semaphore_is_signaled_once_with_a_value() {
+    let rig = Rig::new(Config::modern());
+    let mut frame = FrameBuilder::new("signals", EXTENT);
+    let out = frame.image("out", ImageDesc::new(F::R8G8B8A8_UNORM, EXTENT));
+    let semaphores = ["first", "second", "waited"].map(|name| frame.external_semaphore(name));
+    let queue = frame.queue("main", vk::QueueFlags::GRAPHICS);
+    let submit = frame.submit(queue);
+    let batch = frame.batch(submit);
+    let commands = frame.command_buffer(batch, "draw");
+    frame.render_pass(commands, "draw").color(out, LoadOp::DontCare);
+    let stages = vk::PipelineStageFlags2::ALL_COMMANDS;
+    frame.wait(batch, semaphores[2], stages);
+    frame.signal(batch, semaphores[0], stages);
+    frame.signal(batch, semaphores[1], stages);
+    let plan = rig
+        .tile
+        .plan(&frame.build().unwrap(), &PlanOptions::default())
+        .unwrap();
+    let mut bound = rig.tile.bind(&plan).unwrap();
+    let import = |declared: usize, handle, value| ImportedSemaphore {
+        semaphore: semaphores[declared],
+        handle: vk::Handle::from_raw(handle),
+        value,
+    };
+    let mut imported = |now: &[ImportedSemaphore], later: &[ImportedSemaphore]| {
+        let [now, later] = [now, later].map(|semaphores| Imports {
+            semaphores,
+            ..Imports::default()
+        });
+        let mut recorder = on_fake!(bound.begin(&now))?;
+        on_fake!(recorder.import(&later))
+    };
+    let same = [import(0, 8, 0), import(1, 8, 0)];
+    for (now, later) in [(&same[..], &[][..]), (&same[..1], &same[1..])] {
+        let error = imported(now, later).unwrap_err().to_string();
+        assert!(error.contains("`first`") && error.contains("`second`"), "{error}");
+    }
+    imported(&[import(0, 8, 0), import(1, 9, 0)], &[]).unwrap();
+    imported(&[import(0, 8, 4), import(1, 8, 5)], &[]).unwrap();
+    imported(&[import(0, 8, 0), import(2, 8, 0)], &[]).unwrap();
+    imported(&same[..1], &[import(0, 9, 0), import(1, 8, 0)]).unwrap();
 }
