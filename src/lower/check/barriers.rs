@@ -4,7 +4,7 @@ use ash::vk::{self, ImageLayout as L, ImageUsageFlags as I, PipelineStageFlags2 
 
 use super::checker::{CheckedRow, Checker};
 use super::creation::demand_inside;
-use crate::frame::PassId;
+use crate::frame::{PassId, Persistence};
 use crate::lower::tables::commands::{DependencyRow, Families, ImageBarrierRow, Scopes};
 use crate::lower::tables::objects::ImageRow;
 use crate::lower::tables::submission::{SemaphoreRow, SemaphoreValue};
@@ -200,12 +200,19 @@ fn check_range(at: &mut CheckedRow<'_, '_>, barrier: &ImageBarrierRow) {
     );
 }
 
-/// Checks that the image's usage allows the layouts; an imported image may have more usage than the frame knows.
+/// Checks that the image's usage allows the layouts; an imported image may have more usage than the frame knows, and so may a history that a frame with
+/// another description left in a layout.
 ///
 /// Source: VUID-VkImageMemoryBarrier2-oldLayout-01208 to -01213, -newLayout-01198.
 fn check_layouts(at: &mut CheckedRow<'_, '_>, barrier: &ImageBarrierRow) {
-    let ImageRow { usage, binding, .. } = at.checker.tables.images[barrier.image as usize];
+    let ImageRow {
+        usage,
+        binding,
+        resource,
+        ..
+    } = at.checker.tables.images[barrier.image as usize];
     let imported = binding.is_imported();
+    let is_history = at.checker.frame.resource(resource).persistence == Persistence::History;
     let (old, new) = (barrier.old_layout, barrier.new_layout);
     for (parameter, layout) in [("oldLayout", old), ("newLayout", new)] {
         let needs = match layout {
@@ -222,7 +229,9 @@ fn check_layouts(at: &mut CheckedRow<'_, '_>, barrier: &ImageBarrierRow) {
             _ => continue,
         };
         let allowed = format!("one that usage {usage:?} allows");
-        at.demand(imported || usage.intersects(needs), parameter, layout, allowed);
+        let is_left = is_history && parameter == "oldLayout";
+        let fits = imported || is_left || usage.intersects(needs);
+        at.demand(fits, parameter, layout, allowed);
     }
     let fits = ![L::UNDEFINED, L::PREINITIALIZED].contains(&new);
     at.demand(

@@ -2,7 +2,7 @@
 
 use ash::vk::{self, Format as F, ImageCreateFlags as Flags, ImageUsageFlags as U};
 use tileheap::frame::external::ExternalDesc;
-use tileheap::frame::{FrameBuilder, ImageDesc, LoadOp, Persistence, SubresourceRange};
+use tileheap::frame::{AccessKind, FrameBuilder, ImageDesc, LoadOp, Persistence, SubresourceRange};
 use tileheap::plan::PlanOptions;
 use tileheap::profile::OptionalFeatures;
 use tileheap::runtime::import::{ImportedImage, ImportedSemaphore, ImportedView};
@@ -243,4 +243,38 @@ fn a_semaphore_is_signaled_once_with_a_value() {
     imported(&[import(0, 8, 4), import(1, 8, 5)], &[]).unwrap();
     imported(&[import(0, 8, 0), import(2, 8, 0)], &[]).unwrap();
     imported(&same[..1], &[import(0, 9, 0), import(1, 8, 0)]).unwrap();
+}
+
+/// A history stays in the image of the first description, whose usages allow layouts that those of the second do not.
+#[test]
+fn histories_are_left_in_layouts_of_other_descriptions() {
+    let rig = Rig::new(Config::modern());
+    let mut frames = rig.tile.dynamic_frame(PlanOptions::default()).unwrap();
+    for drawn in [true, true, false, true, false] {
+        let mut frame = FrameBuilder::new("history", EXTENT);
+        let desc = ImageDesc::new(F::R8G8B8A8_UNORM, EXTENT);
+        let history = frame.resource("history", desc, Persistence::History);
+        let out = frame.image("out", desc);
+        let commands = one_queue(&mut frame, vk::QueueFlags::GRAPHICS);
+        let pass = frame.transfer_pass(commands, "copy");
+        let pass = pass.read(history, AccessKind::TransferSource).previous();
+        let copy = pass.transfer_destination(out).id();
+        let write = frame
+            .transfer_pass(commands, "write")
+            .transfer_destination(history);
+        let mut passes = vec![copy, write.id()];
+        if drawn {
+            let draw = frame.render_pass(commands, "draw");
+            passes.push(draw.color(history, LoadOp::Load).id());
+        }
+        let selected = frames.select(&frame).unwrap();
+        let recorder = on_fake!(selected.begin(&Imports::default())).unwrap();
+        let mut recorded = on_fake!(recorder.record(rig.fake.commands[0][0], commands)).unwrap();
+        for pass in passes {
+            recorded.pass(pass, |_| ()).unwrap();
+        }
+        recorded.finish().unwrap();
+        let number = on_fake!(recorder.submit()).unwrap();
+        assert!(frames.wait(number, u64::MAX).unwrap());
+    }
 }
