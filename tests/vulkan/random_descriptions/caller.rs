@@ -108,6 +108,12 @@ impl<'a> Caller<'a> {
         !self.images.is_empty() || !self.buffers.is_empty()
     }
 
+    /// The views that the frame imports.
+    pub(super) fn image_views(&self) -> Vec<vk::ImageView> {
+        let images = self.images.iter().map(|image| image.view);
+        images.chain(self.views.iter().map(|one| one.view)).collect()
+    }
+
     fn add_image(&mut self, frame: &Frame, id: ResourceId) -> Result<(), String> {
         let resource = frame.resource(id);
         let Persistence::External(external) = resource.persistence else {
@@ -130,30 +136,6 @@ impl<'a> Caller<'a> {
             true => (external.entry.layout, vk::ImageTiling::LINEAR),
             false => (vk::ImageLayout::UNDEFINED, vk::ImageTiling::OPTIMAL),
         };
-        let instance = self.gpu.context.instance();
-        // SAFETY: the physical device is the instance's, and usage is not empty.
-        let limits = unsafe {
-            instance.get_physical_device_image_format_properties(
-                self.gpu.context.physical_device(),
-                desc.format,
-                desc.image_type,
-                tiling,
-                usage,
-                desc.flags,
-            )
-        };
-        let limits =
-            limits.map_err(|error| format!("no image of {:?} with {usage:?}: {error}", desc.format))?;
-        let most = limits.max_extent;
-        let fits = extent.width <= most.width
-            && extent.height <= most.height
-            && extent.depth <= most.depth
-            && desc.mip_levels <= limits.max_mip_levels
-            && desc.array_layers <= limits.max_array_layers
-            && limits.sample_counts.contains(desc.samples);
-        if !fits {
-            return Err(format!("no image of {extent:?}, {:?}: {limits:?}", desc.samples));
-        }
         let info = vk::ImageCreateInfo::default()
             .flags(desc.flags)
             .image_type(desc.image_type)
@@ -165,6 +147,10 @@ impl<'a> Caller<'a> {
             .tiling(tiling)
             .usage(usage)
             .initial_layout(layout);
+        let supported = self.gpu.tile().supports_image(&resource.name, &info);
+        if !supported.map_err(|error| error.to_string())? {
+            return Err(format!("the device supports no image {info:?}"));
+        }
         let image = self.objects.create(device, &info);
         // SAFETY: just created.
         let needs = unsafe { device.get_image_memory_requirements(image) };

@@ -5,11 +5,12 @@
 mod caller;
 mod commands;
 mod run;
+mod sequences;
 
+use std::any::Any;
 use std::collections::BTreeMap;
 
 use ash::vk;
-use tileheap::runtime::context::ExtensionNames;
 use tileheap::runtime::{Capabilities, ContextDesc};
 use tileheap_testkit::generators::descriptions::{Description, describe, shrink};
 use tileheap_testkit::gpu::Gpu;
@@ -28,6 +29,13 @@ fn number(name: &str, usual: u64) -> u64 {
         text.parse()
             .unwrap_or_else(|_| panic!("{name} is not a number: {text}"))
     })
+}
+
+/// The text of a panic.
+fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+    format!("panic: {}", text.unwrap_or_default())
 }
 
 /// The recording modes with which descriptions run, in turn: with a device's usual features, and without those of newer versions.
@@ -60,23 +68,35 @@ fn features(gpu: &Gpu) -> vk::PhysicalDeviceFeatures {
 }
 
 /// Creates devices for one mode.
+#[derive(Clone, Copy)]
 struct Devices {
     way: usize,
     features: vk::PhysicalDeviceFeatures,
     addresses: bool,
-    swapchains: bool,
 }
 
 impl Devices {
+    /// Devices for each mode.
+    fn all() -> impl Iterator<Item = Devices> {
+        let probe = Gpu::new(Capabilities::empty());
+        let support = probe.context.support();
+        let first = Devices {
+            way: 0,
+            features: features(&probe),
+            addresses: support.offers().contains(Capabilities::BUFFER_DEVICE_ADDRESS),
+        };
+        (0..ways().len()).map(move |way| Devices { way, ..first })
+    }
+
+    /// The seeds of the mode, among `count` of them.
+    fn seeds(&self, first: u64, count: u64) -> Vec<u64> {
+        let own = |seed: &u64| seed % ways().len() as u64 == self.way as u64;
+        (first..first + count).filter(own).collect()
+    }
+
     fn create(&self) -> Gpu {
         let (without, usual) = ways()[self.way];
-        let surface = self.swapchains.then_some(ash::khr::surface::NAME);
-        let swapchain = self.swapchains.then_some(ash::khr::swapchain::NAME);
         Gpu::with(ContextDesc {
-            // SAFETY: it requires no other.
-            instance_extensions: unsafe { ExtensionNames::new(surface) },
-            // SAFETY: the extension that it requires is enabled with it.
-            device_extensions: unsafe { ExtensionNames::new(swapchain) },
             without,
             features: if usual { self.features } else { Default::default() },
             buffer_device_address: usual && self.addresses,
@@ -149,29 +169,12 @@ type Failures = BTreeMap<String, (u32, u64)>;
 #[test]
 fn random_descriptions_run_or_are_refused_with_a_reason() {
     let (count, first) = (number("TILEHEAP_FRAMES", 240), number("TILEHEAP_SEED", 1));
-    let probe = Gpu::new(Capabilities::empty());
-    let features = features(&probe);
-    let addresses = probe
-        .context
-        .support()
-        .offers()
-        .contains(Capabilities::BUFFER_DEVICE_ADDRESS);
-    let swapchains = probe.context.support().lists(ash::khr::swapchain::NAME);
-    drop(probe);
     let mut rules: BTreeMap<String, (u32, String)> = BTreeMap::new();
     let mut failures = Failures::new();
     let mut ran = 0;
     let last_seed = own_file("random-description");
-    for way in 0..ways().len() {
-        let devices = Devices {
-            way,
-            features,
-            addresses,
-            swapchains,
-        };
-        let seeds: Vec<u64> = (first..first + count)
-            .filter(|seed| seed % ways().len() as u64 == way as u64)
-            .collect();
+    for devices in Devices::all() {
+        let seeds = devices.seeds(first, count);
         for seeds in seeds.chunks(PER_DEVICE as usize) {
             let mut gpu = devices.create();
             for &seed in seeds {

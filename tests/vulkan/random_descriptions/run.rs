@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use ash::vk;
 use tileheap::Error;
 use tileheap::frame::tables::CommandSource;
-use tileheap::frame::{Frame, QueueId};
+use tileheap::frame::{Frame, PassId, QueueId};
 use tileheap::lower::LowerError;
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::{BoundFrame, FrameRecorder, RuntimeError};
@@ -16,6 +16,7 @@ use tileheap_testkit::objects::command_buffers;
 
 use super::caller::Caller;
 use super::commands::{SCRATCH_BYTES, Transfers};
+use super::panic_text;
 
 /// The outcome of a description.
 pub(super) enum Outcome {
@@ -27,13 +28,13 @@ pub(super) enum Outcome {
 }
 
 /// The reason why a run ended early.
-enum Stop {
+pub(super) enum Stop {
     Refused(String, String),
     Failed(String),
 }
 
 /// Nanoseconds after which a frame counts as hanging.
-const LONGEST: u64 = 60_000_000_000;
+pub(super) const LONGEST: u64 = 60_000_000_000;
 
 /// The description as text: the frame's JSON, if it is a frame.
 pub(super) fn written(description: &Description) -> String {
@@ -46,8 +47,13 @@ pub(super) fn written(description: &Description) -> String {
 
 /// Builds, plans, binds, records and submits a description twice, and destroys all its objects.
 pub(super) fn attempt(gpu: &mut Gpu, description: &Description) -> Outcome {
+    attempt_frame(gpu, || description.builder().build())
+}
+
+/// The same for a frame.
+pub(super) fn attempt_frame(gpu: &mut Gpu, build: impl FnOnce() -> tileheap::Result<Frame>) -> Outcome {
     let before = gpu.unexpected_messages().len();
-    let stopped = catch_unwind(AssertUnwindSafe(|| run(gpu, description)));
+    let stopped = catch_unwind(AssertUnwindSafe(|| run(gpu, build)));
     if let Some(message) = gpu.unexpected_messages().get(before) {
         return Outcome::Failed(format!("{}\n{}", message.id, message.text));
     }
@@ -55,16 +61,12 @@ pub(super) fn attempt(gpu: &mut Gpu, description: &Description) -> Outcome {
         Ok(Ok(())) => Outcome::Ran,
         Ok(Err(Stop::Refused(rule, text))) => Outcome::Refused(rule, text),
         Ok(Err(Stop::Failed(text))) => Outcome::Failed(text),
-        Err(panic) => {
-            let text = panic.downcast_ref::<String>().cloned();
-            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-            Outcome::Failed(format!("panic: {}", text.unwrap_or_default()))
-        }
+        Err(panic) => Outcome::Failed(panic_text(&*panic)),
     }
 }
 
 /// The rule that an error names, or else its kind.
-fn refused(stage: &str, error: &Error) -> Stop {
+pub(super) fn refused(stage: &str, error: &Error) -> Stop {
     let text = error.to_string();
     // The library's own checkers report a fault in the library.
     if matches!(
@@ -86,7 +88,7 @@ fn refused(stage: &str, error: &Error) -> Stop {
 }
 
 /// An error after binding: only a lack of memory is a valid reason.
-fn failed(stage: &str, error: &Error) -> Stop {
+pub(super) fn failed(stage: &str, error: &Error) -> Stop {
     let lacks_memory = matches!(
         error,
         Error::Runtime(RuntimeError::Vulkan {
@@ -100,11 +102,8 @@ fn failed(stage: &str, error: &Error) -> Stop {
     }
 }
 
-fn run(gpu: &mut Gpu, description: &Description) -> Result<(), Stop> {
-    let frame = description
-        .builder()
-        .build()
-        .map_err(|error| refused("build", &error))?;
+fn run(gpu: &mut Gpu, build: impl FnOnce() -> tileheap::Result<Frame>) -> Result<(), Stop> {
+    let frame = build().map_err(|error| refused("build", &error))?;
     let plan = gpu.tile().plan(&frame, &PlanOptions::default());
     let plan = plan.map_err(|error| refused("plan", &error))?;
     // Callers create their images before they bind a frame to a device.
@@ -141,19 +140,11 @@ fn run_once(
     let vulkan = |result: vk::Result| Stop::Failed(format!("the caller's submit: {result:?}"));
     caller.before().map_err(vulkan)?;
     let frame = transfers.frame;
-    let queue_of = |batch: usize| frame.submits()[frame.batches()[batch].submit.index()].queue;
-    let handle = |queue: QueueId| {
-        let info = vk::CommandPoolCreateInfo::default().queue_family_index(bound.queue(queue).family);
-        let pool = caller.objects.create(gpu.device(), &info);
-        command_buffers(gpu.device(), pool, vk::CommandBufferLevel::PRIMARY, 1)[0]
-    };
-    let commands = frame.command_buffers().iter();
-    let handles: Vec<_> = commands
-        .map(|commands| handle(queue_of(commands.batch.index())))
-        .collect();
+    let handles = handles_for(gpu, bound, caller);
     // SAFETY: imported objects live until the frame is complete.
     let recorder = unsafe { bound.begin(&caller.imports()) }.map_err(|error| failed("begin", &error))?;
-    record(frame, &recorder, &handles, transfers, round).map_err(|error| failed("record", &error))?;
+    let skips = |pass: PassId| round > 0 && frame.pass(pass).optional.is_some();
+    record(frame, &recorder, &handles, transfers, &skips).map_err(|error| failed("record", &error))?;
     // SAFETY: no other thread uses the queues.
     let number = unsafe { recorder.submit() }.map_err(|error| failed("submit", &error))?;
     let complete = bound
@@ -165,13 +156,28 @@ fn run_once(
     caller.after().map_err(vulkan)
 }
 
-/// Records every pass; optional ones only in the first round.
-fn record(
+/// A new command buffer of the caller for each one of a frame.
+pub(super) fn handles_for(gpu: &Gpu, bound: &BoundFrame, caller: &Caller<'_>) -> Vec<vk::CommandBuffer> {
+    let frame = bound.plan().described();
+    let queue_of = |batch: usize| frame.submits()[frame.batches()[batch].submit.index()].queue;
+    let handle = |queue: QueueId| {
+        let info = vk::CommandPoolCreateInfo::default().queue_family_index(bound.queue(queue).family);
+        let pool = caller.objects.create(gpu.device(), &info);
+        command_buffers(gpu.device(), pool, vk::CommandBufferLevel::PRIMARY, 1)[0]
+    };
+    let commands = frame.command_buffers().iter();
+    commands
+        .map(|commands| handle(queue_of(commands.batch.index())))
+        .collect()
+}
+
+/// Records the passes of the first command buffers, as many as there are handles, without those that `skips` leaves out.
+pub(super) fn record(
     frame: &Frame,
     recorder: &FrameRecorder<'_>,
     handles: &[vk::CommandBuffer],
     transfers: &Transfers<'_>,
-    round: u32,
+    skips: &dyn Fn(PassId) -> bool,
 ) -> tileheap::Result<()> {
     for (commands, handle) in frame.command_buffers().iter().zip(handles) {
         let Some(first) = frame.passes()[commands.passes.indices()].first() else {
@@ -184,7 +190,7 @@ fn record(
             if described.command_buffer != first.command_buffer {
                 break;
             }
-            if round > 0 && described.optional.is_some() {
+            if skips(pass) {
                 recorded.skip(pass)?;
             } else if described.contents == CommandSource::Secondary {
                 let none: &[vk::CommandBuffer] = &[];
