@@ -8,7 +8,7 @@ use super::error::RuntimeRule;
 use super::progress::FrameNumber;
 use super::resources::{Handles, Image, MissingImport};
 use crate::Result;
-use crate::frame::tables::{Access, Resource, ResourceKind};
+use crate::frame::tables::{Access, Resource, ResourceKind, SemaphoreOp};
 use crate::frame::{CommandBufferId, Frame, Persistence, ResourceId, SemaphoreId, SubresourceRange};
 use crate::lower::Lowered;
 use crate::lower::tables::ImageOrBuffer;
@@ -334,15 +334,18 @@ impl BoundFrame {
         self.check_once(conflict, pairs, imported, same)
     }
 
-    /// Checks that no semaphore is imported twice to be signaled with the same value: a binary one is signaled once, and the value of another increases.
+    /// Checks that no semaphore is imported twice to be signaled with the same value in one submit, in which nothing else can wait for it: a binary one is
+    /// signaled once, and the value of another increases.
     ///
     /// Source: VUID-vkQueueSubmit2-semaphore-03868, VUID-VkSubmitInfo2-semaphore-03882.
     fn check_semaphores_once(&self, imports: &[ImportedSemaphore]) -> Result<()> {
         let frame = &self.plan.frame;
-        let is_only_signaled = |index: usize| {
-            let mut signals = frame.batches().iter().flat_map(|batch| &batch.signals);
-            let mut waits = frame.batches().iter().flat_map(|batch| &batch.waits);
-            signals.any(|op| op.semaphore.index() == index) && !waits.any(|op| op.semaphore.index() == index)
+        // The submit that signals a semaphore for which no batch waits.
+        let only_signaled_in = |index: usize| {
+            let of = |ops: &[SemaphoreOp]| ops.iter().any(|op| op.semaphore.index() == index);
+            let mut batches = frame.batches().iter();
+            let signals = batches.clone().find(|batch| of(&batch.signals))?;
+            (!batches.any(|batch| of(&batch.waits))).then_some(signals.submit)
         };
         let is_replaced = |index: usize| imports.iter().any(|import| import.semaphore.index() == index);
         let declared = frame
@@ -360,14 +363,13 @@ impl BoundFrame {
                 other.0 != own.0
                     && (other.1, other.2) == (own.1, own.2)
                     && own.1 != vk::Semaphore::null()
-                    && is_only_signaled(other.0)
-                    && is_only_signaled(own.0)
+                    && only_signaled_in(own.0).is_some_and(|submit| only_signaled_in(other.0) == Some(submit))
             };
             if let Some((other, ..)) = earlier.chain(known.clone()).find(same) {
                 let name = |index: usize| &frame.semaphores()[index].name;
                 return Err(RuntimeRule::ImportedTwice.broken(format!(
-                    "external semaphores `{}` and `{}` are imported as the same semaphore and value, and batches signal both and wait for \
-                     neither: declare them as one semaphore",
+                    "external semaphores `{}` and `{}` are imported as the same semaphore and value, and one submit signals both: declare them as \
+                     one semaphore",
                     name(other),
                     name(own.0)
                 )));

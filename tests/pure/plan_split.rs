@@ -103,7 +103,10 @@ fn what_is_used_densely_in_one_batch_stays_on_chip_there() {
     let hdr = plan.reason_text(id(&frame, "hdr"));
     assert!(hdr.contains("until `store hdr`"), "{hdr}");
     let odd = plan.reason_text(id(&frame, "odd"));
-    assert!(odd.contains("its lifetime cannot be split: sRGB"), "{odd}");
+    assert!(
+        odd.contains("its lifetime cannot be split: the conversion of sRGB"),
+        "{odd}"
+    );
     // Passes of the caller's frame are found in the planned one.
     for pass in frame.pass_ids() {
         let of_plan = plan.executed_pass(pass);

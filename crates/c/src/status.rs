@@ -142,9 +142,7 @@ fn status_of(error: &tileheap::Error) -> Status {
     use tileheap::frame::FrameError;
     use tileheap_device::Error as DeviceError;
     match error {
-        tileheap::Error::Frame(FrameError::Json(_) | FrameError::Import(_) | FrameError::Weights(_)) => {
-            Status::ErrorInvalidDocument
-        }
+        tileheap::Error::Frame(FrameError::Json(_) | FrameError::Weights(_)) => Status::ErrorInvalidDocument,
         tileheap::Error::Frame(_) | tileheap::Error::Unsupported(_) => Status::ErrorInvalidFrame,
         tileheap::Error::Profile(DeviceError::Json(_)) => Status::ErrorInvalidDocument,
         tileheap::Error::Profile(DeviceError::UnknownProfile { .. }) => Status::ErrorInvalidArgument,

@@ -200,13 +200,13 @@ fn a_part_of_an_image_needs_its_own_view() {
     }
 }
 
-/// A semaphore that two declared ones stand for is signaled twice.
+/// A semaphore that two declared ones stand for is signaled twice, which is possible only in two submits.
 #[test]
 fn a_semaphore_is_signaled_once_with_a_value() {
     let rig = Rig::new(Config::modern());
     let mut frame = FrameBuilder::new("signals", EXTENT);
     let out = frame.image("out", ImageDesc::new(F::R8G8B8A8_UNORM, EXTENT));
-    let semaphores = ["first", "second", "waited"].map(|name| frame.external_semaphore(name));
+    let semaphores = ["first", "second", "waited", "later"].map(|name| frame.external_semaphore(name));
     let queue = frame.queue("main", vk::QueueFlags::GRAPHICS);
     let submit = frame.submit(queue);
     let batch = frame.batch(submit);
@@ -216,6 +216,11 @@ fn a_semaphore_is_signaled_once_with_a_value() {
     frame.wait(batch, semaphores[2], stages);
     frame.signal(batch, semaphores[0], stages);
     frame.signal(batch, semaphores[1], stages);
+    let later = frame.submit(queue);
+    let batch = frame.batch(later);
+    let commands = frame.command_buffer(batch, "draw more");
+    frame.render_pass(commands, "draw more").color(out, LoadOp::Load);
+    frame.signal(batch, semaphores[3], stages);
     let plan = rig
         .tile
         .plan(&frame.build().unwrap(), &PlanOptions::default())
@@ -242,6 +247,7 @@ fn a_semaphore_is_signaled_once_with_a_value() {
     imported(&[import(0, 8, 0), import(1, 9, 0)], &[]).unwrap();
     imported(&[import(0, 8, 4), import(1, 8, 5)], &[]).unwrap();
     imported(&[import(0, 8, 0), import(2, 8, 0)], &[]).unwrap();
+    imported(&[import(0, 8, 0), import(3, 8, 0)], &[]).unwrap();
     imported(&same[..1], &[import(0, 9, 0), import(1, 8, 0)]).unwrap();
 }
 
