@@ -400,6 +400,7 @@ impl SupportQuery<'_> {
                 max_framebuffer_height: limits.max_framebuffer_height,
                 max_framebuffer_layers: limits.max_framebuffer_layers,
                 max_multiview_view_count: views.max_multiview_view_count,
+                max_per_stage_descriptor_input_attachments: limits.max_per_stage_descriptor_input_attachments,
                 // Only with maintenance4.
                 max_buffer_size: match buffers.max_buffer_size {
                     0 => Limits::UNKNOWN.max_buffer_size,

@@ -46,6 +46,20 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>, &DeviceProfile) -> P
         },
     },
     Rule {
+        // Also with local read: input attachment indices count from zero (VUID-VkRenderingInputAttachmentIndexInfo-pDepthInputAttachmentIndex-12274).
+        rule: "VUID-VkSubpassDescription-inputAttachmentCount-12293",
+        broken: |pass, device| {
+            let limit = device.limits.max_per_stage_descriptor_input_attachments;
+            exceeds(
+                device,
+                "a subpass has a number of input attachments of",
+                pass.most_inputs(),
+                limit,
+                "maxPerStageDescriptorInputAttachments",
+            )
+        },
+    },
+    Rule {
         rule: "VUID-VkRenderingInfo-pNext-07815",
         broken: |pass, device| {
             let area = pass.pass.area;

@@ -107,10 +107,18 @@ impl RenderPass<'_> {
 
     /// The maximum number of color attachments in a subpass.
     pub(super) fn most_colors(&self) -> u32 {
+        self.most_of(AccessKind::ColorAttachment)
+    }
+
+    /// The maximum number of input attachments in a subpass.
+    pub(super) fn most_inputs(&self) -> u32 {
+        self.most_of(AccessKind::InputAttachment)
+    }
+
+    fn most_of(&self, kind: AccessKind) -> u32 {
         let of_subpass = |subpass: u32| {
-            let of_kind = |access: &&Access| access.kind == AccessKind::ColorAttachment;
-            let colors = self.accesses.iter().filter(of_kind);
-            colors.filter(|access| access.subpass == subpass).count() as u32
+            let attached = self.accesses.iter().filter(|access| access.kind == kind);
+            attached.filter(|access| access.subpass == subpass).count() as u32
         };
         (0..self.pass.subpasses).map(of_subpass).max().unwrap_or(0)
     }

@@ -131,19 +131,7 @@ pub(super) fn limits() -> Vec<Case> {
         ),
         limit!(
             "VUID-VkImageViewCreateInfo-image-09487",
-            |scene| {
-                use vk::ImageCreateFlags as Flags;
-                let flags =
-                    Flags::BLOCK_TEXEL_VIEW_COMPATIBLE | Flags::MUTABLE_FORMAT | Flags::EXTENDED_USAGE;
-                let desc = ImageDesc {
-                    flags,
-                    array_layers: 2,
-                    ..of_format(F::BC1_RGB_UNORM_BLOCK)
-                };
-                let image = scene.frame.image("image", desc);
-                scene.transfer().transfer_destination(image);
-                scene.sample(image, as_format(F::R32G32_UINT));
-            },
+            blocks_of_layers,
             block_texel_view_compatible_multiple_layers,
             true,
             false
@@ -169,6 +157,13 @@ pub(super) fn limits() -> Vec<Case> {
             max_color_attachments,
             9,
             8
+        ),
+        limit!(
+            "VUID-VkSubpassDescription-inputAttachmentCount-12293",
+            |scene| read_in_place(scene, [2, 5]),
+            max_per_stage_descriptor_input_attachments,
+            5,
+            4
         ),
         limit!(
             "VUID-VkImageCreateInfo-usage-00964",

@@ -96,6 +96,38 @@ fn depth(scene: &mut Scene, format: F) {
     scene.render().depth(image, CLEAR_DEPTH);
 }
 
+/// Views the blocks of a compressed image with two layers as texels.
+fn blocks_of_layers(scene: &mut Scene) {
+    use vk::ImageCreateFlags as Flags;
+    let flags = Flags::BLOCK_TEXEL_VIEW_COMPATIBLE | Flags::MUTABLE_FORMAT | Flags::EXTENDED_USAGE;
+    let desc = ImageDesc {
+        flags,
+        array_layers: 2,
+        ..of_format(F::BC1_RGB_UNORM_BLOCK)
+    };
+    let image = scene.frame.image("image", desc);
+    scene.transfer().transfer_destination(image);
+    scene.sample(image, as_format(F::R32G32_UINT));
+}
+
+/// A render pass with a subpass for each number, which has that many input attachments.
+fn read_in_place(scene: &mut Scene, numbers: [u32; 2]) {
+    let most = numbers.into_iter().max().unwrap_or(0);
+    let inputs: Vec<_> = (0..most)
+        .map(|n| scene.cleared(&format!("input {n}"), plain()))
+        .collect();
+    let out = scene.out;
+    let mut pass = scene.render().color(out, CLEAR);
+    for (subpass, number) in numbers.into_iter().enumerate() {
+        if subpass > 0 {
+            pass = pass.next_subpass().color(out, LoadOp::Load);
+        }
+        pass = inputs[..number as usize]
+            .iter()
+            .fold(pass, |pass, input| pass.input(*input));
+    }
+}
+
 /// An image with 8 samples that a shader reads.
 fn sampled(scene: &mut Scene, format: F) {
     let image = scene.frame.image("image", samples(format));

@@ -55,6 +55,9 @@ pub struct Limits {
     /// `maxMultiviewViewCount`.
     #[serde(default = "unknown", skip_serializing_if = "is_unknown")]
     pub max_multiview_view_count: u32,
+    /// `maxPerStageDescriptorInputAttachments`, which also limits the input attachments of a subpass.
+    #[serde(default = "unknown", skip_serializing_if = "is_unknown")]
+    pub max_per_stage_descriptor_input_attachments: u32,
     /// `maxBufferSize`.
     #[serde(default = "no_size", skip_serializing_if = "is_no_size")]
     pub max_buffer_size: Bytes,
@@ -141,6 +144,7 @@ impl Limits {
         max_framebuffer_height: u32::MAX,
         max_framebuffer_layers: u32::MAX,
         max_multiview_view_count: u32::MAX,
+        max_per_stage_descriptor_input_attachments: u32::MAX,
         max_buffer_size: Bytes(u64::MAX),
         framebuffer_color_sample_counts: EVERY_COUNT,
         framebuffer_depth_sample_counts: EVERY_COUNT,

@@ -102,6 +102,10 @@ impl DeviceProfile {
             (limits.max_framebuffer_height.into(), "maxFramebufferHeight"),
             (limits.max_framebuffer_layers.into(), "maxFramebufferLayers"),
             (limits.max_multiview_view_count.into(), "maxMultiviewViewCount"),
+            (
+                limits.max_per_stage_descriptor_input_attachments.into(),
+                "maxPerStageDescriptorInputAttachments",
+            ),
             (limits.max_buffer_size.0, "maxBufferSize"),
         ];
         let mut zero = zero.into_iter().filter(|(limit, _)| *limit == 0);
