@@ -188,13 +188,14 @@ pub(super) fn features_of_version(version: u32) -> OptionalFeatures {
         (vk::API_VERSION_1_3, OptionalFeatures::FORMATS_4444),
         (vk::API_VERSION_1_3, OptionalFeatures::ASTC_HDR),
         (V1_4, OptionalFeatures::MAINTENANCE_5),
+        (V1_4, OptionalFeatures::MAINTENANCE_6),
     ];
     let there = core.into_iter().filter(|(since, _)| version >= *since);
     there.fold(OptionalFeatures::empty(), |all, (_, feature)| all | feature)
 }
 
 /// Extensions whose name is enough to enable the features that descriptions use of them: their feature bits are not read.
-const EXTENSION_FEATURES: [(&CStr, OptionalFeatures); 22] = [
+const EXTENSION_FEATURES: [(&CStr, OptionalFeatures); 23] = [
     // Its acceleration structures are built at the same stage as those of the later extension.
     (
         ash::nv::ray_tracing::NAME,
@@ -264,6 +265,7 @@ const EXTENSION_FEATURES: [(&CStr, OptionalFeatures); 22] = [
         OptionalFeatures::IMAGE_PROCESSING,
     ),
     (ash::khr::maintenance5::NAME, OptionalFeatures::MAINTENANCE_5),
+    (ash::khr::maintenance6::NAME, OptionalFeatures::MAINTENANCE_6),
     (ash::ext::_4444_formats::NAME, OptionalFeatures::FORMATS_4444),
     (
         ash::ext::texture_compression_astc_hdr::NAME,
@@ -496,6 +498,9 @@ mod tests {
         assert_eq!(found, traced | F::SWAPCHAIN | formats);
         let core = [vk::API_VERSION_1_2, vk::API_VERSION_1_3, V1_4].map(features_of_version);
         let of_1_3 = F::FORMATS_4444 | F::ASTC_HDR;
-        assert_eq!(core, [F::empty(), of_1_3, of_1_3 | F::MAINTENANCE_5]);
+        assert_eq!(
+            core,
+            [F::empty(), of_1_3, of_1_3 | F::MAINTENANCE_5 | F::MAINTENANCE_6]
+        );
     }
 }

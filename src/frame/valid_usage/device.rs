@@ -395,15 +395,20 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>, &DeviceProfile) -> Problem> = &[
     Rule {
         rule: "VUID-VkImageViewCreateInfo-image-09487",
         broken: |view, device| {
+            if !view.shows_blocks() || view.layers() == 1 {
+                return None;
+            }
             let several = device.limits.block_texel_view_compatible_multiple_layers;
-            (view.shows_blocks() && view.layers() != 1 && !several).then(|| {
+            let limited = (!several).then(|| {
                 format!(
                     "uncompressed views of compressed images have one layer on `{}`, but this one has {} \
                      (blockTexelViewCompatibleMultipleLayers)",
                     device.name,
                     view.layers()
                 )
-            })
+            });
+            let user = "an uncompressed view of several layers of a compressed image";
+            limited.or_else(|| lacks(device, Feature::MAINTENANCE_6, user))
         },
     },
 ];

@@ -310,11 +310,10 @@ pub(super) fn features() -> Vec<Case> {
             |device| device.features |= Features::SEPARATE_DEPTH_STENCIL_LAYOUTS,
             |device| device.features -= Features::SEPARATE_DEPTH_STENCIL_LAYOUTS,
         ),
-        case(
-            "VUID-VkSubmitInfo-pWaitDstStageMask-00078",
-            |scene| waited_at(scene, S::HOST),
-            |device| device.features |= Features::SYNCHRONIZATION_2,
-            |device| device.features -= Features::SYNCHRONIZATION_2,
+        feature!(
+            "VUID-VkImageViewCreateInfo-image-09487",
+            blocks_of_layers,
+            MAINTENANCE_6
         ),
         feature!(
             "VUID-VkClearDepthStencilValue-depth-00022",

@@ -295,12 +295,14 @@ bitflags! {
         const ASTC_HDR = 1 << 46;
         /// The extension `VK_IMG_format_pvrtc`.
         const PVRTC = 1 << 47;
+        /// The extension `VK_KHR_maintenance6`, part of Vulkan 1.4.
+        const MAINTENANCE_6 = 1 << 48;
     }
 }
 
 impl OptionalFeatures {
     /// Vulkan's names.
-    pub const NAMES: [(&str, OptionalFeatures); 48] = [
+    pub const NAMES: [(&str, OptionalFeatures); 49] = [
         ("geometryShader", OptionalFeatures::GEOMETRY_SHADER),
         ("tessellationShader", OptionalFeatures::TESSELLATION_SHADER),
         ("imageCubeArray", OptionalFeatures::IMAGE_CUBE_ARRAY),
@@ -412,6 +414,7 @@ impl OptionalFeatures {
         ("VK_EXT_4444_formats", OptionalFeatures::FORMATS_4444),
         ("VK_EXT_texture_compression_astc_hdr", OptionalFeatures::ASTC_HDR),
         ("VK_IMG_format_pvrtc", OptionalFeatures::PVRTC),
+        ("VK_KHR_maintenance6", OptionalFeatures::MAINTENANCE_6),
     ];
 
     /// The features of `VK_QCOM_tile_shading` other than `tileShading`, except aprons and image processing: render passes of the
