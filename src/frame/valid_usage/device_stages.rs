@@ -200,17 +200,6 @@ fn whole_barriers<'a>(
     ))
 }
 
-/// Returns the problem if the host waits for a semaphore, which only `vkQueueSubmit2` allows.
-fn waits_in_host(semaphore: &Semaphore<'_>, device: &DeviceProfile) -> Problem {
-    let host = semaphore.waits && semaphore.op.stages.contains(S::HOST);
-    (host && !device.features.contains(Features::SYNCHRONIZATION_2)).then(|| {
-        format!(
-            "a wait at VK_PIPELINE_STAGE_2_HOST_BIT needs the feature synchronization2, which `{}` has not enabled",
-            device.name
-        )
-    })
-}
-
 /// The stages that need a feature, each with its rule: for accesses, external resources and semaphores; then stages that accesses never use.
 macro_rules! stages {
     ($($number:literal: $stage:ident, $feature:ident;)* others: $($other:ident, $other_feature:ident;)*) => {
@@ -282,11 +271,7 @@ macro_rules! stages {
         $(Rule {
             rule: "VUID-VkSemaphoreSubmitInfo-stageMask-parameter",
             broken: |semaphore, device| stage_lacks(semaphore.op.stages, device, S::$other, Feature::$other_feature),
-        },)*
-        Rule {
-            rule: "VUID-VkSubmitInfo-pWaitDstStageMask-00078",
-            broken: waits_in_host,
-        }];
+        }),*];
     };
 }
 

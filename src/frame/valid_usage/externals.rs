@@ -161,6 +161,17 @@ pub(super) struct Semaphore<'a> {
 }
 
 impl Semaphore<'_> {
+    /// Returns the problem if the stages of a wait (or signal) include the host's.
+    fn includes_host(&self, waits: bool) -> Problem {
+        let host = self.waits == waits && self.op.stages.contains(S::HOST);
+        host.then(|| {
+            format!(
+                "no command of a batch runs at {}: remove this stage",
+                listed(S::HOST)
+            )
+        })
+    }
+
     /// Returns the problem if the queue does not support the stages of a wait (or signal).
     fn unsupported(&self, waits: bool) -> Problem {
         let missing =
@@ -187,17 +198,14 @@ pub(super) static SEMAPHORES: &Rules<fn(&Semaphore<'_>) -> Problem> = &[
         broken: |semaphore| unknown_stages(semaphore.op.stages),
     },
     Rule {
+        // The rule is about vkQueueSubmit; the validation layers (1.4.363) report it for vkQueueSubmit2, too.
+        rule: "VUID-VkSubmitInfo-pWaitDstStageMask-00078",
+        broken: |semaphore| semaphore.includes_host(true),
+    },
+    Rule {
         // No rule of Vulkan forbids it, but the validation layers (1.4.363) report it.
         rule: NOT_SUPPORTED,
-        broken: |semaphore| {
-            let host = semaphore.op.stages.contains(S::HOST);
-            (host && !semaphore.waits).then(|| {
-                format!(
-                    "no command of a batch runs at {}: remove this stage",
-                    listed(S::HOST)
-                )
-            })
-        },
+        broken: |semaphore| semaphore.includes_host(false),
     },
     Rule {
         rule: "VUID-vkQueueSubmit2-stageMask-03870",

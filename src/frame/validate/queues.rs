@@ -105,11 +105,10 @@ pub(super) fn derive_order(tables: &mut Tables) {
     tables.before = before;
 }
 
-/// Returns true if commands of a batch wait for a semaphore that is waited for at these stages: no command runs at the bottom of the pipe or on the
-/// host.
+/// Returns true if commands of a batch wait for a semaphore that is waited for at these stages: no command runs at the bottom of the pipe.
 fn makes_wait(stages: vk::PipelineStageFlags2) -> bool {
     use vk::PipelineStageFlags2 as S;
-    !(stages & !(S::BOTTOM_OF_PIPE | S::HOST)).is_empty()
+    !(stages & !S::BOTTOM_OF_PIPE).is_empty()
 }
 
 /// Checks that uses of one resource on two queues are ordered if one of them writes; any number of queues may read at the same time.

@@ -384,6 +384,16 @@ pub(crate) static CASES: &[Case] = &[
         |scene| batches(scene, S::CLEAR, S::ALL_COMMANDS),
     ),
     described(
+        "VUID-VkSubmitInfo-pWaitDstStageMask-00078",
+        |scene| batches(scene, S::ALL_COMMANDS, S::HOST | S::ALL_COMMANDS),
+        |scene| batches(scene, S::ALL_COMMANDS, S::BOTTOM_OF_PIPE | S::ALL_COMMANDS),
+    ),
+    described(
+        "VUID-VkSubmitInfo-pWaitDstStageMask-00078",
+        |scene| waited_at(scene, S::HOST),
+        |scene| waited_at(scene, S::BOTTOM_OF_PIPE),
+    ),
+    described(
         "VUID-vkQueueSubmit2-stageMask-03870",
         |scene| {
             ordered(

@@ -202,22 +202,13 @@ fn one_aspect(scene: &mut Scene, aspect: Aspects, layout: L) {
 
 /// A semaphore that is signaled after these stages.
 fn signaled_at(scene: &mut Scene, stages: S) {
-    synchronized_at(scene, stages, S::ALL_COMMANDS);
-}
-
-/// A semaphore that is waited for at these stages.
-fn waited_at(scene: &mut Scene, stages: S) {
-    synchronized_at(scene, S::ALL_COMMANDS, stages);
-}
-
-fn synchronized_at(scene: &mut Scene, signaled: S, waiting: S) {
     let out = scene.out;
     scene.render().color(out, CLEAR);
     let semaphore = scene.frame.semaphore("semaphore");
-    scene.frame.signal(scene.batch, semaphore, signaled);
+    scene.frame.signal(scene.batch, semaphore, stages);
     let submit = scene.frame.submit(scene.queue);
     let batch = scene.frame.batch(submit);
-    scene.frame.wait(batch, semaphore, waiting);
+    scene.frame.wait(batch, semaphore, S::ALL_COMMANDS);
 }
 
 /// Draws with pipelines of 4 samples and a hook to an attachment with another sample count.
