@@ -69,7 +69,7 @@ pub struct ImportedSemaphore {
     pub semaphore: SemaphoreId,
     /// The semaphore.
     pub handle: vk::Semaphore,
-    /// For a timeline semaphore, the value to wait for or signal; ignored for a binary one.
+    /// For a timeline semaphore, the value to wait for or signal; 0 for a binary one.
     pub value: u64,
 }
 
@@ -335,9 +335,9 @@ impl BoundFrame {
     }
 
     /// Checks that no semaphore is imported twice to be signaled with the same value in one submit, in which nothing else can wait for it: a binary one is
-    /// signaled once, and the value of another increases.
+    /// signaled once, and the value of another increases. Nor is a binary one imported for two waits without a signal between them.
     ///
-    /// Source: VUID-vkQueueSubmit2-semaphore-03868, VUID-VkSubmitInfo2-semaphore-03882.
+    /// Source: VUID-vkQueueSubmit2-semaphore-03868, VUID-VkSubmitInfo2-semaphore-03882, VUID-vkQueueSubmit2-semaphore-03873.
     fn check_semaphores_once(&self, imports: &[ImportedSemaphore]) -> Result<()> {
         let frame = &self.plan.frame;
         // The submit that signals a semaphore for which no batch waits.
@@ -360,18 +360,32 @@ impl BoundFrame {
             let earlier = imports[..number].iter();
             let earlier = earlier.map(|one| (one.semaphore.index(), one.handle, one.value));
             let same = |other: &(usize, vk::Semaphore, u64)| {
-                other.0 != own.0
-                    && (other.1, other.2) == (own.1, own.2)
-                    && own.1 != vk::Semaphore::null()
-                    && only_signaled_in(own.0).is_some_and(|submit| only_signaled_in(other.0) == Some(submit))
+                other.0 != own.0 && (other.1, other.2) == (own.1, own.2) && own.1 != vk::Semaphore::null()
             };
-            if let Some((other, ..)) = earlier.chain(known.clone()).find(same) {
-                let name = |index: usize| &frame.semaphores()[index].name;
+            let twice = |other: &(usize, vk::Semaphore, u64)| {
+                only_signaled_in(own.0).is_some_and(|submit| only_signaled_in(other.0) == Some(submit))
+            };
+            let others = earlier.chain(known.clone()).filter(same);
+            let name = |index: usize| &frame.semaphores()[index].name;
+            if let Some((other, ..)) = others.clone().find(twice) {
                 return Err(RuntimeRule::ImportedTwice.broken(format!(
                     "external semaphores `{}` and `{}` are imported as the same semaphore and value, and one submit signals both: declare them as \
                      one semaphore",
                     name(other),
                     name(own.0)
+                )));
+            }
+            let is_imported_as = |index: usize| {
+                let mut all = others.clone().map(|(other, ..)| other).chain([own.0]);
+                all.any(|other| other == index)
+            };
+            if let Some([first, second]) = waits_without_signal(frame, is_imported_as).filter(|_| own.2 == 0)
+            {
+                return Err(RuntimeRule::ImportedTwice.broken(format!(
+                    "external semaphores `{}` and `{}` are imported as the same binary semaphore, and the frame waits for both without a \
+                     signal of it between them: import another one, or give the value if it is a timeline semaphore",
+                    name(first),
+                    name(second)
                 )));
             }
         }
@@ -407,6 +421,23 @@ impl BoundFrame {
         }
         Ok(())
     }
+}
+
+/// Two semaphores that are imported as the same one and that batches wait for without a signal between the two waits.
+fn waits_without_signal(frame: &Frame, is_imported: impl Fn(usize) -> bool) -> Option<[usize; 2]> {
+    let mut waited: Option<usize> = None;
+    for batch in frame.batches() {
+        let is_imported = |op: &&SemaphoreOp| is_imported(op.semaphore.index());
+        for op in batch.waits.iter().filter(is_imported) {
+            if let Some(first) = waited.replace(op.semaphore.index()) {
+                return Some([first, op.semaphore.index()]);
+            }
+        }
+        if batch.signals.iter().any(|op| is_imported(&op)) {
+            waited = None;
+        }
+    }
+    None
 }
 
 /// The resources of imports, each with a flag that is true if it is imported as an image.

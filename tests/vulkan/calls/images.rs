@@ -251,6 +251,55 @@ fn a_semaphore_is_signaled_once_with_a_value() {
     imported(&same[..1], &[import(0, 9, 0), import(1, 8, 0)]).unwrap();
 }
 
+/// A binary semaphore that two declared ones stand for is signaled between the waits for it.
+#[test]
+fn a_binary_semaphore_is_waited_for_once_per_signal() {
+    let rig = Rig::new(Config::modern());
+    let mut frame = FrameBuilder::new("waits", EXTENT);
+    let out = frame.image("out", ImageDesc::new(F::R8G8B8A8_UNORM, EXTENT));
+    let [first, between, second] = ["first", "between", "second"].map(|name| frame.external_semaphore(name));
+    let queue = frame.queue("main", vk::QueueFlags::GRAPHICS);
+    let stages = vk::PipelineStageFlags2::ALL_COMMANDS;
+    let load_ops = [LoadOp::DontCare, LoadOp::Load];
+    for (waited, load_op) in [first, second].into_iter().zip(load_ops) {
+        let submit = frame.submit(queue);
+        let batch = frame.batch(submit);
+        frame.wait(batch, waited, stages);
+        let commands = frame.command_buffer(batch, "draw");
+        frame.render_pass(commands, "draw").color(out, load_op);
+        if waited == first {
+            frame.signal(batch, between, stages);
+        }
+    }
+    let frame = frame.build().unwrap();
+    let plan = rig.tile.plan(&frame, &PlanOptions::default()).unwrap();
+    let mut bound = rig.tile.bind(&plan).unwrap();
+    let mut imported = |handles: [u64; 3], value| {
+        let semaphores: Vec<ImportedSemaphore> = [first, between, second]
+            .into_iter()
+            .zip(handles)
+            .map(|(semaphore, handle)| ImportedSemaphore {
+                semaphore,
+                handle: vk::Handle::from_raw(handle),
+                value,
+            })
+            .collect();
+        let all = Imports {
+            semaphores: &semaphores,
+            ..Imports::default()
+        };
+        on_fake!(bound.begin(&all)).map(|_| ())
+    };
+    let error = imported([8, 9, 8], 0).unwrap_err().to_string();
+    assert!(
+        error.contains("`first` and `second`") && error.contains("waits for both"),
+        "{error}"
+    );
+    imported([8, 8, 8], 0).unwrap();
+    imported([8, 9, 7], 0).unwrap();
+    imported([8, 9, 8], 5).unwrap();
+}
+
 /// A history stays in the image of the first description, whose usages allow layouts that those of the second do not.
 #[test]
 fn histories_are_left_in_layouts_of_other_descriptions() {
