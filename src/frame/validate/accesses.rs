@@ -172,8 +172,13 @@ pub(super) fn normalize_accesses(tables: &mut Tables) {
         if !access.writes {
             access.load_op = LoadOp::Load;
         }
-        if access.kind != AccessKind::ResolveAttachment {
-            access.resolves = None;
+        match access.kind {
+            // The resolve overwrites what a clear would write.
+            AccessKind::ResolveAttachment if matches!(access.load_op, LoadOp::Clear(_)) => {
+                access.load_op = LoadOp::DontCare;
+            }
+            AccessKind::ResolveAttachment => {}
+            _ => access.resolves = None,
         }
     }
 }
