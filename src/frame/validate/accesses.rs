@@ -324,24 +324,39 @@ pub(super) fn derive_usage(tables: &mut Tables) {
 }
 
 /// The usage that an image in `layout` must have, unless it has that of another use of the layout (VUID-VkImageMemoryBarrier2-oldLayout-01208 to
-/// -01213, -02088, -07120 to -07125, VUID-VkImageMemoryBarrier2-srcQueueFamilyIndex-07006, -09550).
+/// -01213, -01658, -01659, -02088; VUID-VkImageMemoryBarrier2-srcQueueFamilyIndex-03938, -03939, -04065 to -04068, -07006, -07120 to -07125, -09550).
 fn usage_of(layout: vk::ImageLayout, usage: vk::ImageUsageFlags, depth: bool) -> vk::ImageUsageFlags {
     use vk::ImageLayout as L;
     use vk::ImageUsageFlags as U;
+    let attached = match depth {
+        true => U::DEPTH_STENCIL_ATTACHMENT,
+        false => U::COLOR_ATTACHMENT,
+    };
     match layout {
         L::TRANSFER_SRC_OPTIMAL => U::TRANSFER_SRC,
         L::TRANSFER_DST_OPTIMAL => U::TRANSFER_DST,
         L::SHADER_READ_ONLY_OPTIMAL if !usage.intersects(U::INPUT_ATTACHMENT) => U::SAMPLED,
         L::COLOR_ATTACHMENT_OPTIMAL => U::COLOR_ATTACHMENT,
-        L::DEPTH_STENCIL_ATTACHMENT_OPTIMAL | L::DEPTH_STENCIL_READ_ONLY_OPTIMAL => {
-            U::DEPTH_STENCIL_ATTACHMENT
+        L::DEPTH_STENCIL_ATTACHMENT_OPTIMAL
+        | L::DEPTH_STENCIL_READ_ONLY_OPTIMAL
+        | L::DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL
+        | L::DEPTH_ATTACHMENT_STENCIL_READ_ONLY_OPTIMAL
+        | L::DEPTH_ATTACHMENT_OPTIMAL
+        | L::STENCIL_ATTACHMENT_OPTIMAL => U::DEPTH_STENCIL_ATTACHMENT,
+        L::DEPTH_READ_ONLY_OPTIMAL | L::STENCIL_READ_ONLY_OPTIMAL | L::READ_ONLY_OPTIMAL
+            if !usage.intersects(U::DEPTH_STENCIL_ATTACHMENT | U::INPUT_ATTACHMENT) =>
+        {
+            U::SAMPLED
         }
+        L::ATTACHMENT_OPTIMAL => attached,
         L::RENDERING_LOCAL_READ_KHR if usage.contains(U::STORAGE) => U::empty(),
-        L::RENDERING_LOCAL_READ_KHR if depth => U::INPUT_ATTACHMENT | U::DEPTH_STENCIL_ATTACHMENT,
-        L::RENDERING_LOCAL_READ_KHR => U::INPUT_ATTACHMENT | U::COLOR_ATTACHMENT,
+        L::RENDERING_LOCAL_READ_KHR => U::INPUT_ATTACHMENT | attached,
         L::FRAGMENT_DENSITY_MAP_OPTIMAL_EXT => U::FRAGMENT_DENSITY_MAP_EXT,
         L::FRAGMENT_SHADING_RATE_ATTACHMENT_OPTIMAL_KHR => U::FRAGMENT_SHADING_RATE_ATTACHMENT_KHR,
-        L::ATTACHMENT_FEEDBACK_LOOP_OPTIMAL_EXT => U::ATTACHMENT_FEEDBACK_LOOP_EXT,
+        L::ATTACHMENT_FEEDBACK_LOOP_OPTIMAL_EXT if usage.contains(U::INPUT_ATTACHMENT) => {
+            U::ATTACHMENT_FEEDBACK_LOOP_EXT | attached
+        }
+        L::ATTACHMENT_FEEDBACK_LOOP_OPTIMAL_EXT => U::ATTACHMENT_FEEDBACK_LOOP_EXT | U::SAMPLED | attached,
         L::VIDEO_DECODE_SRC_KHR => U::VIDEO_DECODE_SRC_KHR,
         L::VIDEO_DECODE_DST_KHR => U::VIDEO_DECODE_DST_KHR,
         L::VIDEO_DECODE_DPB_KHR => U::VIDEO_DECODE_DPB_KHR,
