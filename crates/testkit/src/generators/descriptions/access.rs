@@ -98,13 +98,21 @@ impl Draw {
                 access.range.aspects = self.random.pick(&[Aspects::DEPTH, Aspects::STENCIL]);
             }
         }
+        let blocks = desc.flags.contains(ImageCreateFlags::BLOCK_TEXEL_VIEW_COMPATIBLE);
         if self.odd() {
             access.view.view_type = Some(V::from_raw(self.random.below(8) as i32));
-            access.view.format = Some(self.view_format(desc.format));
-        } else if !access.kind.is_transfer() && !is_depth(desc.format) && self.one_in(12) {
-            let format = self.view_format(desc.format);
+            access.view.format = Some(self.view_format(&desc));
+        } else if !access.kind.is_transfer()
+            && !is_depth(desc.format)
+            && self.one_in(if blocks { 2 } else { 12 })
+        {
+            let format = self.view_format(&desc);
             let fits = access.kind != AccessKind::StorageImage || STORED.contains(&format);
             access.view.format = fits.then_some(format);
+            if blocks && fits {
+                // Views of blocks as texels have one level.
+                access.range.levels = Run::new(0, 1);
+            }
         }
         if !access.kind.is_transfer() && self.one_in(12) {
             let layers = self

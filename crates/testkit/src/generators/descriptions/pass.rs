@@ -2,7 +2,7 @@
 
 use ash::vk::{self, QueueFlags as Q, SampleCountFlags as Samples};
 use tileheap::frame::tables::{PassKind, SkippedOutputs};
-use tileheap::frame::{AccessKind, LoadOp};
+use tileheap::frame::{AccessKind, ClearValue, LoadOp};
 
 use super::description::{DescribedAccess, DescribedPass};
 use super::draw::Draw;
@@ -78,6 +78,9 @@ impl Draw {
         if self.one_in(4) {
             self.input(pass);
         }
+        if self.one_in(25) {
+            self.many_inputs(pass);
+        }
         if self.one_in(6) {
             self.next_subpass(pass, samples);
         }
@@ -147,6 +150,9 @@ impl Draw {
             };
             let mut access = DescribedAccess::new(target, AccessKind::ResolveAttachment).writing();
             access.resolves = Some(source.resource);
+            if self.one_in(6) {
+                access.load_op = LoadOp::Clear(ClearValue::zero_of(format));
+            }
             if self.odd() {
                 self.part(&mut access);
                 self.load_op(&mut access);
@@ -184,6 +190,16 @@ impl Draw {
             let mut input = DescribedAccess::new(found, AccessKind::InputAttachment);
             input.stages = self.stages(pass.kind, input.kind);
             pass.accesses.push(input);
+        }
+    }
+
+    /// Adds input attachments, up to more than most devices allow.
+    fn many_inputs(&mut self, pass: &mut DescribedPass) {
+        for _ in 0..self.random.pick(&[4, 7, 8, 9, 12]) {
+            let image = self.plain_image(vk::Format::R8G8B8A8_UNORM, Samples::TYPE_1, 1);
+            self.fill_first(image);
+            pass.accesses
+                .push(DescribedAccess::new(image, AccessKind::InputAttachment));
         }
     }
 

@@ -172,6 +172,8 @@ impl Draw {
         }
         if self.odd() {
             desc.flags |= F::from_raw(self.any_bits::<F>(2) as u32);
+        } else if compressed && self.one_in(3) {
+            desc.flags |= F::BLOCK_TEXEL_VIEW_COMPATIBLE | F::MUTABLE_FORMAT | F::EXTENDED_USAGE;
         } else if self.one_in(10) {
             desc.flags |= F::MUTABLE_FORMAT;
         }
@@ -230,9 +232,17 @@ impl Draw {
     }
 
     /// Another format through which to view an image.
-    pub(super) fn view_format(&mut self, own: Format) -> Format {
+    pub(super) fn view_format(&mut self, image: &ImageDesc) -> Format {
         if self.odd() {
             return self.random.pick(&ALL);
+        }
+        let own = image.format;
+        if image.flags.contains(F::BLOCK_TEXEL_VIEW_COMPATIBLE) && self.one_in(2) {
+            match format::info(own).map(|info| info.block.bytes) {
+                Some(8) => return Format::R32G32_UINT,
+                Some(16) => return Format::R32G32B32A32_UINT,
+                _ => {}
+            }
         }
         let same = formats::compatible(own);
         let common: Vec<Format> = same

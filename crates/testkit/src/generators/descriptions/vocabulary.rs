@@ -98,24 +98,31 @@ impl Draw {
         if self.odd() {
             return self.any_value();
         }
-        let choices = match is_depth {
-            true => [
+        let choices: &[L] = match is_depth {
+            true => &[
                 L::GENERAL,
                 L::DEPTH_STENCIL_ATTACHMENT_OPTIMAL,
                 L::DEPTH_STENCIL_READ_ONLY_OPTIMAL,
+                L::DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL,
+                L::DEPTH_ATTACHMENT_STENCIL_READ_ONLY_OPTIMAL,
                 L::TRANSFER_SRC_OPTIMAL,
                 L::TRANSFER_DST_OPTIMAL,
                 L::SHADER_READ_ONLY_OPTIMAL,
+                L::READ_ONLY_OPTIMAL,
+                L::ATTACHMENT_OPTIMAL,
             ],
-            false => [
+            false => &[
+                L::GENERAL,
                 L::GENERAL,
                 L::COLOR_ATTACHMENT_OPTIMAL,
                 L::SHADER_READ_ONLY_OPTIMAL,
                 L::TRANSFER_SRC_OPTIMAL,
                 L::TRANSFER_DST_OPTIMAL,
-                L::GENERAL,
+                L::READ_ONLY_OPTIMAL,
+                L::ATTACHMENT_OPTIMAL,
+                L::RENDERING_LOCAL_READ_KHR,
             ],
         };
-        self.random.pick(&choices)
+        self.random.pick(choices)
     }
 }
