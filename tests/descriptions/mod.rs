@@ -83,7 +83,7 @@ impl Scene {
 pub(crate) type Describe = fn(&mut Scene);
 
 /// The frame of a description.
-pub(crate) fn frame(name: &str, describe: Describe) -> tileheap::Result<Frame> {
+pub(crate) fn frame(name: &str, describe: impl FnOnce(&mut Scene)) -> tileheap::Result<Frame> {
     let mut scene = Scene::new(name);
     describe(&mut scene);
     scene.frame.build()

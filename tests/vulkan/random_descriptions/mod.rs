@@ -4,6 +4,7 @@
 
 mod caller;
 mod commands;
+mod kinds;
 mod run;
 mod sequences;
 

@@ -19,6 +19,7 @@ use super::commands::{SCRATCH_BYTES, Transfers};
 use super::panic_text;
 
 /// The outcome of a description.
+#[derive(Debug)]
 pub(super) enum Outcome {
     Ran,
     /// The rule, or the stage and the kind of error; and the reason.
