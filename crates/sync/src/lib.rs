@@ -7,6 +7,7 @@ mod intervals;
 mod log;
 mod model;
 mod operation;
+mod plan;
 pub mod program;
 mod reach;
 mod record;

@@ -129,6 +129,7 @@ fn summary(operation: &Operation, is_bounded: bool) -> Option<Summary> {
         submitted,
         edges,
         union,
+        pass,
         events: None,
         ..
     } = operation
@@ -145,7 +146,7 @@ fn summary(operation: &Operation, is_bounded: bool) -> Option<Summary> {
     Some(Summary {
         queue: *queue,
         union: *union,
-        memory: match is_transfer {
+        memory: match is_transfer || pass.is_some() {
             true => AffectedMemory::Everything,
             false => all.fold(AffectedMemory::Nothing, AffectedMemory::or),
         },

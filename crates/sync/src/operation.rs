@@ -36,6 +36,14 @@ pub(crate) fn through_transition(place: EnclosingSubpass) -> EnclosingSubpass {
     })
 }
 
+/// The place of commands that are ordered before a layout transition of a render pass instance, given its number.
+pub(crate) fn through_pass_transition(instance: u64, number: u32) -> EnclosingSubpass {
+    Some(Subpass {
+        instance,
+        index: u32::MAX - 2 - number,
+    })
+}
+
 /// The subpass that a command belongs to; `None` outside of render pass instances.
 pub(crate) type EnclosingSubpass = Option<Subpass>;
 
@@ -123,7 +131,7 @@ pub(crate) struct Edge {
     pub(crate) dst_usages: Usages,
     pub(crate) limit: Limit,
     pub(crate) kind: EdgeKind,
-    /// True if a transition or a transfer happens between its scopes.
+    /// True if a transition or a transfer of a barrier happens between its scopes.
     pub(crate) has_transition: bool,
     pub(crate) earlier: Earlier,
 }
@@ -162,7 +170,7 @@ pub(crate) struct Union {
 }
 
 impl Union {
-    pub(crate) fn of(edges: &[Edge]) -> Union {
+    pub(crate) fn of<'a>(edges: impl IntoIterator<Item = &'a Edge>) -> Union {
         let mut union = Union::default();
         for edge in edges {
             if edge.kind != EdgeKind::Acquire {
@@ -178,6 +186,13 @@ impl Union {
         union
     }
 
+    /// Adds transitions.
+    pub(crate) fn with_transitions(mut self) -> Union {
+        self.src |= NO_STAGE;
+        self.dst |= NO_STAGE;
+        self
+    }
+
     pub(crate) fn src(&self) -> S {
         self.src
     }
@@ -191,20 +206,29 @@ impl Union {
     }
 }
 
+/// The layout transitions of a render pass instance at the beginning of a subpass, or at the end of the instance.
+#[derive(Clone, Debug)]
+pub(crate) struct PassTransitions {
+    pub(crate) instance: u64,
+    /// The number of each transition that is performed here, and the edges after whose first scopes it happens.
+    pub(crate) performed: Vec<(u32, Vec<Edge>)>,
+    /// For each edge of the operation, the transitions before its second scope, which may also have been performed earlier.
+    pub(crate) before: Vec<Vec<u32>>,
+}
+
 /// A synchronization operation.
 #[derive(Clone, Debug)]
 pub(crate) enum Operation {
     /// Here and below, `submitted` is the step that submitted the batch.
     ///
     /// The dependencies of one command, which take effect at once; their second scopes are at a place. With events, first scopes are limited to
-    /// operations that the events cover. Dependencies of a render pass are joined by its layout transitions, which happen between the scopes of all
-    /// of them.
+    /// operations that the events cover. A render pass has transitions apart from those of its edges.
     Dependencies {
         queue: QueueId,
         submitted: u64,
         edges: Vec<Edge>,
         union: Union,
-        are_joined: bool,
+        pass: Option<Box<PassTransitions>>,
         place: EnclosingSubpass,
         events: Option<Vec<EventId>>,
     },

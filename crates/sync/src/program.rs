@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use tileheap_units::Run;
-use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
+use vk::{AccessFlags2 as A, ImageLayout, PipelineStageFlags2 as S};
 
 macro_rules! numbers {
     ($($(#[$doc:meta])* $name:ident($number:ty);)+) => {
@@ -176,34 +176,49 @@ pub struct Dependency {
     pub change: BarrierChange,
 }
 
-/// A dependency between subpasses, for all memory.
+/// A dependency of a render pass object, for all memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SubpassDependency {
+pub struct PassDependency {
     /// The source subpass; `None` for `VK_SUBPASS_EXTERNAL`, commands before the render pass instance.
     pub from: Option<u32>,
+    /// The destination subpass; `None` for `VK_SUBPASS_EXTERNAL`, commands after the render pass instance.
+    pub to: Option<u32>,
     /// Its scopes.
     pub scopes: DependencyScopes,
 }
 
-/// A layout transition that a render pass performs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transition {
-    /// The attachment's image.
-    pub resource: ResourceId,
+/// The layouts of an attachment of a render pass instance, from which its layout transitions follow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PassAttachment {
+    /// The attachment's image. The transitions of an image that is not followed (`None`) are not checked, only the implicit dependencies that they
+    /// cause.
+    pub resource: Option<ResourceId>,
     /// Its subresources.
     pub part: ResourcePart,
-    /// The old layout is `UNDEFINED`.
-    pub discards: bool,
+    /// The layout before the instance.
+    pub initial_layout: ImageLayout,
+    /// The subpasses that use it, in order, each with the layout there.
+    pub uses: Vec<(u32, ImageLayout)>,
+    /// The layout after the instance.
+    pub final_layout: ImageLayout,
 }
 
-/// The beginning of a subpass, or the end of the render pass instance.
+impl PassAttachment {
+    /// Returns `true` if a render pass changes its layout.
+    pub fn changes_layout(&self) -> bool {
+        let mut layouts = self.uses.iter().map(|(_, layout)| *layout);
+        let last = self.final_layout != self.initial_layout;
+        last || layouts.any(|layout| layout != self.initial_layout)
+    }
+}
+
+/// The parts of a render pass object that determine its dependencies and layout transitions, without the implicit ones. Dynamic rendering has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SubpassBoundary {
-    /// The dependencies with this subpass (or `VK_SUBPASS_EXTERNAL`) as their destination, implicit ones included.
-    pub dependencies: Vec<SubpassDependency>,
-    /// Layout transitions into this subpass, or into the final layouts: after the first scopes of the dependencies and before their second
-    /// ones.
-    pub transitions: Vec<Transition>,
+pub struct PassStructure {
+    /// The dependencies, without those of a subpass on itself.
+    pub dependencies: Vec<PassDependency>,
+    /// The attachments. Those that share memory count as created with `VK_ATTACHMENT_DESCRIPTION_MAY_ALIAS_BIT`, which they must be.
+    pub attachments: Vec<PassAttachment>,
 }
 
 /// Bytes of a memory that become undefined without an access, such as tile memory that is no longer bound. Nothing has to be ordered before or after
@@ -238,13 +253,13 @@ pub enum Command {
     BeginRendering {
         /// `VK_RENDERING_RESUMING_BIT`.
         resumes: bool,
-        /// The boundary into subpass 0.
-        boundary: SubpassBoundary,
+        /// Its dependencies and the layouts of its attachments.
+        pass: Arc<PassStructure>,
     },
     /// Begins the next subpass.
-    NextSubpass(SubpassBoundary),
+    NextSubpass,
     /// Ends or suspends the render pass instance.
-    EndRendering(SubpassBoundary),
+    EndRendering,
     /// Makes bytes of a memory undefined.
     Discard(Discard),
     /// Executes a secondary command buffer.

@@ -1,18 +1,17 @@
 //! Render passes: the dependencies, layout transitions, load, store and resolve operations of a render pass instance, as commands.
 //!
 //! ```text
-//! BeginRendering         dependencies from outside on subpass 0 (or the implicit one), transitions from initial layouts
+//! BeginRendering         all dependencies, and the layouts of the attachments; the model derives implicit dependencies and transitions
 //! Act                    loads of the attachments that subpass 0 uses first
 //!   …draws…              recorded by the caller
 //! Act, Act               resolves of subpass 0, stores of the attachments that it uses last
-//! NextSubpass            dependencies on subpass 1, transitions into its layouts
+//! NextSubpass
 //! …
-//! EndRendering           dependencies for later commands (or the implicit one), transitions into final layouts
+//! EndRendering
 //! ```
-//! Source: "Render Pass", `VkSubpassDependency`, [renderpass-implicit-dependencies], "Render Pass Load Operations", "Render Pass Store
-//! Operations", "Render Pass Multisample Resolve Operations".
-//!
-//! [renderpass-implicit-dependencies]: https://registry.khronos.org/vulkan/specs/latest/html/vkspec.html#renderpass-implicit-dependencies
+//! Source: "Render Pass Load Operations", "Render Pass Store Operations", "Render Pass Multisample Resolve Operations".
+
+use std::sync::Arc;
 
 use ash::vk;
 use tileheap_units::Run;
@@ -22,8 +21,8 @@ use vk::{
 };
 
 use crate::program::{
-    AccessKind, Command, DependencyScopes, MemoryAccess, ResourceId, ResourcePart, SubpassBoundary,
-    SubpassDependency, Texels, Transition,
+    AccessKind, Command, MemoryAccess, PassAttachment, PassDependency, PassStructure, ResourceId,
+    ResourcePart, Texels,
 };
 
 /// An attachment of a render pass instance.
@@ -82,17 +81,6 @@ pub enum Role {
     },
 }
 
-/// A dependency of a render pass object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PassDependency {
-    /// The source subpass; `None` for `VK_SUBPASS_EXTERNAL`.
-    pub from: Option<u32>,
-    /// The destination subpass; `None` for `VK_SUBPASS_EXTERNAL`.
-    pub to: Option<u32>,
-    /// Its scopes.
-    pub scopes: DependencyScopes,
-}
-
 /// A render pass instance: a render pass object with a framebuffer, or dynamic rendering as one subpass without dependencies, with the same layouts
 /// before and after.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -111,31 +99,18 @@ pub struct RenderPass {
     pub suspends: bool,
 }
 
-/// All accesses to attachments, as in the implicit dependency before a render pass.
-const ATTACHMENT_ACCESSES: A = A::from_raw(
-    A::INPUT_ATTACHMENT_READ.as_raw()
-        | A::COLOR_ATTACHMENT_READ.as_raw()
-        | ATTACHMENT_WRITES.as_raw()
-        | A::DEPTH_STENCIL_ATTACHMENT_READ.as_raw(),
-);
-
-/// All writes to attachments, as in the implicit dependency after a render pass.
-const ATTACHMENT_WRITES: A =
-    A::from_raw(A::COLOR_ATTACHMENT_WRITE.as_raw() | A::DEPTH_STENCIL_ATTACHMENT_WRITE.as_raw());
-
 impl RenderPass {
-    /// The commands that begin a subpass: the boundary, and the load operations.
+    /// The commands that begin a subpass: its begin, and the load operations.
     ///
     /// # Panics
     /// If there is no such subpass.
     pub fn begin(&self, subpass: u32) -> Vec<Command> {
-        let boundary = self.boundary(Some(subpass));
         let begins = match subpass {
             0 => Command::BeginRendering {
                 resumes: self.resumes,
-                boundary,
+                pass: Arc::new(self.structure()),
             },
-            _ => Command::NextSubpass(boundary),
+            _ => Command::NextSubpass,
         };
         let first = (0..self.attachments.len()).filter(|&index| self.first_use(index) == Some(subpass));
         let loads = first.flat_map(|index| self.loads(index));
@@ -144,7 +119,7 @@ impl RenderPass {
             .collect()
     }
 
-    /// The commands that end a subpass, and with the last one the instance: resolves, stores, and the boundary. `written` are the aspects of an
+    /// The commands that end a subpass, and with the last one the instance: resolves, stores, and its end. `written` are the aspects of an
     /// attachment that draws, clears and resolves of the instance have written: a store operation `NONE` discards them.
     ///
     /// # Panics
@@ -172,7 +147,7 @@ impl RenderPass {
         let mut commands = act(resolves);
         commands.extend(act(stores));
         if subpass as usize + 1 == self.subpasses.len() {
-            commands.push(Command::EndRendering(self.boundary(None)));
+            commands.push(Command::EndRendering);
         }
         commands
     }
@@ -204,55 +179,25 @@ impl RenderPass {
         }
     }
 
-    fn boundary(&self, to: Option<u32>) -> SubpassBoundary {
-        let explicit = self.dependencies.iter().filter(|one| one.to == to);
-        let explicit = explicit.map(|one| SubpassDependency {
-            from: one.from,
-            scopes: one.scopes,
+    /// Its dependencies, and the layouts of its attachments.
+    fn structure(&self) -> PassStructure {
+        let subpasses = 0..self.subpasses.len() as u32;
+        let attachments = self.attachments.iter().enumerate().map(|(index, one)| {
+            let uses = subpasses
+                .clone()
+                .filter_map(|subpass| Some((subpass, self.use_in(index, subpass)?.layout)));
+            PassAttachment {
+                resource: Some(one.resource),
+                part: ResourcePart::Texels(one.texels),
+                initial_layout: one.initial_layout,
+                uses: uses.collect(),
+                final_layout: one.final_layout,
+            }
         });
-        let mut dependencies: Vec<SubpassDependency> = explicit.collect();
-        let mut transitions = Vec::new();
-        for (index, attachment) in self.attachments.iter().enumerate() {
-            let Some((from, old, new)) = self.transition(index, to) else {
-                continue;
-            };
-            let is_used = from.is_some() || to.is_some();
-            let is_outer = from.is_none() || to.is_none();
-            let is_explicit = |one: &SubpassDependency| one.from == from;
-            if is_outer && is_used && !dependencies.iter().any(is_explicit) {
-                dependencies.push(implicit(from));
-            }
-            if let Some(from) = from.filter(|_| to.is_some() && is_read_only(old) && is_read_only(new)) {
-                dependencies.push(between_reads(from));
-            }
-            transitions.push(Transition {
-                resource: attachment.resource,
-                part: ResourcePart::Texels(attachment.texels),
-                discards: old == ImageLayout::UNDEFINED && new != old,
-            });
+        PassStructure {
+            dependencies: self.dependencies.clone(),
+            attachments: attachments.collect(),
         }
-        SubpassBoundary {
-            dependencies,
-            transitions,
-        }
-    }
-
-    /// The transition of an attachment into a subpass, or into its final layout: the subpass that used it before, and both layouts.
-    fn transition(&self, index: usize, to: Option<u32>) -> Option<(Option<u32>, ImageLayout, ImageLayout)> {
-        let attachment = &self.attachments[index];
-        let end = to.unwrap_or(self.subpasses.len() as u32);
-        let new = match to {
-            Some(subpass) => self.use_in(index, subpass)?.layout,
-            None => attachment.final_layout,
-        };
-        let before = (0..end)
-            .rev()
-            .find_map(|subpass| Some((subpass, self.use_in(index, subpass)?)));
-        let (from, old) = match before {
-            Some((subpass, one)) => (Some(subpass), one.layout),
-            None => (None, attachment.initial_layout),
-        };
-        (old != new).then_some((from, old, new))
     }
 
     fn use_in(&self, index: usize, subpass: u32) -> Option<&AttachmentUse> {
@@ -341,25 +286,6 @@ impl RenderPass {
     }
 }
 
-/// The implicit dependency before a render pass (`from` outside), or after it.
-fn implicit(from: Option<u32>) -> SubpassDependency {
-    let scopes = match from {
-        None => DependencyScopes {
-            src: S::NONE,
-            src_access: A::NONE,
-            dst: S::ALL_COMMANDS,
-            dst_access: ATTACHMENT_ACCESSES,
-        },
-        Some(_) => DependencyScopes {
-            src: S::ALL_COMMANDS,
-            src_access: ATTACHMENT_WRITES,
-            dst: S::NONE,
-            dst_access: A::NONE,
-        },
-    };
-    SubpassDependency { from, scopes }
-}
-
 /// The aspects of a depth and stencil attachment that a layout allows to be written.
 pub fn written_in(layout: ImageLayout) -> Aspects {
     use ImageLayout as L;
@@ -373,33 +299,6 @@ pub fn written_in(layout: ImageLayout) -> Aspects {
             all & !Aspects::STENCIL
         }
         _ => all,
-    }
-}
-
-/// Returns `true` if attachments in a layout are read-only.
-fn is_read_only(layout: ImageLayout) -> bool {
-    matches!(
-        layout,
-        ImageLayout::SHADER_READ_ONLY_OPTIMAL
-            | ImageLayout::DEPTH_STENCIL_READ_ONLY_OPTIMAL
-            | ImageLayout::DEPTH_READ_ONLY_OPTIMAL
-            | ImageLayout::STENCIL_READ_ONLY_OPTIMAL
-            | ImageLayout::READ_ONLY_OPTIMAL
-    )
-}
-
-/// The dependency that the implementation inserts between two subpasses that only read an attachment, in different layouts.
-fn between_reads(from: u32) -> SubpassDependency {
-    let stages = S::FRAGMENT_SHADER | S::EARLY_FRAGMENT_TESTS | S::LATE_FRAGMENT_TESTS;
-    SubpassDependency {
-        from: Some(from),
-        scopes: DependencyScopes {
-            // Load operations happen before reads of the attachment in that subpass.
-            src: stages | S::COLOR_ATTACHMENT_OUTPUT,
-            src_access: A::NONE,
-            dst: stages,
-            dst_access: A::INPUT_ATTACHMENT_READ | A::DEPTH_STENCIL_ATTACHMENT_READ,
-        },
     }
 }
 

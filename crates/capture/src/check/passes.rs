@@ -10,8 +10,8 @@
 use ash::vk::{self, ImageAspectFlags as Aspects};
 use tileheap::frame::SubresourceRange;
 use tileheap::units::Run;
-use tileheap_sync::program::{self, Command, DependencyScopes};
-use tileheap_sync::render_pass::{Attachment, AttachmentUse, PassDependency, RenderPass, Role, written_in};
+use tileheap_sync::program::{self, Command, DependencyScopes, PassDependency};
+use tileheap_sync::render_pass::{Attachment, AttachmentUse, RenderPass, Role, written_in};
 use vk::{AccessFlags2 as A, AttachmentStoreOp as Store};
 
 use super::resources::Resources;

@@ -8,8 +8,8 @@ use tileheap_device::format;
 use tileheap_device::profile::texel_bytes;
 use tileheap_layer::render_passes::{AttachmentReference, RenderPassDesc, Subpass};
 use tileheap_layer::{chained, dependencies};
-use tileheap_sync::program::DependencyScopes;
-use tileheap_sync::render_pass::{AttachmentUse, PassDependency, Role, written_in};
+use tileheap_sync::program::{DependencyScopes, PassDependency};
+use tileheap_sync::render_pass::{AttachmentUse, Role, written_in};
 use vk::ImageAspectFlags as Aspects;
 
 use super::resources::{Attachment, RenderPass, has_two_aspects, is_only_read, is_stencil_only};

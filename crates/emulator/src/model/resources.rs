@@ -8,8 +8,8 @@ use ash::vk::Handle;
 use tileheap_device::format;
 use tileheap_device::profile::TileRequirements;
 use tileheap_layer::sharded::Sharded;
-use tileheap_sync::program::{ResourcePart, Texels, Tiling};
-use tileheap_sync::render_pass::{AttachmentUse, PassDependency};
+use tileheap_sync::program::{PassDependency, ResourcePart, Texels, Tiling};
+use tileheap_sync::render_pass::AttachmentUse;
 use tileheap_units::Run;
 use vk::ImageAspectFlags as Aspects;
 

@@ -3,10 +3,10 @@
 use tileheap_device::scopes::ExpandedScope;
 
 use crate::finding::{Action, Findings, MemoryUse};
-use crate::operation::{Earlier, Edge, EdgeKind, EnclosingSubpass, Limit, Operation, Subpass, Union};
+use crate::operation::{Earlier, Edge, EdgeKind, Limit, Operation, Subpass, Union};
 use crate::program::{
     BarrierChange, Command, CommandBuffer, Dependency, DependencyMemory, EventId, ResourceId, ResourcePart,
-    SubpassBoundary, Tag,
+    Tag,
 };
 use crate::reach::Reach;
 use crate::reach::missing::MissingScope;
@@ -16,14 +16,14 @@ use crate::usage::Usage;
 use super::{Model, RunningBatch};
 
 /// A layout transition or queue family transfer of a barrier.
-struct Between<'a> {
-    resource: ResourceId,
-    part: ResourcePart,
-    action: Action,
+pub(super) struct Between<'a> {
+    pub(super) resource: ResourceId,
+    pub(super) part: ResourcePart,
+    pub(super) action: Action,
     /// A transition from `UNDEFINED`.
-    discards: bool,
-    /// The edges; it happens between their scopes.
-    own: &'a [Edge],
+    pub(super) discards: bool,
+    /// The edges whose first scopes come before it.
+    pub(super) own: &'a [Edge],
 }
 
 impl Model {
@@ -62,31 +62,11 @@ impl Model {
                 });
             }
             Command::ResetEvent(event) => self.follow(Operation::ResetEvent(*event)),
-            Command::BeginRendering { resumes, boundary } => {
-                let last = self.last_instance.get(&running.queue).copied();
-                let instance = last.filter(|_| *resumes).unwrap_or_else(|| {
-                    self.instances += 1;
-                    self.instances
-                });
-                self.last_instance.insert(running.queue, instance);
-                let subpass = Subpass { instance, index: 0 };
-                self.enter(tag, boundary, instance, Some(subpass), running, findings);
+            Command::BeginRendering { resumes, pass } => {
+                self.begin_instance(tag, *resumes, pass, running, findings);
             }
-            Command::NextSubpass(boundary) => {
-                let current = running.place.unwrap_or(Subpass {
-                    instance: 0,
-                    index: 0,
-                });
-                let next = Subpass {
-                    index: current.index + 1,
-                    ..current
-                };
-                self.enter(tag, boundary, current.instance, Some(next), running, findings);
-            }
-            Command::EndRendering(boundary) => {
-                let instance = running.place.map_or(0, |subpass| subpass.instance);
-                self.enter(tag, boundary, instance, None, running, findings);
-            }
+            Command::NextSubpass => self.next_subpass(tag, running, findings),
+            Command::EndRendering => self.end_instance(tag, running, findings),
             Command::Discard(discard) => {
                 let found = self.contents.discard(discard, running.batch, tag);
                 findings.discarded.extend(found);
@@ -119,7 +99,7 @@ impl Model {
     }
 
     /// Applies a layout transition or a queue family transfer to contents only.
-    fn change_part(
+    pub(super) fn change_part(
         &mut self,
         tag: Tag,
         (resource, part): (ResourceId, &ResourcePart),
@@ -143,55 +123,11 @@ impl Model {
     }
 
     /// Updates the contents after a layout transition or a queue family transfer.
-    fn change(&mut self, this: &LaterAccess, used: MemoryUse, discards: bool) {
+    pub(super) fn change(&mut self, this: &LaterAccess, used: MemoryUse, discards: bool) {
         match this.kind {
             Kind::Transfer => self.contents.transfer(this, used),
             _ => self.write_contents(this, used, discards),
         }
-    }
-
-    /// Begins a subpass, or ends a render pass instance.
-    fn enter(
-        &mut self,
-        tag: Tag,
-        boundary: &SubpassBoundary,
-        instance: u64,
-        place: EnclosingSubpass,
-        running: &mut RunningBatch,
-        findings: &mut Findings,
-    ) {
-        running.place = place;
-        if self.ignores_order {
-            for one in &boundary.transitions {
-                let change = (Action::Transition, one.discards);
-                self.change_part(tag, (one.resource, &one.part), change, *running, findings);
-            }
-            return;
-        }
-        let edges = boundary.dependencies.iter().map(|dependency| {
-            let earlier = match dependency.from {
-                None => Earlier::BeforeInstance(instance),
-                Some(index) => Earlier::Within(Subpass { instance, index }),
-            };
-            let has_transition = !boundary.transitions.is_empty();
-            Edge::new(
-                &dependency.scopes,
-                Limit::All,
-                EdgeKind::Plain,
-                earlier,
-                has_transition,
-            )
-        });
-        let edges: Vec<Edge> = edges.collect();
-        let between = boundary.transitions.iter().map(|transition| Between {
-            resource: transition.resource,
-            part: transition.part,
-            action: Action::Transition,
-            discards: transition.discards,
-            own: &edges,
-        });
-        let between: Vec<Between<'_>> = between.collect();
-        self.depend(tag, &edges, None, &between, *running, findings);
     }
 
     fn barrier(
@@ -265,27 +201,12 @@ impl Model {
         let queue = running.queue;
         let mut later = Vec::with_capacity(between.len());
         for one in between {
-            let kind = kind_of(one.action);
-            let used = running.used(tag, one.resource, one.part, one.action);
-            let touched = self.region(one.resource, &one.part).map(|certain| TouchedRegion {
-                certain,
-                by_letter: None,
-            });
-            let this =
-                touched.and_then(|touched| self.later(one.resource, touched, kind, Usage::NO_STAGE, running));
-            let Some(mut this) = this else {
-                findings.unchecked.push(used);
+            let Some((mut this, used)) = self.check_between(tag, one, (edges, events), running, findings)
+            else {
                 continue;
             };
-            self.compare(&this, &used, findings, |record, reach, region| {
-                let edges = (edges, events);
-                let at = (&this.origin, running.place);
-                let missing = reach.missing_before_transition(&record.origin, region, at, one.own, edges)?;
-                let regions = vec![region];
-                Some(MissingScope { missing, regions })
-            });
             let reach = Reach::of_transition(queue, running.place, one.own);
-            // Transitions of a render pass do not belong to any of its subpasses.
+            // Transitions in a render pass do not belong to any of its subpasses.
             this.origin.place = running
                 .place
                 .map(|subpass| Subpass::transitions(subpass.instance));
@@ -297,7 +218,7 @@ impl Model {
                 submitted: running.submitted,
                 edges: edges.to_vec(),
                 union: Union::of(edges),
-                are_joined: between.iter().any(|one| one.own.len() > 1),
+                pass: None,
                 place: running.place,
                 events: events.map(<[EventId]>::to_vec),
             });
@@ -306,6 +227,37 @@ impl Model {
             self.change(&this, used, discards);
             self.record(&this, used, &reach);
         }
+    }
+
+    /// Compares a transition or a transfer with earlier accesses; `None` if its resource is unknown.
+    pub(super) fn check_between(
+        &mut self,
+        tag: Tag,
+        one: &Between<'_>,
+        (edges, events): (&[Edge], Option<&[EventId]>),
+        running: RunningBatch,
+        findings: &mut Findings,
+    ) -> Option<(LaterAccess, MemoryUse)> {
+        let kind = kind_of(one.action);
+        let used = running.used(tag, one.resource, one.part, one.action);
+        let touched = self.region(one.resource, &one.part).map(|certain| TouchedRegion {
+            certain,
+            by_letter: None,
+        });
+        let this =
+            touched.and_then(|touched| self.later(one.resource, touched, kind, Usage::NO_STAGE, running));
+        let Some(this) = this else {
+            findings.unchecked.push(used);
+            return None;
+        };
+        self.compare(&this, &used, findings, |record, reach, region| {
+            let at = (&this.origin, running.place);
+            let missing =
+                reach.missing_before_transition(&record.origin, region, at, one.own, (edges, events))?;
+            let regions = vec![region];
+            Some(MissingScope { missing, regions })
+        });
+        Some((this, used))
     }
 }
 

@@ -3,6 +3,7 @@
 mod accesses;
 mod commands;
 pub(crate) mod outstanding;
+mod passes;
 pub(crate) mod retention;
 
 use std::collections::{HashMap, HashSet};
@@ -13,6 +14,7 @@ use crate::contents::AllContents;
 use crate::finding::{Action, Certainty, Findings, MemoryUse};
 use crate::log::Log;
 use crate::operation::{AliasedPart, Bytes, EnclosingSubpass, HostWait, Operation};
+use crate::plan::RunningPass;
 use crate::program::{
     Batch, Command, EventId, FenceId, HostStep, MemoryId, Program, QueueId, Resource, ResourceId,
     ResourcePart, SemaphoreId, SemaphoreUse, Tag,
@@ -56,6 +58,8 @@ pub struct Model {
     instances: u64,
     /// The last render pass instance of each queue.
     last_instance: HashMap<QueueId, u64>,
+    /// The render pass instances that have begun and not ended.
+    passes: HashMap<QueueId, RunningPass>,
 }
 
 /// A resource, and the representative of all resources that interpret its bytes consistently.

@@ -16,6 +16,7 @@
 
 pub(crate) mod missing;
 pub(crate) mod signals;
+mod transitions;
 
 use std::collections::HashMap;
 
@@ -25,8 +26,8 @@ use vk::PipelineStageFlags2 as S;
 
 use crate::log::{AffectedMemory, Summary};
 use crate::operation::{
-    AliasedPart, Bytes, Earlier, Edge, EdgeKind, EnclosingSubpass, Limit, Operation, Union, padded,
-    through_transition,
+    AliasedPart, Bytes, Earlier, Edge, EdgeKind, EnclosingSubpass, Limit, Operation, PassTransitions, Union,
+    padded, through_transition,
 };
 use crate::program::{EventId, FenceId, QueueId, ResourceId, SemaphoreId};
 use crate::region::Region;
@@ -100,7 +101,8 @@ impl Ordered {
 /// An object that stores a first scope until a wait defines the second one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Signal {
-    Event(EventId),
+    /// An event, set on a queue: other queues cannot wait for it.
+    Event(QueueId, EventId),
     /// A semaphore, with the lowest value whose signal covers the access: later signals of the same queue also cover it.
     Semaphore(SemaphoreId, Signaled),
     Fence(FenceId),
@@ -111,8 +113,8 @@ enum Signal {
 struct CoveringSignal {
     by: Signal,
     held: ScopeMembership,
-    /// For events, the stages that are ordered after the access when the event is set, and those before which it is available: each dependency that
-    /// waits for the event has a separate first scope.
+    /// For events, those of the stages that the event covers that are ordered after the access when it is set, and those before which it is
+    /// available: each dependency that waits for the event has a separate first scope.
     stages: [S; 2],
 }
 
@@ -160,23 +162,6 @@ impl Reach {
             complete_and_available: Some(step),
             ..Reach::default()
         }
-    }
-
-    /// The state after an operation between the scopes of a barrier: the second scopes of its edges.
-    pub(crate) fn of_transition(queue: QueueId, place: EnclosingSubpass, edges: &[Edge]) -> Reach {
-        let mut reach = Reach::default();
-        for edge in edges.iter().filter(|edge| edge.kind != EdgeKind::Release) {
-            let stages = edge.dst.execution;
-            let mut ordered = Ordered {
-                ordered: stages,
-                available: stages,
-                ..Ordered::default()
-            };
-            ordered.see(edge);
-            ordered.visible |= edge.dst_usages & Usages::of_host();
-            reach.order(queue, place, &ordered);
-        }
-        reach
     }
 
     /// Merges the states of places that no later command belongs to: subpasses of instances that ended.
@@ -276,7 +261,7 @@ impl Reach {
             // Its first scope is ignored.
             (EdgeKind::Acquire, _) => None,
             (_, None) => self.held(origin, on, edge.earlier, edge.src.execution),
-            (_, Some(events)) => self.set(origin, events, edge.src.execution),
+            (_, Some(events)) => self.set(origin, (on.queue, events), edge.src.execution),
         };
         let transition = if edge.has_transition {
             self.held_before_transition(on, place)
@@ -287,7 +272,7 @@ impl Reach {
     }
 
     /// The membership in a first scope that is limited to operations before events that are set.
-    fn set(&self, origin: &Origin, events: &[EventId], stages: S) -> Option<ScopeMembership> {
+    fn set(&self, origin: &Origin, events: (QueueId, &[EventId]), stages: S) -> Option<ScopeMembership> {
         let set = self.covered.iter().filter_map(|covered| {
             let is_direct = covered.held.is_direct && origin.usage.stage().intersects(stages);
             let [ordered, available] = covered.stages.map(|met| met.intersects(stages));
@@ -339,7 +324,10 @@ impl Reach {
             return false;
         }
         let is_direct = match events {
-            Some(events) => self.covered.iter().any(|covered| is_one_of(covered.by, events)),
+            Some(events) => {
+                let mut covered = self.covered.iter();
+                covered.any(|covered| is_one_of(covered.by, (*queue, events)))
+            }
             None => origin.queue == Some(*queue) && origin.usage.stage().intersects(union.src()),
         };
         is_direct || self.is_met(*queue, union) || self.known_before(*submitted).is_some()
@@ -402,13 +390,13 @@ impl Reach {
                 queue,
                 submitted,
                 edges,
-                are_joined,
+                pass,
                 place,
                 events,
                 union: _,
             } => {
                 let at = (QueueStep::new(*queue, *submitted), *place);
-                self.depend(origin, region, at, (edges, *are_joined), events.as_deref());
+                self.depend(origin, region, at, (edges, pass.as_deref()), events.as_deref());
             }
             Operation::SetEvent {
                 queue,
@@ -416,17 +404,20 @@ impl Reach {
                 event,
                 stages,
             } => {
-                self.uncover(Signal::Event(*event));
+                self.uncover(Signal::Event(*queue, *event));
                 let on = QueueStep::new(*queue, *submitted);
                 if let Some(held) = self.held(origin, on, Earlier::All, *stages) {
                     self.covered.push(CoveringSignal {
-                        by: Signal::Event(*event),
+                        by: Signal::Event(*queue, *event),
                         held,
-                        stages: self.stages_after(on),
+                        stages: self.stages_after(on).map(|after| after & *stages),
                     });
                 }
             }
-            Operation::ResetEvent(event) => self.uncover(Signal::Event(*event)),
+            Operation::ResetEvent(event) => {
+                let is_its = |by: Signal| matches!(by, Signal::Event(_, same) if same == *event);
+                self.covered.retain(|covered| !is_its(covered.by));
+            }
             Operation::Signal {
                 queue,
                 signals,
@@ -474,9 +465,12 @@ impl Reach {
         origin: &Origin,
         region: Region,
         (on, place): (QueueStep, EnclosingSubpass),
-        (edges, are_joined): (&[Edge], bool),
+        (edges, pass): (&[Edge], Option<&PassTransitions>),
         events: Option<&[EventId]>,
     ) {
+        if let Some(pass) = pass {
+            self.pass_transitions(origin, region, (on, place), pass);
+        }
         // The edges of one command take effect at once and do not chain with each other. A transition, however, also happens after writes
         // that a global memory barrier of the same command makes available.
         let made = |edge: &Edge| {
@@ -484,16 +478,15 @@ impl Reach {
             held.is_some_and(|held| Reach::is_made_available(origin, region, edge, held))
         };
         let accompanied = edges.iter().any(|edge| edge.limit == Limit::All && made(edge));
-        let held = edges.iter().filter_map(|edge| {
-            let held = self.held_by(origin, on, place, edge, events)?;
+        let held = edges.iter().enumerate().filter_map(|(index, edge)| {
+            let own = self.held_by(origin, on, place, edge, events);
+            let through =
+                pass.and_then(|pass| self.held_through(on.queue, pass.instance, &pass.before[index]));
+            let held = own.into_iter().chain(through).reduce(ScopeMembership::or)?;
             let is_available = Reach::is_available(origin, region, edge, held);
             Some((edge, is_available || edge.has_transition && accompanied))
         });
         let mut held: Vec<(&Edge, bool)> = held.collect();
-        if are_joined && !held.is_empty() {
-            let is_available = held.iter().any(|(_, is_available)| *is_available);
-            held = edges.iter().map(|edge| (edge, is_available)).collect();
-        }
         let queue = on.queue;
         self.depend_on_transitions(queue, place, &held);
         held.retain(|(edge, _)| edge.kind != EdgeKind::Release);
@@ -524,21 +517,6 @@ impl Reach {
         self.order(queue, place, &added);
         self.through.extend(through);
     }
-
-    /// Applies transitions and transfers, which happen after the operations in the first scopes of their edges, and are in later scopes themselves.
-    fn depend_on_transitions(&mut self, queue: QueueId, place: EnclosingSubpass, held: &[(&Edge, bool)]) {
-        let mut own = held.iter().filter(|(edge, _)| edge.has_transition).peekable();
-        if own.peek().is_none() {
-            return;
-        }
-        let is_available = own.any(|(_, is_available)| *is_available);
-        let ordered = Ordered {
-            ordered: NO_STAGE,
-            available: if is_available { NO_STAGE } else { S::NONE },
-            ..Ordered::default()
-        };
-        self.order(queue, through_transition(place), &ordered);
-    }
 }
 
 /// Returns true if the access scopes of an edge include accesses to a region through the resource of an access.
@@ -550,9 +528,9 @@ fn covers(edge: &Edge, origin: &Origin, region: Region) -> bool {
     }
 }
 
-/// Returns `true` for a signal of one of these events.
-fn is_one_of(signal: Signal, events: &[EventId]) -> bool {
-    matches!(signal, Signal::Event(event) if events.contains(&event))
+/// Returns `true` for a signal of one of these events on a queue.
+fn is_one_of(signal: Signal, (queue, events): (QueueId, &[EventId])) -> bool {
+    matches!(signal, Signal::Event(on, event) if on == queue && events.contains(&event))
 }
 
 /// Returns `true` for a write that needs no dependency to be available: "Image Layout Transitions" make their writes available.

@@ -90,7 +90,7 @@ fn place(batch: &Batch, tag: Tag) -> Option<(usize, usize)> {
         for (index, (known, command)) in commands.commands.iter().enumerate() {
             match command {
                 Command::BeginRendering { .. } => is_inside = true,
-                Command::EndRendering(_) => is_inside = false,
+                Command::EndRendering => is_inside = false,
                 _ if *known == tag => return (!is_inside).then_some((buffer, index)),
                 _ => {}
             }

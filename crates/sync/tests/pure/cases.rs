@@ -12,6 +12,8 @@ use tileheap_sync::program::{
 use tileheap_sync::{Action, Certainty, Hazard, LossReason, MissingDependency, Model};
 
 const NONE: [(u64, u64, MissingDependency, Certainty); 0] = [];
+const COLOR: ImageLayout = ImageLayout::COLOR_ATTACHMENT_OPTIMAL;
+const GENERAL: ImageLayout = ImageLayout::GENERAL;
 
 /// "Location-Ordered": an available write needs no other availability operation before the next write; "Execution and Memory Dependencies": a write
 /// after a read only needs an execution dependency.
@@ -100,13 +102,20 @@ fn subpass_input(stores: bool, dependency: (Side, Side)) -> Vec<(u64, u64, Missi
     let mut store = crate::recordings::access(Z, all(Z), COLOR_WRITE, AccessKind::Store);
     store.discards = !stores;
     hazards(&[
-        begin(&[(None, NOTHING, COLOR_WRITE)], &[Z]),
+        begin(
+            &[
+                (None, Some(0), NOTHING, COLOR_WRITE),
+                (Some(0), Some(1), from, to),
+                (Some(1), None, EVERYTHING, NOTHING),
+            ],
+            &[attachment(Z, GENERAL, &[(0, COLOR), (1, COLOR)], GENERAL)],
+        ),
         act_on(Z, all(Z), COLOR_WRITE, AccessKind::Load),
         act_on(Z, all(Z), COLOR_WRITE, AccessKind::Attachment),
-        Command::NextSubpass(boundary(&[(Some(0), from, to)], &[])),
+        Command::NextSubpass,
         act_on(Z, all(Z), INPUT, AccessKind::Attachment),
         Command::Action(vec![store]),
-        Command::EndRendering(boundary(&[(Some(1), EVERYTHING, NOTHING)], &[Z])),
+        Command::EndRendering,
     ])
 }
 
@@ -127,10 +136,13 @@ fn subpass_dependencies_do_not_cover_earlier_commands() {
     let commands = |from: Option<u32>| {
         hazards(&[
             act(Z, COLOR_WRITE),
-            begin(&[], &[]),
-            Command::NextSubpass(boundary(&[(from, COLOR_WRITE, INPUT)], &[Z])),
+            begin(
+                &[(from, Some(1), COLOR_WRITE, INPUT)],
+                &[attachment(Z, GENERAL, &[(1, COLOR)], COLOR)],
+            ),
+            Command::NextSubpass,
             act_on(Z, all(Z), INPUT, AccessKind::Attachment),
-            Command::EndRendering(boundary(&[], &[])),
+            Command::EndRendering,
         ])
     };
     assert_eq!(commands(None), NONE);
@@ -139,16 +151,12 @@ fn subpass_dependencies_do_not_cover_earlier_commands() {
 
 /// A render pass writes an image, and a dispatch reads it after a barrier.
 fn read_after_pass(transitions: bool, from: Side) -> Vec<(u64, u64, MissingDependency, Certainty)> {
-    let implicit = (Some(0), EVERYTHING, NOTHING);
-    let (dependencies, transitions) = match transitions {
-        true => (vec![implicit], vec![Z]),
-        false => (Vec::new(), Vec::new()),
-    };
+    let last = if transitions { GENERAL } else { COLOR };
     hazards(&[
-        begin(&[(None, NOTHING, (S::ALL_COMMANDS, COLOR_WRITE.1))], &[Z]),
+        begin(&[], &[attachment(Z, GENERAL, &[(0, COLOR)], last)]),
         act_on(Z, all(Z), COLOR_WRITE, AccessKind::Load),
         act_on(Z, all(Z), COLOR_WRITE, AccessKind::Store),
-        Command::EndRendering(boundary(&dependencies, &transitions)),
+        Command::EndRendering,
         memory(from, CS_READ),
         read(Z),
     ])
@@ -218,7 +226,7 @@ fn copies_touch_their_regions_and_stores_may_touch_the_whole_subresource() {
     assert_eq!(hazards(&[copy(0, 5), copy(4, 8)]), [(0, 1, Execution, Certain)]);
     let pass = |first, end| {
         let store = act_on(Z, columns(first, end), COLOR_WRITE, AccessKind::Store);
-        [begin(&[], &[]), store, Command::EndRendering(boundary(&[], &[]))]
+        [begin(&[], &[]), store, Command::EndRendering]
     };
     let apart = hazards(&[pass(0, 4), pass(4, 8)].concat());
     assert_eq!(apart, [(1, 4, Execution, ByTheLetter)]);
@@ -331,18 +339,14 @@ fn attachments_hold_what_is_loaded_drawn_and_stored() {
     let pass = |load: Option<Side>, is_drawn: bool, is_stored: bool, read: Command| {
         let mut store = crate::recordings::access(Z, all(Z), COLOR_WRITE, AccessKind::Store);
         store.discards = !is_stored;
-        let mut commands = vec![begin(&[(None, NOTHING, COLOR_WRITE)], &[])];
+        let mut commands = vec![begin(&[(None, Some(0), NOTHING, COLOR_WRITE)], &[])];
         commands.extend(load.map(|load| {
             let mut load = crate::recordings::access(Z, all(Z), load, AccessKind::Load);
             load.discards = load.access == COLOR_WRITE.1;
             Command::Action(vec![load])
         }));
         commands.extend(is_drawn.then(|| act_on(Z, all(Z), COLOR_WRITE, AccessKind::Attachment)));
-        commands.extend([
-            Command::Action(vec![store]),
-            Command::EndRendering(boundary(&[], &[])),
-            read,
-        ]);
+        commands.extend([Command::Action(vec![store]), Command::EndRendering, read]);
         lost(&commands)
             .into_iter()
             .map(|(_, loss, _)| loss)

@@ -131,8 +131,8 @@ impl Replay<'_> {
                     all.push(Command::Barrier(dependencies.collect()));
                 }
                 "begin" => {
-                    let (resumes, boundary) = (false, SubpassBoundary::default());
-                    all.push(Command::BeginRendering { resumes, boundary });
+                    let (resumes, pass) = (false, Arc::default());
+                    all.push(Command::BeginRendering { resumes, pass });
                     let mut loads = Vec::new();
                     for one in list(&command["attachments"]) {
                         let load = color(one[1] != "LOAD");
@@ -143,7 +143,7 @@ impl Replay<'_> {
                 }
                 "end" => {
                     all.push(Command::Action(std::mem::take(&mut stored)));
-                    all.push(Command::EndRendering(SubpassBoundary::default()));
+                    all.push(Command::EndRendering);
                 }
                 _ => {
                     let accesses = list(&command["accesses"]).iter().map(|one| {

@@ -4,8 +4,8 @@ use crate::recordings::*;
 use ash::vk;
 use tileheap_sync::Certainty::{ByTheLetter, Certain};
 use tileheap_sync::MissingDependency::Execution;
-use tileheap_sync::program::{AccessKind, Command, MemoryAccess, ResourcePart};
-use tileheap_sync::render_pass::{Attachment, AttachmentUse, PassDependency, RenderPass, Role};
+use tileheap_sync::program::{AccessKind, Command, MemoryAccess, PassDependency, ResourcePart};
+use tileheap_sync::render_pass::{Attachment, AttachmentUse, RenderPass, Role};
 use tileheap_sync::{Certainty, MissingDependency};
 use tileheap_units::Run;
 use vk::{
@@ -111,13 +111,92 @@ fn layout_changes_between_subpasses_become_transitions() {
     pass.dependencies = vec![dependency(Some(0), Some(1), COLOR_WRITE, INPUT)];
     // The store of a written attachment comes last, in the last subpass that uses it.
     let between = commands(&pass);
-    let is_next =
-        |command: &&Command| matches!(command, Command::NextSubpass(one) if one.transitions.len() == 1);
+    let is_next = |command: &&Command| matches!(command, Command::NextSubpass);
     assert_eq!(between.iter().filter(is_next).count(), 1);
     assert_eq!(hazards(&between), NONE);
     pass.dependencies.clear();
     // Begin, load, draw, next, read, store, end.
     assert!(judged(&pass, &[]).contains(&(2, 3, Execution, Certain)));
+}
+
+/// "Render Pass Creation": the transition between subpass 0 and 2 comes after dependencies of 0 with any subpass, and before those of any with 2.
+#[test]
+fn transitions_use_the_dependencies_of_both_of_their_subpasses() {
+    let mut pass = color(COLOR, SAMPLED);
+    pass.subpasses.push(Vec::new());
+    pass.subpasses.push(vec![used(Role::Input, SAMPLED)]);
+    let dependency = |from, to, src, dst| PassDependency {
+        from: Some(from),
+        to: Some(to),
+        scopes: scopes(src, dst),
+    };
+    let leaves = dependency(0, 1, COLOR_WRITE, NOTHING);
+    let leads = dependency(1, 2, NOTHING, INPUT);
+    let with = |dependencies: &[PassDependency]| {
+        let mut pass = pass.clone();
+        pass.dependencies = dependencies.to_vec();
+        judged(&pass, &[])
+    };
+    assert_eq!(with(&[leaves, leads]), NONE);
+    assert_eq!(with(&[dependency(0, 2, COLOR_WRITE, INPUT)]), NONE);
+    // Begin, load, draw, next, a draw to nothing, next, read, store, end.
+    assert!(with(&[leads]).contains(&(2, 5, Execution, Certain)));
+    assert!(with(&[leaves]).contains(&(5, 6, Execution, Certain)));
+}
+
+/// "Render Pass Creation": the initial transition comes after dependencies from outside to every use, the final one before those of every use to
+/// outside.
+#[test]
+fn outer_transitions_use_the_dependencies_of_every_use() {
+    let mut pass = color(SAMPLED, SAMPLED);
+    pass.subpasses.push(vec![used(Role::Color, COLOR)]);
+    let outer = |from, to, (src, dst)| PassDependency {
+        from,
+        to,
+        scopes: scopes(src, dst),
+    };
+    let between = outer(Some(0), Some(1), (COLOR_WRITE, COLOR_WRITE));
+    let before = |to| outer(None, Some(to), (CS_READ, COLOR_WRITE));
+    let after = |from| outer(Some(from), None, (COLOR_WRITE, CS_READ));
+    let with = |dependencies: &[PassDependency]| {
+        let mut pass = pass.clone();
+        pass.dependencies = dependencies.to_vec();
+        hazards(&[&[read(Z)], &commands(&pass)[..], &[read(Z)]].concat())
+    };
+    for (first, last) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
+        assert_eq!(
+            with(&[between, before(first), after(last)]),
+            NONE,
+            "{first} {last}"
+        );
+    }
+    // Read, begin, load, draw, next, draw, store, end, read.
+    assert_eq!(with(&[between, after(1)]), [(0, 1, Execution, Certain)]);
+    assert_eq!(with(&[between, before(1)]), [(7, 8, Execution, Certain)]);
+}
+
+/// "Render Pass Creation", [renderpass-aliasing]: two attachments with the same view, ordered by a dependency.
+#[test]
+fn transitions_of_aliases_are_ordered_with_their_uses() {
+    let mut pass = color(COLOR, COLOR);
+    let alias = Attachment {
+        initial_layout: Layout::UNDEFINED,
+        ..pass.attachments[0]
+    };
+    pass.attachments.push(alias);
+    let second = AttachmentUse {
+        attachment: 1,
+        ..used(Role::Color, COLOR)
+    };
+    pass.subpasses.push(vec![second]);
+    let unordered = judged(&pass, &[]);
+    assert!(!unordered.is_empty());
+    pass.dependencies.push(PassDependency {
+        from: Some(0),
+        to: Some(1),
+        scopes: scopes(COLOR_WRITE, COLOR_WRITE),
+    });
+    assert_eq!(judged(&pass, &[]), NONE);
 }
 
 #[test]

@@ -219,8 +219,19 @@ fn commands_with_unknown_resources_are_not_checked() {
         act_on(unknown, part, CS_WRITE, AccessKind::Whole),
         barrier,
         image(unknown, CS_WRITE, CS_READ),
-        begin(&[], &[unknown]),
-        Command::EndRendering(boundary(&[], &[])),
+        begin(
+            &[],
+            &[PassAttachment {
+                part,
+                ..attachment(
+                    unknown,
+                    ImageLayout::UNDEFINED,
+                    &[(0, ImageLayout::GENERAL)],
+                    ImageLayout::GENERAL,
+                )
+            }],
+        ),
+        Command::EndRendering,
     ];
     for follows_order in [true, false] {
         let mut model = Model::new(1);

@@ -7,7 +7,7 @@ use ash::vk;
 use tileheap_device::scopes::WRITES;
 use tileheap_sync::program::{
     AccessKind, BarrierChange, Command, CommandBuffer, Dependency, DependencyMemory, MemoryAccess, MemoryId,
-    ResourceId, ResourcePart, Tag,
+    PassAttachment, ResourceId, ResourcePart, Tag,
 };
 
 use crate::model::discards::Discard;
@@ -322,13 +322,11 @@ fn of_pass(command: &Command, resource: Ids<'_>) -> Command {
         Command::Action(accesses) => {
             *accesses = followed(std::mem::take(accesses).into_iter(), resource);
         }
-        Command::BeginRendering { boundary, .. }
-        | Command::NextSubpass(boundary)
-        | Command::EndRendering(boundary) => boundary.transitions.retain_mut(|one| {
-            let id = resource(one.resource);
-            one.resource = id.unwrap_or(ORDINARY);
-            id.is_some()
-        }),
+        Command::BeginRendering { pass, .. } if !pass.attachments.is_empty() => {
+            for one in &mut Arc::make_mut(pass).attachments {
+                one.resource = one.resource.and_then(&mut *resource);
+            }
+        }
         _ => {}
     }
     command
@@ -477,9 +475,9 @@ impl Recorded {
     pub(crate) fn pass(&mut self, commands: Vec<Command>, at: &Position) {
         let accesses = |command: &Command| match command {
             Command::Action(_) => true,
-            Command::BeginRendering { boundary, .. }
-            | Command::NextSubpass(boundary)
-            | Command::EndRendering(boundary) => !boundary.transitions.is_empty(),
+            Command::BeginRendering { pass, .. } => {
+                pass.attachments.iter().any(PassAttachment::changes_layout)
+            }
             _ => false,
         };
         self.log.has_accesses |= commands.iter().any(accesses);

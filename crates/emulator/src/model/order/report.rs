@@ -475,8 +475,7 @@ fn begins_subpass(by: &MemoryUse, sites: &Sites) -> bool {
     let Some(Event::Pass(commands)) = event else {
         return false;
     };
-    let begins =
-        |command: &Command| matches!(command, Command::BeginRendering { .. } | Command::NextSubpass(_));
+    let begins = |command: &Command| matches!(command, Command::BeginRendering { .. } | Command::NextSubpass);
     commands.iter().any(begins)
 }
 

@@ -8,7 +8,7 @@ use tileheap_layer::batches::Batch;
 use tileheap_layer::host_waits::HostWait;
 use tileheap_sync::program::{
     AccessKind, BarrierChange, Command, Dependency, DependencyMemory, DependencyScopes, MemoryAccess,
-    ResourceId, ResourcePart, SubpassBoundary, Tiling,
+    ResourceId, ResourcePart, Tiling,
 };
 use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
@@ -304,7 +304,7 @@ fn a_secondary_is_in_order_with_the_attachments_around_it() {
         let mut commands = Commands::new().transfer(a, CLEAR);
         let begin = Command::BeginRendering {
             resumes: false,
-            boundary: SubpassBoundary::default(),
+            pass: Arc::default(),
         };
         commands.recorded.pass(vec![begin], &commands.at);
         let subpass = EnclosingSubpass {
@@ -312,7 +312,7 @@ fn a_secondary_is_in_order_with_the_attachments_around_it() {
             attachments: None,
         };
         commands.recorded.run(secondary, subpass, &commands.at);
-        let end = Command::EndRendering(SubpassBoundary::default());
+        let end = Command::EndRendering;
         commands.recorded.pass(vec![end], &commands.at);
         let mut device = Device::new(Verdicts::default());
         let found = device.submit(0, &commands.end(), &Batch::default());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ash::vk::PipelineStageFlags2 as S;
 use tileheap_sync::program::{
     AccessKind, BarrierChange, Command, CommandBuffer, Dependency, DependencyMemory, DependencyScopes,
-    Discard, EventId, Tag,
+    Discard, EventId, PassAttachment, Tag,
 };
 
 use super::past::{Commands, Draw, Touch};
@@ -203,8 +203,16 @@ pub(super) fn may_repeat(
         }
         Command::Execute(inner) => may_repeat(&inner.commands, fits, queue, set),
         Command::Barrier(dependencies) => dependencies.iter().all(stays),
-        Command::BeginRendering { boundary, .. }
-        | Command::NextSubpass(boundary)
-        | Command::EndRendering(boundary) => boundary.dependencies.iter().all(|one| first(&one.scopes)),
+        Command::BeginRendering { pass, .. } => {
+            // Implicit dependencies from outside wait for nothing.
+            let is_moved = |one: &PassAttachment| {
+                one.uses
+                    .first()
+                    .is_some_and(|first| first.1 != one.initial_layout)
+            };
+            pass.dependencies.iter().all(|one| first(&one.scopes))
+                && !(fits && pass.attachments.iter().any(is_moved))
+        }
+        Command::NextSubpass | Command::EndRendering => true,
     })
 }

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use ash::vk::{AccessFlags2 as A, ImageAspectFlags as Aspects, PipelineStageFlags2 as S};
+use ash::vk::{AccessFlags2 as A, ImageAspectFlags as Aspects, ImageLayout, PipelineStageFlags2 as S};
 use tileheap_sync::program::{
     AccessKind, BarrierChange, Command, CommandBuffer, Dependency, DependencyMemory, DependencyScopes,
-    HostStep, Program, ResourceId, ResourcePart, SubpassBoundary, Tiling,
+    HostStep, PassAttachment, PassDependency, PassStructure, Program, ResourceId, ResourcePart, Tiling,
 };
 
 use super::past::Touch;
@@ -19,7 +19,8 @@ const FEATURES: &str = "three queues; two families; two memories; granularity; a
     UNIFORM_READ; SHADER_SAMPLED_READ; SHADER_STORAGE_READ; SHADER_STORAGE_WRITE; INDEX_READ; INDIRECT_COMMAND_READ; \
     unknown access; VERTEX_SHADER; FRAGMENT_SHADER; COMPUTE_SHADER; COPY; BLIT; RESOLVE; CLEAR; COLOR_ATTACHMENT_OUTPUT; EARLY_FRAGMENT_TESTS; \
     LATE_FRAGMENT_TESTS; host read; host write; dynamic rendering; resumes; render pass object; three subpasses; \
-    from outside; from a subpass; to outside; into a subpass; into the first subpass; final transition; implicit to outside; \
+    from outside; from a subpass; to outside; into a subpass; into the first subpass; final transition; implicit to outside; unused attachment; \
+    from outside to a later use; towards another subpass; one layout in two subpasses; one view twice; \
     implicit from outside; barrier inside; Discard; Execution; All; Part; Layout; release; acquire; several dependencies; \
     SetEvent; ResetEvent; WaitEvents; two events; layout at an event; Execute; Execute inside; submitted again; executed again; two batches; \
     binary; timeline; wait before signal; batch signals late; host signals late; several waits; fence; WaitFence; ResetFence; \
@@ -184,46 +185,24 @@ impl Seen {
                     );
                     dependencies.iter().for_each(|one| self.dependency(one));
                 }
-                Command::BeginRendering { resumes, boundary } => {
+                Command::BeginRendering { resumes, pass } => {
                     self.inside = true;
-                    self.see("resumes", *resumes);
-                    let empty = *boundary == SubpassBoundary::default();
-                    self.see(
-                        if empty {
-                            "dynamic rendering"
-                        } else {
-                            "render pass object"
-                        },
-                        true,
-                    );
-                    self.see("into the first subpass", !boundary.transitions.is_empty());
-                    self.boundary(boundary);
                     subpass = 0;
+                    self.see("resumes", *resumes);
+                    let empty = **pass == PassStructure::default();
+                    let name = if empty {
+                        "dynamic rendering"
+                    } else {
+                        "render pass object"
+                    };
+                    self.see(name, true);
+                    self.pass(pass);
                 }
-                Command::NextSubpass(boundary) => {
+                Command::NextSubpass => {
                     subpass += 1;
                     self.see("three subpasses", subpass == 2);
-                    self.see("into a subpass", !boundary.transitions.is_empty());
-                    self.see(
-                        "from a subpass",
-                        boundary.dependencies.iter().any(|one| one.from.is_some()),
-                    );
-                    self.boundary(boundary);
                 }
-                Command::EndRendering(boundary) => {
-                    self.inside = false;
-                    self.see("to outside", !boundary.dependencies.is_empty());
-                    self.see("final transition", !boundary.transitions.is_empty());
-                    let implicit = |one: &DependencyScopes| one.src == S::ALL_COMMANDS && one.dst.is_empty();
-                    self.see(
-                        "implicit to outside",
-                        boundary.dependencies.iter().any(|one| implicit(&one.scopes)),
-                    );
-                    boundary
-                        .dependencies
-                        .iter()
-                        .for_each(|one| self.scopes(&one.scopes));
-                }
+                Command::EndRendering => self.inside = false,
                 Command::Execute(inner) => {
                     self.see(if self.inside { "Execute inside" } else { "Execute" }, true);
                     let again =
@@ -235,12 +214,49 @@ impl Seen {
         }
     }
 
-    fn boundary(&mut self, boundary: &SubpassBoundary) {
-        for one in &boundary.dependencies {
+    fn pass(&mut self, pass: &PassStructure) {
+        let is_there = |from, to| {
+            let mut all = pass.dependencies.iter();
+            all.any(|one| (one.from, one.to) == (from, to))
+        };
+        for one in &pass.dependencies {
             self.see("from outside", one.from.is_none());
-            let (none, all) = (one.scopes.src.is_empty(), one.scopes.dst == S::ALL_COMMANDS);
-            self.see("implicit from outside", one.from.is_none() && none && all);
+            self.see("from a subpass", one.from.is_some() && one.to.is_some());
+            self.see("to outside", one.to.is_none());
             self.scopes(&one.scopes);
+        }
+        for (index, one) in pass.attachments.iter().enumerate() {
+            let (Some(first), Some(last)) = (one.uses.first(), one.uses.last()) else {
+                self.see("unused attachment", true);
+                continue;
+            };
+            let is_moved = [first.1 != one.initial_layout, last.1 != one.final_layout];
+            self.see("into the first subpass", is_moved[0] && first.0 == 0);
+            self.see("final transition", is_moved[1]);
+            self.see(
+                "implicit from outside",
+                is_moved[0] && !is_there(None, Some(first.0)),
+            );
+            self.see(
+                "implicit to outside",
+                is_moved[1] && !is_there(Some(last.0), None),
+            );
+            let from_outside = |use_of: &(u32, ImageLayout)| is_there(None, Some(use_of.0));
+            self.see(
+                "from outside to a later use",
+                is_moved[0] && one.uses[1..].iter().any(from_outside),
+            );
+            for pair in one.uses.windows(2).filter(|pair| pair[0].1 != pair[1].1) {
+                self.see("into a subpass", true);
+                let leaves =
+                    |other: &PassDependency| other.from == Some(pair[0].0) && other.to != Some(pair[1].0);
+                self.see("towards another subpass", pass.dependencies.iter().any(leaves));
+            }
+            let kept = one.uses.windows(2).any(|pair| pair[0].1 == pair[1].1);
+            self.see("one layout in two subpasses", kept);
+            let others = &pass.attachments[..index];
+            let is_same = |other: &PassAttachment| (other.resource, other.part) == (one.resource, one.part);
+            self.see("one view twice", others.iter().any(is_same));
         }
     }
 

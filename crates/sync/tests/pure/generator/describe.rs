@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use tileheap_sync::program::{
     BarrierChange, Command, CommandBuffer, Dependency, DependencyMemory, DependencyScopes, HostStep,
-    MemoryAccess, Program, ResourcePart, SemaphoreUse, SubpassBoundary, Texels, Tiling,
+    MemoryAccess, PassStructure, Program, ResourcePart, SemaphoreUse, Texels, Tiling,
 };
 
 /// A listing of the program, a command per line.
@@ -83,14 +83,11 @@ fn commands(text: &mut String, buffer: &CommandBuffer, indent: usize) {
                 let events = join(events, |event| event.0.to_string());
                 format!("wait for events {events}: {}", join(dependencies, dependency))
             }
-            Command::BeginRendering {
-                resumes,
-                boundary: one,
-            } => {
-                format!("{} {}", if *resumes { "resume" } else { "begin" }, boundary(one))
+            Command::BeginRendering { resumes, pass: one } => {
+                format!("{} {}", if *resumes { "resume" } else { "begin" }, pass(one))
             }
-            Command::NextSubpass(one) => format!("next {}", boundary(one)),
-            Command::EndRendering(one) => format!("end {}", boundary(one)),
+            Command::NextSubpass => "next".to_owned(),
+            Command::EndRendering => "end".to_owned(),
             Command::Discard(one) => {
                 format!("discard [{}, {}) of memory {}", one.first, one.end, one.memory.0)
             }
@@ -160,20 +157,27 @@ fn dependency(one: &Dependency) -> String {
     format!("{}{extent}{change}", scopes(&one.scopes))
 }
 
-fn boundary(one: &SubpassBoundary) -> String {
+fn pass(one: &PassStructure) -> String {
+    let subpass = |index: Option<u32>| index.map_or("outside".to_owned(), |index| format!("subpass {index}"));
     let dependencies = join(&one.dependencies, |one| {
-        let from = one
-            .from
-            .map_or("outside".to_owned(), |from| format!("subpass {from}"));
-        format!("from {from}: {}", scopes(&one.scopes))
-    });
-    let transitions = join(&one.transitions, |one| {
         format!(
-            "r{}{}{}",
-            one.resource.0,
-            part(one.part),
-            if one.discards { " discards" } else { "" }
+            "{} to {}: {}",
+            subpass(one.from),
+            subpass(one.to),
+            scopes(&one.scopes)
         )
     });
-    format!("[{dependencies}] transitions [{transitions}]")
+    let attachments = join(&one.attachments, |one| {
+        let resource = one
+            .resource
+            .map_or("none".to_owned(), |resource| format!("r{}", resource.0));
+        format!(
+            "{resource}{} {:?} {:?} {:?}",
+            part(one.part),
+            one.initial_layout,
+            one.uses,
+            one.final_layout
+        )
+    });
+    format!("[{dependencies}] attachments [{attachments}]")
 }

@@ -53,10 +53,8 @@ pub(super) fn scopes(command: &mut Command, change: &mut dyn FnMut(&mut Dependen
         Command::Barrier(dependencies) | Command::WaitEvents(_, dependencies) => {
             dependencies.iter_mut().for_each(|one| change(&mut one.scopes));
         }
-        Command::BeginRendering { boundary, .. }
-        | Command::NextSubpass(boundary)
-        | Command::EndRendering(boundary) => {
-            boundary
+        Command::BeginRendering { pass, .. } => {
+            Arc::make_mut(pass)
                 .dependencies
                 .iter_mut()
                 .for_each(|one| change(&mut one.scopes));

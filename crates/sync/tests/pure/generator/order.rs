@@ -235,7 +235,12 @@ impl Draw {
                     waited.push(events[1]);
                 }
                 _ => {
-                    self.push(out, Command::SetEvent(events[0], src));
+                    // A wait for an event also is limited to the stages with which it was set.
+                    let set = match self.random.one_in(4) {
+                        true => masks::stages(&mut self.random) | self.random.pick(&masks::STAGES),
+                        false => src,
+                    };
+                    self.push(out, Command::SetEvent(events[0], set));
                     self.events[self.queue][which as usize] = true;
                 }
             }

@@ -1,179 +1,260 @@
 //! Render pass objects.
 
-use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
+use std::sync::Arc;
+
+use ash::vk::{AccessFlags2 as A, ImageLayout, PipelineStageFlags2 as S};
 use tileheap_sync::program::{
-    Command, DependencyScopes, ResourcePart, SubpassBoundary, SubpassDependency, Texels, Transition,
+    Command, DependencyScopes, PassAttachment, PassDependency, PassStructure, ResourceId, ResourcePart,
+    Texels,
 };
 
-use super::masks;
-use super::past::{Commands, Draw, Touch};
-use super::rendering::Attachments;
+use super::past::{Commands, Draw, Need, Touch};
+use super::rendering::{Attached, Attachments};
+use super::{masks, places};
 
 const ATTACHMENT_WRITES: A =
     A::from_raw(A::COLOR_ATTACHMENT_WRITE.as_raw() | A::DEPTH_STENCIL_ATTACHMENT_WRITE.as_raw());
-const ATTACHMENT_ACCESSES: A = A::from_raw(
-    ATTACHMENT_WRITES.as_raw()
-        | A::COLOR_ATTACHMENT_READ.as_raw()
-        | A::DEPTH_STENCIL_ATTACHMENT_READ.as_raw()
-        | A::INPUT_ATTACHMENT_READ.as_raw(),
-);
+
+/// The layouts that attachments only have for reads.
+const READ_ONLY: [ImageLayout; 2] = [
+    ImageLayout::SHADER_READ_ONLY_OPTIMAL,
+    ImageLayout::READ_ONLY_OPTIMAL,
+];
 
 impl Draw {
-    pub(super) fn object(&mut self, out: &mut Commands, attachments: &Attachments) {
+    pub(super) fn object(&mut self, out: &mut Commands, images: &Attachments) {
         self.instances += 1;
         let instance = self.instances;
-        let subpasses = 1 + self.random.below(3) as u32;
-        let finals = self.transitions(attachments);
+        let subpasses = 1 + self.random.below(4) as u32;
+        let mut images = images.clone();
+        if self.random.one_in(5) {
+            let image = self.random.pick(&images);
+            images.push(image);
+        }
+        let mut attachments: Vec<PassAttachment> = Vec::new();
+        for image in &images {
+            let attachment = self.pass_attachment(image, &attachments, subpasses);
+            attachments.push(attachment);
+        }
+        let mut pass = PassStructure {
+            dependencies: Vec::new(),
+            attachments,
+        };
+        let finals: Vec<PassAttachment> = changed(&pass, None);
+        let begin = out.len();
         for subpass in 0..subpasses {
             self.subpass = Some((instance, subpass));
-            let acts = self.subpass(attachments, subpass == 0, subpass + 1 == subpasses);
-            let transitions = self.transitions(attachments);
-            let mut news: Vec<Touch> = acts.iter().flatten().map(Touch::from).collect();
+            let used = used_in(&pass, &images, subpass);
+            let acts = self.subpass(&used);
+            let news: Vec<Touch> = acts.iter().flatten().map(Touch::from).collect();
             let (stages, _) = self.second(&news);
-            let moved = touches(&transitions, stages);
-            news.extend(&moved);
+            let moved = touches(&changed(&pass, Some(subpass)), stages);
+            let mut ahead = moved.clone();
             if subpass == 0 {
-                news.extend(touches(&finals, stages));
+                ahead.extend(touches(&finals, stages));
             }
-            let dependencies = self.subpass_dependencies(subpass, &news, !transitions.is_empty());
+            let dependencies = self.subpass_dependencies((subpass, subpasses), &news, &ahead);
+            pass.dependencies.extend(dependencies);
             for touch in moved {
                 self.record(touch);
             }
-            let boundary = SubpassBoundary {
-                dependencies,
-                transitions,
-            };
-            let command = match subpass {
-                0 => Command::BeginRendering {
-                    resumes: false,
-                    boundary,
-                },
-                _ => Command::NextSubpass(boundary),
-            };
-            self.push(out, command);
+            if subpass > 0 {
+                self.push(out, Command::NextSubpass);
+            }
             self.draws(out, &acts);
         }
-        let last = subpasses - 1;
-        let mut dependencies = Vec::new();
-        let mut stages = S::ALL_COMMANDS;
-        let implicit = !finals.is_empty() && self.random.one_in(2);
-        let mut dst = masks::stages(&mut self.random);
-        let mut dst_access = masks::accesses(&mut self.random);
-        if implicit {
-            (dst, dst_access) = (S::NONE, A::NONE);
-        } else {
-            stages = dst;
-        }
-        let news = touches(&finals, stages);
-        for from in 0..subpasses {
-            let need = self.needs(&news, |of| of == Some((instance, from)));
-            let mut scopes = DependencyScopes {
-                src: S::ALL_COMMANDS,
-                src_access: ATTACHMENT_WRITES,
-                dst,
-                dst_access,
-            };
-            if !implicit {
-                scopes = if self.careful() {
-                    self.first(need, scopes)
-                } else {
-                    self.scopes(&news)
-                };
-            }
-            if !need.is_empty() || (from == last && (implicit || self.random.one_in(2))) {
-                dependencies.push(SubpassDependency {
-                    from: Some(from),
-                    scopes,
-                });
-            }
-        }
+        self.outward_dependencies(&mut pass, &finals, subpasses);
         self.subpass = None;
-        for touch in news {
-            self.record(touch);
-        }
-        self.push(
-            out,
-            Command::EndRendering(SubpassBoundary {
-                dependencies,
-                transitions: finals,
-            }),
-        );
+        let tag = self.tag();
+        let pass = Arc::new(pass);
+        out.insert(begin, (tag, Command::BeginRendering { resumes: false, pass }));
+        self.push(out, Command::EndRendering);
     }
 
-    fn transitions(&mut self, attachments: &Attachments) -> Vec<Transition> {
-        let mut transitions = Vec::new();
-        for (resource, texels) in attachments {
-            if self.random.one_in(2) {
-                let part = ResourcePart::Texels(Texels {
-                    area: None,
-                    ..*texels
-                });
-                transitions.push(Transition {
-                    resource: *resource,
-                    part,
-                    discards: self.random.one_in(2),
-                });
+    /// The layouts and uses of an attachment; aliases of earlier attachments mostly follow them.
+    fn pass_attachment(
+        &mut self,
+        (resource, texels): &(ResourceId, Texels),
+        others: &[PassAttachment],
+        subpasses: u32,
+    ) -> PassAttachment {
+        let part = ResourcePart::Texels(Texels {
+            area: None,
+            ..*texels
+        });
+        let is_alias = |other: &&PassAttachment| {
+            let of = other.resource.map(|of| (of, other.part));
+            of.is_some_and(|of| places::meet(&self.resources, 1, of, (*resource, part)))
+        };
+        let aliases = others.iter().filter(is_alias);
+        let last = aliases
+            .filter_map(|other| other.uses.last())
+            .map(|last| last.0)
+            .max();
+        let is_after = last.is_some() && !self.random.one_in(4);
+        let first = last.filter(|_| is_after).map_or(0, |last| last + 1);
+        let mut layout = self.layout();
+        let mut uses = Vec::new();
+        let usual = self.random.pick(&[1, 2, 2, 2, 3]);
+        for subpass in first..subpasses {
+            if self.random.below(3) < usual {
+                if self.random.one_in(2) {
+                    layout = self.layout();
+                }
+                uses.push((subpass, layout));
             }
         }
-        transitions
+        let initial = self.layout();
+        let before = uses.first().map_or(initial, |first| first.1);
+        let last = uses.last().map_or(initial, |last| last.1);
+        let next = self.layout();
+        PassAttachment {
+            resource: Some(*resource),
+            part,
+            initial_layout: match is_after {
+                true => ImageLayout::UNDEFINED,
+                false => self.random.pick(&[initial, before, ImageLayout::UNDEFINED]),
+            },
+            uses,
+            final_layout: self.random.pick(&[last, next]),
+        }
     }
 
-    /// The dependencies whose destination is `subpass`, which begins.
+    fn layout(&mut self) -> ImageLayout {
+        let written = [ImageLayout::GENERAL, ImageLayout::COLOR_ATTACHMENT_OPTIMAL];
+        match self.random.below(3) {
+            0 => self.random.pick(&READ_ONLY),
+            _ => self.random.pick(&written),
+        }
+    }
+
+    /// Dependencies whose destination is mostly `subpass`, which begins; those for transitions (`moved`) also have other destinations.
     fn subpass_dependencies(
         &mut self,
-        subpass: u32,
-        news: &[Touch],
-        transitions: bool,
-    ) -> Vec<SubpassDependency> {
+        (subpass, subpasses): (u32, u32),
+        acts: &[Touch],
+        moved: &[Touch],
+    ) -> Vec<PassDependency> {
         let mut dependencies = Vec::new();
         let instance = self.instances;
-        let acts: Vec<Touch> = news.iter().filter(|new| new.kind.is_some()).copied().collect();
         let careful = self.careful();
         for from in [None].into_iter().chain((0..subpass).map(Some)) {
             if !careful {
                 if !self.random.one_in(3) {
-                    dependencies.push(SubpassDependency {
-                        from,
-                        scopes: self.scopes(&acts),
-                    });
+                    let to = match self.random.one_in(4) {
+                        true => self.destination(from, subpasses),
+                        false => Some(subpass),
+                    };
+                    let scopes = self.scopes(acts);
+                    dependencies.push(PassDependency { from, to, scopes });
                 }
                 continue;
             }
-            let need = match from {
-                None => self.needs(news, |of| of.is_none_or(|of| of.0 != instance)),
-                Some(from) => self.needs(news, |of| of == Some((instance, from))),
+            let among = |of: Option<(u32, u32)>| match from {
+                None => of.is_none_or(|of| of.0 != instance),
+                Some(from) => of == Some((instance, from)),
             };
-            let (dst, dst_access) = self.second(&acts);
-            let scopes = self.first(
-                need,
-                DependencyScopes {
-                    src: S::NONE,
-                    src_access: A::NONE,
-                    dst,
-                    dst_access,
-                },
-            );
-            if !need.is_empty() {
-                dependencies.push(SubpassDependency { from, scopes });
+            let mut need = self.needs(acts, among);
+            let of_moved = self.needs(moved, among);
+            let (dst, dst_access) = self.second(acts);
+            if !of_moved.is_empty() && self.random.one_in(3) {
+                let to = self.destination(from, subpasses);
+                let (dst, dst_access) = self.random.pick(&[
+                    (dst, dst_access),
+                    (S::BOTTOM_OF_PIPE, A::NONE),
+                    (S::ALL_COMMANDS, ATTACHMENT_WRITES),
+                ]);
+                let scopes = self.towards(of_moved, (dst, dst_access));
+                dependencies.push(PassDependency { from, to, scopes });
+            } else {
+                need.join(of_moved);
             }
-        }
-        if transitions && dependencies.iter().all(|one| one.from.is_some()) {
-            let (src, dst) = (S::NONE, S::ALL_COMMANDS);
-            let scopes = DependencyScopes {
-                src,
-                src_access: A::NONE,
-                dst,
-                dst_access: ATTACHMENT_ACCESSES,
-            };
-            dependencies.push(SubpassDependency { from: None, scopes });
+            if !need.is_empty() {
+                let scopes = self.towards(need, (dst, dst_access));
+                let to = Some(subpass);
+                dependencies.push(PassDependency { from, to, scopes });
+            }
         }
         dependencies
     }
+
+    /// A destination for dependencies from a subpass or from outside.
+    fn destination(&mut self, from: Option<u32>, subpasses: u32) -> Option<u32> {
+        let first = from.map_or(0, |from| from + 1);
+        let outside = u64::from(from.is_some());
+        let to = first + self.random.below(u64::from(subpasses - first) + outside) as u32;
+        Some(to).filter(|to| *to < subpasses)
+    }
+
+    fn towards(&mut self, need: Need, (dst, dst_access): (S, A)) -> DependencyScopes {
+        let scopes = DependencyScopes {
+            src: S::NONE,
+            src_access: A::NONE,
+            dst,
+            dst_access,
+        };
+        self.first(need, scopes)
+    }
+
+    /// Adds the dependencies to outside, and records the final transitions.
+    fn outward_dependencies(&mut self, pass: &mut PassStructure, finals: &[PassAttachment], subpasses: u32) {
+        let instance = self.instances;
+        let is_implicit = !finals.is_empty() && self.random.one_in(2);
+        let dst = masks::stages(&mut self.random);
+        let dst_access = masks::accesses(&mut self.random);
+        let news = touches(finals, if is_implicit { S::ALL_COMMANDS } else { dst });
+        for from in (0..subpasses).filter(|_| !is_implicit) {
+            let need = self.needs(&news, |of| of == Some((instance, from)));
+            let scopes = if self.careful() {
+                self.towards(need, (dst, dst_access))
+            } else {
+                self.scopes(&news)
+            };
+            if !need.is_empty() || from + 1 == subpasses && self.random.one_in(2) {
+                let to = match self.random.one_in(5) {
+                    true => self.destination(Some(from), subpasses),
+                    false => None,
+                };
+                let from = Some(from);
+                pass.dependencies.push(PassDependency { from, to, scopes });
+            }
+        }
+        for touch in news {
+            self.record(touch);
+        }
+    }
 }
 
-fn touches(transitions: &[Transition], stages: S) -> Vec<Touch> {
-    transitions
-        .iter()
-        .map(|one| Touch::transition(one.resource, one.part, stages))
-        .collect()
+/// The attachments that a subpass uses.
+fn used_in(pass: &PassStructure, images: &Attachments, subpass: u32) -> Vec<Attached> {
+    let all = pass.attachments.iter().zip(images);
+    let used = all.filter_map(|(attachment, image)| {
+        let (_, layout) = attachment.uses.iter().find(|one| one.0 == subpass)?;
+        Some(Attached {
+            image: *image,
+            is_first: attachment.uses.first().is_some_and(|one| one.0 == subpass),
+            is_last: attachment.uses.last().is_some_and(|one| one.0 == subpass),
+            is_read: READ_ONLY.contains(layout),
+        })
+    });
+    used.collect()
+}
+
+/// The attachments whose layouts change before a subpass, or before the end.
+fn changed(pass: &PassStructure, before: Option<u32>) -> Vec<PassAttachment> {
+    let changes = |one: &&PassAttachment| {
+        let new = match before {
+            Some(subpass) => one.uses.iter().find(|one| one.0 == subpass).map(|one| one.1),
+            None => Some(one.final_layout),
+        };
+        let is_earlier = |other: &&(u32, ImageLayout)| before.is_none_or(|before| other.0 < before);
+        let old = one.uses.iter().rev().find(is_earlier);
+        new.is_some_and(|new| new != old.map_or(one.initial_layout, |old| old.1))
+    };
+    pass.attachments.iter().filter(changes).cloned().collect()
+}
+
+fn touches(attachments: &[PassAttachment], stages: S) -> Vec<Touch> {
+    let of = |one: &PassAttachment| Some(Touch::transition(one.resource?, one.part, stages));
+    attachments.iter().filter_map(of).collect()
 }

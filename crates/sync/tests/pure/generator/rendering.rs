@@ -1,9 +1,11 @@
 //! Render pass instances.
 
+use std::sync::Arc;
+
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 use tileheap_sync::program::{
     AccessKind, BarrierChange, Command, Dependency, DependencyMemory, DependencyScopes, MemoryAccess,
-    ResourceId, ResourcePart, SubpassBoundary, Texels,
+    ResourceId, ResourcePart, Texels,
 };
 
 use super::acts::attached;
@@ -12,12 +14,34 @@ use super::{masks, places};
 
 pub(super) type Attachments = Vec<(ResourceId, Texels)>;
 
+/// An attachment of a subpass.
+#[derive(Clone, Copy)]
+pub(super) struct Attached {
+    pub(super) image: (ResourceId, Texels),
+    /// It is the first subpass that uses it.
+    pub(super) is_first: bool,
+    /// It is the last one.
+    pub(super) is_last: bool,
+    /// Its layout only allows reads.
+    pub(super) is_read: bool,
+}
+
+fn attachments_of(images: &Attachments, is_first: bool, is_last: bool) -> Vec<Attached> {
+    let of = |image: &(ResourceId, Texels)| Attached {
+        image: *image,
+        is_first,
+        is_last,
+        is_read: false,
+    };
+    images.iter().map(of).collect()
+}
+
 impl Draw {
     /// A render pass instance: dynamic rendering, or a render pass object.
     pub(super) fn instance(&mut self, out: &mut Commands) {
         let attachments = self.attachments();
         if self.random.one_in(2) {
-            let acts = self.subpass(&attachments, true, true);
+            let acts = self.subpass(&attachments_of(&attachments, true, true));
             self.dynamic(out, &acts);
         } else {
             self.object(out, &attachments);
@@ -27,28 +51,28 @@ impl Draw {
     /// Adds dynamic rendering that continues in the next command buffer.
     pub(super) fn suspended(&mut self, first: &mut Commands, second: &mut Commands) {
         let attachments = self.attachments();
-        let acts = self.subpass(&attachments, true, false);
-        let more = self.subpass(&attachments, false, true);
+        let acts = self.subpass(&attachments_of(&attachments, true, false));
+        let more = self.subpass(&attachments_of(&attachments, false, true));
         let all: Vec<_> = acts.iter().chain(&more).cloned().collect();
         self.before_dynamic(first, &all);
         self.push(
             first,
             Command::BeginRendering {
                 resumes: false,
-                boundary: SubpassBoundary::default(),
+                pass: Arc::default(),
             },
         );
         self.draws(first, &acts);
-        self.push(first, Command::EndRendering(SubpassBoundary::default()));
+        self.push(first, Command::EndRendering);
         self.push(
             second,
             Command::BeginRendering {
                 resumes: true,
-                boundary: SubpassBoundary::default(),
+                pass: Arc::default(),
             },
         );
         self.draws(second, &more);
-        self.push(second, Command::EndRendering(SubpassBoundary::default()));
+        self.push(second, Command::EndRendering);
         self.subpass = None;
     }
 
@@ -58,11 +82,11 @@ impl Draw {
             out,
             Command::BeginRendering {
                 resumes: false,
-                boundary: SubpassBoundary::default(),
+                pass: Arc::default(),
             },
         );
         self.draws(out, acts);
-        self.push(out, Command::EndRendering(SubpassBoundary::default()));
+        self.push(out, Command::EndRendering);
         self.subpass = None;
     }
 
@@ -90,28 +114,23 @@ impl Draw {
     }
 
     /// The commands of a subpass: load operations first, resolve and store operations last.
-    pub(super) fn subpass(
-        &mut self,
-        attachments: &Attachments,
-        first: bool,
-        last: bool,
-    ) -> Vec<Vec<MemoryAccess>> {
+    pub(super) fn subpass(&mut self, attachments: &[Attached]) -> Vec<Vec<MemoryAccess>> {
         let mut acts = Vec::new();
         let (mut loads, mut stores) = (Vec::new(), Vec::new());
         for attachment in attachments {
-            if first && !self.random.one_in(4) {
+            if attachment.is_first && !self.random.one_in(4) {
                 let writes = self.random.one_in(2);
                 let discards = writes && self.random.one_in(3);
                 loads.push(MemoryAccess {
                     discards,
-                    ..attached(*attachment, AccessKind::Load, writes)
+                    ..attached(attachment.image, AccessKind::Load, writes)
                 });
             }
-            if last && !self.random.one_in(4) {
+            if attachment.is_last && !self.random.one_in(4) {
                 let discards = self.random.one_in(3);
                 stores.push(MemoryAccess {
                     discards,
-                    ..attached(*attachment, AccessKind::Store, true)
+                    ..attached(attachment.image, AccessKind::Store, true)
                 });
             }
         }
@@ -119,11 +138,12 @@ impl Draw {
             acts.push(loads);
         }
         for _ in 0..1 + self.random.below(2) {
-            acts.push(self.drawing(attachments));
+            let drawn = self.drawing(attachments);
+            acts.extend((!drawn.is_empty()).then_some(drawn));
         }
-        if self.random.one_in(4) {
+        if !attachments.is_empty() && self.random.one_in(4) {
             let to = self.attachment();
-            let from = self.random.pick(attachments);
+            let from = self.random.pick(attachments).image;
             if to.0 != from.0 && to.1.aspects == from.1.aspects {
                 let to = (
                     to.0,
@@ -153,11 +173,12 @@ impl Draw {
         acts
     }
 
-    fn drawing(&mut self, attachments: &Attachments) -> Vec<MemoryAccess> {
+    fn drawing(&mut self, attachments: &[Attached]) -> Vec<MemoryAccess> {
         let mut accesses = Vec::new();
         for attachment in attachments {
-            if self.random.one_in(5) {
-                let (resource, part) = (attachment.0, ResourcePart::Texels(attachment.1));
+            let Attached { image, is_read, .. } = *attachment;
+            if self.random.one_in(if is_read { 2 } else { 5 }) {
+                let (resource, part) = (image.0, ResourcePart::Texels(image.1));
                 let (stage, access) = (S::FRAGMENT_SHADER, A::INPUT_ATTACHMENT_READ);
                 accesses.push(MemoryAccess {
                     resource,
@@ -169,14 +190,14 @@ impl Draw {
                 });
                 continue;
             }
-            let writes = !self.random.one_in(4);
-            let mut access = attached(*attachment, AccessKind::Attachment, writes);
+            let writes = !is_read && !self.random.one_in(4);
+            let mut access = attached(image, AccessKind::Attachment, writes);
             if access.stage != S::COLOR_ATTACHMENT_OUTPUT && self.random.one_in(2) {
                 access.stage = S::LATE_FRAGMENT_TESTS;
             }
             accesses.push(access);
             if self.random.one_in(3) {
-                accesses.push(attached(*attachment, AccessKind::Attachment, false));
+                accesses.push(attached(image, AccessKind::Attachment, false));
             }
         }
         if self.random.one_in(2) {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 use tileheap_sync::program::{
-    AccessKind, BarrierChange, Command, DependencyMemory, DependencyScopes, HostStep, Program, ResourcePart,
+    AccessKind, BarrierChange, Command, DependencyMemory, DependencyScopes, HostStep, PassAttachment,
+    Program, ResourcePart,
 };
 
 use super::past::Commands;
@@ -125,7 +126,7 @@ fn buffers(program: &mut Program, nth: &mut Nth) {
             if matches!(all[first].1, Command::BeginRendering { .. }) {
                 let end = all[first..]
                     .iter()
-                    .position(|(_, command)| matches!(command, Command::EndRendering(_)));
+                    .position(|(_, command)| matches!(command, Command::EndRendering));
                 if nth.here() {
                     all.drain(first..=first + end.unwrap_or_default());
                     return;
@@ -162,11 +163,13 @@ fn lists(program: &mut Program, nth: &mut Nth) {
                     nth.one_of(events);
                     nth.one_of(dependencies);
                 }
-                Command::BeginRendering { boundary, .. }
-                | Command::NextSubpass(boundary)
-                | Command::EndRendering(boundary) => {
-                    nth.one_of(&mut boundary.dependencies);
-                    nth.one_of(&mut boundary.transitions);
+                Command::BeginRendering { pass, .. } => {
+                    let pass = Arc::make_mut(pass);
+                    nth.one_of(&mut pass.dependencies);
+                    nth.one_of(&mut pass.attachments);
+                    for attachment in &mut pass.attachments {
+                        nth.one_of(&mut attachment.uses);
+                    }
                 }
                 _ => {}
             }
@@ -192,6 +195,10 @@ fn details(program: &mut Program, nth: &mut Nth) {
             }
             match command {
                 Command::SetEvent(_, stages) => *stages = S::from_raw(nth.bit(stages.as_raw())),
+                Command::BeginRendering { pass, .. } => {
+                    let attachments = &mut Arc::make_mut(pass).attachments;
+                    attachments.iter_mut().for_each(|one| same_layouts(one, nth));
+                }
                 Command::Action(accesses) => {
                     for access in accesses {
                         if access.kind == AccessKind::Partial && nth.here() {
@@ -220,6 +227,18 @@ fn details(program: &mut Program, nth: &mut Nth) {
     }
     if program.granularity > 1 && nth.here() {
         program.granularity = 1;
+    }
+}
+
+/// Replaces a layout by the next one.
+fn same_layouts(attachment: &mut PassAttachment, nth: &mut Nth) {
+    let mut next = attachment.final_layout;
+    let earlier = attachment.uses.iter_mut().rev().map(|(_, layout)| layout);
+    for layout in earlier.chain([&mut attachment.initial_layout]) {
+        if *layout != next && nth.here() {
+            *layout = next;
+        }
+        next = *layout;
     }
 }
 

@@ -120,7 +120,7 @@ fn broken_programs_are_not_valid() {
     );
     expect(
         "an instance that does not end",
-        without(|command| matches!(command, Command::EndRendering(_))),
+        without(|command| matches!(command, Command::EndRendering)),
     );
     expect(
         "a wait for an event that is not set",

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 use tileheap_sync::program::{
     AccessKind, BarrierChange, Command, CommandBuffer, Dependency, DependencyMemory, EventId, HostStep,
-    MemoryAccess, Program, QueueId, ResourceId, ResourcePart, SubpassBoundary, Tag, Tiling,
+    MemoryAccess, PassStructure, Program, QueueId, ResourceId, ResourcePart, Tag, Tiling,
 };
 
 use super::{places, running};
@@ -163,26 +163,21 @@ impl Checker<'_> {
                 )?;
                 self.dependencies(dependencies, true, false)?;
             }
-            Command::BeginRendering { resumes, boundary } => {
+            Command::BeginRendering { resumes, pass } => {
                 ensure(outside, "an instance in an instance")?;
-                ensure(
-                    !resumes || (follows && *boundary == SubpassBoundary::default()),
-                    "nothing to resume",
-                )?;
-                at.dynamic = *boundary == SubpassBoundary::default();
+                at.dynamic = **pass == PassStructure::default();
+                ensure(!resumes || (follows && at.dynamic), "nothing to resume")?;
                 at.subpass = Some(0);
-                self.boundary(boundary, 0, true)?;
+                self.pass(pass)?;
             }
-            Command::NextSubpass(boundary) => {
+            Command::NextSubpass => {
                 let subpass = at.subpass.ok_or("a subpass outside of instances")? + 1;
                 at.subpass = Some(subpass);
                 at.dynamic = false;
-                self.boundary(boundary, subpass, true)?;
             }
-            Command::EndRendering(boundary) => {
-                let subpass = at.subpass.take().ok_or("an end outside of instances")?;
-                self.boundary(boundary, subpass + 1, false)?;
-                at.ended = at.dynamic && *boundary == SubpassBoundary::default();
+            Command::EndRendering => {
+                at.subpass.take().ok_or("an end outside of instances")?;
+                at.ended = at.dynamic;
             }
             Command::Discard(one) => ensure(
                 one.first < one.end && one.end <= places::BYTES,
@@ -193,7 +188,7 @@ impl Checker<'_> {
                     use Command::{BeginRendering, EndRendering, Execute, NextSubpass};
                     matches!(
                         command,
-                        BeginRendering { .. } | NextSubpass(_) | EndRendering(_) | Execute(_)
+                        BeginRendering { .. } | NextSubpass | EndRendering | Execute(_)
                     )
                 });
                 ensure(
@@ -277,17 +272,23 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn boundary(&self, boundary: &SubpassBoundary, subpass: u32, begins: bool) -> Checked {
-        for dependency in &boundary.dependencies {
-            let fits = dependency.from.map_or(begins, |from| from < subpass);
+    fn pass(&self, pass: &PassStructure) -> Checked {
+        for dependency in &pass.dependencies {
+            let fits = match (dependency.from, dependency.to) {
+                (Some(from), Some(to)) => from < to,
+                (from, to) => from != to,
+            };
             ensure(fits, "a dependency from a later subpass")?;
         }
-        for transition in &boundary.transitions {
-            self.part(transition.resource, transition.part, false)?;
+        for attachment in &pass.attachments {
+            let resource = attachment.resource.ok_or("an attachment without a resource")?;
+            self.part(resource, attachment.part, false)?;
             ensure(
-                matches!(transition.part, ResourcePart::Texels(_)),
+                matches!(attachment.part, ResourcePart::Texels(_)),
                 "a layout of a buffer",
             )?;
+            let in_order = attachment.uses.is_sorted_by(|one, other| one.0 < other.0);
+            ensure(in_order, "uses that are not in order")?;
         }
         Ok(())
     }

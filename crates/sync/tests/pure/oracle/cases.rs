@@ -314,6 +314,35 @@ fn events() -> Vec<Case> {
             ],
             vec![(2, 5, Execution, Certain)],
         ),
+        // "vkCmdSetEvent": the first scope is also limited to its stages, though the copy is in a chain to those of the wait.
+        one(
+            "event of other stages than the wait",
+            vec![
+                copy_to(BUFFER),
+                barrier(memory(S::COPY, WRITE, S::COMPUTE_SHADER, A::NONE)),
+                Command::SetEvent(EventId(1), S::COPY),
+                Command::WaitEvents(
+                    vec![EventId(1)],
+                    vec![memory(S::COMPUTE_SHADER, A::NONE, S::COPY, READ)],
+                ),
+                copy_from(BUFFER),
+            ],
+            vec![(0, 4, Execution, Certain)],
+        ),
+        one(
+            "event of more stages than the wait",
+            vec![
+                copy_to(BUFFER),
+                barrier(memory(S::COPY, WRITE, S::COMPUTE_SHADER, A::NONE)),
+                Command::SetEvent(EventId(1), S::ALL_COMMANDS),
+                Command::WaitEvents(
+                    vec![EventId(1)],
+                    vec![memory(S::COMPUTE_SHADER, A::NONE, S::COPY, READ)],
+                ),
+                copy_from(BUFFER),
+            ],
+            vec![],
+        ),
         one(
             "event that is reset",
             vec![

@@ -61,12 +61,13 @@ impl Flattener<'_> {
                     .filter_map(|event| self.events.get(&self.event(id, *event)).copied())
                     .collect();
                 let at_signal = self.rules.events_end_at_their_signal;
+                let limited = self.rules.events_have_stages;
                 self.barrier(queue, batch, tag, at, dependencies, |own| {
                     let mut first = set.clone();
                     for scope in &mut first {
                         if let Scope::Commands { before, stages, .. } = scope {
                             // "vkCmdWaitEvents2": each dependency has a separate first scope.
-                            *stages &= own;
+                            *stages = if limited { *stages & own } else { own };
                             if !at_signal {
                                 *before = at;
                             }
@@ -75,34 +76,35 @@ impl Flattener<'_> {
                     first
                 });
             }
-            Command::BeginRendering { resumes, boundary } => {
+            Command::BeginRendering { resumes, pass } => {
                 let suspended = self.queues[queue]
                     .last_instance
                     .filter(|_| *resumes && self.rules.resumed_instances_continue);
                 let instance = suspended.unwrap_or_else(|| {
-                    self.begins.push(at);
-                    self.begins.len() - 1
+                    self.instances += 1;
+                    self.instances
                 });
                 self.queues[queue].subpass = Some((instance, 0));
                 self.queues[queue].last_instance = Some(instance);
                 self.flat.ends.remove(&(instance, 0));
-                self.boundary(queue, batch, tag, at, instance, boundary);
+                self.begin_pass(queue, at, instance, pass);
+                self.automatic_transitions(queue, batch, tag, at);
             }
-            Command::NextSubpass(boundary) => {
+            Command::NextSubpass => {
                 let Some((instance, subpass)) = self.queues[queue].subpass else {
                     return;
                 };
                 self.flat.ends.insert((instance, subpass), at);
                 self.queues[queue].subpass = Some((instance, subpass + 1));
-                self.boundary(queue, batch, tag, at, instance, boundary);
+                self.automatic_transitions(queue, batch, tag, at);
             }
-            Command::EndRendering(boundary) => {
+            Command::EndRendering => {
                 let Some((instance, subpass)) = self.queues[queue].subpass else {
                     return;
                 };
                 self.flat.ends.insert((instance, subpass), at);
                 self.queues[queue].subpass = None;
-                self.boundary(queue, batch, tag, at, instance, boundary);
+                self.automatic_transitions(queue, batch, tag, at);
             }
             // Nothing accesses the bytes: no order is needed or created.
             Command::Discard(discard) => {
@@ -223,16 +225,19 @@ impl Flattener<'_> {
             }
         }
         for (index, usage) in changes {
-            self.change(Place::Queue(id, subpass), at, usage, vec![index], global.clone());
+            let own = (vec![index], vec![index]);
+            self.change(Place::Queue(id, subpass), at, usage, own, global.clone());
         }
     }
 
-    fn change(
+    /// Adds a transition, a release or an acquire, with the dependencies after whose availability operations and before whose visibility operations
+    /// it happens.
+    pub(super) fn change(
         &mut self,
         place: Place,
         at: usize,
         usage: MemoryUse,
-        within: Vec<usize>,
+        (after, before): (Vec<usize>, Vec<usize>),
         companions: Vec<usize>,
     ) {
         let stage = if usage.action == Did::Acquire {
@@ -247,12 +252,17 @@ impl Flattener<'_> {
             access: None,
             writes: true,
             usage,
-            within,
+            after,
+            before,
             companions,
         });
     }
 
-    fn first_access_scope(&self, scopes: &DependencyScopes, extent: DependencyMemory) -> AccessScope {
+    pub(super) fn first_access_scope(
+        &self,
+        scopes: &DependencyScopes,
+        extent: DependencyMemory,
+    ) -> AccessScope {
         let stages = stages::first_access_scope(scopes.src, self.rules);
         let accesses = stages::access_types(scopes.src_access, self.rules);
         if extent == DependencyMemory::Execution {
@@ -266,7 +276,11 @@ impl Flattener<'_> {
         }
     }
 
-    fn second_access_scope(&self, scopes: &DependencyScopes, extent: DependencyMemory) -> AccessScope {
+    pub(super) fn second_access_scope(
+        &self,
+        scopes: &DependencyScopes,
+        extent: DependencyMemory,
+    ) -> AccessScope {
         let stages = stages::second_access_scope(scopes.dst, self.rules);
         let accesses = stages::access_types(scopes.dst_access, self.rules);
         if extent == DependencyMemory::Execution {
@@ -277,69 +291,6 @@ impl Flattener<'_> {
                 accesses,
                 extent,
             }
-        }
-    }
-
-    /// Subpass dependencies (`VkSubpassDependency`), and the transitions that happen after the first scopes of all of them and before
-    /// the second ones.
-    fn boundary(
-        &mut self,
-        queue: usize,
-        batch: u64,
-        tag: Tag,
-        at: usize,
-        instance: usize,
-        boundary: &SubpassBoundary,
-    ) {
-        let rules = self.rules;
-        let id = self.queues[queue].id;
-        let destination = self.queues[queue].subpass.filter(|_| rules.destination_subpass);
-        let begin = if rules.external_is_before_the_instance {
-            self.begins[instance]
-        } else {
-            at
-        };
-        let within: Vec<usize> = boundary
-            .dependencies
-            .iter()
-            .map(|dependency| {
-                let (before, source) = match dependency.from {
-                    None => (begin, None),
-                    Some(from) => (at, Some((instance, from)).filter(|_| rules.source_subpass)),
-                };
-                let first = stages::first_synchronization_scope(dependency.scopes.src, rules);
-                let second = stages::second_synchronization_scope(dependency.scopes.dst, rules);
-                let available = self.first_access_scope(&dependency.scopes, DependencyMemory::All);
-                let visible = self.second_access_scope(&dependency.scopes, DependencyMemory::All);
-                self.depend(Scoped {
-                    first: vec![Scope::Commands {
-                        queue: id,
-                        after: 0,
-                        before,
-                        subpass: source,
-                        stages: first,
-                    }],
-                    second: vec![Scope::Commands {
-                        queue: id,
-                        after: at,
-                        before: usize::MAX,
-                        subpass: destination,
-                        stages: second,
-                    }],
-                    available,
-                    visible,
-                })
-            })
-            .collect();
-        for transition in &boundary.transitions {
-            let usage = MemoryUse {
-                batch,
-                tag,
-                resource: transition.resource,
-                part: transition.part,
-                action: Did::Transition,
-            };
-            self.change(Place::Queue(id, None), at, usage, within.clone(), Vec::new());
         }
     }
 }

@@ -9,6 +9,7 @@ use vk::PipelineStageFlags2 as S;
 
 use super::Rules;
 use super::operations::{AccessScope, Action, Dependency, Flat, Place, Scope, Signal, Subpass};
+use super::passes::Instance;
 use super::stages::{self, EVERY};
 
 /// The state of a queue.
@@ -20,6 +21,7 @@ pub(super) struct Queue<'p> {
     kept: VecDeque<(usize, &'p Batch)>,
     pub(super) subpass: Option<Subpass>,
     pub(super) last_instance: Option<usize>,
+    pub(super) pass: Instance,
 }
 
 /// The state while steps run.
@@ -30,8 +32,8 @@ pub(super) struct Flattener<'p> {
     pub(super) queues: Vec<Queue<'p>>,
     /// The first scopes of the events that are set.
     pub(super) events: HashMap<(QueueId, EventId), Scope>,
-    /// The time at which each render pass instance began.
-    pub(super) begins: Vec<usize>,
+    /// The number of render pass instances.
+    pub(super) instances: usize,
     timelines: HashMap<SemaphoreId, Vec<(u64, Option<usize>)>>,
     binaries: HashMap<SemaphoreId, usize>,
     fences: HashMap<FenceId, usize>,
@@ -51,7 +53,7 @@ pub(crate) fn flatten(program: &Program, rules: &Rules) -> Flat {
         flat: Flat::default(),
         queues: Vec::new(),
         events: HashMap::new(),
-        begins: Vec::new(),
+        instances: 0,
         timelines,
         binaries: HashMap::new(),
         fences: HashMap::new(),
@@ -90,6 +92,7 @@ impl<'p> Flattener<'p> {
                             kept: VecDeque::new(),
                             subpass: None,
                             last_instance: None,
+                            pass: Instance::default(),
                         });
                         self.queues.len() - 1
                     });
@@ -343,7 +346,8 @@ impl<'p> Flattener<'p> {
                 part: access.part,
                 action: did,
             },
-            within: Vec::new(),
+            after: Vec::new(),
+            before: Vec::new(),
             companions: Vec::new(),
         });
     }

@@ -166,32 +166,46 @@ pub(super) fn transfer(dependency: Dependency) -> Command {
     })
 }
 
-pub(super) fn begin(dependencies: Vec<SubpassDependency>) -> Command {
+pub(super) fn begin(dependencies: Vec<PassDependency>) -> Command {
+    begin_with(dependencies, Vec::new())
+}
+
+pub(super) fn begin_with(dependencies: Vec<PassDependency>, attachments: Vec<PassAttachment>) -> Command {
     Command::BeginRendering {
         resumes: false,
-        boundary: SubpassBoundary {
+        pass: Arc::new(PassStructure {
             dependencies,
-            transitions: Vec::new(),
-        },
+            attachments,
+        }),
     }
 }
 
-pub(super) fn next(dependencies: Vec<SubpassDependency>) -> Command {
-    Command::NextSubpass(SubpassBoundary {
-        dependencies,
-        transitions: Vec::new(),
-    })
+pub(super) fn next() -> Command {
+    Command::NextSubpass
 }
 
-pub(super) fn end(dependencies: Vec<SubpassDependency>) -> Command {
-    Command::EndRendering(SubpassBoundary {
-        dependencies,
-        transitions: Vec::new(),
-    })
+pub(super) fn end() -> Command {
+    Command::EndRendering
 }
 
-pub(super) fn from(from: Option<u32>, scopes: DependencyScopes) -> SubpassDependency {
-    SubpassDependency { from, scopes }
+pub(super) fn between(from: Option<u32>, to: Option<u32>, scopes: DependencyScopes) -> PassDependency {
+    PassDependency { from, to, scopes }
+}
+
+/// All layers of an image, with its layouts before, in, and after the instance.
+pub(super) fn attachment(
+    image: ResourceId,
+    initial_layout: vk::ImageLayout,
+    uses: &[(u32, vk::ImageLayout)],
+    final_layout: vk::ImageLayout,
+) -> PassAttachment {
+    PassAttachment {
+        resource: Some(image),
+        part: all(),
+        initial_layout,
+        uses: uses.to_vec(),
+        final_layout,
+    }
 }
 
 /// An attachment of the first layer.

@@ -5,7 +5,7 @@
 //!
 //! - `stages`: meaning of masks of stages and accesses.
 //! - `operations`: operations, and dependencies with their scopes.
-//! - `flatten` and `commands`: the operations and dependencies of a program, in processing order.
+//! - `flatten`, `commands` and `passes`: the operations and dependencies of a program, in processing order.
 //! - `cells`: memory locations.
 //! - `relations`: happens-before, availability and visibility.
 //! - `races`: the pairs that are not location-ordered.
@@ -15,6 +15,7 @@ mod cells;
 mod commands;
 mod flatten;
 mod operations;
+mod passes;
 mod races;
 mod relations;
 mod stages;
@@ -25,6 +26,8 @@ mod cases;
 mod cases_across;
 #[cfg(test)]
 mod cases_images;
+#[cfg(test)]
+mod cases_passes;
 #[cfg(test)]
 mod make;
 #[cfg(test)]
@@ -49,6 +52,18 @@ pub(crate) const EXCEPTIONS: &[(&str, &str, &str)] = &[
         "transitions in order",
         "Image Layout Transitions",
         "transitions of one image on one queue happen in submission order; of different ones in the same memory only by the letter not",
+    ),
+    (
+        "aliases in a render pass",
+        "Render Pass Creation",
+        "if an alias is used earlier in the instance, the transition from the initial layout comes after all dependencies into the subpasses that \
+         then use the attachment, and if one is used later, the transition into the final layout comes before all dependencies from those that used \
+         it: the flag MAY_ALIAS forbids to reorder them against uses of aliases, but the text only lists dependencies with outside",
+    ),
+    (
+        "loads before reads",
+        "Render Pass Creation",
+        "the implicit dependency between two subpasses that only read an attachment also covers its load operation, which happens before the reads",
     ),
     (
         "rasterization order",
@@ -176,6 +191,20 @@ rules! {
     external_is_before_the_instance,
     /// The destination of a subpass dependency is only that subpass.
     destination_subpass,
+    /// Attachments without an explicit dependency have implicit ones from and to outside.
+    implicit_dependencies,
+    /// Subpasses that read an attachment in different layouts have an implicit one.
+    implicit_dependencies_between_reads,
+    /// Transitions happen after dependencies with the subpass that they leave as the source, whatever their destination is.
+    whatever_their_destination,
+    /// Transitions happen before dependencies with the subpass that they lead to as the destination, whatever their source is.
+    whatever_their_source,
+    /// Transitions from initial layouts happen after dependencies from outside to every subpass that uses the attachment.
+    every_use_from_outside,
+    /// Transitions into final layouts happen before dependencies to outside from every subpass that uses the attachment.
+    every_use_to_outside,
+    /// Transitions are ordered with the uses of aliases.
+    aliases_in_passes,
     /// A resumed instance is the suspended one.
     resumed_instances_continue,
     /// Transitions of one image on one queue are ordered.
@@ -188,6 +217,8 @@ rules! {
     whole_subresources,
     /// An event covers operations before its signal operation, not before its wait.
     events_end_at_their_signal,
+    /// The scope of an event is limited to the stages with which it is set.
+    events_have_stages,
     /// Events do not cross queues.
     events_stay_in_their_queue,
     /// A semaphore signal covers earlier batches.

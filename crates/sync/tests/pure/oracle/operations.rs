@@ -31,8 +31,10 @@ pub(crate) struct Action {
     pub(crate) access: Option<MemoryAccess>,
     pub(crate) writes: bool,
     pub(crate) usage: MemoryUse,
-    /// For a transition: the dependencies between whose scopes it happens.
-    pub(crate) within: Vec<usize>,
+    /// For a transition: the dependencies after whose availability operations it happens.
+    pub(crate) after: Vec<usize>,
+    /// For a transition: the dependencies before whose visibility operations it happens.
+    pub(crate) before: Vec<usize>,
     /// For a transition: the global memory barriers of the same command.
     pub(crate) companions: Vec<usize>,
 }

@@ -1,5 +1,7 @@
 //! The relations of the appendix "Memory Model", for operations that only system-synchronize: between queues, commands and the host.
 
+use std::collections::HashMap;
+
 use ash::vk;
 use tileheap_sync::MissingDependency;
 use tileheap_sync::program::DependencyMemory;
@@ -27,11 +29,12 @@ impl Included {
 pub(crate) struct Relations<'f> {
     flat: &'f Flat,
     rules: &'f Rules,
-    /// For each dependency: itself, and all dependencies that end a chain from it.
-    chains: Vec<Bits>,
-    /// For each action: the dependencies, or chains by their last one, whose first scope it is in.
+    graph: Graph,
+    /// For each transition, release and acquire, by action: its number in the graph.
+    stageless: HashMap<usize, usize>,
+    /// For each action: what happens after it.
     after: Vec<Bits>,
-    /// For each action: the dependencies whose second scope it is in; for a transition also those that it is part of.
+    /// For each action: the dependencies whose second scope it is in, or its own number.
     second: Vec<Bits>,
     /// For each action: the availability operations that include it.
     available: Vec<Vec<Included>>,
@@ -125,40 +128,75 @@ fn dependencies_chain(flat: &Flat, a: &Dependency, b: &Dependency, rules: &Rules
     })
 }
 
-/// "Inter-Thread-Happens-Before" is transitive: everything before a transition, whose dependencies these are, happens before everything after it.
-fn join_chains(flat: &Flat, chains: &mut [Bits]) {
-    for action in flat.actions.iter().filter(|action| action.is_stageless()) {
-        let own: Bits = action.within.iter().copied().collect();
-        for (index, dependency) in flat.dependencies.iter().enumerate() {
-            if own.contains(index) || in_any(&dependency.second, action) {
-                chains[index].extend(&own);
-            }
-            if in_any(&dependency.first, action) {
-                action.within.iter().for_each(|own| chains[*own].insert(index));
-            }
-        }
-    }
+/// Happens-before: sets of dependencies (their second scopes) by index, followed by transitions, releases and acquires.
+struct Graph {
+    /// After the first scope of each dependency.
+    after_first: Vec<Bits>,
+    /// After each transition, release and acquire.
+    after_transition: Vec<Bits>,
 }
 
-/// The execution dependency chains from every dependency, by fixpoint iteration.
-fn execution_dependency_chains(flat: &Flat, rules: &Rules) -> Vec<Bits> {
+/// The execution dependency chains from every dependency. "Inter-Thread-Happens-Before" is transitive: everything before a transition happens before
+/// everything after it.
+fn execution_dependency_chains(flat: &Flat, rules: &Rules) -> Graph {
     let all = &flat.dependencies;
-    let follows = |a: usize, b: usize| {
-        a == b || rules.execution_dependency_chains && dependencies_chain(flat, &all[a], &all[b], rules)
-    };
-    let mut chains: Vec<Bits> = (0..all.len())
-        .map(|a| (0..all.len()).filter(|b| follows(a, *b)).collect())
+    let stageless: Vec<&Action> = flat
+        .actions
+        .iter()
+        .filter(|action| action.is_stageless())
         .collect();
-    if rules.transitions_join_chains {
-        join_chains(flat, &mut chains);
-    }
-    for middle in 0..chains.len() {
-        let onward = chains[middle];
-        for chain in chains.iter_mut().filter(|chain| chain.contains(middle)) {
-            chain.extend(&onward);
+    // Second scopes, transitions, and first scopes.
+    let (transition, first) = (
+        |one: usize| all.len() + one,
+        |one: usize| all.len() + stageless.len() + one,
+    );
+    let mut next = vec![Bits::default(); first(all.len())];
+    for (a, dependency) in all.iter().enumerate() {
+        next[first(a)].insert(a);
+        if rules.execution_dependency_chains {
+            let follows = |b: &usize| dependencies_chain(flat, dependency, &all[*b], rules);
+            (0..all.len())
+                .filter(follows)
+                .for_each(|b| next[a].insert(first(b)));
         }
     }
-    chains
+    let mut after_stageless = vec![Bits::default(); stageless.len()];
+    for (index, action) in stageless.iter().enumerate() {
+        action
+            .after
+            .iter()
+            .for_each(|own| next[first(*own)].insert(transition(index)));
+        action
+            .before
+            .iter()
+            .for_each(|own| after_stageless[index].insert(*own));
+        for (d, dependency) in all.iter().enumerate() {
+            if in_any(&dependency.second, action) {
+                next[d].insert(transition(index));
+            }
+            if in_any(&dependency.first, action) {
+                after_stageless[index].insert(first(d));
+            }
+        }
+        if rules.transitions_join_chains {
+            next[transition(index)] = after_stageless[index];
+        }
+    }
+    for middle in 0..next.len() {
+        let onward = next[middle];
+        for one in next.iter_mut().filter(|one| one.contains(middle)) {
+            one.extend(&onward);
+        }
+    }
+    let with_onward = |steps: &Bits| {
+        let mut reached = *steps;
+        steps.iter().for_each(|step| reached.extend(&next[step]));
+        reached
+    };
+    Graph {
+        after_first: (0..all.len()).map(|one| next[first(one)]).collect(),
+        after_transition: after_stageless.iter().map(with_onward).collect(),
+    }
 }
 
 /// The cells at which an access scope includes an action of its synchronization scope, if it does.
@@ -203,23 +241,28 @@ fn included(
 
 impl<'f> Relations<'f> {
     pub(crate) fn new(flat: &'f Flat, space: &Space, rules: &'f Rules) -> Relations<'f> {
-        let chains = execution_dependency_chains(flat, rules);
+        let graph = execution_dependency_chains(flat, rules);
+        let mut stageless = HashMap::new();
         let (mut all_after, mut all_second) = (Vec::new(), Vec::new());
         let (mut all_available, mut all_visible) = (Vec::new(), Vec::new());
-        for action in &flat.actions {
+        for (number, action) in flat.actions.iter().enumerate() {
             let (mut after, mut second) = (Bits::default(), Bits::default());
             let (mut available, mut visible) = (Vec::new(), Vec::new());
-            for index in &action.within {
-                after.extend(&chains[*index]);
-                second.insert(*index);
+            if action.is_stageless() {
+                let own = stageless.len();
+                stageless.insert(number, own);
+                after.extend(&graph.after_transition[own]);
+                second.insert(flat.dependencies.len() + own);
             }
             for (index, dependency) in flat.dependencies.iter().enumerate() {
                 if in_any(&dependency.first, action) {
-                    after.extend(&chains[index]);
+                    after.extend(&graph.after_first[index]);
                     available.extend(included(&dependency.available, index, action, space, rules));
                 }
                 if in_any(&dependency.second, action) {
-                    second.insert(index);
+                    if !action.is_stageless() {
+                        second.insert(index);
+                    }
                     visible.extend(included(&dependency.visible, index, action, space, rules));
                 }
             }
@@ -239,7 +282,8 @@ impl<'f> Relations<'f> {
         Relations {
             flat,
             rules,
-            chains,
+            graph,
+            stageless,
             after: all_after,
             second: all_second,
             available: all_available,
@@ -265,21 +309,16 @@ impl<'f> Relations<'f> {
         let mut ends = Bits::default();
         for operation in self.available[x].iter().filter(|operation| operation.at(cell)) {
             if self.rules.availability_persists {
-                ends.extend(&self.chains[operation.dependency]);
+                ends.extend(&self.graph.after_first[operation.dependency]);
             } else {
                 ends.insert(operation.dependency);
             }
         }
-        for transition in self
-            .flat
-            .actions
-            .iter()
-            .filter(|action| self.accompanies(x, cell, action))
-        {
-            transition
-                .within
-                .iter()
-                .for_each(|own| ends.extend(&self.chains[*own]));
+        for (action, number) in &self.stageless {
+            if self.accompanies(x, cell, *action) {
+                ends.insert(self.flat.dependencies.len() + number);
+                ends.extend(&self.graph.after_transition[*number]);
+            }
         }
         // "Image Layout Transitions": their writes are made available automatically.
         let is_automatic = self.flat.actions[x].is_stageless() && self.rules.transition_writes_are_available;
@@ -291,11 +330,9 @@ impl<'f> Relations<'f> {
     }
 
     /// The exception "accompanied": a dependency for all memory makes the write available, and belongs to the same command as the transition.
-    fn accompanies(&self, x: usize, cell: usize, transition: &Action) -> bool {
-        let is_before = transition
-            .within
-            .iter()
-            .any(|index| self.after[x].contains(*index));
+    fn accompanies(&self, x: usize, cell: usize, action: usize) -> bool {
+        let transition = &self.flat.actions[action];
+        let is_before = self.after[x].intersects(&self.second[action]);
         let mut made = self.available[x].iter().filter(|operation| operation.at(cell));
         is_before && made.any(|operation| transition.companions.contains(&operation.dependency))
     }
@@ -305,13 +342,13 @@ impl<'f> Relations<'f> {
         let by_chain = self
             .chains_after_availability(x, cell)
             .intersects(&self.second[y]);
-        by_chain || self.accompanies(x, cell, &self.flat.actions[y])
+        by_chain || self.accompanies(x, cell, y)
     }
 
     /// Returns true if a visibility operation that includes the access happens after the write is available.
     fn is_visible(&self, x: usize, x_cell: usize, y: usize, y_cell: usize) -> bool {
         let available = self.chains_after_availability(x, x_cell);
-        let own = &self.flat.actions[x].within;
+        let own = &self.flat.actions[x].before;
         // The exception "visible to the host": a host wait that covers the write comes after the barrier.
         let is_on_host = matches!(self.flat.actions[y].place, Place::Host(_));
         let last_wait = self.after[x].and(&self.second[y]).iter().last();

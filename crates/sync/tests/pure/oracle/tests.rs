@@ -3,14 +3,20 @@
 use std::collections::BTreeSet;
 
 use tileheap_sync::program::Program;
-use tileheap_sync::{Certainty, MissingDependency};
+use tileheap_sync::{Certainty, Hazard, MissingDependency, Model};
 
 use super::make::Case;
-use super::{EXCEPTIONS, Rules, cases, cases_across, cases_images, hazards, hazards_with};
+use super::{EXCEPTIONS, Rules, cases, cases_across, cases_images, cases_passes, hazards, hazards_with};
 
-fn all_cases() -> Vec<Case> {
+fn cases_of_one_queue() -> Vec<Case> {
     let mut all = cases::cases();
     all.extend(cases_images::cases());
+    all.extend(cases_passes::cases());
+    all
+}
+
+fn all_cases() -> Vec<Case> {
+    let mut all = cases_of_one_queue();
     all.extend(cases_across::cases());
     all
 }
@@ -40,6 +46,19 @@ fn finds_the_hazards_of_each_case() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_model_finds_the_hazards_of_each_case_of_one_queue() {
+    for case in cases_of_one_queue() {
+        let found = Model::check(&case.program).hazards;
+        let told = |one: &Hazard| (one.before.tag.0, one.after.tag.0, one.missing, one.verdict);
+        let mut found: Vec<_> = found.iter().map(told).collect();
+        let mut expected = case.hazards;
+        found.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(found, expected, "{}", case.name);
+    }
 }
 
 #[test]

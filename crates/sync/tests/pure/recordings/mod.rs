@@ -6,7 +6,7 @@ use ash::vk;
 use tileheap_sync::program::*;
 use tileheap_sync::{Certainty, Hazard, LossReason, LostContents, MissingDependency, Model};
 use tileheap_units::Run;
-pub(crate) use vk::{AccessFlags2 as Mask, PipelineStageFlags2 as S};
+pub(crate) use vk::{AccessFlags2 as Mask, ImageLayout, PipelineStageFlags2 as S};
 
 /// Buffers on the same bytes.
 pub(crate) const A: ResourceId = ResourceId(0);
@@ -124,31 +124,38 @@ pub(crate) fn image(resource: ResourceId, from: Side, to: Side) -> Command {
     Command::Barrier(vec![transition(resource, from, to, true)])
 }
 
-/// A boundary with dependencies and a transition.
-pub(crate) fn boundary(
-    dependencies: &[(Option<u32>, Side, Side)],
-    transitions: &[ResourceId],
-) -> SubpassBoundary {
-    let dependencies = dependencies.iter().map(|(from, src, dst)| SubpassDependency {
-        from: *from,
-        scopes: scopes(*src, *dst),
-    });
-    let transitions = transitions.iter().map(|&resource| Transition {
-        resource,
+/// The layouts of an attachment: before the instance, in the subpasses that use it, and after it.
+pub(crate) fn attachment(
+    resource: ResourceId,
+    initial_layout: ImageLayout,
+    uses: &[(u32, ImageLayout)],
+    final_layout: ImageLayout,
+) -> PassAttachment {
+    PassAttachment {
+        resource: Some(resource),
         part: all(resource),
-        discards: false,
-    });
-    SubpassBoundary {
-        dependencies: dependencies.collect(),
-        transitions: transitions.collect(),
+        initial_layout,
+        uses: uses.to_vec(),
+        final_layout,
     }
 }
 
 /// Begins a render pass instance.
-pub(crate) fn begin(dependencies: &[(Option<u32>, Side, Side)], transitions: &[ResourceId]) -> Command {
+pub(crate) fn begin(
+    dependencies: &[(Option<u32>, Option<u32>, Side, Side)],
+    attachments: &[PassAttachment],
+) -> Command {
+    let dependencies = dependencies.iter().map(|(from, to, src, dst)| PassDependency {
+        from: *from,
+        to: *to,
+        scopes: scopes(*src, *dst),
+    });
     Command::BeginRendering {
         resumes: false,
-        boundary: boundary(dependencies, transitions),
+        pass: Arc::new(PassStructure {
+            dependencies: dependencies.collect(),
+            attachments: attachments.to_vec(),
+        }),
     }
 }
 
