@@ -147,6 +147,10 @@ fn attachments(recording: &Recording, instance: &RenderPassInstance) -> Result<(
     for one in uses {
         within("attachment", one.attachment, instance.attachments.len())?;
     }
+    let ends = instance.dependencies.iter().flat_map(|one| [one.from, one.to]);
+    for subpass in ends.flatten() {
+        within("subpass", subpass, instance.subpasses.len())?;
+    }
     Ok(())
 }
 

@@ -139,16 +139,14 @@ impl Numbers {
                 view_mask: self.random.pick(&[0, 0b01, 0b10, 0b11, u32::MAX]),
             }
         });
+        let subpasses: Vec<Subpass> = subpasses.collect();
+        let mut end = || Some(self.index(subpasses.len())).filter(|_| !self.random.one_in(3));
+        let (from, to) = (end(), end());
         RenderPassInstance {
-            subpasses: subpasses.collect(),
+            subpasses,
             attachments,
             area: self.random.one_in(3).then_some([[0, 32], [16, 64]]),
-            dependencies: vec![dependency(
-                self.random.pick(&[None, Some(0), Some(9)]),
-                self.random.pick(&[None, Some(0), Some(1)]),
-                self.scope(),
-                self.scope(),
-            )],
+            dependencies: vec![dependency(from, to, self.scope(), self.scope())],
             resumes: self.random.one_in(5),
             suspends: self.random.one_in(5),
         }
@@ -339,6 +337,17 @@ fn indices_out_of_range_are_refused() {
     let mut pass = color_pass(attachment(x, NEW));
     pass.subpasses[0].uses[0].attachment = 1;
     refused(vec![begin(pass), end()]);
+    for (from, to) in [(Some(7), None), (None, Some(1)), (Some(0), Some(u32::MAX))] {
+        let mut pass = color_pass(attachment(x, NEW));
+        pass.dependencies = vec![dependency(from, to, OUTPUT, OUTPUT)];
+        let index = from.unwrap_or_default().max(to.unwrap_or_default());
+        assert_eq!(
+            refused(vec![begin(pass), end()]),
+            format!(
+                "the recording is damaged (subpass index {index} is out of range: there are 1): capture it again"
+            )
+        );
+    }
     rig.submit(&[3]);
     check(&rig.0).expect_err("there is no such command buffer");
 }
