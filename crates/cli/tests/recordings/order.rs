@@ -11,7 +11,7 @@ use tileheap_device::scopes::{self, NO_STAGE};
 use crate::recording::*;
 use crate::timeline::{Edge, Timeline, Times, time};
 use crate::tracker::Unit;
-use crate::units::{covers, units};
+use crate::units::{covers, units, units_of};
 
 /// An access or layout transition of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,14 +37,29 @@ impl Act {
     }
 }
 
-/// Stages of commands, at some times, that happen after a given access.
-type Reached = Vec<(S, Times)>;
+/// Commands and transitions that happen after a given access.
+#[derive(Clone, Debug, Default)]
+struct Reached {
+    /// Stages of commands, at some times.
+    scopes: Vec<(S, Times)>,
+    /// Automatic layout transitions of render passes.
+    automatic: Vec<usize>,
+}
 
-fn reaches(reached: &Reached, stages: S, times: &Times) -> bool {
-    let meet = |one: &Times| one.start() <= times.end() && times.start() <= one.end();
-    reached
-        .iter()
-        .any(|(known, range)| known.intersects(stages) && meet(range))
+impl Reached {
+    fn includes(&self, stages: S, times: &Times) -> bool {
+        let meet = |one: &Times| one.start() <= times.end() && times.start() <= one.end();
+        let mut scopes = self.scopes.iter();
+        scopes.any(|(known, range)| known.intersects(stages) && meet(range))
+    }
+
+    fn add(&mut self, edge: &Edge) {
+        for one in follow(edge) {
+            if !self.scopes.contains(&one) {
+                self.scopes.push(one);
+            }
+        }
+    }
 }
 
 /// Returns `true` if every execution of step `after` is ordered after the latest execution of step `before` that precedes it, for all memory
@@ -104,67 +119,102 @@ impl Pair<'_> {
         let here = time(item)..=time(item);
         let (mut happened, mut available) = self.start();
         // Dependencies chain in any order of their recording: each round follows one more link.
-        for _ in 0..self.timeline.edges.len() {
-            for edge in &self.timeline.edges {
-                let (follows, is_available) = self.follows(edge, &happened, &available);
+        for _ in 0..self.timeline.edges.len() + self.timeline.automatic.len() {
+            for index in 0..self.timeline.edges.len() {
+                let (follows, is_available) = self.follows(index, &happened, &available);
                 for (is_in, reached) in [(follows, &mut happened), (is_available, &mut available)] {
-                    let new = follow(edge).filter(|one| is_in && !reached.contains(one));
-                    let new: Vec<_> = new.collect();
-                    reached.extend(new);
+                    if is_in {
+                        reached.add(&self.timeline.edges[index]);
+                    }
+                }
+            }
+            for number in 0..self.timeline.automatic.len() {
+                let (follows, is_available) = self.before_automatic(number, &happened, &available);
+                for (is_in, reached) in [(follows, &mut happened), (is_available, &mut available)] {
+                    if is_in && !reached.automatic.contains(&number) {
+                        reached.automatic.push(number);
+                    }
                 }
             }
         }
-        let own = |edge: &&Edge| edge.at == Some(item);
+        let own = |index: &usize| self.timeline.edges[*index].at == Some(item);
         match (self.before.1.writes(), after) {
             (_, Act::Transition) => {
                 let is_submission_order = self.before.1 == Act::Transition;
-                let mut edges = self.timeline.edges.iter().filter(own);
+                let writes = self.before.1.writes();
+                let mut edges = (0..self.timeline.edges.len()).filter(own);
+                let mut automatic = self.automatic_at(item);
+                let reached = if writes { &available } else { &happened };
                 is_submission_order
                     || edges.any(|edge| {
                         let (follows, is_available) = self.follows(edge, &happened, &available);
-                        if self.before.1.writes() {
-                            is_available
-                        } else {
-                            follows
-                        }
+                        if writes { is_available } else { follows }
                     })
+                    || automatic.any(|number| reached.automatic.contains(&number))
             }
-            (false, _) => reaches(&happened, after.stage(), &here),
-            (true, _) if after.writes() => reaches(&available, after.stage(), &here),
+            (false, _) => happened.includes(after.stage(), &here),
+            (true, _) if after.writes() => available.includes(after.stage(), &here),
             (true, Act::Access(stage, access)) => {
-                let mut edges = self
-                    .timeline
-                    .edges
-                    .iter()
-                    .filter(|edge| edge.second.contains(&time(item)));
-                edges.any(|edge| {
+                let mut edges = (0..self.timeline.edges.len()).filter(|index| {
+                    let second = &self.timeline.edges[*index].second;
+                    second.contains(&time(item))
+                });
+                edges.any(|index| {
+                    let edge = &self.timeline.edges[index];
                     let destination = scopes::ExpandedScope::destination(
                         edge.masks.destination.0,
                         edge.masks.destination.1,
                     );
                     let is_visible = destination.named.contains(stage) && destination.access.contains(access);
                     let is_own = self.before == (edge.at.unwrap_or(usize::MAX), Act::Transition);
-                    is_visible && self.covers(edge) && (is_own || self.follows(edge, &happened, &available).1)
+                    is_visible
+                        && self.covers(edge)
+                        && (is_own || self.follows(index, &happened, &available).1)
                 })
             }
         }
     }
 
-    /// The scopes ordered after a transition: the second scopes of its own dependencies.
+    /// The automatic transitions of the unit that are performed at an item.
+    fn automatic_at(&self, item: usize) -> impl Iterator<Item = usize> {
+        let all = self.timeline.automatic.iter().enumerate();
+        let is_its = |layer| units_of(self.recording, Target::Layer(layer)).contains(&self.unit);
+        all.filter(move |(_, one)| one.item == item && is_its(one.layer))
+            .map(|(number, _)| number)
+    }
+
+    /// Commands that are ordered after a transition: the second scopes of its own dependencies.
     fn start(&self) -> (Reached, Reached) {
         let (item, before) = self.before;
-        let is_own = |edge: &&Edge| before == Act::Transition && edge.at == Some(item);
-        let own = self.timeline.edges.iter().filter(is_own);
-        let reached: Reached = own.flat_map(follow).collect();
+        let mut reached = Reached::default();
+        if before == Act::Transition {
+            let edges = self.timeline.edges.iter();
+            edges
+                .filter(|edge| edge.at == Some(item))
+                .for_each(|edge| reached.add(edge));
+            reached.automatic.extend(self.automatic_at(item));
+        }
         (reached.clone(), reached)
     }
 
-    /// Returns two flags: the first access, or something that happens after it, is in the first scope of a dependency; and its write is then
+    /// Returns two flags: the first access, or something that happens after it, is before the second scope of a dependency; and its write is then
     /// available.
-    fn follows(&self, edge: &Edge, happened: &Reached, available: &Reached) -> (bool, bool) {
+    fn follows(&self, index: usize, happened: &Reached, available: &Reached) -> (bool, bool) {
+        let first = self.in_first(index, happened, available);
+        let through = |reached: &Reached| {
+            let mut automatic = reached.automatic.iter();
+            automatic.any(|number| self.timeline.automatic[*number].before.contains(&index))
+        };
+        (first.0 || through(happened), first.1 || through(available))
+    }
+
+    /// The same for the first scope of a dependency.
+    fn in_first(&self, index: usize, happened: &Reached, available: &Reached) -> (bool, bool) {
         let (item, before) = self.before;
+        let edge = &self.timeline.edges[index];
         let source = scopes::ExpandedScope::source(edge.masks.source.0, edge.masks.source.1);
-        let is_in = edge.first.contains(&time(item)) && source.execution.intersects(before.stage());
+        let execution = without_transitions(source.execution, edge.of_subpass[0]);
+        let is_in = edge.first.contains(&time(item)) && execution.intersects(before.stage());
         let makes_available = match before {
             Act::Access(stage, access) => {
                 source.named.contains(stage)
@@ -175,18 +225,33 @@ impl Pair<'_> {
         };
         // Everything that happens before a layout transition also happens before the second scopes of its dependency.
         let chains = |reached: &Reached| {
-            reaches(reached, source.execution, &edge.first)
-                || edge.transitions
-                    && reaches(
-                        reached,
-                        NO_STAGE,
-                        &edge.at.map_or(0..=0, |at| time(at)..=time(at)),
-                    )
+            let times = edge.at.map_or(0..=0, |at| time(at)..=time(at));
+            let is_included = |number: &usize| {
+                let at = time(self.timeline.automatic[*number].item);
+                execution.contains(NO_STAGE) && edge.first.contains(&at)
+            };
+            reached.includes(execution, &edge.first)
+                || edge.transitions && reached.includes(NO_STAGE, &times)
+                || reached.automatic.iter().any(is_included)
         };
         (
             is_in || chains(happened),
             is_in && makes_available || chains(available),
         )
+    }
+
+    /// The same for an automatic transition: it comes after its dependencies, or is in the second scope of an earlier one.
+    fn before_automatic(&self, number: usize, happened: &Reached, available: &Reached) -> (bool, bool) {
+        let one = &self.timeline.automatic[number];
+        let at = time(one.item)..=time(one.item);
+        let earlier = [happened, available].map(|reached| reached.includes(NO_STAGE, &at));
+        let after = one
+            .after
+            .iter()
+            .map(|edge| self.in_first(*edge, happened, available));
+        after.fold((earlier[0], earlier[1]), |all, one| {
+            (all.0 || one.0, all.1 || one.1)
+        })
     }
 
     /// Returns `true` if the access scopes of a dependency include the unit.
@@ -195,9 +260,15 @@ impl Pair<'_> {
     }
 }
 
+/// The stages of a scope; layout transitions are not part of a subpass.
+fn without_transitions(stages: S, is_subpass: bool) -> S {
+    if is_subpass { stages & !NO_STAGE } else { stages }
+}
+
 /// The scopes ordered after the first scope of a dependency: the second scope, and the layout transitions between the two.
 fn follow(edge: &Edge) -> impl Iterator<Item = (S, Times)> + use<> {
     let second = scopes::ExpandedScope::destination(edge.masks.destination.0, A::NONE).execution;
+    let second = without_transitions(second, edge.of_subpass[1]);
     let transition = edge
         .at
         .filter(|_| edge.transitions)

@@ -44,12 +44,27 @@ pub(crate) struct Edge {
     pub(crate) at: Option<usize>,
     /// The layers of an image whose layouts change between its scopes.
     pub(crate) transitions: bool,
+    /// Its first and its second scope are those of a subpass, which has no layout transitions in it.
+    pub(crate) of_subpass: [bool; 2],
+}
+
+/// An automatic layout transition of a render pass.
+#[derive(Clone, Debug)]
+pub(crate) struct Automatic {
+    /// The item at which it is performed.
+    pub(crate) item: usize,
+    pub(crate) layer: Layer,
+    /// The edges whose availability operations happen before it.
+    pub(crate) after: Vec<usize>,
+    /// The edges whose visibility operations happen after it.
+    pub(crate) before: Vec<usize>,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Timeline<'a> {
     pub(crate) items: Vec<Item<'a>>,
     pub(crate) edges: Vec<Edge>,
+    pub(crate) automatic: Vec<Automatic>,
     /// The item at which each event was set.
     set: Vec<usize>,
     pass: Option<OpenPass<'a>>,
@@ -92,6 +107,7 @@ impl<'a> Timeline<'a> {
                     scope: Scope::Memory,
                     at: None,
                     transitions: false,
+                    of_subpass: [false; 2],
                 });
             }
             timeline.command_buffer(recording, submit.command_buffer);
@@ -154,34 +170,88 @@ impl<'a> Timeline<'a> {
                 scope: member.scope,
                 at: Some(now),
                 transitions: matches!(member.scope, Scope::Image { from, to, .. } if from != to),
+                of_subpass: [false; 2],
             });
         }
     }
 
-    /// The dependencies of a render pass.
+    /// The dependencies and layout transitions of a render pass.
     fn end_pass(&mut self) {
         let OpenPass { pass, subpasses } = self.pass.take().expect("a pass");
         let end = self.items.len();
         let begin = subpasses[0];
-        let range = |subpass: usize| {
-            let next = subpasses.get(subpass + 1).copied().unwrap_or(end);
-            time(subpasses[subpass])..=time(next - 1)
+        let range = |subpass: u32| {
+            let next = subpasses.get(subpass as usize + 1).copied().unwrap_or(end);
+            time(subpasses[subpass as usize])..=time(next - 1)
         };
         let explicit = pass.dependencies.iter().map(|one| (one.from, one.to, one.masks));
+        let mut ends = Vec::new();
         for (from, to, masks) in explicit.chain(implicit(pass)) {
+            ends.push((from, to, self.edges.len()));
             self.edges.push(Edge {
-                first: from.map_or(0..=2 * begin, |subpass| range(subpass as usize)),
-                second: to.map_or(2 * end..=END, |subpass| range(subpass as usize)),
+                first: from.map_or(0..=2 * begin, range),
+                second: to.map_or(2 * end..=END, range),
                 masks,
                 scope: Scope::Memory,
-                at: Some(match to {
-                    Some(subpass) => subpasses[subpass as usize],
-                    None => end - 1,
-                }),
-                transitions: changes_layouts(pass, from, to),
+                at: None,
+                transitions: false,
+                of_subpass: [from.is_some(), to.is_some()],
             });
         }
+        for (index, attachment) in pass.attachments.iter().enumerate() {
+            for (old, new) in changes(pass, index) {
+                let item = new
+                    .first()
+                    .map_or(end - 1, |subpass| subpasses[*subpass as usize]);
+                let edges = |is_it: &dyn Fn(Option<u32>, Option<u32>) -> bool| {
+                    let all = ends.iter().filter(|(from, to, _)| is_it(*from, *to));
+                    all.map(|(.., edge)| *edge).collect::<Vec<_>>()
+                };
+                let users: Vec<u32> = uses(pass, index)
+                    .into_iter()
+                    .map(|(subpass, _)| subpass)
+                    .collect();
+                let is_in = |all: &[u32], subpass: Option<u32>| subpass.is_some_and(|one| all.contains(&one));
+                let after = edges(&|from, to| match old.is_empty() {
+                    true => from.is_none() && is_in(&users, to),
+                    false => is_in(&old, from),
+                });
+                let before = edges(&|from, to| match new.is_empty() {
+                    true => to.is_none() && is_in(&users, from),
+                    false => is_in(&new, to),
+                });
+                self.automatic.push(Automatic {
+                    item,
+                    layer: attachment.layer,
+                    after,
+                    before,
+                });
+            }
+        }
     }
+}
+
+/// The layout changes of an attachment: the subpasses that use it in the old layout, or none before the pass, and those that use it in the new one, or
+/// none after it.
+///
+/// Source: "Render Pass Creation", automatic layout transitions: away from the layout used in a subpass they come after *all* dependencies with that
+/// subpass as the source, and into the layout used in a subpass before all those with it as the destination; away from the initial layout after those
+/// from outside to every subpass that uses the attachment, and into the final layout before those from every such subpass to outside. Validation only
+/// applies the dependencies between the two uses that follow each other.
+fn changes(pass: &Pass, index: usize) -> Vec<(Vec<u32>, Vec<u32>)> {
+    let attachment = &pass.attachments[index];
+    let mut runs = vec![(attachment.layer.layout, Vec::new())];
+    for (subpass, layout) in uses(pass, index) {
+        match runs.last_mut() {
+            Some((known, subpasses)) if *known == layout && !subpasses.is_empty() => subpasses.push(subpass),
+            _ => runs.push((layout, vec![subpass])),
+        }
+    }
+    runs.push((attachment.final_layout, Vec::new()));
+    let changed = runs.windows(2).filter(|pair| pair[0].0 != pair[1].0);
+    changed
+        .map(|pair| (pair[0].1.clone(), pair[1].1.clone()))
+        .collect()
 }
 
 /// The implicit dependencies of a pass with layout transitions that are not covered by an explicit one.
@@ -236,20 +306,4 @@ fn uses(pass: &Pass, index: usize) -> Vec<(u32, ash::vk::ImageLayout)> {
         Some((number, used.1))
     });
     uses.collect()
-}
-
-/// Returns `true` if some attachment changes its layout between two subpasses, or between a subpass and the outside.
-fn changes_layouts(pass: &Pass, from: Option<u32>, to: Option<u32>) -> bool {
-    pass.attachments.iter().enumerate().any(|(index, attachment)| {
-        let inside = uses(pass, index)
-            .into_iter()
-            .map(|(subpass, layout)| (Some(subpass), layout));
-        let outside = |layout| std::iter::once((None, layout));
-        let all = outside(attachment.layer.layout)
-            .chain(inside)
-            .chain(outside(attachment.final_layout));
-        let all: Vec<_> = all.collect();
-        all.windows(2)
-            .any(|pair| (pair[0].0, pair[1].0) == (from, to) && pair[0].1 != pair[1].1)
-    })
 }
