@@ -37,7 +37,7 @@ int main(int count, char **arguments) {
     check(thCreateError(&error));
     check(thCreateProfile(profile_name, &inputs.profile, error));
     check(thCreateFrame(&desc, &inputs.frame, error));
-    check(thEstimateRequirements(inputs.frame, inputs.profile, &inputs.requirements, error)); /* With a device: thGetRequirementQueries. */
+    check(thCreateEstimatedRequirements(inputs.frame, inputs.profile, &inputs.requirements, error)); /* With a device: thGetRequirementQueries. */
     check(thCreatePlan(&inputs, &plan, error));
     check(thGetPlan(plan, &rows, error));
     /* An image that is alive while several tile memory objects are bound has a row, and a VkImage, for each: at the same offset. */

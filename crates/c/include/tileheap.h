@@ -11,6 +11,7 @@
  * - Zero a structure that begins with structSize, then set structSize to its size; a field that is zero has its default. Later versions add
  *   fields at the end, and a program that was compiled with an older header works with a newer library. Structures without structSize do not
  *   change within a SONAME.
+ * - Functions that create an object are named thCreate, and it is destroyed with thDestroy; those that return something are named thGet.
  * - Arrays are a count and a pointer. Strings are UTF-8 with a length; with the length TH_STRLEN they end in a zero byte.
  * - Functions return a ThStatus, which is negative for errors. The last parameter of most is an error object, which receives the message, or
  *   null; an invalid error object is ignored. After an error, a handle that would have been created is null, and other outputs are unchanged.
@@ -1242,7 +1243,7 @@ typedef struct ThSearchDesc {
     void *userData;
 } ThSearchDesc;
 
-/** An arrangement: `thSearchArrangement`. */
+/** An arrangement: `thCreateArrangement`. */
 typedef struct ThArrangementT *ThArrangement;
 
 /** An arrangement and its savings. */
@@ -2577,7 +2578,7 @@ ThStatus thCreateProfile(struct ThStringView name,
                          ThError error);
 
 /**
- * Creates a profile from JSON, as `tileheap profile --json` and `thWriteProfile` write it.
+ * Creates a profile from JSON, as `tileheap profile --json` and `thCreateProfileText` write it.
  *
  * Thread safety: may be called by several threads at once.
  */
@@ -2596,9 +2597,9 @@ ThStatus thCreateProfileFromJson(struct ThStringView json,
  * Thread safety: may be called by several threads at once.
  */
 TH_API
-ThStatus thCreateProfileFromDevice(const struct ThPhysicalDeviceDesc *desc,
-                                   ThProfile *profile,
-                                   ThError error);
+ThStatus thCreateProfileFromPhysicalDevice(const struct ThPhysicalDeviceDesc *desc,
+                                           ThProfile *profile,
+                                           ThError error);
 
 /**
  * Creates a copy of a profile with a tile heap of another size, to find out what that would change.
@@ -2629,9 +2630,9 @@ ThStatus thGetProfileInfo(ThProfile profile,
  * Thread safety: may be called by several threads at once.
  */
 TH_API
-ThStatus thWriteProfile(ThProfile profile,
-                        ThText *json,
-                        ThError error);
+ThStatus thCreateProfileText(ThProfile profile,
+                             ThText *json,
+                             ThError error);
 
 /**
  * Destroys a profile. Objects that were created from it keep what they need. A null handle is ignored.
@@ -2654,7 +2655,7 @@ ThStatus thCreateFrame(const struct ThFrameDesc *desc,
                        ThError error);
 
 /**
- * Creates a frame from JSON: a document of `tileheap-frame`, as `thWriteFrame` writes it and captured frames are. `baseExtent` replaces the
+ * Creates a frame from JSON: a document of `tileheap-frame`, as `thCreateFrameText` writes it and captured frames are. `baseExtent` replaces the
  * document's base extent unless it is null. The command `tileheap` also reads plain descriptions without `format`; this function does not.
  *
  * Fails with `TH_STATUS_ERROR_INVALID_DOCUMENT` if the text is not such a document; the message names the line and the field.
@@ -2673,9 +2674,9 @@ ThStatus thCreateFrameFromJson(struct ThStringView json,
  * Thread safety: may be called by several threads at once.
  */
 TH_API
-ThStatus thWriteFrame(ThFrame frame,
-                      ThText *json,
-                      ThError error);
+ThStatus thCreateFrameText(ThFrame frame,
+                           ThText *json,
+                           ThError error);
 
 /**
  * Returns the sizes of a frame's tables. The name is valid until the frame is destroyed.
@@ -2822,10 +2823,10 @@ ThStatus thCreateRequirements(ThFrame frame,
  * Thread safety: may be called by several threads at once.
  */
 TH_API
-ThStatus thEstimateRequirements(ThFrame frame,
-                                ThProfile profile,
-                                ThRequirements *requirements,
-                                ThError error);
+ThStatus thCreateEstimatedRequirements(ThFrame frame,
+                                       ThProfile profile,
+                                       ThRequirements *requirements,
+                                       ThError error);
 
 /**
  * Returns the requirements of a resource. The driver is not queried for external and unused ones, whose memory is not planned: their size is 0.
@@ -2927,10 +2928,10 @@ ThStatus thGetPlacementReason(ThPlan plan,
  * Thread safety: may be called by several threads at once.
  */
 TH_API
-ThStatus thArePlansEqual(ThPlan plan,
-                         ThPlan other,
-                         VkBool32 *equal,
-                         ThError error);
+ThStatus thComparePlans(ThPlan plan,
+                        ThPlan other,
+                        VkBool32 *equal,
+                        ThError error);
 
 /**
  * Makes a plan that was made elsewhere, on another thread for example, the one that a planner returns for its inputs. `adopted` is false if the
@@ -2962,10 +2963,10 @@ ThStatus thCheckPlan(ThPlan plan,
  * Thread safety: may be called by several threads at once.
  */
 TH_API
-ThStatus thWritePlan(ThPlan plan,
-                     ThReportFormat format,
-                     ThText *text,
-                     ThError error);
+ThStatus thCreatePlanText(ThPlan plan,
+                          ThReportFormat format,
+                          ThText *text,
+                          ThError error);
 
 /**
  * Destroys a plan. Tables and arrangements that were made from it keep what they need. A null handle is ignored.
@@ -2984,13 +2985,13 @@ ThStatus thDestroyPlan(ThPlan plan);
  * Thread safety: may be called by several threads at once.
  */
 TH_API
-ThStatus thSearchArrangement(ThPlan plan,
+ThStatus thCreateArrangement(ThPlan plan,
                              const struct ThSearchDesc *desc,
                              ThArrangement *arrangement,
                              ThError error);
 
 /**
- * Reads an arrangement from JSON, as `thWriteArrangement` and `tileheap plan --save-arrangement` write it.
+ * Reads an arrangement from JSON, as `thCreateArrangementText` and `tileheap plan --save-arrangement` write it.
  *
  * Fails with `TH_STATUS_ERROR_INVALID_DOCUMENT` if the text is not an arrangement, and with `TH_STATUS_ERROR_CANNOT_ARRANGE` if the frame cannot
  * run this way.
@@ -3039,10 +3040,10 @@ ThStatus thGetArrangement(ThArrangement arrangement,
  * Thread safety: may be called by several threads at once.
  */
 TH_API
-ThStatus thWriteArrangement(ThArrangement arrangement,
-                            ThReportFormat format,
-                            ThText *text,
-                            ThError error);
+ThStatus thCreateArrangementText(ThArrangement arrangement,
+                                 ThReportFormat format,
+                                 ThText *text,
+                                 ThError error);
 
 /**
  * Destroys an arrangement. Its frame stays valid. A null handle is ignored.
@@ -3104,10 +3105,10 @@ ThStatus thCheckLowered(ThLowerer lowerer,
  * Thread safety: a lowerer may be used by one call at a time.
  */
 TH_API
-ThStatus thWriteLowered(ThLowerer lowerer,
-                        ThReportFormat format,
-                        ThText *text,
-                        ThError error);
+ThStatus thCreateLoweredText(ThLowerer lowerer,
+                             ThReportFormat format,
+                             ThText *text,
+                             ThError error);
 
 /**
  * Destroys a lowerer and its tables. A null handle is ignored.
@@ -3155,10 +3156,10 @@ ThStatus thGetAliasing(ThAliasing aliasing,
  * Thread safety: may be called by several threads at once.
  */
 TH_API
-ThStatus thWriteAliasing(ThAliasing aliasing,
-                         ThReportFormat format,
-                         ThText *text,
-                         ThError error);
+ThStatus thCreateAliasingText(ThAliasing aliasing,
+                              ThReportFormat format,
+                              ThText *text,
+                              ThError error);
 
 /**
  * Destroys the object. A null handle is ignored.
@@ -3234,9 +3235,9 @@ ThStatus thDestroyDevice(ThDevice device,
  * Thread safety: may be called by several threads at once.
  */
 TH_API
-ThStatus thGetDeviceProfile(ThDevice device,
-                            ThProfile *profile,
-                            ThError error);
+ThStatus thCreateDeviceProfile(ThDevice device,
+                               ThProfile *profile,
+                               ThError error);
 
 /**
  * Writes the capabilities in use on a device, its tile memory or the reason that it has none, its queues, and the memory that its frames
@@ -3245,9 +3246,9 @@ ThStatus thGetDeviceProfile(ThDevice device,
  * Thread safety: may be called by several threads at once.
  */
 TH_API
-ThStatus thWriteDevice(ThDevice device,
-                       ThText *text,
-                       ThError error);
+ThStatus thCreateDeviceText(ThDevice device,
+                            ThText *text,
+                            ThError error);
 
 /**
  * Returns whether the device is lost: a call that tileheap made on it has returned `VK_ERROR_DEVICE_LOST`, or the program has reported it. A
@@ -3256,9 +3257,9 @@ ThStatus thWriteDevice(ThDevice device,
  * Thread safety: may be called by several threads at once.
  */
 TH_API
-ThStatus thIsDeviceLost(ThDevice device,
-                        VkBool32 *lost,
-                        ThError error);
+ThStatus thGetDeviceLost(ThDevice device,
+                         VkBool32 *lost,
+                         ThError error);
 
 /**
  * Reports that one of the program's own calls has returned `VK_ERROR_DEVICE_LOST`.
@@ -3392,9 +3393,9 @@ ThStatus thAbandonDynamicFrame(ThDynamicFrame frame,
  * `thImportResources`, `thSetRenderArea`, `thSubmitFrame`, `thSubmitFrameWith`, `thDiscardFrame` and `thForgetImportedView` for the same frame.
  */
 TH_API
-ThStatus thGetSelectedPlan(ThDynamicFrame frame,
-                           ThPlan *plan,
-                           ThError error);
+ThStatus thCreateSelectedPlan(ThDynamicFrame frame,
+                              ThPlan *plan,
+                              ThError error);
 
 /**
  * Returns the device queue that runs a queue of the selected frame. Create command pools for its family.
@@ -3589,9 +3590,9 @@ ThStatus thWaitForFrame(ThDynamicFrame frame,
  * Thread safety: may be called by several threads at once, also while others select, record and submit.
  */
 TH_API
-ThStatus thGetCompletedFrame(ThDynamicFrame frame,
-                             uint64_t *count,
-                             ThError error);
+ThStatus thGetCompletedFrameCount(ThDynamicFrame frame,
+                                  uint64_t *count,
+                                  ThError error);
 
 /**
  * Begins recording a command buffer of the frame: calls `vkBeginCommandBuffer` with `VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT`.

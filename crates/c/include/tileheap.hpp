@@ -248,9 +248,9 @@ public:
     static Result<Profile> from_json(std::string_view json) {
         return detail::create<Profile, ThProfile>([&](auto out, auto error) { return thCreateProfileFromJson(to_c(json), out, error); });
     }
-    /** thCreateProfileFromDevice */
+    /** thCreateProfileFromPhysicalDevice */
     static Result<Profile> from_device(const ThPhysicalDeviceDesc &desc) {
-        return detail::create<Profile, ThProfile>([&](auto out, auto error) { return thCreateProfileFromDevice(&desc, out, error); });
+        return detail::create<Profile, ThProfile>([&](auto out, auto error) { return thCreateProfileFromPhysicalDevice(&desc, out, error); });
     }
     /** thCreateProfileWithTileSize */
     Result<Profile> with_tile_size(uint64_t bytes) const {
@@ -261,9 +261,9 @@ public:
     Result<ThProfileInfo> info() const {
         return detail::call(sized<ThProfileInfo>(), [&](auto &out, auto error) { return thGetProfileInfo(get(), &out, error); });
     }
-    /** thWriteProfile */
+    /** thCreateProfileText */
     Result<std::string> json() const {
-        return detail::text([&](auto out, auto error) { return thWriteProfile(get(), out, error); });
+        return detail::text([&](auto out, auto error) { return thCreateProfileText(get(), out, error); });
     }
 };
 
@@ -311,9 +311,9 @@ public:
     Result<ThFrameOrigins> origins() const & {
         return detail::call(sized<ThFrameOrigins>(), [&](auto &out, auto error) { return thGetFrameOrigins(get(), &out, error); });
     }
-    /** thWriteFrame */
+    /** thCreateFrameText */
     Result<std::string> json() const {
-        return detail::text([&](auto out, auto error) { return thWriteFrame(get(), out, error); });
+        return detail::text([&](auto out, auto error) { return thCreateFrameText(get(), out, error); });
     }
 };
 
@@ -338,10 +338,10 @@ public:
             return thCreateRequirements(frame, profile, uint32_t(answers.size()), answers.data(), out, error);
         });
     }
-    /** thEstimateRequirements: without a driver. */
+    /** thCreateEstimatedRequirements: without a driver. */
     static Result<Requirements> estimate(ThFrame frame, ThProfile profile) {
         return detail::create<Requirements, ThRequirements>(
-            [&](auto out, auto error) { return thEstimateRequirements(frame, profile, out, error); });
+            [&](auto out, auto error) { return thCreateEstimatedRequirements(frame, profile, out, error); });
     }
     /** thGetResourceRequirements */
     Result<ThResourceRequirements> of(uint32_t resource) const {
@@ -420,9 +420,9 @@ public:
         if (!reason) return reason.error();
         return to_cpp(*reason);
     }
-    /** thArePlansEqual */
+    /** thComparePlans */
     Result<bool> equals(ThPlan other) const {
-        auto equal = detail::call(VkBool32(VK_FALSE), [&](auto &out, auto error) { return thArePlansEqual(get(), other, &out, error); });
+        auto equal = detail::call(VkBool32(VK_FALSE), [&](auto &out, auto error) { return thComparePlans(get(), other, &out, error); });
         if (!equal) return equal.error();
         return *equal == VK_TRUE;
     }
@@ -430,9 +430,9 @@ public:
     Result<Success> check() const {
         return detail::run([&](auto error) { return thCheckPlan(get(), error); });
     }
-    /** thWritePlan */
+    /** thCreatePlanText */
     Result<std::string> report(ThReportFormat format = TH_REPORT_FORMAT_TEXT) const {
-        return detail::text([&](auto out, auto error) { return thWritePlan(get(), format, out, error); });
+        return detail::text([&](auto out, auto error) { return thCreatePlanText(get(), format, out, error); });
     }
 };
 
@@ -440,10 +440,10 @@ public:
 class Arrangement : public Owner<ThArrangement, thDestroyArrangement> {
 public:
     using Owner::Owner;
-    /** thSearchArrangement */
+    /** thCreateArrangement */
     static Result<Arrangement> search(ThPlan plan, const ThSearchDesc *desc = nullptr) {
         return detail::create<Arrangement, ThArrangement>(
-            [&](auto out, auto error) { return thSearchArrangement(plan, desc, out, error); });
+            [&](auto out, auto error) { return thCreateArrangement(plan, desc, out, error); });
     }
     /** The same, calling `progress(const ThTraffic &)`, which must not throw, before each arrangement that is evaluated; false ends the search. */
     template <class Progress>
@@ -471,9 +471,9 @@ public:
     Result<ThArrangementArrays> arrays() const & {
         return detail::call(sized<ThArrangementArrays>(), [&](auto &out, auto error) { return thGetArrangement(get(), &out, error); });
     }
-    /** thWriteArrangement */
+    /** thCreateArrangementText */
     Result<std::string> report(ThReportFormat format = TH_REPORT_FORMAT_TEXT) const {
-        return detail::text([&](auto out, auto error) { return thWriteArrangement(get(), format, out, error); });
+        return detail::text([&](auto out, auto error) { return thCreateArrangementText(get(), format, out, error); });
     }
 };
 
@@ -607,9 +607,9 @@ public:
     Result<Success> check() const {
         return detail::run([&](auto error) { return thCheckLowered(get(), error); });
     }
-    /** thWriteLowered */
+    /** thCreateLoweredText */
     Result<std::string> report(ThReportFormat format = TH_REPORT_FORMAT_TEXT) const {
-        return detail::text([&](auto out, auto error) { return thWriteLowered(get(), format, out, error); });
+        return detail::text([&](auto out, auto error) { return thCreateLoweredText(get(), format, out, error); });
     }
 };
 
@@ -629,9 +629,9 @@ public:
     Result<ThAliasingArrays> arrays() const & {
         return detail::call(sized<ThAliasingArrays>(), [&](auto &out, auto error) { return thGetAliasing(get(), &out, error); });
     }
-    /** thWriteAliasing */
+    /** thCreateAliasingText */
     Result<std::string> report(ThReportFormat format = TH_REPORT_FORMAT_TEXT) const {
-        return detail::text([&](auto out, auto error) { return thWriteAliasing(get(), format, out, error); });
+        return detail::text([&](auto out, auto error) { return thCreateAliasingText(get(), format, out, error); });
     }
 };
 
@@ -1047,18 +1047,18 @@ public:
         desc.freeBlock = [](void *data, const ThBlock *block) noexcept { static_cast<Allocator *>(data)->free(*block); };
         return create(desc);
     }
-    /** thGetDeviceProfile */
+    /** thCreateDeviceProfile */
     Result<Profile> profile() const {
-        return detail::create<Profile, ThProfile>([&](auto out, auto error) { return thGetDeviceProfile(get(), out, error); });
+        return detail::create<Profile, ThProfile>([&](auto out, auto error) { return thCreateDeviceProfile(get(), out, error); });
     }
-    /** thWriteDevice */
+    /** thCreateDeviceText */
     Result<std::string> report() const {
-        return detail::text([&](auto out, auto error) { return thWriteDevice(get(), out, error); });
+        return detail::text([&](auto out, auto error) { return thCreateDeviceText(get(), out, error); });
     }
-    /** thIsDeviceLost; false without a device. */
+    /** thGetDeviceLost; false without a device. */
     bool is_lost() const {
         VkBool32 lost = VK_FALSE;
-        return thIsDeviceLost(get(), &lost, nullptr) >= 0 && lost == VK_TRUE;
+        return thGetDeviceLost(get(), &lost, nullptr) >= 0 && lost == VK_TRUE;
     }
     /** thReportDeviceLost */
     Result<Success> report_lost() const {
@@ -1230,9 +1230,9 @@ public:
     Result<ThSelectedFrame> select_created(ThFrame created) {
         return select_by([&](auto &out, auto error) { return thSelectCreatedFrame(get(), created, &out, error); });
     }
-    /** thGetSelectedPlan */
+    /** thCreateSelectedPlan */
     Result<Plan> plan() const {
-        return detail::create<Plan, ThPlan>([&](auto out, auto error) { return thGetSelectedPlan(get(), out, error); });
+        return detail::create<Plan, ThPlan>([&](auto out, auto error) { return thCreateSelectedPlan(get(), out, error); });
     }
     /** thGetSelectedQueue */
     Result<ThDeviceQueue> queue(uint32_t queue) const {
@@ -1323,9 +1323,9 @@ public:
         if (!waited) return waited.error();
         return status == TH_STATUS_TIMEOUT ? WaitStatus::timeout : WaitStatus::complete;
     }
-    /** thGetCompletedFrame: the number of complete frames. */
+    /** thGetCompletedFrameCount: the number of complete frames. */
     Result<uint64_t> completed() const {
-        return detail::call(uint64_t(0), [&](auto &out, auto error) { return thGetCompletedFrame(get(), &out, error); });
+        return detail::call(uint64_t(0), [&](auto &out, auto error) { return thGetCompletedFrameCount(get(), &out, error); });
     }
 
 private:

@@ -130,8 +130,8 @@ pub unsafe extern "C" fn get_aliasing(
 /// Writes previous users as text or JSON. Destroy the text with `thDestroyText`.
 ///
 /// Thread safety: may be called by several threads at once.
-#[unsafe(export_name = "thWriteAliasing")]
-pub unsafe extern "C" fn write_aliasing(
+#[unsafe(export_name = "thCreateAliasingText")]
+pub unsafe extern "C" fn create_aliasing_text(
     aliasing: AliasingHandle,
     format: ReportFormatValue,
     text: *mut TextHandle,

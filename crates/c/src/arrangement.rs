@@ -216,8 +216,8 @@ unsafe fn create(to: *mut ArrangementHandle, plan: &Plan, found: SearchResult) -
 /// It takes milliseconds to seconds; `ThSearchDesc::progress` can end it. `desc` may be null for the defaults.
 ///
 /// Thread safety: may be called by several threads at once.
-#[unsafe(export_name = "thSearchArrangement")]
-pub unsafe extern "C" fn search_arrangement(
+#[unsafe(export_name = "thCreateArrangement")]
+pub unsafe extern "C" fn create_arrangement(
     plan: PlanHandle,
     desc: *const SearchDesc,
     arrangement: *mut ArrangementHandle,
@@ -283,7 +283,7 @@ fn allow(allowed: &mut SearchOptions, desc: &SearchDesc) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Reads an arrangement from JSON, as `thWriteArrangement` and `tileheap plan --save-arrangement` write it.
+/// Reads an arrangement from JSON, as `thCreateArrangementText` and `tileheap plan --save-arrangement` write it.
 ///
 /// Fails with `TH_STATUS_ERROR_INVALID_DOCUMENT` if the text is not an arrangement, and with `TH_STATUS_ERROR_CANNOT_ARRANGE` if the frame cannot
 /// run this way.
@@ -382,8 +382,8 @@ pub unsafe extern "C" fn get_arrangement(
 /// Writes an arrangement as text, batches and their groups of passes, or as JSON. Destroy the text with `thDestroyText`.
 ///
 /// Thread safety: may be called by several threads at once.
-#[unsafe(export_name = "thWriteArrangement")]
-pub unsafe extern "C" fn write_arrangement(
+#[unsafe(export_name = "thCreateArrangementText")]
+pub unsafe extern "C" fn create_arrangement_text(
     arrangement: ArrangementHandle,
     format: ReportFormatValue,
     text: *mut TextHandle,

@@ -99,8 +99,8 @@ pub struct BoundAccess {
 ///
 /// Thread safety: may be called by several threads at once, except during `thSelectFrame`, `thBeginFrame`,
 /// `thImportResources`, `thSetRenderArea`, `thSubmitFrame`, `thSubmitFrameWith`, `thDiscardFrame` and `thForgetImportedView` for the same frame.
-#[unsafe(export_name = "thGetSelectedPlan")]
-pub unsafe extern "C" fn get_selected_plan(
+#[unsafe(export_name = "thCreateSelectedPlan")]
+pub unsafe extern "C" fn create_selected_plan(
     frame: DynamicFrameHandle,
     plan: *mut PlanHandle,
     error: ErrorHandle,

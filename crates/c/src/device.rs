@@ -275,8 +275,8 @@ pub extern "C" fn destroy_device(device: DeviceHandle, error: ErrorHandle) -> St
 /// Creates a profile of a device with the capabilities that tileheap uses on it. Destroy it with `thDestroyProfile`.
 ///
 /// Thread safety: may be called by several threads at once.
-#[unsafe(export_name = "thGetDeviceProfile")]
-pub unsafe extern "C" fn get_device_profile(
+#[unsafe(export_name = "thCreateDeviceProfile")]
+pub unsafe extern "C" fn create_device_profile(
     device: DeviceHandle,
     profile: *mut ProfileHandle,
     error: ErrorHandle,
@@ -296,8 +296,8 @@ pub unsafe extern "C" fn get_device_profile(
 /// hold. Destroy the text with `thDestroyText`.
 ///
 /// Thread safety: may be called by several threads at once.
-#[unsafe(export_name = "thWriteDevice")]
-pub unsafe extern "C" fn write_device(
+#[unsafe(export_name = "thCreateDeviceText")]
+pub unsafe extern "C" fn create_device_text(
     device: DeviceHandle,
     text: *mut TextHandle,
     error: ErrorHandle,
@@ -340,8 +340,8 @@ fn words(device: &Device) -> String {
 /// lost device stays lost.
 ///
 /// Thread safety: may be called by several threads at once.
-#[unsafe(export_name = "thIsDeviceLost")]
-pub unsafe extern "C" fn is_device_lost(
+#[unsafe(export_name = "thGetDeviceLost")]
+pub unsafe extern "C" fn get_device_lost(
     device: DeviceHandle,
     lost: *mut vk::Bool32,
     error: ErrorHandle,

@@ -162,7 +162,7 @@ pub unsafe extern "C" fn create_frame(
     })
 }
 
-/// Creates a frame from JSON: a document of `tileheap-frame`, as `thWriteFrame` writes it and captured frames are. `baseExtent` replaces the
+/// Creates a frame from JSON: a document of `tileheap-frame`, as `thCreateFrameText` writes it and captured frames are. `baseExtent` replaces the
 /// document's base extent unless it is null. The command `tileheap` also reads plain descriptions without `format`; this function does not.
 ///
 /// Fails with `TH_STATUS_ERROR_INVALID_DOCUMENT` if the text is not such a document; the message names the line and the field.
@@ -199,8 +199,8 @@ pub unsafe extern "C" fn create_frame_from_json(
 /// Writes a frame as JSON; destroy the text with `thDestroyText`. `thCreateFrameFromJson` and the command `tileheap` read it.
 ///
 /// Thread safety: may be called by several threads at once.
-#[unsafe(export_name = "thWriteFrame")]
-pub unsafe extern "C" fn write_frame(
+#[unsafe(export_name = "thCreateFrameText")]
+pub unsafe extern "C" fn create_frame_text(
     frame: FrameHandle,
     json: *mut TextHandle,
     error: ErrorHandle,

@@ -449,8 +449,8 @@ pub extern "C" fn check_lowered(lowerer: LowererHandle, error: ErrorHandle) -> S
 /// `thDestroyText`.
 ///
 /// Thread safety: a lowerer may be used by one call at a time.
-#[unsafe(export_name = "thWriteLowered")]
-pub unsafe extern "C" fn write_lowered(
+#[unsafe(export_name = "thCreateLoweredText")]
+pub unsafe extern "C" fn create_lowered_text(
     lowerer: LowererHandle,
     format: ReportFormatValue,
     text: *mut TextHandle,

@@ -52,7 +52,7 @@ pub type RequirementsHandle = *mut RequirementsT;
 pub type PlannerHandle = *mut PlannerT;
 /// A plan: `thCreatePlan`.
 pub type PlanHandle = *mut PlanT;
-/// An arrangement: `thSearchArrangement`.
+/// An arrangement: `thCreateArrangement`.
 pub type ArrangementHandle = *mut ArrangementT;
 /// A lowerer: `thCreateLowerer`.
 pub type LowererHandle = *mut LowererT;

@@ -451,8 +451,8 @@ pub unsafe extern "C" fn get_placement_reason(
 /// Plans that the same planner returned for equal inputs are compared by identity, others by their contents.
 ///
 /// Thread safety: may be called by several threads at once.
-#[unsafe(export_name = "thArePlansEqual")]
-pub unsafe extern "C" fn are_plans_equal(
+#[unsafe(export_name = "thComparePlans")]
+pub unsafe extern "C" fn compare_plans(
     plan: PlanHandle,
     other: PlanHandle,
     equal: *mut vk::Bool32,
@@ -500,8 +500,8 @@ pub extern "C" fn check_plan(plan: PlanHandle, error: ErrorHandle) -> Status {
 /// `thDestroyText`.
 ///
 /// Thread safety: may be called by several threads at once.
-#[unsafe(export_name = "thWritePlan")]
-pub unsafe extern "C" fn write_plan(
+#[unsafe(export_name = "thCreatePlanText")]
+pub unsafe extern "C" fn create_plan_text(
     plan: PlanHandle,
     format: ReportFormatValue,
     text: *mut TextHandle,

@@ -148,7 +148,7 @@ pub unsafe extern "C" fn create_profile(
     })
 }
 
-/// Creates a profile from JSON, as `tileheap profile --json` and `thWriteProfile` write it.
+/// Creates a profile from JSON, as `tileheap profile --json` and `thCreateProfileText` write it.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thCreateProfileFromJson")]
@@ -175,8 +175,8 @@ pub unsafe extern "C" fn create_profile_from_json(
 /// Fails with `TH_STATUS_ERROR_VULKAN` if the driver fails, lacks a function, or offers less than Vulkan 1.1.
 ///
 /// Thread safety: may be called by several threads at once.
-#[unsafe(export_name = "thCreateProfileFromDevice")]
-pub unsafe extern "C" fn create_profile_from_device(
+#[unsafe(export_name = "thCreateProfileFromPhysicalDevice")]
+pub unsafe extern "C" fn create_profile_from_physical_device(
     desc: *const PhysicalDeviceDesc,
     profile: *mut ProfileHandle,
     error: ErrorHandle,
@@ -261,8 +261,8 @@ pub unsafe extern "C" fn get_profile_info(
 /// Writes a profile as JSON. Destroy the text with `thDestroyText`.
 ///
 /// Thread safety: may be called by several threads at once.
-#[unsafe(export_name = "thWriteProfile")]
-pub unsafe extern "C" fn write_profile(
+#[unsafe(export_name = "thCreateProfileText")]
+pub unsafe extern "C" fn create_profile_text(
     profile: ProfileHandle,
     json: *mut TextHandle,
     error: ErrorHandle,

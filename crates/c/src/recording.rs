@@ -321,8 +321,8 @@ pub extern "C" fn wait_for_frame(
 /// Fails with `TH_STATUS_ERROR_DEVICE_LOST` if the device is lost, unless all submitted frames were known to be complete before.
 ///
 /// Thread safety: may be called by several threads at once, also while others select, record and submit.
-#[unsafe(export_name = "thGetCompletedFrame")]
-pub unsafe extern "C" fn get_completed_frame(
+#[unsafe(export_name = "thGetCompletedFrameCount")]
+pub unsafe extern "C" fn get_completed_frame_count(
     frame: DynamicFrameHandle,
     count: *mut u64,
     error: ErrorHandle,

@@ -360,8 +360,8 @@ fn aligned(name: &str, alignment: u64) -> Result<Alignment, Fault> {
 /// Fails with `TH_STATUS_ERROR_INVALID_PROFILE` if a resource exceeds a limit of the profile.
 ///
 /// Thread safety: may be called by several threads at once.
-#[unsafe(export_name = "thEstimateRequirements")]
-pub unsafe extern "C" fn estimate_requirements(
+#[unsafe(export_name = "thCreateEstimatedRequirements")]
+pub unsafe extern "C" fn create_estimated_requirements(
     frame: FrameHandle,
     profile: ProfileHandle,
     requirements: *mut RequirementsHandle,

@@ -214,3 +214,30 @@ fn the_header_is_what_the_sources_say() {
         differs.map_or(0, |line| line + 1)
     );
 }
+
+/// As in Vulkan: what has to be destroyed comes from `thCreate...`. Recordings are begun and ended instead.
+#[test]
+fn functions_that_create_objects_are_named_so() {
+    let header = include_str!("../include/tileheap.h");
+    let handles = Regex::new(r"typedef struct \w+T \*(\w+);").unwrap();
+    let handles: HashSet<&str> = handles
+        .captures_iter(header)
+        .map(|found| found.extract::<1>().1[0])
+        .collect();
+    let functions = Regex::new(r"(?s)ThStatus (th\w+)\(([^)]*)\);").unwrap();
+    let output = Regex::new(r"^(\w+) \*\w+$").unwrap();
+    let mut created = 0;
+    for found in functions.captures_iter(header) {
+        let [name, parameters] = found.extract::<2>().1;
+        let creates = parameters.split(',').any(|parameter| {
+            let found = output.captures(parameter.trim());
+            found.is_some_and(|found| handles.contains(found.extract::<1>().1[0]))
+        });
+        assert!(
+            creates == name.starts_with("thCreate") || name == "thBeginCommands",
+            "{name}"
+        );
+        created += usize::from(creates);
+    }
+    assert!(created > 25, "{created}");
+}

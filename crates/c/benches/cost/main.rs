@@ -119,7 +119,8 @@ fn cost(criterion: &mut Criterion) {
     // SAFETY: the name is alive.
     let c_profile = get(|to, error| unsafe { create_profile(view(PROFILE), to, error) }).unwrap();
     // SAFETY: it can be written.
-    let c_needs = get(|to, error| unsafe { estimate_requirements(c_frame, c_profile, to, error) }).unwrap();
+    let c_needs =
+        get(|to, error| unsafe { create_estimated_requirements(c_frame, c_profile, to, error) }).unwrap();
     // SAFETY: it can be written.
     let c_planner: PlannerHandle = get(|to, error| unsafe { create_planner(to, error) }).unwrap();
     // SAFETY: it can be written.

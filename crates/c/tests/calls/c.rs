@@ -111,7 +111,7 @@ pub(crate) fn frame_from_json(json: &str) -> Result<FrameHandle> {
 
 pub(crate) fn estimated(frame: FrameHandle, profile: ProfileHandle) -> Result<RequirementsHandle> {
     // SAFETY: it can be written.
-    get(|to, error| unsafe { estimate_requirements(frame, profile, to, error) })
+    get(|to, error| unsafe { create_estimated_requirements(frame, profile, to, error) })
 }
 
 /// A plan from estimated requirements.

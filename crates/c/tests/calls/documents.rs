@@ -39,7 +39,7 @@ fn profiles_have_names_documents_and_numbers() {
         let handle = c::profile(name);
         let expected = DeviceProfile::preset(name).unwrap();
         // SAFETY: it can be written.
-        let json = text(|to, error| unsafe { write_profile(handle, to, error) }).unwrap();
+        let json = text(|to, error| unsafe { create_profile_text(handle, to, error) }).unwrap();
         assert_eq!(json, expected.to_json());
         // SAFETY: the text is alive.
         let again = get(|to, error| unsafe { create_profile_from_json(view(&json), to, error) }).unwrap();

@@ -51,7 +51,7 @@ fn origins_of(frame: FrameHandle) -> FrameOrigins {
 
 fn json_of(frame: FrameHandle) -> String {
     // SAFETY: it can be written.
-    text(|to, error| unsafe { write_frame(frame, to, error) }).unwrap()
+    text(|to, error| unsafe { create_frame_text(frame, to, error) }).unwrap()
 }
 
 fn totals_of(plan: PlanHandle) -> PlanTotals {
@@ -119,7 +119,7 @@ fn values_are_placed_apart_and_count_as_the_described_frame() {
     let replanned = c::plan(input, profile, &sized()).unwrap();
     // SAFETY: it can be written.
     let equal: vk::Bool32 =
-        get(|to, error| unsafe { are_plans_equal(of_apart, replanned, to, error) }).unwrap();
+        get(|to, error| unsafe { compare_plans(of_apart, replanned, to, error) }).unwrap();
     assert_eq!(equal, vk::TRUE);
     for plan in [of_apart, of_described, replanned] {
         call(|error| check_plan(plan, error)).unwrap();

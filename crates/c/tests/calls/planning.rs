@@ -60,12 +60,12 @@ fn structures_describe_every_field_of_a_frame() {
     for frame in frames() {
         let handle = in_c(&frame);
         // SAFETY: it can be written.
-        let json = text(|to, error| unsafe { write_frame(handle, to, error) }).unwrap();
+        let json = text(|to, error| unsafe { create_frame_text(handle, to, error) }).unwrap();
         assert_eq!(json, frame.to_json(), "{}", frame.name());
         // The same from the document.
         let again = c::frame_from_json(&json).unwrap();
         // SAFETY: it can be written.
-        let from_json = text(|to, error| unsafe { write_frame(again, to, error) }).unwrap();
+        let from_json = text(|to, error| unsafe { create_frame_text(again, to, error) }).unwrap();
         assert_eq!(from_json, json);
         for handle in [handle, again] {
             call(|_| destroy_frame(handle)).unwrap();
@@ -120,10 +120,10 @@ fn plans_and_their_arrays_are_those_of_rust() {
             let plan = c::plan(handle, profile, &desc).unwrap();
             let json = enums::ReportFormat::Json as u32;
             // SAFETY: it can be written.
-            let written = text(|to, error| unsafe { write_plan(plan, json, to, error) }).unwrap();
+            let written = text(|to, error| unsafe { create_plan_text(plan, json, to, error) }).unwrap();
             assert_eq!(written, expected.to_json());
             // SAFETY: it can be written.
-            let written = text(|to, error| unsafe { write_plan(plan, 0, to, error) }).unwrap();
+            let written = text(|to, error| unsafe { create_plan_text(plan, 0, to, error) }).unwrap();
             assert_eq!(written, expected.to_string());
             arrays_are(plan, &expected);
             call(|error| check_plan(plan, error)).unwrap();
@@ -270,7 +270,7 @@ fn tables_of_frame_after_frame_are_those_of_rust() {
             call(|error| check_lowered(own, error)).unwrap();
             let json = enums::ReportFormat::Json as u32;
             // SAFETY: it can be written.
-            let written = text(|to, error| unsafe { write_lowered(own, json, to, error) }).unwrap();
+            let written = text(|to, error| unsafe { create_lowered_text(own, json, to, error) }).unwrap();
             assert_eq!(written, tables.to_json(&frame, &situation));
             // The header promises this.
             let images = slice(lowered.images, lowered.image_count).to_vec();
@@ -337,7 +337,8 @@ fn previous_users_are_those_of_rust() {
                 assert_eq!(slice(arrays.previous, arrays.previous_count), previous);
                 assert_eq!(slice(arrays.tile_memory, arrays.tile_memory_count), tile_memory);
                 // SAFETY: it can be written.
-                let written = text(|to, error| unsafe { write_aliasing(handle, 0, to, error) }).unwrap();
+                let written =
+                    text(|to, error| unsafe { create_aliasing_text(handle, 0, to, error) }).unwrap();
                 assert_eq!(
                     written
                         .lines()
@@ -394,7 +395,7 @@ fn searches_find_what_rust_finds_and_end_when_asked() {
         ..sized()
     };
     // SAFETY: it can be written.
-    let found = get(|to, error| unsafe { search_arrangement(plan, &limits, to, error) }).unwrap();
+    let found = get(|to, error| unsafe { create_arrangement(plan, &limits, to, error) }).unwrap();
     let allowed = SearchOptions {
         steps: 4_000,
         costs: ArrangementCosts::of(&expected.profile),
@@ -403,7 +404,7 @@ fn searches_find_what_rust_finds_and_end_when_asked() {
     let of_rust = search(expected, &allowed, &mut |_| ControlFlow::Continue(()));
     let json = enums::ReportFormat::Json as u32;
     // SAFETY: it can be written.
-    let written = text(|to, error| unsafe { write_arrangement(found, json, to, error) }).unwrap();
+    let written = text(|to, error| unsafe { create_arrangement_text(found, json, to, error) }).unwrap();
     assert_eq!(written, of_rust.arrangement.to_json(frame));
     // SAFETY: it can be written.
     let info: ArrangementInfo = fill(|to, error| unsafe { get_arrangement_info(found, to, error) }).unwrap();
@@ -448,7 +449,7 @@ fn searches_find_what_rust_finds_and_end_when_asked() {
         ..sized()
     };
     // SAFETY: it can be written; `calls` outlives the search.
-    let ended = get(|to, error| unsafe { search_arrangement(plan, &watched, to, error) }).unwrap();
+    let ended = get(|to, error| unsafe { create_arrangement(plan, &watched, to, error) }).unwrap();
     assert_eq!(calls, 2);
     for arrangement in [found, again, ended] {
         call(|_| destroy_arrangement(arrangement)).unwrap();
@@ -496,7 +497,7 @@ fn a_planner_finds_known_frames_again() {
     assert!(value(made[1]) >= value(made[0]) && value(made[2]) >= value(made[1]));
     let equal = |one, other| {
         // SAFETY: it can be written.
-        get(|to, error| unsafe { are_plans_equal(one, other, to, error) }).unwrap() == 1
+        get(|to, error| unsafe { compare_plans(one, other, to, error) }).unwrap() == 1
     };
     assert!(equal(made[2], made[3]), "a known frame has the known plan");
     // A plan that was made elsewhere replaces a fast one.

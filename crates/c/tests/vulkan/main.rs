@@ -37,7 +37,7 @@ fn desc(gpu: &Gpu) -> PhysicalDeviceDesc {
 
 fn queried(desc: &PhysicalDeviceDesc) -> c::Result<ProfileHandle> {
     // SAFETY: the instance and physical device are alive.
-    get(|to, error| unsafe { create_profile_from_device(desc, to, error) })
+    get(|to, error| unsafe { create_profile_from_physical_device(desc, to, error) })
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn profiles_of_devices_are_those_of_the_runtime() {
     let gpu = Gpu::new(Capabilities::empty());
     let profile = queried(&desc(&gpu)).unwrap();
     // SAFETY: it can be written.
-    let json = text(|to, error| unsafe { write_profile(profile, to, error) }).unwrap();
+    let json = text(|to, error| unsafe { create_profile_text(profile, to, error) }).unwrap();
     assert_eq!(json, gpu.context.support().profile().to_json());
 
     // Of a device that is created with fewer features.

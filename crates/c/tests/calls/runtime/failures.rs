@@ -154,7 +154,7 @@ fn a_lost_device_is_abandoned() {
         let lost = call(|error| wait_for_frame(engine.frame, number, u64::MAX, error)).unwrap_err();
         assert_eq!(lost.0, Status::ErrorDeviceLost, "{}", lost.1);
         engine.rig.driver.fail_no_more();
-        let is_lost = get(|to, error| th!(is_device_lost(engine.device, to, error))).unwrap();
+        let is_lost = get(|to, error| th!(get_device_lost(engine.device, to, error))).unwrap();
         assert_eq!(is_lost, vk::TRUE);
         assert_eq!(
             engine.select().and_then(|_| engine.begin()).unwrap_err().0,

@@ -15,7 +15,7 @@ use tileheap_c::imports::*;
 use tileheap_c::library::get_object_count;
 use tileheap_c::opaque::*;
 use tileheap_c::plan::{PlanTotals, destroy_plan, get_plan_totals};
-use tileheap_c::profile::{destroy_profile, write_profile};
+use tileheap_c::profile::{create_profile_text, destroy_profile};
 use tileheap_c::recording::*;
 use tileheap_c::status::Status;
 use tileheap_testkit::fake_driver::Config;
@@ -81,7 +81,7 @@ fn c_records_the_same_commands_as_rust() {
             let at = turn as usize % IN_FLIGHT;
             assert_eq!(commands(&engine.rig, at), commands(&rust, at));
         }
-        let complete = get(|to, error| th!(get_completed_frame(engine.frame, to, error))).unwrap();
+        let complete = get(|to, error| th!(get_completed_frame_count(engine.frame, to, error))).unwrap();
         assert_eq!(complete, 2 * IN_FLIGHT as u64);
         engine.end();
         drop(frames);
@@ -207,7 +207,7 @@ fn selected_frames_know_their_plan_queues_targets_and_objects() {
     let selected = engine.select().unwrap();
     assert_eq!((selected.pass_count, selected.command_buffer_count), (8, 4));
     assert_eq!((selected.queue_count, selected.resource_count), (2, 7));
-    let plan: PlanHandle = get(|to, error| th!(get_selected_plan(engine.frame, to, error))).unwrap();
+    let plan: PlanHandle = get(|to, error| th!(create_selected_plan(engine.frame, to, error))).unwrap();
     let totals: PlanTotals = fill(|to, error| th!(get_plan_totals(plan, to, error))).unwrap();
     assert!(totals.tile_bytes > 0, "the frame uses tile memory");
     call(|_| destroy_plan(plan)).unwrap();
@@ -363,19 +363,19 @@ fn an_abandoned_recording_has_no_effect() {
 fn texts_and_profiles_say_what_is_in_use() {
     let engine = Engine::new(Config::modern());
     engine.run().unwrap();
-    let written = text(|to, error| th!(write_device(engine.device, to, error))).unwrap();
+    let written = text(|to, error| th!(create_device_text(engine.device, to, error))).unwrap();
     assert_says(
         &written,
         &["tile memory", "synchronization_2", "queue", "held by frames"],
     );
-    let profile = get(|to, error| th!(get_device_profile(engine.device, to, error))).unwrap();
-    let json = text(|to, error| th!(write_profile(profile, to, error))).unwrap();
+    let profile = get(|to, error| th!(create_device_profile(engine.device, to, error))).unwrap();
+    let json = text(|to, error| th!(create_profile_text(profile, to, error))).unwrap();
     assert_says(json, &["tile"]);
     call(|_| destroy_profile(profile)).unwrap();
     engine.end();
 
     let engine = Engine::with(Config::modern(), |desc| desc.without_tile_memory = vk::TRUE);
-    let written = text(|to, error| th!(write_device(engine.device, to, error))).unwrap();
+    let written = text(|to, error| th!(create_device_text(engine.device, to, error))).unwrap();
     assert_says(written, &["no tile memory", "not enabled"]);
     engine.end();
 }

@@ -80,7 +80,7 @@ const SHARED: [(&str, OfFrame); 9] = [
         th!(get_pass_target(frame, 0, 0, &mut sized(), error))
     }),
     ("plan", |frame, error| {
-        th!(get_selected_plan(frame, &mut null_mut(), error))
+        th!(create_selected_plan(frame, &mut null_mut(), error))
     }),
     ("queue", |frame, error| {
         let mut queue = DeviceQueue {
@@ -92,7 +92,7 @@ const SHARED: [(&str, OfFrame); 9] = [
     }),
     ("wait", |frame, error| wait_for_frame(frame, 0, 0, error)),
     ("completed", |frame, error| {
-        th!(get_completed_frame(frame, &mut 0, error))
+        th!(get_completed_frame_count(frame, &mut 0, error))
     }),
 ];
 
@@ -109,12 +109,14 @@ const OF_DEVICE: [(&str, OfDevice); 7] = [
         th!(create_dynamic_frame(&desc, &mut null_mut(), error))
     }),
     ("profile", |device, error| {
-        th!(get_device_profile(device, &mut null_mut(), error))
+        th!(create_device_profile(device, &mut null_mut(), error))
     }),
     ("write", |device, error| {
-        th!(write_device(device, &mut null_mut(), error))
+        th!(create_device_text(device, &mut null_mut(), error))
     }),
-    ("lost", |device, error| th!(is_device_lost(device, &mut 0, error))),
+    ("lost", |device, error| {
+        th!(get_device_lost(device, &mut 0, error))
+    }),
     ("trim", |device, error| {
         th!(trim_device(device, null_mut(), error))
     }),
@@ -442,11 +444,11 @@ fn null_pointers_and_wrong_sizes_are_errors() {
         &|error| th!(select_frame(frame, null(), &mut sized(), error)),
         &|error| th!(create_dynamic_frame(null(), &mut null_mut(), error)),
         &|error| th!(create_device(null(), &mut null_mut(), error)),
-        &|error| th!(get_device_profile(device, null_mut(), error)),
-        &|error| th!(write_device(device, null_mut(), error)),
-        &|error| th!(is_device_lost(device, null_mut(), error)),
-        &|error| th!(get_completed_frame(frame, null_mut(), error)),
-        &|error| th!(get_selected_plan(frame, null_mut(), error)),
+        &|error| th!(create_device_profile(device, null_mut(), error)),
+        &|error| th!(create_device_text(device, null_mut(), error)),
+        &|error| th!(get_device_lost(device, null_mut(), error)),
+        &|error| th!(get_completed_frame_count(frame, null_mut(), error)),
+        &|error| th!(create_selected_plan(frame, null_mut(), error)),
         &|error| th!(begin_commands(frame, 0, buffer(), null_mut(), error)),
         &|error| begin_secondary(frame, vk::CommandBuffer::null(), 0, 0, error),
         &|error| forget_imported_view(frame, vk::ImageView::null(), error),
@@ -558,7 +560,7 @@ fn options_and_modes_of_dynamic_frames_are_checked() {
     assert_eq!(made.unwrap_err().0, Status::ErrorInvalidArgument);
     // A plan stays valid after the frame that it was selected for.
     engine.select().unwrap();
-    let plan = get(|to, error| th!(get_selected_plan(engine.frame, to, error))).unwrap();
+    let plan = get(|to, error| th!(create_selected_plan(engine.frame, to, error))).unwrap();
     engine.end();
     call(|_| destroy_plan(plan)).unwrap();
 }

@@ -128,28 +128,28 @@ fn rows() -> Vec<Row> {
         Idle:
             create_error(_) get_error_message(_, _) get_error_rule(_, _) get_error_result(_, _) destroy_error(_)
             get_text(_, _, _) destroy_text(_) get_object_count(_, _)
-            get_profile_names(_, _, _) create_profile(_, _, _) create_profile_from_json(_, _, _) create_profile_from_device(_, _, _)
-            create_profile_with_tile_size(_, _, _, _) get_profile_info(_, _, _) write_profile(_, _, _) destroy_profile(_)
-            create_frame(_, _, _) create_frame_from_json(_, _, _, _) write_frame(_, _, _) get_frame_info(_, _, _)
+            get_profile_names(_, _, _) create_profile(_, _, _) create_profile_from_json(_, _, _) create_profile_from_physical_device(_, _, _)
+            create_profile_with_tile_size(_, _, _, _) get_profile_info(_, _, _) create_profile_text(_, _, _) destroy_profile(_)
+            create_frame(_, _, _) create_frame_from_json(_, _, _, _) create_frame_text(_, _, _) get_frame_info(_, _, _)
             get_frame_resource(_, _, _, _) get_frame_pass(_, _, _, _) get_frame_name(_, _, _, _, _) find_frame_name(_, _, _, _, _)
             destroy_frame(_) create_frame_of_values(_, _, _) create_input_frame(_, _, _) get_frame_origins(_, _, _)
-            get_requirement_queries(_, _, _, _, _) create_requirements(_, _, _, _, _, _) estimate_requirements(_, _, _, _)
+            get_requirement_queries(_, _, _, _, _) create_requirements(_, _, _, _, _, _) create_estimated_requirements(_, _, _, _)
             get_resource_requirements(_, _, _, _) destroy_requirements(_)
             create_planner(_, _) destroy_planner(_) create_plan(_, _, _) get_plan(_, _, _) get_plan_totals(_, _, _)
-            create_planned_frame(_, _, _) get_placement_reason(_, _, _, _) are_plans_equal(_, _, _, _) adopt_plan(_, _, _, _)
-            check_plan(_, _) write_plan(_, _, _, _) destroy_plan(_)
-            search_arrangement(_, _, _, _) create_arrangement_from_json(_, _, _, _) get_arrangement_info(_, _, _)
-            create_arranged_frame(_, _, _) get_arrangement(_, _, _) write_arrangement(_, _, _, _) destroy_arrangement(_)
-            create_lowerer(_, _) lower(_, _, _, _) get_lowered(_, _, _) check_lowered(_, _) write_lowered(_, _, _, _) destroy_lowerer(_)
+            create_planned_frame(_, _, _) get_placement_reason(_, _, _, _) compare_plans(_, _, _, _) adopt_plan(_, _, _, _)
+            check_plan(_, _) create_plan_text(_, _, _, _) destroy_plan(_)
+            create_arrangement(_, _, _, _) create_arrangement_from_json(_, _, _, _) get_arrangement_info(_, _, _)
+            create_arranged_frame(_, _, _) get_arrangement(_, _, _) create_arrangement_text(_, _, _, _) destroy_arrangement(_)
+            create_lowerer(_, _) lower(_, _, _, _) get_lowered(_, _, _) check_lowered(_, _) create_lowered_text(_, _, _, _) destroy_lowerer(_)
             get_store_shaders(_, _, _)
-            create_aliasing(_, _, _) get_aliasing(_, _, _) write_aliasing(_, _, _, _) destroy_aliasing(_)
+            create_aliasing(_, _, _) get_aliasing(_, _, _) create_aliasing_text(_, _, _, _) destroy_aliasing(_)
             create_device_additions(_, _, _) get_device_create_info(_, _, _) destroy_device_additions(_)
-            create_device(_, _, _) destroy_device(_, _) get_device_profile(_, _, _) write_device(_, _, _) is_device_lost(_, _, _)
+            create_device(_, _, _) destroy_device(_, _) create_device_profile(_, _, _) create_device_text(_, _, _) get_device_lost(_, _, _)
             report_device_lost(_, _) use_queues(_, _, _, _) trim_device(_, _, _)
             create_dynamic_frame(_, _, _) select_frame(_, _, _, _) select_created_frame(_, _, _, _) forget_imported_view(_, _, _)
-            destroy_dynamic_frame(_, _) abandon_dynamic_frame(_, _) wait_for_frame(_, _, _, _) get_completed_frame(_, _, _);
+            destroy_dynamic_frame(_, _) abandon_dynamic_frame(_, _) wait_for_frame(_, _, _, _) get_completed_frame_count(_, _, _);
         Selected:
-            begin_frame(_, _, _, _) get_selected_plan(_, _, _) get_selected_queue(_, _, _, _) get_pass_target(_, _, _, _, _)
+            begin_frame(_, _, _, _) create_selected_plan(_, _, _) get_selected_queue(_, _, _, _) get_pass_target(_, _, _, _, _)
             get_bound_access(_, _, _, _, _);
         Recording:
             import_resources(_, _, _) set_render_area(_, _, _, _) begin_secondary(_, _, _, _, _) bind_secondary_tile_memory(_, _, _, _)
@@ -166,7 +166,7 @@ const OPTIONAL: [(&str, usize); 11] = [
     ("create_frame_from_json", 1),
     ("get_requirement_queries", 3),
     ("create_requirements", 3), // With no answers.
-    ("search_arrangement", 1),
+    ("create_arrangement", 1),
     ("begin_frame", 1),
     ("begin_frame", 2),
     ("set_render_area", 2),

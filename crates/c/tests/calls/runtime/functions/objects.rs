@@ -80,13 +80,13 @@ fn planned() -> Planned {
         ..sized()
     };
     let plan = c::plan(frame, profile, &options).unwrap();
-    let arrangement = get(|to, error| th!(search_arrangement(plan, null(), to, error))).unwrap();
+    let arrangement = get(|to, error| th!(create_arrangement(plan, null(), to, error))).unwrap();
     let lowerer = get(|to, error| th!(create_lowerer(to, error))).unwrap();
     let desc = LowerDesc { plan, ..sized() };
     let _: Lowered = fill(|to, error| th!(lower(lowerer, &desc, to, error))).unwrap();
     let desc = AliasingDesc { plan, ..sized() };
     let aliasing = get(|to, error| th!(create_aliasing(&desc, to, error))).unwrap();
-    let text = get(|to, error| th!(write_frame(frame, to, error))).unwrap();
+    let text = get(|to, error| th!(create_frame_text(frame, to, error))).unwrap();
     let error = get(|to, _| th!(create_error(to))).unwrap();
     Planned {
         profile,
