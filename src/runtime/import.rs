@@ -104,6 +104,12 @@ impl BoundFrame {
         for (resource, is_image) in resources_of(imports) {
             check_external(frame, resource, is_image)?;
         }
+        let images = imports.images.iter().map(|one| one.resource.index());
+        check_listed_once("images", images, |index| &frame.resources()[index].name)?;
+        let buffers = imports.buffers.iter().map(|one| one.resource.index());
+        check_listed_once("buffers", buffers, |index| &frame.resources()[index].name)?;
+        let views = imports.views.iter().map(|one| (one.resource.index(), one.range));
+        check_listed_once("views", views, |(index, _)| &frame.resources()[index].name)?;
         for import in imports.semaphores {
             let Some(declared) = frame.semaphores().get(import.semaphore.index()) else {
                 return Err(other_frame(frame, "semaphore", import.semaphore.index()));
@@ -115,6 +121,8 @@ impl BoundFrame {
                 )));
             }
         }
+        let semaphores = imports.semaphores.iter().map(|one| one.semaphore.index());
+        check_listed_once("semaphores", semaphores, |index| &frame.semaphores()[index].name)?;
         for import in imports.buffers {
             check_size(frame.resource(import.resource), &import.buffer)?;
         }
@@ -448,6 +456,23 @@ fn resources_of(imports: &Imports<'_>) -> impl Iterator<Item = (ResourceId, bool
     images
         .map(|image| (image, true))
         .chain(buffers.map(|buffer| (buffer, false)))
+}
+
+/// Returns an error if a list of imports has something twice.
+fn check_listed_once<'a, T: PartialEq + Copy>(
+    list: &str,
+    imports: impl Iterator<Item = T> + Clone,
+    name: impl Fn(T) -> &'a str,
+) -> Result<()> {
+    for (second, import) in imports.clone().enumerate() {
+        if let Some(first) = imports.clone().take(second).position(|other| other == import) {
+            let name = name(import);
+            return Err(RuntimeRule::ImportedTwice.broken(format!(
+                "elements {first} and {second} of the imported {list} are both for `{name}`: import it once"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// The error that an import has the identifier of another frame.
