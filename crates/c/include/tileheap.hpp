@@ -232,6 +232,93 @@ Result<std::string> text(Function function) {
     return std::string(to_cpp(characters));
 }
 
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
+/** Keeps the first exception that callbacks throw during a call of this thread: exceptions must not pass through C. Calls may be nested. */
+class CallbackScope {
+public:
+    CallbackScope() noexcept : outer_(std::exchange(current(), this)) {}
+    CallbackScope(const CallbackScope &) = delete;
+    CallbackScope &operator=(const CallbackScope &) = delete;
+    ~CallbackScope() { current() = outer_; }
+
+    /** Keeps the exception that is being handled; there is none to keep it for in a destructor. */
+    static void keep(bool always) noexcept {
+        CallbackScope *scope = current();
+        if (!scope || scope->exception_) return;
+        scope->exception_ = std::current_exception();
+        scope->always_ = always;
+    }
+    /** Throws the exception again after the call. If the call has succeeded, the library has recovered from an allocation that threw. */
+    void rethrow(ThStatus status) {
+        if (exception_ && (status < 0 || always_)) std::rethrow_exception(std::exchange(exception_, nullptr));
+    }
+
+private:
+    static CallbackScope *&current() noexcept {
+        static thread_local CallbackScope *scope = nullptr;
+        return scope;
+    }
+
+    CallbackScope *outer_;
+    std::exception_ptr exception_;
+    bool always_ = false;
+};
+
+/** Calls a function of the program from a C callback that returns a VkResult: an exception becomes a result. */
+template <class Function>
+VkResult catch_exceptions(Function function) noexcept {
+    try {
+        return static_cast<VkResult>(function());
+    } catch (const std::bad_alloc &) {
+        CallbackScope::keep(false);
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    } catch (...) {
+        CallbackScope::keep(false);
+        return VK_ERROR_UNKNOWN;
+    }
+}
+
+/** The same for a callback whose failure the library does not see: its exception always propagates. */
+template <class Output, class Function>
+Output catch_all(Output failed, Function function) noexcept {
+    try {
+        return static_cast<Output>(function());
+    } catch (...) {
+        CallbackScope::keep(true);
+        return failed;
+    }
+}
+#else
+struct CallbackScope {
+    void rethrow(ThStatus) {}
+};
+
+template <class Function>
+VkResult catch_exceptions(Function function) {
+    return static_cast<VkResult>(function());
+}
+
+template <class Output, class Function>
+Output catch_all(Output, Function function) {
+    return static_cast<Output>(function());
+}
+#endif
+
+/** Calls a function that has side effects if it fails, or that invokes callbacks: only once, with an existing error object. */
+template <class Output, class Function>
+Result<Output> call_once(ThError error, Output output, Function function) {
+    CallbackScope callbacks;
+    const ThStatus status = function(output, error);
+    callbacks.rethrow(status);
+    if (status < 0) return error_of(status, error);
+    return output;
+}
+
+template <class Function>
+Result<Success> run_once(ThError error, Function function) {
+    return call_once(error, Success(), [&](Success &, ThError object) { return function(object); });
+}
+
 } // namespace detail
 
 // Devices, frames, requirements
@@ -445,14 +532,24 @@ public:
         return detail::create<Arrangement, ThArrangement>(
             [&](auto out, auto error) { return thCreateArrangement(plan, desc, out, error); });
     }
-    /** The same, calling `progress(const ThTraffic &)`, which must not throw, before each arrangement that is evaluated; false ends the search. */
+    /**
+     * The same, calling `progress(const ThTraffic &)` before each arrangement that is evaluated; false ends the search. Its exceptions end the
+     * search, too, and propagate out of this function.
+     */
     template <class Progress>
     static Result<Arrangement> search(ThPlan plan, ThSearchDesc desc, Progress progress) {
         desc.progress = [](const ThTraffic *traffic, void *data) -> VkBool32 {
-            return (*static_cast<Progress *>(data))(*traffic) ? VK_TRUE : VK_FALSE;
+            return detail::catch_all(VkBool32(VK_FALSE), [&] { return (*static_cast<Progress *>(data))(*traffic) ? VK_TRUE : VK_FALSE; });
         };
         desc.userData = &progress;
-        return search(plan, &desc);
+        const detail::ErrorObject error = detail::new_error();
+        detail::CallbackScope callbacks;
+        ThArrangement handle = nullptr;
+        const ThStatus status = thCreateArrangement(plan, &desc, &handle, error.get());
+        Arrangement found(handle); // Destroyed if the exception is thrown again.
+        callbacks.rethrow(status);
+        if (status < 0) return detail::error_of(status, error.get());
+        return Result<Arrangement>(std::move(found));
     }
     /** thCreateArrangementFromJson */
     static Result<Arrangement> from_json(ThPlan plan, std::string_view json) {
@@ -948,57 +1045,6 @@ private:
 
 namespace detail {
 
-#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
-/** The exception thrown by a callback during the current call of this thread. */
-inline std::exception_ptr &exception_of_callback() {
-    static thread_local std::exception_ptr exception;
-    return exception;
-}
-
-/** Calls a function of the program from a C callback: an exception becomes a VkResult, and `call_once` rethrows it. */
-template <class Function>
-VkResult catch_exceptions(Function function) noexcept {
-    try {
-        return static_cast<VkResult>(function());
-    } catch (const std::bad_alloc &) {
-        exception_of_callback() = std::current_exception();
-        return VK_ERROR_OUT_OF_HOST_MEMORY;
-    } catch (...) {
-        exception_of_callback() = std::current_exception();
-        return VK_ERROR_UNKNOWN;
-    }
-}
-
-inline void forget_exception() { exception_of_callback() = nullptr; }
-inline void rethrow(ThStatus status) {
-    if (!exception_of_callback()) return;
-    const std::exception_ptr exception = std::exchange(exception_of_callback(), nullptr);
-    if (status < 0) std::rethrow_exception(exception); // Otherwise, the library recovered.
-}
-#else
-template <class Function>
-VkResult catch_exceptions(Function function) {
-    return static_cast<VkResult>(function());
-}
-inline void forget_exception() {}
-inline void rethrow(ThStatus) {}
-#endif
-
-/** Calls a function that has side effects if it fails, or that invokes callbacks: only once, with an existing error object. */
-template <class Output, class Function>
-Result<Output> call_once(ThError error, Output output, Function function) {
-    forget_exception();
-    const ThStatus status = function(output, error);
-    rethrow(status);
-    if (status < 0) return error_of(status, error);
-    return output;
-}
-
-template <class Function>
-Result<Success> run_once(ThError error, Function function) {
-    return call_once(error, Success(), [&](Success &, ThError object) { return function(object); });
-}
-
 inline ThStatus destroy_device(ThDevice device) { return thDestroyDevice(device, nullptr); }
 inline ThStatus destroy_dynamic_frame(ThDynamicFrame frame) { return thDestroyDynamicFrame(frame, nullptr); }
 inline ThStatus discard_commands(ThCommands commands) { return thDiscardCommands(commands, nullptr); }
@@ -1035,8 +1081,8 @@ public:
     }
     /**
      * The same with a block allocator, which must outlive the device and is called on any thread that calls the library. It must have
-     * `VkResult allocate(const ThBlockRequest &, ThBlock &)`, whose exceptions propagate out of the call that needed the block, and
-     * `void free(const ThBlock &)`, which must not throw.
+     * `VkResult allocate(const ThBlockRequest &, ThBlock &)` and `void free(const ThBlock &)`. Their exceptions propagate out of the call that
+     * needed or freed the block; those of `free` are dropped in destructors.
      */
     template <class Allocator>
     static Result<Device> create(ThDeviceDesc desc, Allocator &allocator) {
@@ -1044,7 +1090,12 @@ public:
         desc.allocateBlock = [](void *data, const ThBlockRequest *request, ThBlock *block) -> VkResult {
             return detail::catch_exceptions([&] { return static_cast<Allocator *>(data)->allocate(*request, *block); });
         };
-        desc.freeBlock = [](void *data, const ThBlock *block) noexcept { static_cast<Allocator *>(data)->free(*block); };
+        desc.freeBlock = [](void *data, const ThBlock *block) {
+            (void)detail::catch_all(true, [&] {
+                static_cast<Allocator *>(data)->free(*block);
+                return true;
+            });
+        };
         return create(desc);
     }
     /** thCreateDeviceProfile */
@@ -1068,25 +1119,29 @@ public:
     template <class Use>
     Result<Success> use_queues(Use use) const {
         const PFN_thUseQueues callback = [](void *data) {
-            (void)detail::catch_exceptions([&] {
+            (void)detail::catch_all(true, [&] {
                 (*static_cast<Use *>(data))();
-                return VK_SUCCESS;
+                return true;
             });
         };
-        detail::forget_exception();
+        detail::CallbackScope callbacks;
         auto used = detail::run([&](auto error) { return thUseQueues(get(), callback, &use, error); });
-        detail::rethrow(TH_STATUS_ERROR_VULKAN);
+        callbacks.rethrow(used ? TH_STATUS_SUCCESS : used.error().status);
         return used;
     }
     /** thTrimDevice. Returns the number of retired frames that are still executing. */
     Result<uint32_t> trim() const {
-        return detail::call(uint32_t(0), [&](auto &out, auto error) { return thTrimDevice(get(), &out, error); });
+        const detail::ErrorObject error = detail::new_error();
+        return detail::call_once(error.get(), uint32_t(0), [&](auto &out, auto object) { return thTrimDevice(get(), &out, object); });
     }
     /** thDestroyDevice: like the destructor, which ignores errors. After an error, the handle is still owned. */
     Result<Success> destroy() {
-        auto destroyed = detail::run([&](auto error) { return thDestroyDevice(get(), error); });
-        if (destroyed) release();
-        return destroyed;
+        const detail::ErrorObject error = detail::new_error();
+        return detail::run_once(error.get(), [&](auto object) {
+            const ThStatus status = thDestroyDevice(get(), object);
+            if (status >= 0) release();
+            return status;
+        });
     }
 };
 
@@ -1210,15 +1265,19 @@ public:
     }
     /** thDestroyDynamicFrame: like the destructor, which ignores errors. After an error, the handle is still owned. */
     Result<Success> destroy() {
-        auto destroyed = detail::run_once(error(), [&](auto error) { return thDestroyDynamicFrame(get(), error); });
-        if (destroyed) release();
-        return destroyed;
+        return detail::run_once(error(), [&](auto error) {
+            const ThStatus status = thDestroyDynamicFrame(get(), error);
+            if (status >= 0) release();
+            return status;
+        });
     }
     /** thAbandonDynamicFrame: destroys it without waiting, if the device is lost. After an error, the handle is still owned. */
     Result<Success> abandon() {
-        auto abandoned = detail::run_once(error(), [&](auto error) { return thAbandonDynamicFrame(get(), error); });
-        if (abandoned) release();
-        return abandoned;
+        return detail::run_once(error(), [&](auto error) {
+            const ThStatus status = thAbandonDynamicFrame(get(), error);
+            if (status >= 0) release();
+            return status;
+        });
     }
 
     /** thSelectFrame */

@@ -241,6 +241,64 @@ static void test_tables() {
     CHECK(aliasing.arrays()->tileMemoryCount == 3 && !aliasing.report()->empty());
 }
 
+/** The program's own exception, which is not a std::exception. */
+struct Unusual {
+    int number;
+};
+
+/** The number in the exception that a function throws; 0 if it throws none. */
+template <class Function>
+static int thrown_by(Function function) {
+    try {
+        function();
+        return 0;
+    } catch (const Unusual &unusual) {
+        return unusual.number;
+    }
+}
+
+/** Exceptions of callbacks do not pass through C: they end the call, and propagate out of it. */
+static void test_exceptions_of_callbacks() {
+    const Profile profile = Profile::create("adreno-830").value();
+    const Frame frame = simple_frame();
+    const Requirements requirements = Requirements::estimate(frame, profile).value();
+    const Plan plan = Plan::create({frame, requirements, profile}).value();
+    const uint32_t before = object_count();
+    int calls = 0;
+    const auto search = [&](auto progress) { (void)Arrangement::search(plan, sized<ThSearchDesc>(), progress); };
+    CHECK(thrown_by([&] {
+              search([&](const ThTraffic &) -> bool {
+                  calls++;
+                  throw Unusual{7};
+              });
+          }) == 7);
+    CHECK(calls == 1 && object_count() == before);
+    // Another call inside of the callback does not lose the exception, and has its own.
+    CHECK(thrown_by([&] {
+              search([&](const ThTraffic &) -> bool {
+                  CHECK(thrown_by([&] { search([](const ThTraffic &) -> bool { throw Unusual{1}; }); }) == 1);
+                  search([](const ThTraffic &) { return false; });
+                  throw Unusual{2};
+              });
+          }) == 2);
+    CHECK(object_count() == before);
+    // Without a call of the wrapper around it, as in a destructor, an exception is dropped.
+    CHECK(!detail::catch_all(false, []() -> bool { throw Unusual{3}; }));
+    CHECK(thrown_by([&] { search([](const ThTraffic &) { return true; }); }) == 0);
+    // An allocation that throws, of a call that succeeds all the same; and freeing that throws.
+    const auto of_call = [](ThStatus status, bool frees) {
+        (void)detail::run_once(nullptr, [&](ThError) {
+            if (frees) CHECK(!detail::catch_all(false, []() -> bool { throw Unusual{4}; }));
+            CHECK(detail::catch_exceptions([]() -> VkResult { throw Unusual{5}; }) == VK_ERROR_UNKNOWN);
+            return status;
+        });
+    };
+    CHECK(thrown_by([&] { of_call(TH_STATUS_SUCCESS, false); }) == 0);
+    CHECK(thrown_by([&] { of_call(TH_STATUS_ERROR_VULKAN, false); }) == 5);
+    CHECK(thrown_by([&] { of_call(TH_STATUS_SUCCESS, true); }) == 4);
+    CHECK(detail::catch_exceptions([]() -> VkResult { throw std::bad_alloc(); }) == VK_ERROR_OUT_OF_HOST_MEMORY);
+}
+
 /** Without a device: null handles and incomplete structures are errors. */
 static void test_runtime_without_device() {
     struct Blocks {
@@ -281,6 +339,7 @@ int main() {
     test_planning();
     test_tables();
     test_runtime_without_device();
+    test_exceptions_of_callbacks();
     FrameBuilder builder("everything", {1280, 720});
     describe(builder);
     {
