@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
     /// Write the graph as JSON ("format": "tileheap-graph")
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     graph: Option<PathBuf>,
-    /// The range of an open dimension of an ONNX file, both ends included: batch=1..4
+    /// The range of a dynamic dimension of an ONNX file, both ends included: batch=1..4
     #[cfg(feature = "onnx")]
     #[arg(long, value_name = "NAME=MIN..MAX", value_delimiter = ',')]
     range: Vec<String>,
@@ -200,7 +200,7 @@ fn read_network(arguments: &Arguments) -> Result<Network> {
     Network::read(&text, file, options)
 }
 
-/// Reads a model, with the ranges of its open dimensions.
+/// Reads a model, with the ranges of its dynamic dimensions.
 #[cfg(feature = "onnx")]
 fn read_onnx(arguments: &Arguments, bytes: &[u8]) -> Result<ImportedInput> {
     use tileheap_tensor::import::onnx::{OnnxOptions, read_onnx};

@@ -291,7 +291,7 @@ def plan(
     (`id,lower,upper,size`), or a `Problem` of spans, sizes, alignments and names.
     `memories`: capacities by name, in order of preference; what is accessed most stays in the first.
     `memory_of`: the memory that a tensor has to be in. `alignment`: of tensors and of image rows in a graph.
-    `inputs`: the `null` nodes of a TVM graph that are activations. `ranges`: of an ONNX file's open dimensions, both ends
+    `inputs`: the `null` nodes of a TVM graph that are activations. `ranges`: of an ONNX file's dynamic dimensions, both ends
     included. The other switches are those of `tileheap tensors`.
     """
     given: bytes | _native.Fields

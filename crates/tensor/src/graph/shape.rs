@@ -194,7 +194,7 @@ impl Dim {
     pub(crate) fn broadcast(&self, other: &Dim, range: &impl Fn(SymbolId) -> Option<(i64, i64)>) -> Dim {
         match (self.fixed(), other.fixed()) {
             (Some(1), _) => other.clone(),
-            // An open dimension is equal to a fixed one, or 1.
+            // A dynamic dimension is equal to a fixed one, or 1.
             (Some(_), _) | (_, Some(1)) => self.clone(),
             (None, Some(_)) => other.clone(),
             (None, None) => {
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn open_dimensions_are_broadcast_to_the_larger() {
+    fn dynamic_dimensions_are_broadcast_to_the_larger() {
         let [n, m] = [0, 1].map(|index| Dim::from(SymbolId(index)));
         let of = |a: &Dim, b: &Dim, ranges: [(i64, i64); 2]| {
             a.broadcast(b, &|symbol: SymbolId| Some(ranges[symbol.0 as usize]))

@@ -1,4 +1,4 @@
-//! Constant folding: shapes that exporters compute node by node, including those with open dimensions.
+//! Constant folding: shapes that exporters compute node by node, including those with dynamic dimensions.
 //!
 //! ```text
 //! x [batch, 64] ─► Shape ─► Gather 0 ─► Concat with -1 ─► Reshape      known: [batch, 64], batch, [batch, -1]
@@ -412,7 +412,7 @@ fn cast(data: &Known, to: ElementType) -> Option<Known> {
     };
     let fraction = |number: &Number| number.value().map(Fraction);
     let numbers: Option<Vec<Number>> = match is_fractional(to) {
-        // Larger tensors of fractions are data; an open dimension has no value as a fraction.
+        // Larger tensors of fractions are data; a dynamic dimension has no value as a fraction.
         true if data.numbers.len() > MAX_FRACTIONS => return None,
         true => data.numbers.iter().map(fraction).collect(),
         false => data.numbers.iter().map(whole).collect(),

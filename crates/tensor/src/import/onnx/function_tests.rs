@@ -283,7 +283,7 @@ fn each_call_has_symbols_of_its_own() {
         (bound(&read_graph, "a"), bound(&read_graph, "b")),
         (vec![1, 10], vec![1, 1000])
     );
-    // The file may describe the result with an open dimension.
+    // The file may describe the result with a dynamic dimension.
     graph.node = vec![node("", "NonZero", &["small"], "y")];
     graph.output = vec![found];
     let read_graph = read(graph.clone(), Vec::new()).unwrap();

@@ -1,4 +1,4 @@
-//! Shapes of results that depend on open dimensions and on values.
+//! Shapes of results that depend on dynamic dimensions and on values.
 
 use super::proto::{AttributeProto, GraphProto, NodeProto, TensorProto, ValueInfo};
 use super::tests::{body, control, model_of, node, numbers, planned, read, says, value};
@@ -7,7 +7,7 @@ use crate::graph::ShapeBound;
 
 /// Either dimension may be the one that is repeated.
 #[test]
-fn open_dimensions_are_broadcast() {
+fn dynamic_dimensions_are_broadcast() {
     let products = [
         node("Add", &["a", "b"], &["sum"], &[]),
         node("MatMul", &["a3", "b3"], &["product"], &[]),

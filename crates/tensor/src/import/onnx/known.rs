@@ -29,7 +29,7 @@ pub(super) struct Known {
 /// An element of a known tensor.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Number {
-    /// An integer, or an open dimension.
+    /// An integer, or a dynamic dimension.
     Whole(Dim),
     /// A scale.
     Fraction(f64),

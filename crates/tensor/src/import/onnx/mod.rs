@@ -49,7 +49,7 @@ const MAX_DEPTH: usize = 64;
 /// Options for reading ONNX files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OnnxOptions {
-    /// The least and the greatest value of open dimensions, by their names in the file (`batch`); a dimension without a name
+    /// The least and the greatest value of dynamic dimensions, by their names in the file (`batch`); a dimension without a name
     /// is called after its tensor and axis (`x.0`).
     pub ranges: BTreeMap<String, (u64, u64)>,
 }
@@ -67,7 +67,7 @@ pub struct OnnxOptions {
 /// ```
 ///
 /// # Errors
-/// The bytes are not a model, an operator is unknown and the file has no shapes for its outputs, an open dimension has no range, a range
+/// The bytes are not a model, an operator is unknown and the file has no shapes for its outputs, a dynamic dimension has no range, a range
 /// is given for a dimension that does not exist, or the graph is invalid.
 pub fn read_onnx(bytes: &[u8], options: &OnnxOptions) -> Result<Graph> {
     let model = Model::decode(bytes).map_err(wrong)?;
@@ -78,7 +78,7 @@ pub fn read_onnx(bytes: &[u8], options: &OnnxOptions) -> Result<Graph> {
         symbols: BTreeMap::new(),
         symbols_of_call: BTreeMap::new(),
         unnamed: Scoped::default(),
-        open_names: BTreeSet::new(),
+        dynamic_names: BTreeSet::new(),
         ids: Scoped::default(),
         known: Scoped::default(),
         tracked: 0,
@@ -121,10 +121,10 @@ struct Reader<'a> {
     /// Symbols of dimensions that have a name in the model, and in the current call of a function.
     symbols: BTreeMap<String, SymbolId>,
     symbols_of_call: BTreeMap<String, SymbolId>,
-    /// Symbols of other open dimensions, by tensor and axis.
+    /// Symbols of other dynamic dimensions, by tensor and axis.
     unnamed: Scoped<SymbolId>,
     /// The names by which the options may give ranges.
-    open_names: BTreeSet<String>,
+    dynamic_names: BTreeSet<String>,
     ids: Scoped<TensorId>,
     /// Values known before execution: shapes, axes, scales.
     known: Scoped<Known>,
@@ -289,7 +289,7 @@ impl Reader<'_> {
         let mut dims = Vec::with_capacity(shape.dim.len());
         for (axis, dim) in shape.dim.iter().enumerate() {
             dims.push(match &dim.value {
-                // Some exporters write -1 for an open dimension.
+                // Some exporters write -1 for a dynamic dimension.
                 Some(DimensionValue::Value(value)) if *value >= 0 => Dim::Fixed(*value),
                 Some(DimensionValue::Param(name)) if !name.is_empty() => self.symbol(name),
                 _ => self.unnamed(&value.name, axis).into(),

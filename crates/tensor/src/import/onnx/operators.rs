@@ -303,7 +303,7 @@ impl Reader<'_> {
         node.ints(attribute).map(<[i64]>::to_vec).or_else(input)
     }
 
-    /// Like `numbers`, but some may be open dimensions.
+    /// Like `numbers`, but some may be dynamic dimensions.
     pub(super) fn open_numbers(&self, node: &NodeProto, attribute: &str, place: usize) -> Option<Vec<Dim>> {
         let input = || self.input_known(node, place)?.wholes();
         let given = node.ints(attribute);

@@ -1,4 +1,4 @@
-//! Symbols of open dimensions.
+//! Symbols of dynamic dimensions.
 
 use super::{Reader, wrong};
 use crate::error::Result;
@@ -22,7 +22,7 @@ impl Reader<'_> {
         id.into()
     }
 
-    /// The symbol of an open dimension without a name, called after its tensor and axis. Bodies and calls of functions may have other
+    /// The symbol of a dynamic dimension without a name, called after its tensor and axis. Bodies and calls of functions may have other
     /// tensors of that name.
     pub(super) fn unnamed(&mut self, tensor: &str, axis: usize) -> SymbolId {
         let name = format!("{tensor}.{axis}");
@@ -50,7 +50,7 @@ impl Reader<'_> {
     }
 
     fn new_symbol(&mut self, name: &str) -> SymbolId {
-        self.open_names.insert(name.to_owned());
+        self.dynamic_names.insert(name.to_owned());
         let range = self.options.ranges.get(name).copied();
         self.graph.new_symbol(name, range, None)
     }
@@ -69,16 +69,19 @@ impl Reader<'_> {
     /// Checks that each range of the options is that of a dimension.
     pub(super) fn check_ranges(&self) -> Result<()> {
         let mut given = self.options.ranges.keys();
-        let Some(name) = given.find(|name| !self.open_names.contains(*name)) else {
+        let Some(name) = given.find(|name| !self.dynamic_names.contains(*name)) else {
             return Ok(());
         };
-        let first = self.open_names.iter().take(8);
+        let first = self.dynamic_names.iter().take(8);
         let names: Vec<String> = first.map(|name| format!("`{}`", clip(name))).collect();
-        let open = match (names.is_empty(), self.open_names.len() - names.len()) {
+        let described = match (names.is_empty(), self.dynamic_names.len() - names.len()) {
             (true, _) => "all dimensions are fixed".to_owned(),
-            (_, 0) => format!("open dimensions are {}", names.join(", ")),
-            (_, more) => format!("open dimensions are {} and {more} others", names.join(", ")),
+            (_, 0) => format!("dynamic dimensions are {}", names.join(", ")),
+            (_, more) => format!("dynamic dimensions are {} and {more} others", names.join(", ")),
         };
-        Err(wrong(format!("a range is given for `{}`; {open}", clip(name))))
+        Err(wrong(format!(
+            "a range is given for `{}`; {described}",
+            clip(name)
+        )))
     }
 }

@@ -71,7 +71,7 @@ pub(super) fn model_of(graph: GraphProto) -> Model {
     }
 }
 
-/// A small classifier with an open batch, which computes the shape of its flattened tensor node by node, as exporters do.
+/// A small classifier with a dynamic batch, which computes the shape of its flattened tensor node by node, as exporters do.
 fn model() -> Model {
     let two = |name| (name, &[2, 2][..]);
     let pads = ("pads", &[1, 1, 1, 1][..]);
@@ -310,7 +310,7 @@ fn cut_and_broken_files_are_errors() {
 }
 
 #[test]
-fn a_model_is_read_with_its_open_dimensions_and_planned() {
+fn a_model_is_read_with_its_dynamic_dimensions_and_planned() {
     let graph = read(&model(), &[("batch", (1, 4))]).unwrap();
     let shape = |name: &str, batch: u64| graph.shape_at(graph.find(name).unwrap(), &[batch]).unwrap();
     assert_eq!(shape("c1", 2), [2, 16, 16, 16]);
@@ -425,7 +425,7 @@ fn types_that_are_not_known_count_by_size_and_are_noted() {
 
 /// The batch is taken from the input's shape, node by node: the reshape is a view, for every batch.
 #[test]
-fn shapes_of_open_dimensions_are_computed() {
+fn shapes_of_dynamic_dimensions_are_computed() {
     let ranges = [("batch".to_owned(), (1, 8))].into();
     let graph = read_onnx(&file("c13c_i"), &OnnxOptions { ranges }).unwrap();
     let reshaped = graph.find("r").unwrap();
@@ -438,7 +438,7 @@ fn shapes_of_open_dimensions_are_computed() {
     planned(&graph);
 }
 
-/// Sizes of `Resize`, `Expand`, `Slice`, `Range` and `ConstantOfShape`, computed from open shapes as exporters do.
+/// Sizes of `Resize`, `Expand`, `Slice`, `Range` and `ConstantOfShape`, computed from dynamic shapes as exporters do.
 #[test]
 fn computed_shapes_reach_what_uses_them() {
     let with = |op: &str, inputs: &[&str], output: &str| node(op, inputs, &[output], &[]);
