@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::expand::Expander;
 use super::expansion::{
     BackEdge, Bind, Expansion, InPlaceCandidate, LoopExit, Merge, Next, Rules, Value, ValueId, ValueKind,
+    exclude_each_other,
 };
 use super::options::CarryRule;
 use super::types::CopyTime;
@@ -69,6 +70,31 @@ impl Classes {
         true
     }
 
+    /// Merges the class of a parameter with those of all values that may be its initial one, wherever they are in the first rounds of
+    /// their own loops; on failure merges none and returns false.
+    fn join_all(&mut self, rules: &Rules<'_>, expansion: &Expansion, head: ValueId, before: Bind) -> bool {
+        let Some(values) = expansion.whole_values(before) else {
+            return false;
+        };
+        let is_elsewhere = |&value: &ValueId| match expansion.values[value].kind {
+            ValueKind::Parameter { next, .. } => {
+                rules.apart.contains(&expansion.values[value].tensor) || matches!(next, Next::Outside(_))
+            }
+            _ => false,
+        };
+        if values.iter().any(is_elsewhere) {
+            return false;
+        }
+        let saved = self.clone();
+        let is_joined = values
+            .into_iter()
+            .all(|value| self.coalesce(rules, &expansion.values, head, value));
+        if !is_joined {
+            *self = saved;
+        }
+        is_joined
+    }
+
     /// Merges the classes of two values, unless one is external, their requirements differ, or their lifetimes overlap;
     /// returns true if they are in one class.
     fn coalesce(&mut self, rules: &Rules<'_>, values: &[Value], a: ValueId, b: ValueId) -> bool {
@@ -126,8 +152,8 @@ impl Classes {
         let (Some(first), Some(second)) = (ways(a, one), ways(b, other)) else {
             return false;
         };
-        let differ = |x: &LoopExit, y: &LoopExit| x.0 == y.0 && x != y;
-        first.iter().all(|x| second.iter().all(|y| differ(x, y)))
+        let is_other = |x: &LoopExit| second.iter().all(|y| exclude_each_other(x, y));
+        first.iter().all(is_other)
     }
 
     /// Returns true if two lifetimes overlap only in the step that writes the output over the input.
@@ -205,11 +231,6 @@ pub(super) fn coalesce(rules: &mut Rules<'_>, carry: CarryRule, limit: u32) -> R
             assert!(is_new, "a parameter apart from all others can be where it began");
         }
         best = next;
-    }
-    for index in 0..best.expansion.in_place_candidates.len() {
-        let InPlaceCandidate { output, input, .. } = best.expansion.in_place_candidates[index];
-        let values = &best.expansion.values;
-        best.classes.coalesce(rules, values, output, input);
     }
     Ok(best)
 }
@@ -354,8 +375,7 @@ fn in_order(rules: &Rules<'_>, expansion: &Expansion, order: &[Join]) -> (Coales
         // from the start.
         if copied.len() == before {
             failed.extend(copied.into_iter().map(Join::Merge));
-            place_initial_values(rules, &mut this);
-            return (this, failed);
+            return (with_initial_values(rules, this), failed);
         }
     }
 }
@@ -410,6 +430,29 @@ impl Coalesced {
         }
     }
 
+    /// Writes outputs over operands where that is possible; returns true if it is anywhere.
+    pub(super) fn write_over_operands(&mut self, rules: &Rules<'_>) -> bool {
+        let mut is_any = false;
+        for candidate in &self.expansion.in_place_candidates {
+            let InPlaceCandidate { output, input, .. } = *candidate;
+            let is_new = self.classes.of[output] != self.classes.of[input];
+            is_any |= self.classes.coalesce(rules, &self.expansion.values, output, input) && is_new;
+        }
+        is_any
+    }
+
+    /// Returns true if a loop begins with the result of another one that is in one of several places.
+    pub(super) fn has_scattered_results(&self) -> bool {
+        let is_scattered = |bind: Bind| {
+            let values = self.expansion.values_of(bind);
+            values.iter().any(|&value| self.classes.of[value] != self.classes.of[values[0]])
+        };
+        self.expansion.values.iter().any(|value| match value.kind {
+            ValueKind::Parameter { before, .. } => is_scattered(before),
+            _ => false,
+        })
+    }
+
     /// The number of copies; a copy that occurs in several unrolled copies of a body is counted once.
     pub(super) fn copies(&self) -> usize {
         let key =
@@ -420,16 +463,35 @@ impl Coalesced {
     }
 }
 
+/// Places the initial values of carried parameters. The results of a loop that begin another one are coalesced with its parameters, so that
+/// loops in sequence use the same bytes, unless that needs more copies.
+fn with_initial_values(rules: &Rules<'_>, of: Coalesced) -> Coalesced {
+    let is_result = |value: &Value| {
+        let Value { kind, .. } = value;
+        matches!(kind, ValueKind::Parameter { before: Bind::LoopOutput(..), .. })
+    };
+    let has_results = of.expansion.values.iter().any(is_result);
+    let (mut joined, mut apart) = (of.clone(), of);
+    place_initial_values(rules, &mut joined, true);
+    if !has_results || joined.copies() == 0 {
+        return joined;
+    }
+    place_initial_values(rules, &mut apart, false);
+    if apart.copies() < joined.copies() { apart } else { joined }
+}
+
 /// Places the initial value of each carried parameter: coalesced with the parameter, otherwise left in place (type II) and live as
-/// long as the parameter is read, otherwise copied.
-fn place_initial_values(rules: &Rules<'_>, of: &mut Coalesced) {
+/// long as the parameter is read, otherwise copied. The results of other loops are coalesced only if `join_results`.
+fn place_initial_values(rules: &Rules<'_>, of: &mut Coalesced, join_results: bool) {
     let (expansion, classes, failed) = (&mut of.expansion, &mut of.classes, &mut of.failed);
     let initial = |value: &Value| match value.kind {
         ValueKind::Parameter { before, .. } => Some(before),
         _ => None,
     };
     let mut shared: Vec<Bind> = expansion.values.iter().filter_map(initial).collect();
-    // Inner loops first, since they may extend the lifetimes of an outer loop's parameters.
+    // Parameters whose bytes others begin with: their initial values, if elsewhere, are live in these spans too.
+    let mut longer: BTreeMap<ValueId, Vec<Span>> = BTreeMap::new();
+    // Inner loops first, since they may begin with an outer loop's parameters, and later ones, with the results of earlier ones.
     for head in (0..expansion.values.len()).rev() {
         let ValueKind::Parameter { before, depth, next } = expansion.values[head].kind else {
             continue;
@@ -440,21 +502,28 @@ fn place_initial_values(rules: &Rules<'_>, of: &mut Coalesced) {
         let joined = match before {
             _ if in_own_bytes => classes.join(rules, expansion, head, before),
             Bind::Value(value, 0) if !is_shared => classes.coalesce(rules, &expansion.values, head, value),
+            Bind::LoopOutput(..) if join_results && !is_shared => {
+                classes.join_all(rules, expansion, head, before)
+            }
             _ => false,
         };
-        let spans = expansion.values[head].spans.clone();
+        let mut spans = expansion.values[head].spans.clone();
+        spans.extend(longer.remove(&head).unwrap_or_default());
         if joined {
-            // The parameter of an outer loop may have another placement in that loop's first rounds.
-            if let Bind::Value(value, _) = before {
+            // A parameter may have another placement in the first rounds of its loop, which may be an outer or an earlier one.
+            for value in expansion.values_of(before) {
                 if matches!(expansion.values[value].kind, ValueKind::Parameter { .. }) {
-                    expansion.values[value].spans.extend(&spans);
+                    longer.entry(value).or_default().extend(&spans);
                 }
             }
             continue;
         }
-        if !in_own_bytes && can_extend(expansion, classes, before, &spans) {
+        // The results of a loop that turns are in several places, and those of the next one would be in more.
+        let is_gathered = rules.gathers && matches!(before, Bind::LoopOutput(..));
+        if !in_own_bytes && !is_gathered && can_extend(expansion, classes, before, &spans) {
             for value in expansion.values_of(before) {
                 classes.live_as(expansion, head, value);
+                expansion.values[value].spans.extend(&spans);
             }
             if next != Next::Own {
                 // The parameter is never in its own bytes.

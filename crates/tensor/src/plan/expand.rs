@@ -171,7 +171,7 @@ impl<'a> Expander<'a> {
             return bind;
         }
         let of = self.rules.graph.tensor(tensor);
-        if let Some(view) = of.view.filter(|view| self.shares_bytes(tensor, view.base)) {
+        if let Some(view) = of.view.filter(|view| self.rules.shares_bytes(tensor, view.base)) {
             let bind = self.resolve(view.base).part(view.offset.0);
             self.bind(tensor, bind);
             return bind;
@@ -181,14 +181,6 @@ impl<'a> Expander<'a> {
             _ => ValueKind::Planned,
         };
         self.define(tensor, kind)
-    }
-
-    /// Returns true if a view shares its base's bytes: both are row-major buffers.
-    fn shares_bytes(&self, tensor: TensorId, base: TensorId) -> bool {
-        [tensor, base].into_iter().all(|id| {
-            let rule = &self.rules.layouts[id.index()].rule;
-            !rule.storage.is_image() && rule.packs.is_empty() && rule.order.is_empty()
-        })
     }
 
     /// Extends a value's last span to `[from, end)`, or begins its first span.
@@ -213,21 +205,27 @@ impl<'a> Expander<'a> {
                 self.extend(value, from, end);
             }
             Bind::LoopOutput(left, _) => {
-                let LoopOutput {
-                    exits,
-                    end: after,
-                    run,
-                    ..
-                } = self.out.loop_outputs[left].clone();
-                for (exit, copies) in exits.into_iter().enumerate() {
-                    for (copy, bind) in copies.into_iter().enumerate() {
-                        match bind {
-                            Bind::Value(value, _) => {
-                                self.extend_after_loop(value, after, end, (run, exit, copy))
-                            }
-                            Bind::LoopOutput(..) => self.extend_binding(bind, from, end),
-                        }
+                let after = self.out.loop_outputs[left].end;
+                self.extend_results(left, &LoopExit::new(), after, end);
+            }
+        }
+    }
+
+    /// Extends the lifetimes of a loop's results from `after` to `end`; `around` are the exits of the loops around it that lead there.
+    fn extend_results(&mut self, left: usize, around: &LoopExit, after: u32, end: u32) {
+        let LoopOutput { exits, run, .. } = self.out.loop_outputs[left].clone();
+        let (first, _) = self.out.rounds[run];
+        for (exit, copies) in exits.into_iter().enumerate() {
+            for (copy, bind) in copies.into_iter().enumerate() {
+                let mut way = around.clone();
+                way.push((run, exit, copy));
+                match bind {
+                    Bind::Value(value, _) => self.extend_after_loop(value, after, end, way),
+                    // Not needed in the rest of the body, since the loop is left.
+                    Bind::LoopOutput(inner, _) if self.out.loop_outputs[inner].end > first => {
+                        self.extend_results(inner, &way, after, end);
                     }
+                    Bind::LoopOutput(..) => self.extend_binding(bind, after, end),
                 }
             }
         }
@@ -306,7 +304,7 @@ impl<'a> Expander<'a> {
         for &output in &node.outputs {
             let view = self.rules.graph.tensor(output).view;
             let of_operand = view.filter(|view| node.inputs.contains(&view.base));
-            if of_operand.is_some_and(|view| self.shares_bytes(output, view.base)) {
+            if of_operand.is_some_and(|view| self.rules.shares_bytes(output, view.base)) {
                 self.resolve(output);
                 self.read(output, step);
             } else {

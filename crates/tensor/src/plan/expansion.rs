@@ -77,8 +77,15 @@ pub(super) struct LoopOutput {
     pub(super) run: usize,
 }
 
-/// The exit of a loop: index in [`Expansion::rounds`], exit, unrolled copy.
-pub(super) type LoopExit = (usize, usize, usize);
+/// The exit of a loop: index in [`Expansion::rounds`], exit, unrolled copy. If the result there is that of a loop in the body, the exit of
+/// that loop follows.
+pub(super) type LoopExit = Vec<(usize, usize, usize)>;
+
+/// Returns true if at most one of two exits is taken: up to different exits of one loop they are the same.
+pub(super) fn exclude_each_other(one: &LoopExit, other: &LoopExit) -> bool {
+    let differ = one.iter().zip(other).find(|(a, b)| a != b);
+    differ.is_some_and(|(a, b)| a.0 == b.0)
+}
 
 /// A carried value, which becomes the parameter at the end of the round.
 #[derive(Clone, Copy, Debug)]
@@ -175,6 +182,7 @@ impl Expansion {
 }
 
 /// The inputs of the expansion.
+#[derive(Clone)]
 pub(super) struct Rules<'a> {
     pub(super) graph: &'a Graph,
     pub(super) layouts: &'a [Layout],
@@ -190,6 +198,8 @@ pub(super) struct Rules<'a> {
     pub(super) copied: BTreeMap<TensorId, ()>,
     /// Those of them with which no other value may be coalesced.
     pub(super) apart: BTreeSet<TensorId>,
+    /// True if results of a loop in several places are copied before they enter another loop.
+    pub(super) gathers: bool,
 }
 
 impl<'a> Rules<'a> {
@@ -210,17 +220,16 @@ impl<'a> Rules<'a> {
             unroll: BTreeMap::new(),
             copied: BTreeMap::new(),
             apart: BTreeSet::new(),
+            gathers: false,
         }
     }
 
-    /// The same graph, with no loop unrolled and nothing copied.
-    pub(super) fn without_choices(&self) -> Rules<'a> {
-        Rules {
-            unroll: BTreeMap::new(),
-            copied: BTreeMap::new(),
-            apart: BTreeSet::new(),
-            ..*self
-        }
+    /// Returns true if a view shares its base's bytes: both are row-major buffers.
+    pub(super) fn shares_bytes(&self, tensor: TensorId, base: TensorId) -> bool {
+        [tensor, base].into_iter().all(|id| {
+            let rule = &self.layouts[id.index()].rule;
+            !rule.storage.is_image() && rule.packs.is_empty() && rule.order.is_empty()
+        })
     }
 
     /// Returns true if a binding is a parameter that is overwritten by a copy of its next value.

@@ -9,6 +9,7 @@
 
 mod aliasing;
 mod alternatives;
+mod attempt;
 mod bound;
 mod by_memory;
 mod coalesce;
@@ -40,10 +41,11 @@ pub mod placement {
 
 use std::collections::BTreeSet;
 
-use coalesce::{Coalesced, coalesce};
+use attempt::Attempt;
+use coalesce::Coalesced;
 use expansion::{Rules, ValueKind};
 use item::{ItemImage, SpaceItem};
-use place::{PlacedRegions, place};
+use place::PlacedRegions;
 use places::merged;
 
 pub use memory::MemoryDesc;
@@ -79,13 +81,13 @@ pub fn plan(
 ) -> Result<TensorPlan> {
     let counts = [layouts.len(), requirements.len()];
     assert_eq!(counts, [graph.tensors().len(); 2], "one of each per tensor");
-    let mut rules = Rules::new(graph, layouts, requirements, options);
-    let coalesced = coalesce(&mut rules, options.carry, options.unroll_limit)?;
-    let (items, item_of) = items(&rules, &coalesced, options);
-    let memories = memories(&items, &options.memories);
-    let space = place(&items, &memories, options.strategy)?;
-    let mut space = space;
-    lower_bounds(&rules, &item_of, &coalesced, &mut space);
+    let Attempt {
+        rules,
+        coalesced,
+        items,
+        item_of,
+        space,
+    } = attempt::best(graph, layouts, requirements, options)?;
     let region_of = |item: &Option<usize>| item.map(|item| space.regions[item]);
     let regions: Vec<Option<Region>> = item_of.iter().map(region_of).collect();
     let expansion = &coalesced.expansion;
@@ -134,9 +136,8 @@ fn lower_bounds(
         let memory = item.map(|item| space.regions[item].memory.0);
         memory_of[value.tensor.index()].extend(memory);
     }
-    for (number, memory) in space.memories.iter_mut().enumerate() {
-        let only = BTreeSet::from([number as u32]);
-        let bound = bound::graph_bound(rules, |tensor| memory_of[tensor.index()] == only);
+    let bounds = bound::graph_bounds(rules, &memory_of, space.memories.len());
+    for (memory, bound) in space.memories.iter_mut().zip(bounds) {
         memory.lower_bound = memory.lower_bound.min(Bytes(bound));
     }
 }

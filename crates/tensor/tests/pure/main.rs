@@ -1,5 +1,6 @@
 //! Plans without a driver: published cases, public networks, loops.
 
+mod bounds;
 mod branches;
 mod cases;
 mod compilers;

@@ -1,0 +1,116 @@
+//! Attempts with other choices: outputs over operands and values left where loops put them save bytes in one place, but can cost more
+//! elsewhere, since values that share a placement fit into fewer gaps.
+
+use super::coalesce::{Coalesced, coalesce};
+use super::expansion::Rules;
+use super::item::SpaceItem;
+use super::options::TensorPlanOptions;
+use super::place::{PlacedRegions, place};
+use super::types::{CopyTime, TensorRequirements};
+use super::{items, lower_bounds, memories};
+use crate::error::Result;
+use crate::graph::Graph;
+use crate::layout::Layout;
+use crate::units::Bytes;
+
+/// A plan with the choices that led to it.
+pub(super) struct Attempt<'a> {
+    pub(super) rules: Rules<'a>,
+    pub(super) coalesced: Coalesced,
+    pub(super) items: Vec<SpaceItem>,
+    pub(super) item_of: Vec<Option<usize>>,
+    pub(super) space: PlacedRegions,
+}
+
+/// The best of several attempts: with the fewest copies, then with the fewest bytes. With several memories, the first that fits.
+///
+/// # Errors
+/// That of the first attempt, if all fail.
+pub(super) fn best<'a>(
+    graph: &'a Graph,
+    layouts: &'a [Layout],
+    requirements: &'a [TensorRequirements],
+    options: &'a TensorPlanOptions<'_>,
+) -> Result<Attempt<'a>> {
+    let mut rules = Rules::new(graph, layouts, requirements, options);
+    let apart = coalesce(&mut rules, options.carry, options.unroll_limit)?;
+    let mut over_operands = apart.clone();
+    let overwrites = over_operands.write_over_operands(&rules);
+    let is_scattered = apart.has_scattered_results();
+    let mut best = Attempt::new(rules.clone(), over_operands, options);
+    if overwrites && is_open(&best, options) {
+        best = better(best, Attempt::new(rules, apart, options));
+    }
+    // Loops and branches also depend on what may be overwritten.
+    if options.in_place && graph.blocks().len() > 1 && is_open(&best, options) {
+        let mut rules = Rules::new(graph, layouts, requirements, options);
+        rules.in_place = false;
+        if let Ok(apart) = coalesce(&mut rules, options.carry, options.unroll_limit) {
+            best = better(best, Attempt::new(rules, apart, options));
+        }
+    }
+    if is_scattered && is_open(&best, options) {
+        let mut rules = Rules::new(graph, layouts, requirements, options);
+        rules.gathers = true;
+        let mut gathered = coalesce(&mut rules, options.carry, options.unroll_limit)?;
+        gathered.write_over_operands(&rules);
+        best = smaller(best, Attempt::new(rules, gathered, options));
+    }
+    best
+}
+
+impl<'a> Attempt<'a> {
+    fn new(rules: Rules<'a>, coalesced: Coalesced, options: &TensorPlanOptions<'_>) -> Result<Attempt<'a>> {
+        let (items, item_of) = items(&rules, &coalesced, options);
+        let memories = memories(&items, &options.memories);
+        let mut space = place(&items, &memories, options.strategy)?;
+        lower_bounds(&rules, &item_of, &coalesced, &mut space);
+        Ok(Attempt {
+            rules,
+            coalesced,
+            items,
+            item_of,
+            space,
+        })
+    }
+
+    fn size(&self) -> Bytes {
+        self.space.memories.iter().map(|memory| memory.size).sum()
+    }
+
+    fn copies(&self, time: Option<CopyTime>) -> usize {
+        let copies = self.coalesced.expansion.copies.iter();
+        copies.filter(|copy| time.is_none_or(|time| copy.3 == time)).count()
+    }
+}
+
+/// Returns true if another attempt may be better.
+fn is_open(best: &Result<Attempt<'_>>, options: &TensorPlanOptions<'_>) -> bool {
+    let is_above = |memory: &super::MemoryPlan| memory.size > memory.lower_bound;
+    match best {
+        Ok(best) => options.memories.len() < 2 && best.space.memories.iter().any(is_above),
+        Err(_) => true,
+    }
+}
+
+fn better<'a>(best: Result<Attempt<'a>>, next: Result<Attempt<'a>>) -> Result<Attempt<'a>> {
+    let key = |of: &Attempt<'_>| (of.copies(None), of.size());
+    match (&best, &next) {
+        (Ok(of), Ok(next_of)) if key(next_of) < key(of) => next,
+        (Err(_), Ok(_)) => next,
+        _ => best,
+    }
+}
+
+/// The second one, if its copies before loops save a quarter of the bytes.
+fn smaller<'a>(best: Result<Attempt<'a>>, next: Result<Attempt<'a>>) -> Result<Attempt<'a>> {
+    let rounds = |of: &Attempt<'_>| of.copies(Some(CopyTime::Round));
+    let is_worthwhile = |of: &Attempt<'_>, next: &Attempt<'_>| {
+        next.size().0 <= of.size().0 / 4 * 3 && rounds(next) <= rounds(of)
+    };
+    match (&best, &next) {
+        (Ok(of), Ok(next_of)) if is_worthwhile(of, next_of) => next,
+        (Err(_), Ok(_)) => next,
+        _ => best,
+    }
+}
