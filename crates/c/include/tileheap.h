@@ -652,8 +652,8 @@ typedef struct ThResourceDesc {
     /** Usage of a buffer in addition to that of its accesses. */
     VkBufferUsageFlags bufferUsage;
     /**
-     * A number that the caller chooses for structures that it chains to the creation of the image or buffer; 0 for none. It has no
-     * effect on dynamic frames.
+     * A number that the caller chooses for structures that it chains to the creation of the image or buffer; 0 for none. Dynamic frames
+     * need 0.
      */
     uint32_t hook;
     /** Zero. */
@@ -724,7 +724,7 @@ typedef struct ThPassDesc {
     VkSampleCountFlags samples;
     /** The cost of one more execution, in bytes of memory traffic, with `TH_PASS_FLAG_STRIPS`. */
     uint64_t repeatBytes;
-    /** A number that the caller chooses for structures that it chains to the render pass; 0 for none. It has no effect on dynamic frames. */
+    /** A number that the caller chooses for structures that it chains to the render pass; 0 for none. Dynamic frames need 0. */
     uint32_t hook;
     /** The number of `accesses`. */
     uint32_t accessCount;
@@ -1077,7 +1077,10 @@ typedef struct ThPlanOptionsDesc {
     uint32_t flags;
     /** The maximum number of steps of the search; 0 for the default of 2,000, a millisecond with 256 passes. */
     uint64_t budget;
-    /** The cost of each bin that reserving tile memory adds to a render pass, in bytes of traffic; 0 for the model's. */
+    /**
+     * The cost of each bin that reserving tile memory adds to a render pass, in bytes of traffic; 0 for the model's, and with
+     * `TH_PLAN_FLAG_NO_BIN_COST`.
+     */
     uint64_t binCost;
     /** The maximum number of bytes of the tile heap that may be bound; 0 for all of it. */
     uint64_t tileLimit;
@@ -2141,7 +2144,7 @@ typedef struct ThDeviceQueue {
     VkQueue queue;
     /** Its family. */
     uint32_t family;
-    /** The capabilities of the family. */
+    /** The capabilities of the family, or those of them that frames may use. */
     VkQueueFlags capabilities;
 } ThDeviceQueue;
 
@@ -2212,8 +2215,8 @@ typedef struct ThDeviceDesc {
     /** Do not use tile memory, even if it is enabled on the device. */
     VkBool32 withoutTileMemory;
     /**
-     * The queues that frames may be submitted to. Each queue of a frame gets the first unassigned one that is capable of it, else the first
-     * capable one.
+     * The queues that frames may be submitted to, each once. Each queue of a frame gets the first unassigned one that is capable of it, else the
+     * first capable one.
      */
     const struct ThDeviceQueue *queues;
     /** Allocates blocks of ordinary memory. */
@@ -3206,7 +3209,8 @@ ThStatus thDestroyDeviceAdditions(ThDeviceAdditions additions);
  * Wraps a device that the program has created: tileheap plans, binds, records and submits frames on it. The program keeps
  * ownership of the device, its queues and the instance.
  *
- * Fails with `TH_STATUS_ERROR_VULKAN` if the driver lacks a function.
+ * Fails with `TH_STATUS_ERROR_VULKAN` if the driver lacks a function, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if the physical device does
+ * not have the family of a queue, or the family not its capabilities.
  *
  * Thread safety: may be called by several threads at once.
  */

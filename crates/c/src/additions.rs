@@ -10,7 +10,7 @@ use crate::handles::{Handle, object};
 use crate::loader;
 use crate::opaque::{DeviceAdditionsHandle, DeviceAdditionsT, ErrorHandle};
 use crate::status::{Fault, Status};
-use crate::structs::{begin, plain_elements, put, read, sized};
+use crate::structs::{Array, begin, plain_elements, put, read, sized};
 use crate::vulkan::OptionalGetInstanceProcAddr;
 
 sized! { Input: DeviceAdditionsDesc to debug_names; }
@@ -91,13 +91,14 @@ pub unsafe extern "C" fn create_device_additions(
     additions: *mut DeviceAdditionsHandle,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thCreateDeviceAdditions", error, || {
         // SAFETY: null or writable.
         unsafe { begin(additions, "additions") }?;
         // SAFETY: the caller's structure.
         let desc = unsafe { read(desc) }?;
         // SAFETY: the caller's handles.
-        let object = unsafe { additions_of(&desc) }?;
+        let object = unsafe { additions_of(&desc) };
+        let object = object.map_err(|fault| fault.within("ThDeviceAdditionsDesc"))?;
         let handle = DeviceAdditionsHandle::create(object)?;
         // SAFETY: not null; the caller lets it be written.
         unsafe { put(additions, handle, "additions") }
@@ -111,22 +112,24 @@ unsafe fn additions_of(desc: &DeviceAdditionsDesc) -> Result<DeviceAdditionsObje
     // SAFETY: not null, so it points to a structure.
     let info = unsafe { desc.create_info.read_unaligned() };
     if info.s_type != vk::StructureType::DEVICE_CREATE_INFO {
-        return Err(Fault::argument(format!(
-            "sType of createInfo is {}, not VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO ({})",
+        let message = format!(
+            "is {}, not VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO ({})",
             info.s_type.as_raw(),
             vk::StructureType::DEVICE_CREATE_INFO.as_raw()
-        )));
+        );
+        return Err(Fault::argument(message).within("createInfo.sType"));
     }
     // SAFETY: the caller's array.
     let names = unsafe {
         plain_elements(
             info.pp_enabled_extension_names,
             info.enabled_extension_count,
-            "ppEnabledExtensionNames",
+            Array("ppEnabledExtensionNames", "enabledExtensionCount"),
         )
-    }?;
-    if let Some(null) = names.enumerate().find(|(_, name)| name.is_null()) {
-        return Err(Fault::null(format_args!("ppEnabledExtensionNames[{}]", null.0)));
+    };
+    let mut names = names.map_err(|fault| fault.within("createInfo"))?;
+    if let Some(null) = names.position(|name| name.is_null()) {
+        return Err(Fault::null("").at("createInfo.ppEnabledExtensionNames", null));
     }
     let (function, instance) = (desc.get_instance_proc_addr, desc.instance);
     // SAFETY: the caller's handles.
@@ -156,8 +159,8 @@ pub unsafe extern "C" fn get_device_create_info(
     create_info: *mut *const vk::DeviceCreateInfo<'static>,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
-        let object = additions.get()?;
+    run("thGetDeviceCreateInfo", error, || {
+        let object = additions.get("additions")?;
         // SAFETY: null or writable.
         unsafe { put(create_info, &raw const object.info.info, "createInfo") }
     })
@@ -168,5 +171,7 @@ pub unsafe extern "C" fn get_device_create_info(
 /// Thread safety: no other thread may use the handle during the call.
 #[unsafe(export_name = "thDestroyDeviceAdditions")]
 pub extern "C" fn destroy_device_additions(additions: DeviceAdditionsHandle) -> Status {
-    run(std::ptr::null_mut(), || additions.destroy())
+    run("thDestroyDeviceAdditions", std::ptr::null_mut(), || {
+        additions.destroy()
+    })
 }

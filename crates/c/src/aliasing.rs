@@ -78,14 +78,15 @@ pub unsafe extern "C" fn create_aliasing(
     aliasing: *mut AliasingHandle,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thCreateAliasing", error, || {
         // SAFETY: null or writable.
         unsafe { begin(aliasing, "aliasing") }?;
         // SAFETY: the caller's structure.
         let desc = unsafe { read(desc) }?;
-        let plan = &desc.plan.get()?.plan;
+        let plan = &desc.plan.get("ThAliasingDesc.plan")?.plan;
         // SAFETY: the caller's array.
-        let queues = unsafe { Queues::new(desc.queues, desc.queue_count) }?;
+        let queues = unsafe { Queues::new(desc.queues, desc.queue_count) };
+        let queues = queues.map_err(|fault| fault.within("ThAliasingDesc"))?;
         let queues = queues.on_device(plan.frame.queues().len());
         let object = AliasingObject {
             aliasing: lower::aliasing(plan, &queues)?,
@@ -107,8 +108,8 @@ pub unsafe extern "C" fn get_aliasing(
     arrays: *mut AliasingArrays,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
-        let object = aliasing.get()?;
+    run("thGetAliasing", error, || {
+        let object = aliasing.get("aliasing")?;
         let rows = &object.aliasing;
         let value = AliasingArrays {
             struct_size: 0,
@@ -137,9 +138,9 @@ pub unsafe extern "C" fn create_aliasing_text(
     text: *mut TextHandle,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
-        let object = aliasing.get()?;
-        let format = ReportFormat::from_number(format)?;
+    run("thCreateAliasingText", error, || {
+        let object = aliasing.get("aliasing")?;
+        let format = ReportFormat::from_number(format, "format")?;
         let written = || {
             Ok(match format {
                 ReportFormat::Text => object.aliasing.text(&object.frame),
@@ -156,5 +157,5 @@ pub unsafe extern "C" fn create_aliasing_text(
 /// Thread safety: no other thread may use the handle during the call.
 #[unsafe(export_name = "thDestroyAliasing")]
 pub extern "C" fn destroy_aliasing(aliasing: AliasingHandle) -> Status {
-    run(std::ptr::null_mut(), || aliasing.destroy())
+    run("thDestroyAliasing", std::ptr::null_mut(), || aliasing.destroy())
 }

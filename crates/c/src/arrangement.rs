@@ -223,10 +223,10 @@ pub unsafe extern "C" fn create_arrangement(
     arrangement: *mut ArrangementHandle,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thCreateArrangement", error, || {
         // SAFETY: null or writable.
         unsafe { begin(arrangement, "arrangement") }?;
-        let plan = &plan.get()?.plan;
+        let plan = &plan.get("plan")?.plan;
         // SAFETY: null, or the caller's structure.
         let desc = unsafe { read_optional(desc) }?;
         let mut allowed = SearchOptions {
@@ -234,7 +234,7 @@ pub unsafe extern "C" fn create_arrangement(
             ..SearchOptions::default()
         };
         if let Some(desc) = &desc {
-            allow(&mut allowed, desc)?;
+            allow(&mut allowed, desc).map_err(|fault| fault.within("ThSearchDesc"))?;
         }
         let progress = desc.and_then(|desc| Some((desc.progress?, desc.user_data)));
         let found = arrange::search(plan, &allowed, &mut |traffic| {
@@ -258,7 +258,7 @@ fn allow(allowed: &mut SearchOptions, desc: &SearchDesc) -> Result<(), Fault> {
     let all = [Order, Merge, Fuse, Strips, Format, Extent, Usage]
         .iter()
         .fold(0, |all, flag| all | *flag as u32);
-    known_bits(desc.allow, all, "ThSearchFlag")?;
+    known_bits(desc.allow, all, "ThSearchFlag", "allow")?;
     if desc.allow != 0 {
         let has = |flag: SearchFlag| desc.allow & flag as u32 != 0;
         (allowed.order, allowed.merge, allowed.fuse) = (has(Order), has(Merge), has(Fuse));
@@ -269,9 +269,8 @@ fn allow(allowed: &mut SearchOptions, desc: &SearchDesc) -> Result<(), Fault> {
         0.0 => {}
         shaded if shaded >= 1.0 && shaded.is_finite() => allowed.shaded = shaded,
         shaded => {
-            return Err(Fault::argument(format!(
-                "shaded is {shaded}: it must be 0 or at least 1"
-            )));
+            let message = format!("is {shaded}: it must be 0 or at least 1");
+            return Err(Fault::argument(message).within("shaded"));
         }
     }
     if desc.repeat_bytes > 0 {
@@ -296,12 +295,12 @@ pub unsafe extern "C" fn create_arrangement_from_json(
     arrangement: *mut ArrangementHandle,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thCreateArrangementFromJson", error, || {
         // SAFETY: null or writable.
         unsafe { begin(arrangement, "arrangement") }?;
-        let plan = &plan.get()?.plan;
+        let plan = &plan.get("plan")?.plan;
         // SAFETY: the caller's text.
-        let text = unsafe { needed_text(json, &"json") }?;
+        let text = unsafe { needed_text(json, "json") }?;
         let read = Arrangement::from_json(text, plan.input.frame())?;
         let found = SearchResult::of(plan, read, ArrangementCosts::of(&plan.profile))?;
         // SAFETY: not null; the caller lets it be written.
@@ -318,8 +317,8 @@ pub unsafe extern "C" fn get_arrangement_info(
     info: *mut ArrangementInfo,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
-        let object = arrangement.get()?;
+    run("thGetArrangementInfo", error, || {
+        let object = arrangement.get("arrangement")?;
         let found = &object.rows.found;
         let value = ArrangementInfo {
             struct_size: 0,
@@ -343,10 +342,10 @@ pub unsafe extern "C" fn create_arranged_frame(
     frame: *mut FrameHandle,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thCreateArrangedFrame", error, || {
         // SAFETY: null or writable.
         unsafe { begin(frame, "frame") }?;
-        let object = arrangement.get()?;
+        let object = arrangement.get("arrangement")?;
         let handle = FrameHandle::create(FrameObject::new(object.rows.arranged.clone()))?;
         // SAFETY: not null; the caller lets it be written.
         unsafe { put(frame, handle, "frame") }
@@ -362,8 +361,8 @@ pub unsafe extern "C" fn get_arrangement(
     arrays: *mut ArrangementArrays,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
-        let object = arrangement.get()?;
+    run("thGetArrangement", error, || {
+        let object = arrangement.get("arrangement")?;
         let rows = &object.rows;
         let value = ArrangementArrays {
             struct_size: 0,
@@ -389,9 +388,9 @@ pub unsafe extern "C" fn create_arrangement_text(
     text: *mut TextHandle,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
-        let object = arrangement.get()?;
-        let format = ReportFormat::from_number(format)?;
+    run("thCreateArrangementText", error, || {
+        let object = arrangement.get("arrangement")?;
+        let format = ReportFormat::from_number(format, "format")?;
         let arrangement = &object.rows.found.arrangement;
         let written = || {
             Ok(match format {
@@ -409,5 +408,7 @@ pub unsafe extern "C" fn create_arrangement_text(
 /// Thread safety: no other thread may use the handle during the call.
 #[unsafe(export_name = "thDestroyArrangement")]
 pub extern "C" fn destroy_arrangement(arrangement: ArrangementHandle) -> Status {
-    run(std::ptr::null_mut(), || arrangement.destroy())
+    run("thDestroyArrangement", std::ptr::null_mut(), || {
+        arrangement.destroy()
+    })
 }

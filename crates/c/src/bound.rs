@@ -105,10 +105,10 @@ pub unsafe extern "C" fn create_selected_plan(
     plan: *mut PlanHandle,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thCreateSelectedPlan", error, || {
         // SAFETY: null or writable.
         unsafe { begin(plan, "plan") }?;
-        let object = frame.get()?;
+        let object = frame.get("frame")?;
         let found = object.shared()?.bound()?.plan().clone();
         let handle = PlanHandle::create(PlanObject::new(found))?;
         // SAFETY: not null; the caller lets it be written.
@@ -129,8 +129,8 @@ pub unsafe extern "C" fn get_selected_queue(
     device_queue: *mut DeviceQueue,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
-        let object = frame.get()?;
+    run("thGetSelectedQueue", error, || {
+        let object = frame.get("frame")?;
         let state = object.shared()?;
         let bound = state.bound()?;
         let id = nth(bound.plan().input.frame().queue_ids(), queue, "queue")?;
@@ -161,8 +161,8 @@ pub unsafe extern "C" fn get_pass_target(
     target: *mut PassTarget,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
-        let object = frame.get()?;
+    run("thGetPassTarget", error, || {
+        let object = frame.get("frame")?;
         let state = object.shared()?;
         let found = target_of(state.bound()?, pass, subpass)?;
         let local_read = found.local_read.as_ref();
@@ -217,8 +217,8 @@ pub unsafe extern "C" fn get_bound_access(
     bound: *mut BoundAccess,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
-        let object = frame.get()?;
+    run("thGetBoundAccess", error, || {
+        let object = frame.get("frame")?;
         let state = object.shared()?;
         let value = row(&access_of(&state, pass, access)?);
         // SAFETY: null, or the caller's structure.

@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 
-use crate::error::{ErrorObject, Failure};
+use crate::error::ErrorObject;
 use crate::opaque::ErrorHandle;
 use crate::status::{Fault, Status};
 
@@ -16,8 +16,12 @@ thread_local! {
     static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Runs a function's body. A fault's message goes to the error object of the caller, if there is one.
-pub(crate) fn boundary(error: ErrorHandle, body: impl FnOnce() -> Result<Status, Fault>) -> Status {
+/// Runs the body of a function of this name. A fault's message goes to the error object of the caller, if there is one.
+pub(crate) fn boundary(
+    function: &'static str,
+    error: ErrorHandle,
+    body: impl FnOnce() -> Result<Status, Fault>,
+) -> Status {
     keep_panics_quiet();
     let outside = INSIDE.replace(true);
     // State that a panic may leave inconsistent is in a mutex, which it poisons.
@@ -34,26 +38,17 @@ pub(crate) fn boundary(error: ErrorHandle, body: impl FnOnce() -> Result<Status,
             Fault::new(Status::ErrorInternal, format!("defect in tileheap: {message}"))
         }
     };
-    let Fault {
-        status,
-        message,
-        rule,
-        result,
-    } = fault;
-    ErrorObject::set(
-        error,
-        Failure {
-            message,
-            rule,
-            result,
-        },
-    );
-    status
+    ErrorObject::set(error, function, &fault);
+    fault.status
 }
 
 /// Like [`boundary`], for a body that returns no status.
-pub(crate) fn run(error: ErrorHandle, body: impl FnOnce() -> Result<(), Fault>) -> Status {
-    boundary(error, || body().map(|()| Status::Success))
+pub(crate) fn run(
+    function: &'static str,
+    error: ErrorHandle,
+    body: impl FnOnce() -> Result<(), Fault>,
+) -> Status {
+    boundary(function, error, || body().map(|()| Status::Success))
 }
 
 /// Keeps panic messages for the error object: the library prints nothing.
@@ -85,11 +80,12 @@ mod tests {
     #[test]
     fn a_panic_becomes_a_status_and_a_message_with_its_place() {
         let error = ErrorObject::create();
-        let status = run(error, || panic!("`first` is {} after `last`", 3));
+        let status = run("thLower", error, || panic!("`first` is {} after `last`", 3));
         assert_eq!(status, Status::ErrorInternal);
         let message = ErrorObject::message_of(error).unwrap();
-        assert!(message.contains("`first` is 3 after `last`"), "{message}");
+        let told = "thLower: defect in tileheap: `first` is 3 after `last`";
+        assert!(message.starts_with(told), "{message}");
         assert!(message.contains("boundary.rs:"), "{message}");
-        assert_eq!(run(error, || Ok(())), Status::Success);
+        assert_eq!(run("thLower", error, || Ok(())), Status::Success);
     }
 }

@@ -15,7 +15,7 @@ use crate::frame_object::{CommandsObject, DynamicFrameObject, OpenCommands};
 use crate::handles::{self, Handle};
 use crate::opaque::*;
 use crate::status::{Fault, Status};
-use crate::structs::{begin, check_array, check_output, put, sized, write};
+use crate::structs::{Array, begin, check_array, check_output, put, sized, write};
 
 sized! { Output: PassCommands to viewport; }
 
@@ -44,8 +44,8 @@ fn with<R>(
     commands: CommandsHandle,
     record: impl FnOnce(&mut Commands<'_>, &SharedRecorder<'_>) -> Result<R, Fault>,
 ) -> Result<R, Fault> {
-    let object = commands.get()?;
-    let mut open = object.open.lock()?;
+    let object = commands.get("commands")?;
+    let mut open = object.open.lock("commands")?;
     let open = open.as_mut().filter(|open| open.handle == commands.number());
     let OpenCommands { frame, commands, .. } = open.ok_or_else(closed)?;
     let state = frame.shared()?;
@@ -67,8 +67,8 @@ fn with<R>(
 
 /// Ends the recording of a handle; `end` receives its commands.
 fn close(commands: CommandsHandle, end: impl FnOnce(Commands<'_>) -> Result<(), Fault>) -> Result<(), Fault> {
-    let object = commands.get()?;
-    let mut slot = object.open.lock()?;
+    let object = commands.get("commands")?;
+    let mut slot = object.open.lock("commands")?;
     if slot.as_ref().is_none_or(|open| open.handle != commands.number()) {
         return Err(closed());
     }
@@ -89,9 +89,9 @@ fn close(commands: CommandsHandle, end: impl FnOnce(Commands<'_>) -> Result<(), 
 
 /// Discards a recording, in any state.
 fn discard(commands: CommandsHandle) -> Result<(), Fault> {
-    let object = commands.get()?;
+    let object = commands.get("commands")?;
     // Fails if another thread holds the lock, but accepts a poisoned one.
-    let (mut slot, is_usable) = match object.open.lock() {
+    let (mut slot, is_usable) = match object.open.lock("commands") {
         Ok(slot) => (slot, true),
         Err(fault) if fault.status == Status::ErrorInUse => return Err(fault),
         Err(_) => (object.open.wait(), false),
@@ -133,14 +133,14 @@ pub unsafe extern "C" fn begin_commands(
     commands: *mut CommandsHandle,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thBeginCommands", error, || {
         // SAFETY: null or writable.
         unsafe { begin(commands, "commands") }?;
         if command_buffer == vk::CommandBuffer::null() {
             return Err(Fault::null("commandBuffer"));
         }
         check_not_calling_back()?;
-        let frame = frame.get()?;
+        let frame = frame.get("frame")?;
         let handle = record(&frame, command_buffer_index, command_buffer)?;
         // SAFETY: not null; the caller lets it be written.
         unsafe { put(commands, handle, "commands") }
@@ -196,7 +196,7 @@ pub unsafe extern "C" fn begin_pass(
     pass_commands: *mut PassCommands,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thBeginPass", error, || {
         if !pass_commands.is_null() {
             // SAFETY: the caller's structure.
             unsafe { check_output(pass_commands) }?;
@@ -228,7 +228,7 @@ pub unsafe extern "C" fn begin_pass(
 /// Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
 #[unsafe(export_name = "thNextSubpass")]
 pub extern "C" fn next_subpass(commands: CommandsHandle, error: ErrorHandle) -> Status {
-    run(error, || {
+    run("thNextSubpass", error, || {
         with(commands, |commands, recorder| {
             let pass = commands.begun_pass().ok_or_else(not_begun)?;
             if !commands.has_next_subpass() {
@@ -264,12 +264,11 @@ pub unsafe extern "C" fn execute_secondaries(
     secondaries: *const vk::CommandBuffer,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
-        check_array(secondaries, count, "VkCommandBuffer")?;
+    run("thExecuteSecondaries", error, || {
+        check_array(secondaries, count, Array("secondaries", "count"))?;
         if !secondaries.is_aligned() {
-            return Err(Fault::argument(format!(
-                "the array of secondary command buffers is at {secondaries:p}, which is not aligned"
-            )));
+            let message = format!("is at {secondaries:p}, which is not aligned");
+            return Err(Fault::argument(message).within("secondaries"));
         }
         let secondaries = match count {
             0 => &[],
@@ -280,7 +279,7 @@ pub unsafe extern "C" fn execute_secondaries(
             .iter()
             .position(|one| *one == vk::CommandBuffer::null())
         {
-            return Err(Fault::null(format_args!("secondary command buffer {null}")));
+            return Err(Fault::null("").at("secondaries", null));
         }
         with(commands, |commands, recorder| {
             let pass = commands.begun_pass().ok_or_else(not_begun)?;
@@ -305,7 +304,7 @@ pub unsafe extern "C" fn execute_secondaries(
 /// Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
 #[unsafe(export_name = "thEndPass")]
 pub extern "C" fn end_pass(commands: CommandsHandle, error: ErrorHandle) -> Status {
-    run(error, || {
+    run("thEndPass", error, || {
         with(commands, |commands, _| {
             commands.begun_pass().ok_or_else(not_begun)?;
             Ok(commands.end_pass()?)
@@ -322,7 +321,7 @@ pub extern "C" fn end_pass(commands: CommandsHandle, error: ErrorHandle) -> Stat
 /// Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
 #[unsafe(export_name = "thSkipPass")]
 pub extern "C" fn skip_pass(commands: CommandsHandle, pass: u32, error: ErrorHandle) -> Status {
-    run(error, || {
+    run("thSkipPass", error, || {
         with(commands, |commands, recorder| {
             let described = recorder.bound().plan().input.frame();
             Ok(commands.skip(nth(described.pass_ids(), pass, "pass")?)?)
@@ -338,7 +337,9 @@ pub extern "C" fn skip_pass(commands: CommandsHandle, pass: u32, error: ErrorHan
 /// Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
 #[unsafe(export_name = "thEndCommands")]
 pub extern "C" fn end_commands(commands: CommandsHandle, error: ErrorHandle) -> Status {
-    run(error, || close(commands, |commands| Ok(commands.finish()?)))
+    run("thEndCommands", error, || {
+        close(commands, |commands| Ok(commands.finish()?))
+    })
 }
 
 /// Discards a recording and destroys the handle, for example after an error in the program. The program must reset the command buffer. The frame
@@ -347,7 +348,7 @@ pub extern "C" fn end_commands(commands: CommandsHandle, error: ErrorHandle) -> 
 /// Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
 #[unsafe(export_name = "thDiscardCommands")]
 pub extern "C" fn discard_commands(commands: CommandsHandle, error: ErrorHandle) -> Status {
-    run(error, || match commands.number() {
+    run("thDiscardCommands", error, || match commands.number() {
         0 => Ok(()),
         _ => discard(commands),
     })

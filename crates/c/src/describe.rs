@@ -16,7 +16,7 @@ use crate::enums::{
 use crate::frame_desc::*;
 use crate::status::Fault;
 use crate::strings::needed_text;
-use crate::structs::{elements, read};
+use crate::structs::{Array, elements, read, reserved};
 
 /// The bits of [`ResourceFlag`].
 const RESOURCE_FLAGS: u32 =
@@ -33,6 +33,17 @@ const ACCESS_FLAGS: u32 = AccessFlag::Read as u32
     | AccessFlag::ViewType as u32
     | AccessFlag::Reach as u32
     | AccessFlag::Measured as u32;
+
+const RESOURCES: Array = Array("resources", "resourceCount");
+const QUEUES: Array = Array("queues", "queueCount");
+const SEMAPHORES: Array = Array("semaphores", "semaphoreCount");
+const SUBMITS: Array = Array("submits", "submitCount");
+const BATCHES: Array = Array("batches", "batchCount");
+const WAITS: Array = Array("waits", "waitCount");
+const SIGNALS: Array = Array("signals", "signalCount");
+const COMMAND_BUFFERS: Array = Array("commandBuffers", "commandBufferCount");
+const PASSES: Array = Array("passes", "passCount");
+const ACCESSES: Array = Array("accesses", "accessCount");
 
 /// Every type of views.
 const VIEW_TYPES: [vk::ImageViewType; 7] = [
@@ -84,24 +95,31 @@ impl Description {
     pub(crate) unsafe fn fill(&mut self, desc: *const FrameDesc) -> Result<(), Fault> {
         // SAFETY: the caller's duty.
         let desc = unsafe { read(desc) }?;
+        // SAFETY: the caller's duty.
+        unsafe { self.describe(&desc) }.map_err(|fault| fault.within("ThFrameDesc"))
+    }
+
+    unsafe fn describe(&mut self, desc: &FrameDesc) -> Result<(), Fault> {
         if desc.submit_count > 0 && desc.pass_count > 0 {
-            return Err(Fault::argument(
-                "ThFrameDesc has both submits and passes: set only one of them",
-            ));
+            return Err(Fault::argument(format!(
+                "submitCount is {} and passCount is {}: set only one of them",
+                desc.submit_count, desc.pass_count
+            )));
         }
         // SAFETY: the caller's duty.
-        let name = unsafe { needed_text(desc.name, &"the name of the frame") }?;
+        let name = unsafe { needed_text(desc.name, "name") }?;
         self.builder.reset(name, desc.base_extent);
         self.resources.clear();
         self.queues.clear();
         self.semaphores.clear();
         // SAFETY: the caller's duty.
-        unsafe { self.declare(&desc) }?;
+        unsafe { self.declare(desc) }?;
         if desc.submit_count > 0 {
             // SAFETY: the caller's duty.
-            for submit in unsafe { elements(desc.submits, desc.submit_count) }? {
+            let submits = unsafe { elements(desc.submits, desc.submit_count, SUBMITS) }?;
+            for (index, submit) in submits.enumerate() {
                 // SAFETY: the caller's duty.
-                unsafe { self.submit(&submit?) }?;
+                unsafe { self.submit(&submit?) }.map_err(|fault| fault.at("submits", index))?;
             }
             return Ok(());
         }
@@ -114,14 +132,15 @@ impl Description {
     /// Declares resources, queues and semaphores.
     unsafe fn declare(&mut self, desc: &FrameDesc) -> Result<(), Fault> {
         // SAFETY: the caller's duty.
-        let resources = unsafe { elements(desc.resources, desc.resource_count) }?;
+        let resources = unsafe { elements(desc.resources, desc.resource_count, RESOURCES) }?;
         for (index, resource) in resources.enumerate() {
             let resource = resource?;
             // SAFETY: the caller's duty.
-            let name = unsafe { needed_text(resource.name, &format_args!("the name of resource {index}")) }?;
-            let id = self
-                .resource(name, &resource)
-                .map_err(|fault| fault.of("resource", name))?;
+            let id = unsafe { needed_text(resource.name, "name") }.and_then(|name| {
+                self.resource(name, &resource)
+                    .map_err(|fault| fault.of("resource", name))
+            });
+            let id = id.map_err(|fault| fault.at("resources", index))?;
             self.resources.push(Declared {
                 id,
                 flags: resource.flags,
@@ -132,19 +151,21 @@ impl Description {
             });
         }
         // SAFETY: the caller's duty.
-        for (index, queue) in unsafe { elements(desc.queues, desc.queue_count) }?.enumerate() {
+        let queues = unsafe { elements(desc.queues, desc.queue_count, QUEUES) }?;
+        for (index, queue) in queues.enumerate() {
             let queue = queue?;
             // SAFETY: the caller's duty.
-            let name = unsafe { needed_text(queue.name, &format_args!("the name of queue {index}")) }?;
+            let name = unsafe { needed_text(queue.name, "name") };
+            let name = name.map_err(|fault| fault.at("queues", index))?;
             self.queues.push(self.builder.queue(name, queue.capabilities));
         }
         // SAFETY: the caller's duty.
-        let semaphores = unsafe { elements(desc.semaphores, desc.semaphore_count) }?;
+        let semaphores = unsafe { elements(desc.semaphores, desc.semaphore_count, SEMAPHORES) }?;
         for (index, semaphore) in semaphores.enumerate() {
             let semaphore = semaphore?;
             // SAFETY: the caller's duty.
-            let name =
-                unsafe { needed_text(semaphore.name, &format_args!("the name of semaphore {index}")) }?;
+            let name = unsafe { needed_text(semaphore.name, "name") };
+            let name = name.map_err(|fault| fault.at("semaphores", index))?;
             self.semaphores.push(match semaphore.external {
                 vk::FALSE => self.builder.semaphore(name),
                 _ => self.builder.external_semaphore(name),
@@ -154,19 +175,20 @@ impl Description {
     }
 
     fn resource(&mut self, name: &str, desc: &ResourceDesc) -> Result<ResourceId, Fault> {
-        known_bits(desc.flags, RESOURCE_FLAGS, "ThResourceFlag")?;
-        let persistence = match Persistence::from_number(desc.persistence)? {
+        reserved(desc.reserved)?;
+        known_bits(desc.flags, RESOURCE_FLAGS, "ThResourceFlag", "flags")?;
+        let persistence = match Persistence::from_number(desc.persistence, "persistence")? {
             Persistence::Transient => frame::Persistence::Transient,
             Persistence::History => frame::Persistence::History,
             Persistence::Swapchain => frame::Persistence::External(ExternalDesc::SWAPCHAIN),
             Persistence::ReadBack => frame::Persistence::External(ExternalDesc::READ_BACK),
             Persistence::External => frame::Persistence::External(ExternalDesc {
-                entry: state(&desc.entry)?,
-                exit: state(&desc.exit)?,
+                entry: state(&desc.entry).map_err(|fault| fault.within("entry"))?,
+                exit: state(&desc.exit).map_err(|fault| fault.within("exit"))?,
             }),
         };
-        let constraint = TileConstraint::from_number(desc.tile_constraint)?;
-        let id = match ResourceType::from_number(desc.resource_type)? {
+        let constraint = TileConstraint::from_number(desc.tile_constraint, "tileConstraint")?;
+        let id = match ResourceType::from_number(desc.resource_type, "resourceType")? {
             ResourceType::Image => self.builder.resource(name, image(desc)?, persistence),
             ResourceType::Buffer => {
                 let buffer = BufferDesc {
@@ -187,43 +209,64 @@ impl Description {
         let queue = match self.queues[..] {
             [] => self.builder.queue("graphics", vk::QueueFlags::GRAPHICS),
             [only] => only,
-            _ => return Err(Fault::argument("ThFrameDesc has several queues and no submits")),
+            _ => {
+                return Err(Fault::argument(
+                    "it has several queues: describe submits, which name them, in place of passes",
+                ));
+            }
         };
         let submit = self.builder.submit(queue);
         Ok(self.builder.batch(submit))
     }
 
     unsafe fn submit(&mut self, desc: &SubmitDesc) -> Result<(), Fault> {
-        let queue = at(&self.queues, desc.queue, "queue")?;
+        let queue = at(&self.queues, desc.queue, "queue").map_err(|fault| fault.within("queue"))?;
         let submit = self.builder.submit(queue);
         // SAFETY: the caller's duty.
-        for batch_desc in unsafe { elements(desc.batches, desc.batch_count) }? {
-            let batch_desc = batch_desc?;
+        let batches = unsafe { elements(desc.batches, desc.batch_count, BATCHES) }?;
+        for (index, desc) in batches.enumerate() {
+            let desc = desc?;
             let batch = self.builder.batch(submit);
             // SAFETY: the caller's duty.
-            for wait in unsafe { elements(batch_desc.waits, batch_desc.wait_count) }? {
-                let wait = wait?;
-                let semaphore = at(&self.semaphores, wait.semaphore, "semaphore")?;
-                self.builder.wait(batch, semaphore, wait.stages);
-            }
-            // SAFETY: the caller's duty.
-            for signal in unsafe { elements(batch_desc.signals, batch_desc.signal_count) }? {
-                let signal = signal?;
-                let semaphore = at(&self.semaphores, signal.semaphore, "semaphore")?;
-                self.builder.signal(batch, semaphore, signal.stages);
-            }
-            // SAFETY: the caller's duty.
-            let buffers = unsafe { elements(batch_desc.command_buffers, batch_desc.command_buffer_count) }?;
-            for buffer in buffers {
-                let buffer = buffer?;
-                // SAFETY: the caller's duty.
-                let name = unsafe { needed_text(buffer.name, &"the name of a command buffer") }?;
-                let commands = self.builder.command_buffer(batch, name);
-                // SAFETY: the caller's duty.
-                unsafe { self.passes(commands, buffer.passes, buffer.pass_count) }?;
-            }
+            unsafe { self.batch(batch, &desc) }.map_err(|fault| fault.at("batches", index))?;
         }
         Ok(())
+    }
+
+    unsafe fn batch(&mut self, batch: BatchId, desc: &BatchDesc) -> Result<(), Fault> {
+        // SAFETY: the caller's duty.
+        let waits = unsafe { elements(desc.waits, desc.wait_count, WAITS) }?;
+        for (index, wait) in waits.enumerate() {
+            let wait = wait?;
+            let semaphore = self.semaphore(&wait).map_err(|fault| fault.at("waits", index))?;
+            self.builder.wait(batch, semaphore, wait.stages);
+        }
+        // SAFETY: the caller's duty.
+        let signals = unsafe { elements(desc.signals, desc.signal_count, SIGNALS) }?;
+        for (index, signal) in signals.enumerate() {
+            let signal = signal?;
+            let semaphore = self
+                .semaphore(&signal)
+                .map_err(|fault| fault.at("signals", index))?;
+            self.builder.signal(batch, semaphore, signal.stages);
+        }
+        let (first, count) = (desc.command_buffers, desc.command_buffer_count);
+        // SAFETY: the caller's duty.
+        for (index, desc) in unsafe { elements(first, count, COMMAND_BUFFERS) }?.enumerate() {
+            let desc = desc?;
+            // SAFETY: the caller's duty.
+            let recorded = unsafe { needed_text(desc.name, "name") }.and_then(|name| {
+                let commands = self.builder.command_buffer(batch, name);
+                // SAFETY: the caller's duty.
+                unsafe { self.passes(commands, desc.passes, desc.pass_count) }
+            });
+            recorded.map_err(|fault| fault.at("commandBuffers", index))?;
+        }
+        Ok(())
+    }
+
+    fn semaphore(&self, used: &SemaphoreUse) -> Result<SemaphoreId, Fault> {
+        at(&self.semaphores, used.semaphore, "semaphore").map_err(|fault| fault.within("semaphore"))
     }
 
     unsafe fn passes(
@@ -233,15 +276,17 @@ impl Description {
         count: u32,
     ) -> Result<(), Fault> {
         // SAFETY: the caller's duty.
-        for (index, desc) in unsafe { elements(passes, count) }?.enumerate() {
+        for (index, desc) in unsafe { elements(passes, count, PASSES) }?.enumerate() {
             let desc = desc?;
             // SAFETY: the caller's duty.
-            let name = unsafe { needed_text(desc.name, &format_args!("the name of pass {index}")) }?;
-            // SAFETY: the caller's duty.
-            let accesses = unsafe { elements(desc.accesses, desc.access_count) };
-            let accesses = accesses.map_err(|fault| fault.of("pass", name))?;
-            self.pass(commands, name, &desc, accesses)
-                .map_err(|fault| fault.of("pass", name))?;
+            let described = unsafe { needed_text(desc.name, "name") }.and_then(|name| {
+                // SAFETY: the caller's duty.
+                let accesses = unsafe { elements(desc.accesses, desc.access_count, ACCESSES) };
+                accesses
+                    .and_then(|accesses| self.pass(commands, name, &desc, accesses))
+                    .map_err(|fault| fault.of("pass", name))
+            });
+            described.map_err(|fault| fault.at("passes", index))?;
         }
         Ok(())
     }
@@ -253,18 +298,24 @@ impl Description {
         desc: &PassDesc,
         accesses: impl Iterator<Item = Result<AccessDesc, Fault>>,
     ) -> Result<(), Fault> {
-        known_bits(desc.flags, PASS_FLAGS, "ThPassFlag")?;
-        let kind = match PassType::from_number(desc.pass_type)? {
+        known_bits(desc.flags, PASS_FLAGS, "ThPassFlag", "flags")?;
+        let kind = match PassType::from_number(desc.pass_type, "passType")? {
             PassType::Render => PassKind::Render,
             PassType::Compute => PassKind::Compute,
             PassType::Transfer => PassKind::Transfer,
         };
-        let skipped = match SkippedOutputs::from_number(desc.skipped_outputs)? {
+        let skipped = match SkippedOutputs::from_number(desc.skipped_outputs, "skippedOutputs")? {
             SkippedOutputs::None => None,
             SkippedOutputs::Kept => Some(Skipped::Kept),
             SkippedOutputs::Lost => Some(Skipped::Lost),
         };
         let has = |flag: PassFlag| desc.flags & flag as u32 != 0;
+        if desc.repeat_bytes != 0 && !has(PassFlag::Strips) {
+            return Err(unused("repeatBytes", "TH_PASS_FLAG_STRIPS"));
+        }
+        if desc.render_area != vk::Rect2D::default() && !has(PassFlag::RenderArea) {
+            return Err(unused("renderArea", "TH_PASS_FLAG_RENDER_AREA"));
+        }
         let mut pass = self.builder.pass(commands, name, kind);
         pass = pass.views(desc.view_mask).hook(desc.hook);
         if has(PassFlag::Secondary) {
@@ -288,54 +339,68 @@ impl Description {
         let mut subpass = 0;
         for (index, desc) in accesses.enumerate() {
             let desc = desc?;
-            let resource = find(&self.resources, desc.resource, "resource")?;
-            if desc.subpass < subpass {
-                let own = desc.subpass;
-                let message = format!(
-                    "access {index} of subpass {own} follows one of subpass {subpass}: list accesses by subpass"
-                );
-                return Err(Fault::argument(message));
-            }
-            if desc.subpass > subpass + 1 {
-                let own = desc.subpass;
-                let message = format!(
-                    "access {index} of subpass {own} follows one of subpass {subpass}: every subpass between them needs an access"
-                );
-                return Err(Fault::argument(message));
-            }
-            if desc.subpass > subpass {
+            if desc.subpass.wrapping_sub(subpass) == 1 {
                 pass = pass.next_subpass();
                 subpass += 1;
             }
-            let source = match access_kind(desc.kind)? {
-                AccessKind::ResolveAttachment => {
-                    Some(find(&self.resources, desc.resolve_source, "resource")?.id)
-                }
-                _ => None,
+            let described = match desc.subpass == subpass {
+                true => access(pass, &desc, &self.resources),
+                false => Err(wrong_subpass(desc.subpass, subpass)),
             };
-            pass = access(pass, &desc, resource, source).map_err(|fault| fault.at("access", index))?;
+            pass = described.map_err(|fault| fault.at("accesses", index))?;
         }
         Ok(())
     }
 }
 
-/// Declares an access.
+/// The fault of an access of a subpass that neither is that of the access before it nor follows it.
+fn wrong_subpass(own: u32, before: u32) -> Fault {
+    let what_to_do = match own < before {
+        true => "list accesses by subpass",
+        false => "every subpass between them needs an access",
+    };
+    Fault::argument(format!(
+        "is {own} after an access of subpass {before}: {what_to_do}"
+    ))
+    .within("subpass")
+}
+
+/// The fault of a field that is set without the flag that uses it.
+fn unused(field: &str, flag: &str) -> Fault {
+    Fault::argument(format!("is set, but only used with {flag} in flags")).within(field)
+}
+
+/// Declares an access to one of the resources.
 fn access<'a>(
     pass: PassBuilder<'a>,
     desc: &AccessDesc,
-    resource: &Declared,
-    source: Option<ResourceId>,
+    resources: &[Declared],
 ) -> Result<PassBuilder<'a>, Fault> {
-    known_bits(desc.flags, ACCESS_FLAGS, "ThAccessFlag")?;
+    known_bits(desc.flags, ACCESS_FLAGS, "ThAccessFlag", "flags")?;
     let kind = access_kind(desc.kind)?;
+    let find = |index, field| find(resources, index, "resource").map_err(|fault| fault.within(field));
+    let resource = find(desc.resource, "resource")?;
+    let source = match kind {
+        AccessKind::ResolveAttachment => Some(find(desc.resolve_source, "resolveSource")?.id),
+        _ => None,
+    };
     let has = |flag: AccessFlag| desc.flags & flag as u32 != 0;
+    if desc.view_type != vk::ImageViewType::default() && !has(AccessFlag::ViewType) {
+        return Err(unused("viewType", "TH_ACCESS_FLAG_VIEW_TYPE"));
+    }
+    if desc.reach_texels != 0 && !has(AccessFlag::Reach) {
+        return Err(unused("reachTexels", "TH_ACCESS_FLAG_REACH"));
+    }
+    if desc.measured_savings != 0 && !has(AccessFlag::Measured) {
+        return Err(unused("measuredSavings", "TH_ACCESS_FLAG_MEASURED"));
+    }
     let (reads, writes) = match (has(AccessFlag::Read), has(AccessFlag::Write)) {
         (false, false) => usual(kind, desc.load_op)?,
         named => named,
     };
     let load_op = load_op(desc, kind, resource, (reads, writes))?;
     let mut pass = pass.access(resource.id, kind, reads, writes, load_op);
-    pass = pass.part(range(&desc.range, resource)?);
+    pass = pass.part(range(&desc.range, resource).map_err(|fault| fault.within("range"))?);
     if !desc.stages.is_empty() {
         pass = pass.at(desc.stages);
     }
@@ -343,10 +408,8 @@ fn access<'a>(
         pass = pass.previous();
     }
     if has(AccessFlag::ViewType) && !VIEW_TYPES.contains(&desc.view_type) {
-        return Err(Fault::argument(format!(
-            "viewType {} is not a VkImageViewType",
-            desc.view_type.as_raw()
-        )));
+        let number = desc.view_type.as_raw();
+        return Err(Fault::argument(format!("is {number}, not a VkImageViewType")).within("viewType"));
     }
     if has(AccessFlag::ViewType) || desc.view_format != vk::Format::UNDEFINED {
         pass = pass.viewed(ViewDesc {
@@ -381,10 +444,11 @@ fn usual(kind: AccessKind, load_op: vk::AttachmentLoadOp) -> Result<(bool, bool)
         | AccessKind::StorageBuffer
         | AccessKind::StorageTexelBuffer
         | AccessKind::DeviceAddress => {
-            return Err(Fault::argument(format!(
-                "{} is accessed with neither TH_ACCESS_FLAG_READ nor TH_ACCESS_FLAG_WRITE",
+            let message = format!(
+                "has neither TH_ACCESS_FLAG_READ nor TH_ACCESS_FLAG_WRITE, and {} needs one",
                 kind.noun()
-            )));
+            );
+            return Err(Fault::argument(message).within("flags"));
         }
         _ => (true, false),
     })
@@ -407,10 +471,13 @@ fn load_op(
         vk::AttachmentLoadOp::LOAD => Ok(LoadOp::Load),
         vk::AttachmentLoadOp::DONT_CARE => Ok(LoadOp::DontCare),
         vk::AttachmentLoadOp::CLEAR => Ok(LoadOp::Clear(clear_value(&desc.clear, resource.format))),
-        other => Err(Fault::argument(format!(
-            "loadOp {} is not load, clear or don't care",
-            other.as_raw()
-        ))),
+        other => {
+            let message = format!(
+                "is {}: only load, clear and don't care are possible",
+                other.as_raw()
+            );
+            Err(Fault::argument(message).within("loadOp"))
+        }
     }
 }
 
@@ -462,21 +529,23 @@ fn image(desc: &ResourceDesc) -> Result<ImageDesc, Fault> {
     let vk::Extent3D { width, height, depth } = desc.extent;
     let extent = match (desc.scale, (width, height, depth)) {
         ([0.0, 0.0], (0, 0, _)) => {
-            return Err(Fault::argument("has neither extent nor scale: set one of them"));
+            return Err(Fault::argument(
+                "it has neither extent nor scale: set one of them",
+            ));
         }
         ([0.0, 0.0], _) => frame::Extent::Texels(vk::Extent3D {
             depth: depth.max(1),
             ..desc.extent
         }),
         (scale, (0, 0, 0)) => frame::Extent::Scaled(scale),
-        _ => return Err(Fault::argument("has both extent and scale: set one of them")),
+        _ => return Err(Fault::argument("it has both extent and scale: set one of them")),
     };
     let has = |flag: ResourceFlag| desc.flags & flag as u32 != 0;
     let image_type = match (has(ResourceFlag::Image1d), has(ResourceFlag::Image3d)) {
         (false, false) => vk::ImageType::TYPE_2D,
         (true, false) => vk::ImageType::TYPE_1D,
         (false, true) => vk::ImageType::TYPE_3D,
-        (true, true) => return Err(Fault::argument("is both 1D and 3D: set one of the flags")),
+        (true, true) => return Err(Fault::argument("it is both 1D and 3D: set one of the flags")),
     };
     let samples = match desc.samples.as_raw() {
         0 => vk::SampleCountFlags::TYPE_1,
@@ -496,7 +565,7 @@ fn image(desc: &ResourceDesc) -> Result<ImageDesc, Fault> {
 }
 
 fn state(state: &ExternalState) -> Result<ResourceState, Fault> {
-    let family = match ExternalFamily::from_number(state.family)? {
+    let family = match ExternalFamily::from_number(state.family, "family")? {
         ExternalFamily::None => None,
         ExternalFamily::External => Some(external::ExternalFamily::External),
         ExternalFamily::Foreign => Some(external::ExternalFamily::Foreign),

@@ -18,7 +18,7 @@ use crate::loader;
 use crate::opaque::*;
 use crate::profile::ProfileObject;
 use crate::status::{Fault, Status};
-use crate::structs::{begin, check_array, need, put, read, sized};
+use crate::structs::{Array, begin, check_array, need, put, read, sized};
 use crate::text::put_text;
 use crate::vulkan::OptionalGetInstanceProcAddr;
 
@@ -41,7 +41,7 @@ pub struct DeviceQueue {
     pub queue: vk::Queue,
     /// Its family.
     pub family: u32,
-    /// The capabilities of the family.
+    /// The capabilities of the family, or those of them that frames may use.
     pub capabilities: vk::QueueFlags,
 }
 
@@ -67,8 +67,8 @@ pub struct DeviceDesc {
     pub queue_count: u32,
     /// Do not use tile memory, even if it is enabled on the device.
     pub without_tile_memory: vk::Bool32,
-    /// The queues that frames may be submitted to. Each queue of a frame gets the first unassigned one that is capable of it, else the first
-    /// capable one.
+    /// The queues that frames may be submitted to, each once. Each queue of a frame gets the first unassigned one that is capable of it, else the
+    /// first capable one.
     pub queues: *const DeviceQueue,
     /// Allocates blocks of ordinary memory.
     pub allocate_block: AllocateBlockCallback,
@@ -148,7 +148,8 @@ impl std::ops::Deref for DeviceInUse<'_> {
 /// Wraps a device that the program has created: tileheap plans, binds, records and submits frames on it. The program keeps
 /// ownership of the device, its queues and the instance.
 ///
-/// Fails with `TH_STATUS_ERROR_VULKAN` if the driver lacks a function.
+/// Fails with `TH_STATUS_ERROR_VULKAN` if the driver lacks a function, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if the physical device does
+/// not have the family of a queue, or the family not its capabilities.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thCreateDevice")]
@@ -157,15 +158,15 @@ pub unsafe extern "C" fn create_device(
     device: *mut DeviceHandle,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thCreateDevice", error, || {
         // SAFETY: null or writable.
         unsafe { begin(device, "device") }?;
         // SAFETY: the caller's structure.
         let desc = unsafe { read(desc) }?;
         check_not_calling_back()?;
-        let additions = desc.additions.get()?;
+        let additions = desc.additions.get("ThDeviceDesc.additions")?;
         // SAFETY: the caller's handles and arrays.
-        let made = unsafe { wrap(&desc, &additions) }?;
+        let made = unsafe { wrap(&desc, &additions) }.map_err(|fault| fault.within("ThDeviceDesc"))?;
         let object = DeviceObject {
             device: RwLock::new(Some(made)),
             frames: AtomicU32::new(0),
@@ -177,16 +178,18 @@ pub unsafe extern "C" fn create_device(
 }
 
 unsafe fn wrap(desc: &DeviceDesc, additions: &DeviceAdditionsObject) -> Result<Device, Fault> {
-    let (Some(allocate), Some(free)) = (desc.allocate_block, desc.free_block) else {
-        return Err(Fault::null("allocateBlock or freeBlock"));
+    let allocate = desc.allocate_block.ok_or_else(|| Fault::null("allocateBlock"))?;
+    let free = desc.free_block.ok_or_else(|| Fault::null("freeBlock"))?;
+    let differs = |field: &str| {
+        let message =
+            "is not the one that the additions were created for: create the device with additions of its own";
+        Fault::argument(message).within(field)
     };
-    let differs = |what: &str| {
-        Fault::argument(format!(
-            "{what} is not the one that the additions were created for: create the device with additions of its own"
-        ))
-    };
-    if desc.instance == vk::Instance::null() || desc.physical_device == vk::PhysicalDevice::null() {
-        return Err(Fault::null("instance or physicalDevice"));
+    if desc.instance == vk::Instance::null() {
+        return Err(Fault::null("instance"));
+    }
+    if desc.physical_device == vk::PhysicalDevice::null() {
+        return Err(Fault::null("physicalDevice"));
     }
     if desc.instance != additions.instance {
         return Err(differs("instance"));
@@ -203,6 +206,9 @@ unsafe fn wrap(desc: &DeviceDesc, additions: &DeviceAdditionsObject) -> Result<D
     // SAFETY: the caller's handles.
     let (instance, support) =
         unsafe { loader::query(function, instance, desc.physical_device, desc.api_version) }?;
+    // SAFETY: the physical device is one of the instance.
+    let families = unsafe { instance.get_physical_device_queue_family_properties(desc.physical_device) };
+    check_families(&queues, &families)?;
     // SAFETY: the caller's handle.
     let device =
         unsafe { loader::device(&instance, desc.device, support.version(), additions.capabilities) }?;
@@ -234,15 +240,15 @@ unsafe fn wrap(desc: &DeviceDesc, additions: &DeviceAdditionsObject) -> Result<D
 }
 
 unsafe fn queues_of(desc: &DeviceDesc) -> Result<Vec<Queue>, Fault> {
-    check_array(desc.queues, desc.queue_count, "ThDeviceQueue")?;
+    check_array(desc.queues, desc.queue_count, QUEUES)?;
     if desc.queue_count == 0 {
-        return Err(Fault::argument("queueCount is 0: a device needs a queue"));
+        return Err(Fault::argument("is 0: a device needs a queue").within("queueCount"));
     }
     let queue = |index: usize| {
         // SAFETY: the array has `queue_count` elements.
         let queue = unsafe { desc.queues.wrapping_add(index).read_unaligned() };
         if queue.queue == vk::Queue::null() {
-            return Err(Fault::null(format_args!("queue {index}")));
+            return Err(Fault::null("queue").at("queues", index));
         }
         Ok(Queue {
             handle: queue.queue,
@@ -251,6 +257,41 @@ unsafe fn queues_of(desc: &DeviceDesc) -> Result<Vec<Queue>, Fault> {
         })
     };
     (0..desc.queue_count as usize).map(queue).collect()
+}
+
+const QUEUES: Array = Array("queues", "queueCount");
+
+/// Checks that queues are of families that the physical device has, and each is listed once.
+fn check_families(queues: &[Queue], families: &[vk::QueueFamilyProperties]) -> Result<(), Fault> {
+    for (index, queue) in queues.iter().enumerate() {
+        let problem =
+            |field: &str, message: String| Err(Fault::argument(message).within(field).at("queues", index));
+        let Some(family) = families.get(queue.family as usize) else {
+            let (own, count) = (queue.family, families.len());
+            return problem(
+                "family",
+                format!("is {own}, but the physical device has {count} queue families"),
+            );
+        };
+        let lacking = queue.capabilities & !family.queue_flags;
+        if !lacking.is_empty() {
+            let own = queue.family;
+            return problem(
+                "capabilities",
+                format!("has {lacking:?}, which queue family {own} lacks"),
+            );
+        }
+        if let Some(first) = queues[..index]
+            .iter()
+            .position(|other| other.handle == queue.handle)
+        {
+            return problem(
+                "queue",
+                format!("is that of queues[{first}]: list each queue once"),
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Destroys everything that tileheap has created on a device, but not the `VkDevice`. A null handle is ignored.
@@ -263,8 +304,8 @@ unsafe fn queues_of(desc: &DeviceDesc) -> Result<Vec<Queue>, Fault> {
 /// Thread safety: no other thread may use the handle during the call.
 #[unsafe(export_name = "thDestroyDevice")]
 pub extern "C" fn destroy_device(device: DeviceHandle, error: ErrorHandle) -> Status {
-    run(error, || {
-        let Some(object) = device.get_if_any()? else {
+    run("thDestroyDevice", error, || {
+        let Some(object) = device.get_if_any("device")? else {
             return Ok(());
         };
         object.destroy()?;
@@ -281,10 +322,10 @@ pub unsafe extern "C" fn create_device_profile(
     profile: *mut ProfileHandle,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thCreateDeviceProfile", error, || {
         // SAFETY: null or writable.
         unsafe { begin(profile, "profile") }?;
-        let object = device.get()?;
+        let object = device.get("device")?;
         let found = object.device()?.profile().clone();
         let handle = ProfileHandle::create(ProfileObject { profile: found })?;
         // SAFETY: not null; the caller lets it be written.
@@ -302,8 +343,8 @@ pub unsafe extern "C" fn create_device_text(
     text: *mut TextHandle,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
-        let object = device.get()?;
+    run("thCreateDeviceText", error, || {
+        let object = device.get("device")?;
         let device = object.device()?;
         // SAFETY: null or writable.
         unsafe { put_text(text, || Ok(words(&device))) }
@@ -346,9 +387,9 @@ pub unsafe extern "C" fn get_device_lost(
     lost: *mut vk::Bool32,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thGetDeviceLost", error, || {
         need(lost, "lost")?;
-        let object = device.get()?;
+        let object = device.get("device")?;
         let is_lost = object.device()?.is_device_lost();
         // SAFETY: not null; the caller lets it be written.
         unsafe { put(lost, is_lost.into(), "lost") }
@@ -360,8 +401,8 @@ pub unsafe extern "C" fn get_device_lost(
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thReportDeviceLost")]
 pub extern "C" fn report_device_lost(device: DeviceHandle, error: ErrorHandle) -> Status {
-    run(error, || {
-        let object = device.get()?;
+    run("thReportDeviceLost", error, || {
+        let object = device.get("device")?;
         object.device()?.report_device_lost("a call of the program");
         Ok(())
     })
@@ -381,9 +422,9 @@ pub unsafe extern "C" fn use_queues(
     user_data: *mut c_void,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thUseQueues", error, || {
         let callback = use_queues.ok_or_else(|| Fault::null("useQueues"))?;
-        let object = device.get()?;
+        let object = device.get("device")?;
         let device = object.device()?;
         let locked = device.lock_queues();
         // SAFETY: the program's function.
@@ -399,8 +440,8 @@ pub unsafe extern "C" fn use_queues(
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thTrimDevice")]
 pub unsafe extern "C" fn trim_device(device: DeviceHandle, waiting: *mut u32, error: ErrorHandle) -> Status {
-    run(error, || {
-        let object = device.get()?;
+    run("thTrimDevice", error, || {
+        let object = device.get("device")?;
         let left = object.device()?.trim()?;
         match waiting.is_null() {
             true => Ok(()),

@@ -87,7 +87,7 @@ unsafe fn select(object: &DynamicFrameObject, source: Source) -> Result<Selected
             }
         }
         Source::Created(created) => {
-            let created = created.get()?;
+            let created = created.get("created")?;
             match now {
                 true => frame.select_executed_now(&created.executed),
                 false => frame.select_executed(&created.executed),
@@ -110,15 +110,16 @@ unsafe fn select(object: &DynamicFrameObject, source: Source) -> Result<Selected
 /// # Safety
 /// A description and `selected` are the caller's.
 unsafe fn select_and_write(
+    function: &'static str,
     frame: DynamicFrameHandle,
     source: Source,
     selected: *mut SelectedFrame,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run(function, error, || {
         // SAFETY: null, or the caller's structure.
         unsafe { check_output(selected) }?;
-        let object = frame.get()?;
+        let object = frame.get("frame")?;
         // SAFETY: the caller's description.
         let value = unsafe { select(&object, source) }?;
         // SAFETY: the caller's structure.
@@ -137,7 +138,7 @@ pub unsafe extern "C" fn create_dynamic_frame(
     frame: *mut DynamicFrameHandle,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thCreateDynamicFrame", error, || {
         // SAFETY: null or writable.
         unsafe { begin(frame, "frame") }?;
         // SAFETY: the caller's structure.
@@ -147,13 +148,12 @@ pub unsafe extern "C" fn create_dynamic_frame(
             Some(options) => options_of(&options)?,
             None => PlanOptions::default(),
         };
-        let mode = PlanMode::from_number(desc.mode)?;
+        let mode = PlanMode::from_number(desc.mode, "ThDynamicFrameDesc.mode")?;
         if mode == PlanMode::Improve {
-            return Err(Fault::argument(
-                "dynamic frames do not support mode TH_PLAN_MODE_IMPROVE: use TH_PLAN_MODE_PLAN or TH_PLAN_MODE_NOW",
-            ));
+            let message = "is TH_PLAN_MODE_IMPROVE, which dynamic frames do not support: use TH_PLAN_MODE_PLAN or TH_PLAN_MODE_NOW";
+            return Err(Fault::argument(message).within("ThDynamicFrameDesc.mode"));
         }
-        let device = desc.device.get()?;
+        let device = desc.device.get("ThDynamicFrameDesc.device")?;
         let in_use = device.device()?;
         let object = DynamicFrameObject::new(&device, mode, in_use.dynamic_frame(options)?);
         let handle = DynamicFrameHandle::create(object)?;
@@ -185,7 +185,7 @@ pub unsafe extern "C" fn select_frame(
     error: ErrorHandle,
 ) -> Status {
     // SAFETY: what is passed is the caller's.
-    unsafe { select_and_write(frame, Source::Described(desc), selected, error) }
+    unsafe { select_and_write("thSelectFrame", frame, Source::Described(desc), selected, error) }
 }
 
 /// Like `thSelectFrame`, but for a frame that was created before: an arrangement (`thCreateArrangedFrame`), values (`thCreateFrameOfValues`), or a frame from
@@ -206,7 +206,15 @@ pub unsafe extern "C" fn select_created_frame(
     error: ErrorHandle,
 ) -> Status {
     // SAFETY: what is passed is the caller's.
-    unsafe { select_and_write(frame, Source::Created(created), selected, error) }
+    unsafe {
+        select_and_write(
+            "thSelectCreatedFrame",
+            frame,
+            Source::Created(created),
+            selected,
+            error,
+        )
+    }
 }
 
 /// Forgets what is cached for the view of an imported image, before the program destroys the view: another view may get the same handle.
@@ -222,11 +230,11 @@ pub extern "C" fn forget_imported_view(
     view: vk::ImageView,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thForgetImportedView", error, || {
         if view == vk::ImageView::null() {
             return Err(Fault::null("view"));
         }
-        let object = frame.get()?;
+        let object = frame.get("frame")?;
         let mut state = object.exclusive()?;
         if let Phase::Recording(_) = state.phase() {
             return Err(Fault::state(
@@ -247,8 +255,8 @@ pub extern "C" fn forget_imported_view(
 /// Thread safety: no other thread may use the handle during the call.
 #[unsafe(export_name = "thDestroyDynamicFrame")]
 pub extern "C" fn destroy_dynamic_frame(frame: DynamicFrameHandle, error: ErrorHandle) -> Status {
-    run(error, || {
-        let Some(object) = frame.get_if_any()? else {
+    run("thDestroyDynamicFrame", error, || {
+        let Some(object) = frame.get_if_any("frame")? else {
             return Ok(());
         };
         drop(object.take()?);
@@ -265,8 +273,8 @@ pub extern "C" fn destroy_dynamic_frame(frame: DynamicFrameHandle, error: ErrorH
 /// Thread safety: no other thread may use the handle during the call.
 #[unsafe(export_name = "thAbandonDynamicFrame")]
 pub extern "C" fn abandon_dynamic_frame(frame: DynamicFrameHandle, error: ErrorHandle) -> Status {
-    run(error, || {
-        let Some(object) = frame.get_if_any()? else {
+    run("thAbandonDynamicFrame", error, || {
+        let Some(object) = frame.get_if_any("frame")? else {
             return Ok(());
         };
         if !object.device.device()?.is_device_lost() {

@@ -15,13 +15,12 @@ pub(crate) trait FromNumber: Copy + 'static {
     /// Every value, with its number.
     const ALL: &'static [(u32, Self)];
 
-    /// The value with a number.
-    fn from_number(number: u32) -> Result<Self, Fault> {
+    /// The value with a number, of an argument or a field.
+    fn from_number(number: u32, place: &'static str) -> Result<Self, Fault> {
         let found = Self::ALL.iter().find(|(known, _)| *known == number);
-        found.map(|(_, value)| *value).ok_or_else(|| {
-            let (name, count) = (Self::NAME, Self::ALL.len());
-            Fault::argument(format!("{number} is not a value of {name}, which has {count}"))
-        })
+        found
+            .map(|(_, value)| *value)
+            .ok_or_else(|| no_value(number, Self::NAME, Self::ALL.len()).within(place))
     }
 }
 
@@ -50,11 +49,18 @@ values! {
     ReportFormat: Text Json;
 }
 
+/// The fault of a number that an enumeration of `count` values does not have.
+fn no_value(number: u32, name: &str, count: usize) -> Fault {
+    Fault::argument(format!("is {number}: {name} has the values 0 to {}", count - 1))
+}
+
 /// Checks that flags only have bits that are in the header.
-pub(crate) fn known_bits(flags: u32, known: u32, name: &str) -> Result<(), Fault> {
+pub(crate) fn known_bits(flags: u32, known: u32, name: &str, place: &str) -> Result<(), Fault> {
     match flags & !known {
         0 => Ok(()),
-        unknown => Err(Fault::argument(format!("{name} has no bits {unknown:#x}"))),
+        unknown => {
+            Err(Fault::argument(format!("is {flags:#x}: {name} has no bits {unknown:#x}")).within(place))
+        }
     }
 }
 
@@ -439,5 +445,5 @@ pub enum SearchFlag {
 /// The access kind with a number.
 pub(crate) fn access_kind(number: u32) -> Result<frame::AccessKind, Fault> {
     let kind = frame::AccessKind::ALL.get(number as usize).copied();
-    kind.ok_or_else(|| Fault::argument(format!("{number} is not a value of ThAccessKind")))
+    kind.ok_or_else(|| no_value(number, "ThAccessKind", frame::AccessKind::ALL.len()).within("kind"))
 }

@@ -6,6 +6,7 @@ use ash::vk;
 
 use crate::handles::{Handle, object};
 use crate::opaque::{ErrorHandle, ErrorT};
+use crate::status::Fault;
 
 object!(ErrorT, ErrorObject: Error);
 
@@ -26,10 +27,14 @@ pub(crate) struct Failure {
 }
 
 impl ErrorObject {
-    /// Replaces the failure of an error object; does nothing for null.
-    pub(crate) fn set(error: ErrorHandle, failure: Failure) {
-        if let Ok(Some(object)) = error.get_if_any() {
-            *object.last.lock().unwrap_or_else(PoisonError::into_inner) = failure;
+    /// Replaces the failure of an error object by the fault of a function; does nothing for null.
+    pub(crate) fn set(error: ErrorHandle, function: &str, fault: &Fault) {
+        if let Ok(Some(object)) = error.get_if_any("error") {
+            *object.last.lock().unwrap_or_else(PoisonError::into_inner) = Failure {
+                message: fault.told(function),
+                rule: fault.rule,
+                result: fault.result,
+            };
         }
     }
 
@@ -46,7 +51,7 @@ impl ErrorObject {
     #[cfg(test)]
     pub(crate) fn message_of(error: ErrorHandle) -> Option<String> {
         error
-            .get()
+            .get("error")
             .ok()
             .map(|object| object.with(|last| last.message.clone()))
     }

@@ -24,10 +24,10 @@ pub unsafe extern "C" fn create_frame_of_values(
     separated: *mut FrameHandle,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thCreateFrameOfValues", error, || {
         // SAFETY: null or writable.
         unsafe { begin(separated, "separated") }?;
-        let executed = frame.get()?.executed.separate_values()?;
+        let executed = frame.get("frame")?.executed.separate_values()?;
         let handle = FrameHandle::create(FrameObject::new(executed))?;
         // SAFETY: not null; the caller lets it be written.
         unsafe { put(separated, handle, "separated") }
@@ -44,10 +44,10 @@ pub unsafe extern "C" fn create_input_frame(
     frame: *mut FrameHandle,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thCreateInputFrame", error, || {
         // SAFETY: null or writable.
         unsafe { begin(frame, "frame") }?;
-        let input = plan.get()?.plan.input.clone();
+        let input = plan.get("plan")?.plan.input.clone();
         let handle = FrameHandle::create(FrameObject::new(input))?;
         // SAFETY: not null; the caller lets it be written.
         unsafe { put(frame, handle, "frame") }
@@ -65,8 +65,8 @@ pub unsafe extern "C" fn get_frame_origins(
     origins: *mut FrameOrigins,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
-        let object = frame.get()?;
+    run("thGetFrameOrigins", error, || {
+        let object = frame.get("frame")?;
         let rows = object.origins.get_or_init(|| OriginRows::of(&object.executed));
         let value = FrameOrigins {
             struct_size: 0,

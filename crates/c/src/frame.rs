@@ -14,7 +14,7 @@ use crate::opaque::{ErrorHandle, FrameHandle, FrameT, TextHandle};
 use crate::origins::LazyOrigins;
 use crate::status::{Fault, Status};
 use crate::strings::{StringView, needed_text, view};
-use crate::structs::{self, begin, need, put, sized, write};
+use crate::structs::{begin, need, put, sized, write};
 use crate::text::put_text;
 use crate::vulkan::NameKindValue;
 
@@ -151,7 +151,7 @@ pub unsafe extern "C" fn create_frame(
     frame: *mut FrameHandle,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thCreateFrame", error, || {
         // SAFETY: null or writable.
         unsafe { begin(frame, "frame") }?;
         // SAFETY: the caller's description.
@@ -175,19 +175,16 @@ pub unsafe extern "C" fn create_frame_from_json(
     frame: *mut FrameHandle,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thCreateFrameFromJson", error, || {
         // SAFETY: null or writable.
         unsafe { begin(frame, "frame") }?;
         // SAFETY: the caller's text.
-        let text = unsafe { needed_text(json, &"json") }?;
-        // SAFETY: null, or the caller's extent.
-        let base_extent =
-            unsafe { structs::read_plain(base_extent, u32::from(!base_extent.is_null()), "VkExtent2D") }?
-                .pop();
+        let text = unsafe { needed_text(json, "json") }?;
         let mut read = frame::Frame::from_json(text)?;
-        if let Some(base_extent) = base_extent {
+        if !base_extent.is_null() {
             let mut builder = read.to_builder();
-            builder.set_base_extent(base_extent);
+            // SAFETY: not null, so it is the caller's extent.
+            builder.set_base_extent(unsafe { base_extent.read_unaligned() });
             read = builder.build()?;
         }
         let handle = FrameHandle::create(FrameObject::new(&read))?;
@@ -205,8 +202,8 @@ pub unsafe extern "C" fn create_frame_text(
     json: *mut TextHandle,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
-        let object = frame.get()?;
+    run("thCreateFrameText", error, || {
+        let object = frame.get("frame")?;
         // SAFETY: null or writable.
         unsafe { put_text(json, || Ok(object.frame.to_json())) }
     })
@@ -221,8 +218,8 @@ pub unsafe extern "C" fn get_frame_info(
     info: *mut FrameInfo,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
-        let object = frame.get()?;
+    run("thGetFrameInfo", error, || {
+        let object = frame.get("frame")?;
         let frame = &object.frame;
         let value = FrameInfo {
             struct_size: 0,
@@ -253,8 +250,8 @@ pub unsafe extern "C" fn get_frame_resource(
     info: *mut ResourceInfo,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
-        let object = frame.get()?;
+    run("thGetFrameResource", error, || {
+        let object = frame.get("frame")?;
         let value = resource_info(&object, resource)?;
         // SAFETY: null, or the caller's structure.
         unsafe { write(info, value) }
@@ -310,8 +307,8 @@ pub unsafe extern "C" fn get_frame_pass(
     info: *mut PassInfo,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
-        let object = frame.get()?;
+    run("thGetFramePass", error, || {
+        let object = frame.get("frame")?;
         let frame = &object.frame;
         let id = describe::at(&frame.pass_ids().collect::<Vec<_>>(), pass, "pass")?;
         let pass = frame.pass(id);
@@ -360,12 +357,12 @@ pub unsafe extern "C" fn get_frame_name(
     name: *mut StringView,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
-        let object = frame.get()?;
-        let names = names(&object.frame, NameKind::from_number(kind)?);
+    run("thGetFrameName", error, || {
+        let object = frame.get("frame")?;
+        let names = names(&object.frame, NameKind::from_number(kind, "kind")?);
         let known = names.get(index as usize);
         let known = known.ok_or_else(|| {
-            Fault::argument(format!("name {index} does not exist: there are {}", names.len()))
+            Fault::argument(format!("index {index} does not exist: there are {}", names.len()))
         })?;
         // SAFETY: null or writable.
         unsafe { put(name, view(known), "name") }
@@ -385,12 +382,12 @@ pub unsafe extern "C" fn find_frame_name(
     index: *mut u32,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thFindFrameName", error, || {
         need(index, "index")?;
-        let object = frame.get()?;
-        let kind = NameKind::from_number(kind)?;
+        let object = frame.get("frame")?;
+        let kind = NameKind::from_number(kind, "kind")?;
         // SAFETY: the caller's text.
-        let name = unsafe { needed_text(name, &"name") }?;
+        let name = unsafe { needed_text(name, "name") }?;
         let found = names(&object.frame, kind).iter().position(|known| *known == name);
         let frame = object.frame.name();
         let what = match kind {
@@ -412,5 +409,5 @@ pub unsafe extern "C" fn find_frame_name(
 /// Thread safety: no other thread may use the handle during the call.
 #[unsafe(export_name = "thDestroyFrame")]
 pub extern "C" fn destroy_frame(frame: FrameHandle) -> Status {
-    run(std::ptr::null_mut(), || frame.destroy())
+    run("thDestroyFrame", std::ptr::null_mut(), || frame.destroy())
 }

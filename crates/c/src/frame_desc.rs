@@ -95,8 +95,8 @@ pub struct ResourceDesc {
     pub image_usage: vk::ImageUsageFlags,
     /// Usage of a buffer in addition to that of its accesses.
     pub buffer_usage: vk::BufferUsageFlags,
-    /// A number that the caller chooses for structures that it chains to the creation of the image or buffer; 0 for none. It has no
-    /// effect on dynamic frames.
+    /// A number that the caller chooses for structures that it chains to the creation of the image or buffer; 0 for none. Dynamic frames
+    /// need 0.
     pub hook: u32,
     /// Zero.
     pub reserved: u32,
@@ -164,7 +164,7 @@ pub struct PassDesc {
     pub samples: vk::SampleCountFlags,
     /// The cost of one more execution, in bytes of memory traffic, with `TH_PASS_FLAG_STRIPS`.
     pub repeat_bytes: u64,
-    /// A number that the caller chooses for structures that it chains to the render pass; 0 for none. It has no effect on dynamic frames.
+    /// A number that the caller chooses for structures that it chains to the render pass; 0 for none. Dynamic frames need 0.
     pub hook: u32,
     /// The number of `accesses`.
     pub access_count: u32,

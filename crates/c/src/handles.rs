@@ -134,9 +134,9 @@ fn insert_any(object: AnyObject, kind: Kind) -> Result<usize, Fault> {
     .handle())
 }
 
-/// The object of a handle.
-pub(crate) fn get<T: Object>(handle: usize) -> Result<Arc<T>, Fault> {
-    let object = get_any(handle, T::KIND)?;
+/// The object of a handle, which is an argument or a field.
+pub(crate) fn get<T: Object>(handle: usize, place: &str) -> Result<Arc<T>, Fault> {
+    let object = get_any(handle, T::KIND).map_err(|fault| fault.within(place))?;
     object.downcast().map_err(|_| gone(handle, T::KIND))
 }
 
@@ -191,17 +191,18 @@ fn check(handle: usize, kind: Kind) -> Result<Parts, Fault> {
     let what = match Kind::ALL.into_iter().find(|kind| *kind as usize == parts.kind) {
         _ if handle == 0 => "is null".to_owned(),
         Some(other) => format!("is a {}", other.name()),
-        None => "was not created by this library".to_owned(),
+        None => format!("is {handle:#x}, which was not created by this library"),
     };
-    Err(bad(handle, kind, &what))
+    Err(bad(kind, &what))
 }
 
 fn gone(handle: usize, kind: Kind) -> Fault {
-    bad(handle, kind, "was destroyed, or not created by this library")
+    let what = format!("is {handle:#x}, which was destroyed, or not created by this library");
+    bad(kind, &what)
 }
 
-fn bad(handle: usize, kind: Kind, what: &str) -> Fault {
-    let message = format!("handle {handle:#x} {what}: expected a {}", kind.name());
+fn bad(kind: Kind, what: &str) -> Fault {
+    let message = format!("{what}: expected a {}", kind.name());
     Fault::new(Status::ErrorInvalidHandle, message)
 }
 
@@ -210,14 +211,13 @@ fn bad(handle: usize, kind: Kind, what: &str) -> Fault {
 pub(crate) struct Exclusive<T>(Mutex<T>);
 
 impl<T> Exclusive<T> {
-    /// The value, unless another call uses it.
-    pub(crate) fn lock(&self) -> Result<MutexGuard<'_, T>, Fault> {
+    /// The value of an argument or a field, unless another call uses it.
+    pub(crate) fn lock(&self, place: &'static str) -> Result<MutexGuard<'_, T>, Fault> {
         self.0.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => Fault::new(
-                Status::ErrorInUse,
-                "another call is using the object, which allows one call at a time",
-            ),
-            TryLockError::Poisoned(_) => Fault::unusable(),
+            TryLockError::WouldBlock => {
+                Fault::in_use("is in use by another call: it allows one call at a time").within(place)
+            }
+            TryLockError::Poisoned(_) => Fault::unusable().within(place),
         })
     }
 
@@ -233,16 +233,16 @@ pub(crate) trait Handle: Copy {
     fn number(self) -> usize;
     fn of_number(number: usize) -> Self;
 
-    /// The object.
-    fn get(self) -> Result<Arc<Self::Object>, Fault> {
-        get(self.number())
+    /// The object of an argument or a field.
+    fn get(self, place: &'static str) -> Result<Arc<Self::Object>, Fault> {
+        get(self.number(), place)
     }
 
     /// The object; `None` for a null handle.
-    fn get_if_any(self) -> Result<Option<Arc<Self::Object>>, Fault> {
+    fn get_if_any(self, place: &'static str) -> Result<Option<Arc<Self::Object>>, Fault> {
         match self.number() {
             0 => Ok(None),
-            number => get(number).map(Some),
+            _ => self.get(place).map(Some),
         }
     }
 
@@ -297,10 +297,15 @@ mod tests {
     #[test]
     fn a_destroyed_handle_stays_invalid_when_its_slot_is_used_again() {
         let handles: Vec<usize> = (0..100).map(|n| insert(Arc::new(n as u32)).unwrap()).collect();
-        assert_eq!(*get::<u32>(handles[7]).unwrap(), 7);
+        assert_eq!(*get::<u32>(handles[7], "").unwrap(), 7);
         remove::<u32>(handles[7]).unwrap();
         let again: Vec<usize> = (0..100).map(|n| insert(Arc::new(n as u32)).unwrap()).collect();
-        assert!(get::<u32>(handles[7]).unwrap_err().message.contains("destroyed"));
+        assert!(
+            get::<u32>(handles[7], "")
+                .unwrap_err()
+                .message
+                .contains("destroyed")
+        );
         assert!(remove::<u32>(handles[7]).is_err());
         assert!(!again.contains(&handles[7]));
         for handle in handles.into_iter().chain(again) {
@@ -311,19 +316,19 @@ mod tests {
     #[test]
     fn foreign_handles_are_told_apart() {
         let text = insert(Arc::new(1_u32)).unwrap();
-        let fault = get::<u64>(text).unwrap_err();
+        let fault = get::<u64>(text, "").unwrap_err();
         assert_eq!(fault.status, Status::ErrorInvalidHandle);
         assert!(
             fault.message.ends_with("is a ThText: expected a ThPlan"),
             "{}",
             fault.message
         );
-        assert!(get::<u32>(0).unwrap_err().message.contains("is null"));
+        assert!(get::<u32>(0, "").unwrap_err().message.contains("is null"));
         // Addresses of other objects.
         let stack = &raw const text as usize;
         let heap = Box::new(3);
         for foreign in [stack, &raw const *heap as usize, usize::MAX, 1] {
-            let fault = get::<u32>(foreign).unwrap_err();
+            let fault = get::<u32>(foreign, "").unwrap_err();
             assert_eq!(fault.status, Status::ErrorInvalidHandle, "{foreign:#x}");
         }
         remove::<u32>(text).unwrap();
@@ -332,7 +337,7 @@ mod tests {
     #[test]
     fn a_call_keeps_the_object_that_another_thread_destroys() {
         let handle = insert(Arc::new(5_u32)).unwrap();
-        let held = get::<u32>(handle).unwrap();
+        let held = get::<u32>(handle, "").unwrap();
         std::thread::spawn(move || remove::<u32>(handle).unwrap())
             .join()
             .unwrap();

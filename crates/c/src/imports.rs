@@ -8,7 +8,7 @@ use tileheap::units::Run;
 
 use crate::describe::nth;
 use crate::status::Fault;
-use crate::structs::{plain_elements, read_optional, sized};
+use crate::structs::{Array, plain_elements, read_optional, reserved, sized};
 use crate::vulkan::VulkanSemaphore;
 
 sized! { Input: Imports to semaphores; }
@@ -112,42 +112,57 @@ impl ImportLists {
     /// # Safety
     /// The pointer is null or points to a structure whose arrays have as many elements as it says.
     pub(crate) unsafe fn read(&mut self, imports: *const Imports, frame: &Frame) -> Result<(), Fault> {
-        let ImportLists {
-            images,
-            views,
-            buffers,
-            semaphores,
-        } = self;
-        images.clear();
-        views.clear();
-        buffers.clear();
-        semaphores.clear();
+        self.images.clear();
+        self.views.clear();
+        self.buffers.clear();
+        self.semaphores.clear();
         // SAFETY: the caller's duty.
         let Some(imports) = unsafe { read_optional(imports) }? else {
             return Ok(());
         };
-        let resource = |index| nth(frame.resource_ids(), index, "resource");
         // SAFETY: the caller's duty.
-        for image in unsafe { plain_elements(imports.images, imports.image_count, "ThImportedImage") }? {
-            images.push(own::ImportedImage {
-                resource: resource(image.resource)?,
+        unsafe { self.add(&imports, frame) }.map_err(|fault| fault.within("ThImports"))
+    }
+
+    unsafe fn add(&mut self, imports: &Imports, frame: &Frame) -> Result<(), Fault> {
+        let resource =
+            |index| nth(frame.resource_ids(), index, "resource").map_err(|fault| fault.within("resource"));
+        reserved(imports.reserved)?;
+        // SAFETY: the caller's duty.
+        let images = unsafe { plain_elements(imports.images, imports.image_count, IMAGES) }?;
+        for (index, image) in images.enumerate() {
+            let checked = check(image.reserved, image.image == vk::Image::null(), "image");
+            let resource = checked.and_then(|()| resource(image.resource));
+            self.images.push(own::ImportedImage {
+                resource: resource.map_err(|fault| fault.at("images", index))?,
                 image: image.image,
                 view: image.view,
             });
         }
         // SAFETY: the caller's duty.
-        for view in unsafe { plain_elements(imports.views, imports.view_count, "ThImportedView") }? {
-            let resource = resource(view.resource)?;
-            views.push(own::ImportedView {
+        let views = unsafe { plain_elements(imports.views, imports.view_count, VIEWS) }?;
+        for (index, view) in views.enumerate() {
+            let checked = check(0, view.view == vk::ImageView::null(), "view");
+            let part = checked
+                .and_then(|()| resource(view.resource))
+                .and_then(|resource| {
+                    let range = range(&view.range, frame.resource(resource).whole());
+                    Ok((resource, range.map_err(|fault| fault.within("range"))?))
+                });
+            let (resource, range) = part.map_err(|fault| fault.at("views", index))?;
+            self.views.push(own::ImportedView {
                 resource,
-                range: range(&view.range, frame.resource(resource).whole())?,
+                range,
                 view: view.view,
             });
         }
         // SAFETY: the caller's duty.
-        for buffer in unsafe { plain_elements(imports.buffers, imports.buffer_count, "ThImportedBuffer") }? {
-            buffers.push(own::ImportedBuffer {
-                resource: resource(buffer.resource)?,
+        let buffers = unsafe { plain_elements(imports.buffers, imports.buffer_count, BUFFERS) }?;
+        for (index, buffer) in buffers.enumerate() {
+            let checked = check(buffer.reserved, buffer.buffer == vk::Buffer::null(), "buffer");
+            let resource = checked.and_then(|()| resource(buffer.resource));
+            self.buffers.push(own::ImportedBuffer {
+                resource: resource.map_err(|fault| fault.at("buffers", index))?,
                 buffer: BoundBuffer {
                     handle: buffer.buffer,
                     offset: buffer.offset,
@@ -158,11 +173,17 @@ impl ImportLists {
         }
         let (first, count) = (imports.semaphores, imports.semaphore_count);
         // SAFETY: the caller's duty.
-        for semaphore in unsafe { plain_elements(first, count, "ThImportedSemaphore") }? {
-            semaphores.push(own::ImportedSemaphore {
-                semaphore: nth(frame.semaphore_ids(), semaphore.semaphore, "semaphore")?,
-                handle: semaphore.handle,
-                value: semaphore.value,
+        let semaphores = unsafe { plain_elements(first, count, SEMAPHORES) }?;
+        for (index, import) in semaphores.enumerate() {
+            let checked = check(import.reserved, import.handle == vk::Semaphore::null(), "handle");
+            let semaphore = checked.and_then(|()| {
+                let found = nth(frame.semaphore_ids(), import.semaphore, "semaphore");
+                found.map_err(|fault| fault.within("semaphore"))
+            });
+            self.semaphores.push(own::ImportedSemaphore {
+                semaphore: semaphore.map_err(|fault| fault.at("semaphores", index))?,
+                handle: import.handle,
+                value: import.value,
             });
         }
         Ok(())
@@ -175,6 +196,19 @@ impl ImportLists {
             buffers: &self.buffers,
             semaphores: &self.semaphores,
         }
+    }
+}
+
+const IMAGES: Array = Array("images", "imageCount");
+const VIEWS: Array = Array("views", "viewCount");
+const BUFFERS: Array = Array("buffers", "bufferCount");
+const SEMAPHORES: Array = Array("semaphores", "semaphoreCount");
+
+/// Checks the reserved field of an import, and that its handle is not null.
+fn check(unused: u32, is_null: bool, handle: &str) -> Result<(), Fault> {
+    match is_null {
+        true => Err(Fault::null(handle)),
+        false => reserved(unused),
     }
 }
 

@@ -32,5 +32,7 @@ pub extern "C" fn get_version() -> u32 {
 #[unsafe(export_name = "thGetObjectCount")]
 pub unsafe extern "C" fn get_object_count(count: *mut u32, error: ErrorHandle) -> Status {
     // SAFETY: null or writable.
-    run(error, || unsafe { put(count, handles::count(), "count") })
+    run("thGetObjectCount", error, || unsafe {
+        put(count, handles::count(), "count")
+    })
 }

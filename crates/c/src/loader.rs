@@ -9,9 +9,10 @@ use crate::status::{Fault, Status};
 use crate::vulkan::OptionalGetInstanceProcAddr;
 
 /// The functions for querying a physical device.
-const QUERIES: [&CStr; 7] = [
+const QUERIES: [&CStr; 8] = [
     c"vkGetPhysicalDeviceProperties",
     c"vkGetPhysicalDeviceMemoryProperties",
+    c"vkGetPhysicalDeviceQueueFamilyProperties",
     c"vkEnumerateDeviceExtensionProperties",
     c"vkGetPhysicalDeviceFeatures2",
     c"vkGetPhysicalDeviceProperties2",
@@ -67,8 +68,11 @@ pub(crate) unsafe fn query(
     let Some(get_instance_proc_addr) = get_instance_proc_addr else {
         return Err(Fault::null("getInstanceProcAddr"));
     };
-    if instance == vk::Instance::null() || physical_device == vk::PhysicalDevice::null() {
-        return Err(Fault::null("instance or physicalDevice"));
+    if instance == vk::Instance::null() {
+        return Err(Fault::null("instance"));
+    }
+    if physical_device == vk::PhysicalDevice::null() {
+        return Err(Fault::null("physicalDevice"));
     }
     let newer = (api_version >= vk::API_VERSION_1_3).then_some(c"vkGetPhysicalDeviceToolProperties");
     for name in QUERIES.into_iter().chain(newer) {

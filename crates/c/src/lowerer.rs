@@ -345,7 +345,7 @@ fn first(queues: &Queues, declared: usize, spare: Option<LoweringDesc>) -> Lower
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thCreateLowerer")]
 pub unsafe extern "C" fn create_lowerer(lowerer: *mut LowererHandle, error: ErrorHandle) -> Status {
-    run(error, || {
+    run("thCreateLowerer", error, || {
         // SAFETY: null or writable.
         unsafe { begin(lowerer, "lowerer") }?;
         let handle = LowererHandle::create(LowererObject::default())?;
@@ -368,27 +368,26 @@ pub unsafe extern "C" fn lower(
     lowered: *mut Lowered,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thLower", error, || {
         // SAFETY: null, or the caller's structure.
         unsafe { check_output(lowered) }?;
-        let own = lowerer.get()?;
+        let own = lowerer.get("lowerer")?;
         // SAFETY: the caller's structure.
         let desc = unsafe { read(desc) }?;
-        let plan = desc.plan.get()?.plan.clone();
+        let plan = desc.plan.get("ThLowerDesc.plan")?.plan.clone();
         // SAFETY: the caller's array.
-        let queues = unsafe { Queues::new(desc.queues, desc.queue_count) }?;
-        let mut lowering = own.lowering.lock()?;
+        let queues = unsafe { Queues::new(desc.queues, desc.queue_count) };
+        let queues = queues.map_err(|fault| fault.within("ThLowerDesc"))?;
+        let mut lowering = own.lowering.lock("lowerer")?;
         let spare = lowering.spare.take();
         let situation = if desc.previous.number() == 0 {
             first(&queues, plan.frame.queues().len(), spare)
         } else if desc.previous == lowerer {
             lowering.next(&plan, &queues, spare)?
         } else {
-            desc.previous
-                .get()?
-                .lowering
-                .lock()?
-                .next(&plan, &queues, spare)?
+            let previous = desc.previous.get("ThLowerDesc.previous")?;
+            let previous = previous.lowering.lock("ThLowerDesc.previous")?;
+            previous.next(&plan, &queues, spare)?
         };
         lowering.lower(plan, situation)?;
         let current = lowering.current()?;
@@ -407,9 +406,9 @@ pub unsafe extern "C" fn get_lowered(
     lowered: *mut Lowered,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
-        let object = lowerer.get()?;
-        let lowering = object.lowering.lock()?;
+    run("thGetLowered", error, || {
+        let object = lowerer.get("lowerer")?;
+        let lowering = object.lowering.lock("lowerer")?;
         let current = lowering.current()?;
         let value = Lowered::of(current);
         // SAFETY: null, or the caller's structure.
@@ -424,9 +423,9 @@ pub unsafe extern "C" fn get_lowered(
 /// Thread safety: a lowerer may be used by one call at a time.
 #[unsafe(export_name = "thCheckLowered")]
 pub extern "C" fn check_lowered(lowerer: LowererHandle, error: ErrorHandle) -> Status {
-    run(error, || {
-        let object = lowerer.get()?;
-        let lowering = object.lowering.lock()?;
+    run("thCheckLowered", error, || {
+        let object = lowerer.get("lowerer")?;
+        let lowering = object.lowering.lock("lowerer")?;
         let Current {
             plan,
             situation,
@@ -456,10 +455,10 @@ pub unsafe extern "C" fn create_lowered_text(
     text: *mut TextHandle,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
-        let object = lowerer.get()?;
-        let format = ReportFormat::from_number(format)?;
-        let lowering = object.lowering.lock()?;
+    run("thCreateLoweredText", error, || {
+        let object = lowerer.get("lowerer")?;
+        let format = ReportFormat::from_number(format, "format")?;
+        let lowering = object.lowering.lock("lowerer")?;
         let Current {
             plan,
             situation,
@@ -482,5 +481,5 @@ pub unsafe extern "C" fn create_lowered_text(
 /// Thread safety: no other thread may use the handle during the call.
 #[unsafe(export_name = "thDestroyLowerer")]
 pub extern "C" fn destroy_lowerer(lowerer: LowererHandle) -> Status {
-    run(std::ptr::null_mut(), || lowerer.destroy())
+    run("thDestroyLowerer", std::ptr::null_mut(), || lowerer.destroy())
 }

@@ -55,7 +55,8 @@ pub struct PlanOptionsDesc {
     pub flags: PlanFlags,
     /// The maximum number of steps of the search; 0 for the default of 2,000, a millisecond with 256 passes.
     pub budget: u64,
-    /// The cost of each bin that reserving tile memory adds to a render pass, in bytes of traffic; 0 for the model's.
+    /// The cost of each bin that reserving tile memory adds to a render pass, in bytes of traffic; 0 for the model's, and with
+    /// `TH_PLAN_FLAG_NO_BIN_COST`.
     pub bin_cost: u64,
     /// The maximum number of bytes of the tile heap that may be bound; 0 for all of it.
     pub tile_limit: u64,
@@ -250,7 +251,7 @@ impl PlanObject {
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thCreatePlanner")]
 pub unsafe extern "C" fn create_planner(planner: *mut PlannerHandle, error: ErrorHandle) -> Status {
-    run(error, || {
+    run("thCreatePlanner", error, || {
         // SAFETY: null or writable.
         unsafe { begin(planner, "planner") }?;
         let handle = PlannerHandle::create(PlannerObject::default())?;
@@ -264,7 +265,7 @@ pub unsafe extern "C" fn create_planner(planner: *mut PlannerHandle, error: Erro
 /// Thread safety: no other thread may use the handle during the call.
 #[unsafe(export_name = "thDestroyPlanner")]
 pub extern "C" fn destroy_planner(planner: PlannerHandle) -> Status {
-    run(std::ptr::null_mut(), || planner.destroy())
+    run("thDestroyPlanner", std::ptr::null_mut(), || planner.destroy())
 }
 
 /// Plans a frame: the placement of every resource, and the tile memory that is bound in each pass.
@@ -279,7 +280,7 @@ pub unsafe extern "C" fn create_plan(
     plan: *mut PlanHandle,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thCreatePlan", error, || {
         // SAFETY: null or writable.
         unsafe { begin(plan, "plan") }?;
         // SAFETY: the caller's structure.
@@ -297,15 +298,17 @@ pub unsafe extern "C" fn create_plan(
 }
 
 fn make(desc: &PlanDesc, options: &PlanOptions) -> Result<Arc<Checked<Plan>>, Fault> {
-    let (frame, requirements) = (desc.frame.get()?, desc.requirements.get()?);
-    let (profile, planner) = (desc.profile.get()?, desc.planner.get_if_any()?);
-    let mode = PlanMode::from_number(desc.mode)?;
+    let frame = desc.frame.get("ThPlanDesc.frame")?;
+    let requirements = desc.requirements.get("ThPlanDesc.requirements")?;
+    let profile = desc.profile.get("ThPlanDesc.profile")?;
+    let planner = desc.planner.get_if_any("ThPlanDesc.planner")?;
+    let mode = PlanMode::from_number(desc.mode, "ThPlanDesc.mode")?;
     requirements.check_inputs(&frame.frame, &profile.profile)?;
     let (frame, requirements, profile) = (&frame.executed, &requirements.requirements, &profile.profile);
     let Some(planner) = planner else {
         return Ok(Arc::new(plan(frame, requirements, profile, options)?));
     };
-    let mut planner = planner.planner.lock()?;
+    let mut planner = planner.planner.lock("ThPlanDesc.planner")?;
     let made = match mode {
         PlanMode::Plan => planner.plan(frame, requirements, profile, options),
         PlanMode::Now => planner.plan_now(frame, requirements, profile, options),
@@ -315,6 +318,10 @@ fn make(desc: &PlanDesc, options: &PlanOptions) -> Result<Arc<Checked<Plan>>, Fa
 }
 
 pub(crate) fn options_of(desc: &PlanOptionsDesc) -> Result<PlanOptions, Fault> {
+    chosen(desc).map_err(|fault| fault.within("ThPlanOptionsDesc"))
+}
+
+fn chosen(desc: &PlanOptionsDesc) -> Result<PlanOptions, Fault> {
     let flags = [
         PlanFlag::NoAliasing,
         PlanFlag::NoLazyMemory,
@@ -322,12 +329,16 @@ pub(crate) fn options_of(desc: &PlanOptionsDesc) -> Result<PlanOptions, Fault> {
         PlanFlag::NoBinCost,
     ];
     let all = flags.iter().fold(0, |all, flag| all | *flag as u32);
-    known_bits(desc.flags, all, "ThPlanFlag")?;
+    known_bits(desc.flags, all, "ThPlanFlag", "flags")?;
     let has = |flag: PlanFlag| desc.flags & flag as u32 != 0;
+    if has(PlanFlag::NoBinCost) && desc.bin_cost > 0 {
+        let message = format!("is {}, but flags has TH_PLAN_FLAG_NO_BIN_COST", desc.bin_cost);
+        return Err(Fault::argument(message).within("binCost"));
+    }
     let defaults = PlanOptions::default();
     Ok(PlanOptions {
-        strategy: Strategy::from_number(desc.strategy)?.into(),
-        ladder: Ladder::from_number(desc.ladder)?.into(),
+        strategy: Strategy::from_number(desc.strategy, "strategy")?.into(),
+        ladder: Ladder::from_number(desc.ladder, "ladder")?.into(),
         aliasing: !has(PlanFlag::NoAliasing),
         lazy: !has(PlanFlag::NoLazyMemory),
         split: has(PlanFlag::Split),
@@ -351,8 +362,8 @@ pub(crate) fn options_of(desc: &PlanOptionsDesc) -> Result<PlanOptions, Fault> {
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thGetPlan")]
 pub unsafe extern "C" fn get_plan(plan: PlanHandle, arrays: *mut PlanArrays, error: ErrorHandle) -> Status {
-    run(error, || {
-        let object = plan.get()?;
+    run("thGetPlan", error, || {
+        let object = plan.get("plan")?;
         let rows = object.rows.get_or_init(|| PlanRows::of(&object.plan));
         let value = PlanArrays {
             struct_size: 0,
@@ -380,8 +391,8 @@ pub unsafe extern "C" fn get_plan_totals(
     totals: *mut PlanTotals,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
-        let object = plan.get()?;
+    run("thGetPlanTotals", error, || {
+        let object = plan.get("plan")?;
         let plan = &object.plan;
         let sums = &plan.totals;
         let value = PlanTotals {
@@ -412,10 +423,10 @@ pub unsafe extern "C" fn create_planned_frame(
     frame: *mut FrameHandle,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thCreatePlannedFrame", error, || {
         // SAFETY: null or writable.
         unsafe { begin(frame, "frame") }?;
-        let object = plan.get()?;
+        let object = plan.get("plan")?;
         let handle = FrameHandle::create(FrameObject::new(object.plan.executed()))?;
         // SAFETY: not null; the caller lets it be written.
         unsafe { put(frame, handle, "frame") }
@@ -432,8 +443,8 @@ pub unsafe extern "C" fn get_placement_reason(
     reason: *mut StringView,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
-        let object = plan.get()?;
+    run("thGetPlacementReason", error, || {
+        let object = plan.get("plan")?;
         let plan = &object.plan;
         let ids: Vec<ResourceId> = plan.frame.resource_ids().collect();
         let id = at(&ids, resource, "resource")?;
@@ -458,8 +469,8 @@ pub unsafe extern "C" fn compare_plans(
     equal: *mut vk::Bool32,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
-        let (plan, other) = (&plan.get()?.plan, &other.get()?.plan);
+    run("thComparePlans", error, || {
+        let (plan, other) = (&plan.get("plan")?.plan, &other.get("other")?.plan);
         let same = Arc::ptr_eq(plan, other) || plan == other;
         // SAFETY: null or writable.
         unsafe { put(equal, same.into(), "equal") }
@@ -477,10 +488,10 @@ pub unsafe extern "C" fn adopt_plan(
     adopted: *mut vk::Bool32,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thAdoptPlan", error, || {
         need(adopted, "adopted")?;
-        let (planner, plan) = (planner.get()?, plan.get()?);
-        let taken = planner.planner.lock()?.adopt(plan.plan.clone());
+        let (planner, plan) = (planner.get("planner")?, plan.get("plan")?);
+        let taken = planner.planner.lock("planner")?.adopt(plan.plan.clone());
         // SAFETY: not null; the caller lets it be written.
         unsafe { put(adopted, taken.into(), "adopted") }
     })
@@ -493,7 +504,7 @@ pub unsafe extern "C" fn adopt_plan(
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thCheckPlan")]
 pub extern "C" fn check_plan(plan: PlanHandle, error: ErrorHandle) -> Status {
-    run(error, || Ok(plan.get()?.plan.check()?))
+    run("thCheckPlan", error, || Ok(plan.get("plan")?.plan.check()?))
 }
 
 /// Writes a plan: as text, with the placement of every resource, the reasons, and the tile heap drawn, or as JSON. Destroy the text with
@@ -507,9 +518,9 @@ pub unsafe extern "C" fn create_plan_text(
     text: *mut TextHandle,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
-        let object = plan.get()?;
-        let format = ReportFormat::from_number(format)?;
+    run("thCreatePlanText", error, || {
+        let object = plan.get("plan")?;
+        let format = ReportFormat::from_number(format, "format")?;
         let written = || {
             Ok(match format {
                 ReportFormat::Text => object.plan.to_string(),
@@ -526,5 +537,5 @@ pub unsafe extern "C" fn create_plan_text(
 /// Thread safety: no other thread may use the handle during the call.
 #[unsafe(export_name = "thDestroyPlan")]
 pub extern "C" fn destroy_plan(plan: PlanHandle) -> Status {
-    run(std::ptr::null_mut(), || plan.destroy())
+    run("thDestroyPlan", std::ptr::null_mut(), || plan.destroy())
 }

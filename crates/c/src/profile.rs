@@ -7,13 +7,13 @@ use tileheap::profile::{DeviceProfile, Features, PRESETS};
 use tileheap::units::Bytes;
 
 use crate::boundary::{boundary, run};
-use crate::enums::FeatureFlag;
+use crate::enums::{FeatureFlag, known_bits};
 use crate::handles::{Handle, object};
 use crate::loader;
 use crate::opaque::{ErrorHandle, ProfileHandle, ProfileT, TextHandle};
 use crate::status::{Fault, Status};
 use crate::strings::{StringView, needed_text, view};
-use crate::structs::{begin, need, put, read, sized, write};
+use crate::structs::{begin, need, put, read, reserved, sized, write};
 use crate::text::put_text;
 use crate::vulkan::{FeatureFlags, OptionalGetInstanceProcAddr};
 
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn get_profile_names(
     names: *mut StringView,
     error: ErrorHandle,
 ) -> Status {
-    boundary(error, || {
+    boundary("thGetProfileNames", error, || {
         need(count, "count")?;
         let all = PRESETS.len() as u32;
         if names.is_null() {
@@ -132,11 +132,11 @@ pub unsafe extern "C" fn create_profile(
     profile: *mut ProfileHandle,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thCreateProfile", error, || {
         // SAFETY: null or writable.
         unsafe { begin(profile, "profile") }?;
         // SAFETY: the caller's text.
-        let name = unsafe { needed_text(name, &"name") }?;
+        let name = unsafe { needed_text(name, "name") }?;
         let found = DeviceProfile::preset(name).map_err(|_| {
             Fault::argument(format!(
                 "no device profile is named `{name}`: choose one of {}, or call thCreateProfileFromJson",
@@ -157,11 +157,11 @@ pub unsafe extern "C" fn create_profile_from_json(
     profile: *mut ProfileHandle,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thCreateProfileFromJson", error, || {
         // SAFETY: null or writable.
         unsafe { begin(profile, "profile") }?;
         // SAFETY: the caller's text.
-        let text = unsafe { needed_text(json, &"json") }?;
+        let text = unsafe { needed_text(json, "json") }?;
         let read = DeviceProfile::from_json(text).map_err(tileheap::Error::from)?;
         // SAFETY: not null; the caller lets it be written.
         unsafe { create(profile, read) }
@@ -181,19 +181,24 @@ pub unsafe extern "C" fn create_profile_from_physical_device(
     profile: *mut ProfileHandle,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thCreateProfileFromPhysicalDevice", error, || {
         // SAFETY: null or writable.
         unsafe { begin(profile, "profile") }?;
         // SAFETY: the caller's structure.
         let desc = unsafe { read(desc) }?;
         // SAFETY: the caller's instance and physical device.
-        let found = unsafe { query(&desc) }?;
+        let found = unsafe { query(&desc) }.map_err(|fault| fault.within("ThPhysicalDeviceDesc"))?;
         // SAFETY: not null; the caller lets it be written.
         unsafe { create(profile, found) }
     })
 }
 
 unsafe fn query(desc: &PhysicalDeviceDesc) -> Result<DeviceProfile, Fault> {
+    reserved(desc.reserved)?;
+    if desc.enabled != u32::MAX {
+        let known = Features::all().bits() | FeatureFlag::TileMemory as u32;
+        known_bits(desc.enabled, known, "ThFeatureFlag", "enabled")?;
+    }
     let (function, instance) = (desc.get_instance_proc_addr, desc.instance);
     // SAFETY: the caller's handles.
     let (_, support) = unsafe { loader::query(function, instance, desc.physical_device, desc.api_version) }?;
@@ -217,10 +222,10 @@ pub unsafe extern "C" fn create_profile_with_tile_size(
     resized: *mut ProfileHandle,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thCreateProfileWithTileSize", error, || {
         // SAFETY: null or writable.
         unsafe { begin(resized, "resized") }?;
-        let object = profile.get()?;
+        let object = profile.get("profile")?;
         let found = DeviceProfile::clone(&object.profile).with_tile_heap_size(Bytes(tile_size));
         // SAFETY: not null; the caller lets it be written.
         unsafe { create(resized, found.map_err(tileheap::Error::from)?) }
@@ -236,8 +241,8 @@ pub unsafe extern "C" fn get_profile_info(
     info: *mut ProfileInfo,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
-        let object = profile.get()?;
+    run("thGetProfileInfo", error, || {
+        let object = profile.get("profile")?;
         let profile = &object.profile;
         let tile = profile.tile;
         let tile_memory = tile.map_or(0, |_| FeatureFlag::TileMemory as u32);
@@ -267,8 +272,8 @@ pub unsafe extern "C" fn create_profile_text(
     json: *mut TextHandle,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
-        let object = profile.get()?;
+    run("thCreateProfileText", error, || {
+        let object = profile.get("profile")?;
         // SAFETY: null or writable.
         unsafe { put_text(json, || Ok(object.profile.to_json())) }
     })
@@ -279,5 +284,5 @@ pub unsafe extern "C" fn create_profile_text(
 /// Thread safety: no other thread may use the handle during the call.
 #[unsafe(export_name = "thDestroyProfile")]
 pub extern "C" fn destroy_profile(profile: ProfileHandle) -> Status {
-    run(std::ptr::null_mut(), || profile.destroy())
+    run("thDestroyProfile", std::ptr::null_mut(), || profile.destroy())
 }

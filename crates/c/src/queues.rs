@@ -1,9 +1,10 @@
 //! The caller's device queues that run a frame's declared queues.
 
+use ash::vk;
 use tileheap::lower::{DeviceQueues, FamilyQueue};
 
 use crate::status::Fault;
-use crate::structs::check_array;
+use crate::structs::{Array, check_array};
 
 /// An array of the caller: one queue for each declared queue, or none for one queue of family 0 that runs them all.
 pub(crate) struct Queues {
@@ -17,8 +18,14 @@ impl Queues {
     /// # Safety
     /// `first` is null or points to `count` queues as long as the result is used.
     pub(crate) unsafe fn new(first: *const FamilyQueue, count: u32) -> Result<Queues, Fault> {
-        check_array(first, count, "ThFamilyQueue")?;
-        Ok(Queues { first, count })
+        check_array(first, count, Array("queues", "queueCount"))?;
+        let queues = Queues { first, count };
+        let special = |queue: &FamilyQueue| queue.family >= vk::QUEUE_FAMILY_FOREIGN_EXT;
+        if let Some((index, queue)) = queues.iter(0).enumerate().find(|(_, queue)| special(queue)) {
+            let message = format!("is {}, which no queue of a device has", queue.family);
+            return Err(Fault::argument(message).within("family").at("queues", index));
+        }
+        Ok(queues)
     }
 
     fn iter(&self, declared: usize) -> impl Iterator<Item = FamilyQueue> {

@@ -63,8 +63,8 @@ pub unsafe extern "C" fn begin_frame(
     number: *mut u64,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
-        let object = frame.get()?;
+    run("thBeginFrame", error, || {
+        let object = frame.get("frame")?;
         let mut state = object.exclusive()?;
         // SAFETY: null, or the caller's structure.
         let begun = state.begin(|lists, frame| unsafe { lists.read(imports, frame) })?;
@@ -90,9 +90,9 @@ pub unsafe extern "C" fn import_resources(
     imports: *const Imports,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thImportResources", error, || {
         need(imports, "imports")?;
-        let object = frame.get()?;
+        let object = frame.get("frame")?;
         let mut state = object.exclusive()?;
         let (mut recorder, lists) = state.recorder()?;
         // SAFETY: the caller's structure.
@@ -117,8 +117,8 @@ pub unsafe extern "C" fn set_render_area(
     area: *const vk::Rect2D,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
-        let object = frame.get()?;
+    run("thSetRenderArea", error, || {
+        let object = frame.get("frame")?;
         let mut state = object.exclusive()?;
         let (mut recorder, _) = state.recorder()?;
         let id = nth(recorder.bound().plan().input.frame().pass_ids(), pass, "pass")?;
@@ -147,11 +147,11 @@ pub extern "C" fn begin_secondary(
     subpass: u32,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thBeginSecondary", error, || {
         if command_buffer == vk::CommandBuffer::null() {
             return Err(Fault::null("commandBuffer"));
         }
-        let object = frame.get()?;
+        let object = frame.get("frame")?;
         let state = object.shared()?;
         let recorder = state.recording()?;
         target_of(recorder.bound(), pass, subpass)?;
@@ -175,11 +175,11 @@ pub extern "C" fn bind_secondary_tile_memory(
     pass: u32,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thBindSecondaryTileMemory", error, || {
         if command_buffer == vk::CommandBuffer::null() {
             return Err(Fault::null("commandBuffer"));
         }
-        let object = frame.get()?;
+        let object = frame.get("frame")?;
         let state = object.shared()?;
         let recorder = state.recording()?;
         let described = recorder.bound().plan().input.frame();
@@ -209,8 +209,8 @@ pub extern "C" fn bind_secondary_tile_memory(
 /// `thUseQueues`. No other function accesses a queue.
 #[unsafe(export_name = "thSubmitFrame")]
 pub extern "C" fn submit_frame(frame: DynamicFrameHandle, error: ErrorHandle) -> Status {
-    run(error, || {
-        let object = frame.get()?;
+    run("thSubmitFrame", error, || {
+        let object = frame.get("frame")?;
         let mut state = object.exclusive()?;
         let (recorder, _) = state.recorder()?;
         // SAFETY: nothing else uses the queues (the caller's duty).
@@ -235,9 +235,9 @@ pub unsafe extern "C" fn submit_frame_with(
     user_data: *mut c_void,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thSubmitFrameWith", error, || {
         let submit = submit.ok_or_else(|| Fault::null("submit"))?;
-        let object = frame.get()?;
+        let object = frame.get("frame")?;
         let mut state = object.exclusive()?;
         let newer = object.capabilities()?.contains(Capabilities::SYNCHRONIZATION_2);
         let (recorder, _) = state.recorder()?;
@@ -284,8 +284,8 @@ pub unsafe extern "C" fn submit_frame_with(
 /// fails with `TH_STATUS_ERROR_IN_USE`.
 #[unsafe(export_name = "thDiscardFrame")]
 pub extern "C" fn discard_frame(frame: DynamicFrameHandle, error: ErrorHandle) -> Status {
-    run(error, || {
-        let object = frame.get()?;
+    run("thDiscardFrame", error, || {
+        let object = frame.get("frame")?;
         let mut state = object.exclusive()?;
         state.recorder()?;
         state.end();
@@ -306,9 +306,9 @@ pub extern "C" fn wait_for_frame(
     timeout: u64,
     error: ErrorHandle,
 ) -> Status {
-    boundary(error, || {
+    boundary("thWaitForFrame", error, || {
         check_not_calling_back()?;
-        let object = frame.get()?;
+        let object = frame.get("frame")?;
         match object.progress()?.wait(FrameNumber(number), timeout)? {
             true => Ok(Status::Success),
             false => Ok(Status::Timeout),
@@ -327,10 +327,10 @@ pub unsafe extern "C" fn get_completed_frame_count(
     count: *mut u64,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thGetCompletedFrameCount", error, || {
         need(count, "count")?;
         check_not_calling_back()?;
-        let object = frame.get()?;
+        let object = frame.get("frame")?;
         let complete = object.progress()?.completed()?.map_or(0, |frame| frame.0 + 1);
         // SAFETY: not null; the caller lets it be written.
         unsafe { put(count, complete, "count") }

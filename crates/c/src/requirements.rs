@@ -17,7 +17,7 @@ use crate::handles::{Handle, object};
 use crate::opaque::{ErrorHandle, FrameHandle, ProfileHandle, RequirementsHandle, RequirementsT};
 use crate::profile::ProfileObject;
 use crate::status::{Fault, Status};
-use crate::structs::{self, Output, begin, elements, need, put, write};
+use crate::structs::{self, Array, Output, begin, elements, need, put, reserved, write};
 use crate::vulkan::{DedicatedValue, MemoryKindValue};
 use tileheap::frame::Frame;
 use tileheap::profile::DeviceProfile;
@@ -185,9 +185,9 @@ pub unsafe extern "C" fn get_requirement_queries(
     queries: *mut RequirementQuery,
     error: ErrorHandle,
 ) -> Status {
-    boundary(error, || {
+    boundary("thGetRequirementQueries", error, || {
         need(count, "count")?;
-        let (frame, profile) = (frame.get()?, profile.get()?);
+        let (frame, profile) = (frame.get("frame")?, profile.get("profile")?);
         let checked = frame.frame.check_on(&profile.profile);
         checked.map_err(|broken| tileheap::Error::from(PlanError::from(broken)))?;
         let all = requirement_queries(&frame.frame, &profile.profile);
@@ -262,16 +262,17 @@ pub unsafe extern "C" fn create_requirements(
     requirements: *mut RequirementsHandle,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thCreateRequirements", error, || {
         // SAFETY: null or writable.
         unsafe { begin(requirements, "requirements") }?;
-        let (frame, profile) = (frame.get()?, profile.get()?);
+        let (frame, profile) = (frame.get("frame")?, profile.get("profile")?);
         // SAFETY: the caller's array.
-        let answers: Vec<_> = unsafe { elements(answers, answer_count) }?.collect::<Result<_, _>>()?;
+        let answers: Vec<_> =
+            unsafe { elements(answers, answer_count, ANSWERS) }?.collect::<Result<_, _>>()?;
         let queries = requirement_queries(&frame.frame, &profile.profile);
         if answers.len() != queries.len() {
-            let message = format!("there are {} queries but {answer_count} answers", queries.len());
-            return Err(Fault::argument(message));
+            let message = format!("is {answer_count}, but there are {} queries", queries.len());
+            return Err(Fault::argument(message).within("answerCount"));
         }
         let answers = answers
             .iter()
@@ -280,7 +281,7 @@ pub unsafe extern "C" fn create_requirements(
             .map(|(index, (answer, query))| {
                 let name = &frame.frame.resource(query.resource).name;
                 answer_of(answer, query, &profile.profile)
-                    .map_err(|fault| fault.of(&format!("answer {index}, resource"), name))
+                    .map_err(|fault| fault.of("resource", name).at("answers", index))
             });
         let answers: Result<Vec<_>, Fault> = answers.collect();
         let found = requirements_from(&frame.frame, &profile.profile, &answers?)?;
@@ -289,12 +290,15 @@ pub unsafe extern "C" fn create_requirements(
     })
 }
 
+const ANSWERS: Array = Array("answers", "answerCount");
+
 /// Checks an answer to a query against sizes that a device can have.
 fn answer_of(
     answer: &RequirementAnswer,
     query: &Query,
     profile: &DeviceProfile,
 ) -> Result<Option<MemoryRequirements>, Fault> {
+    reserved(answer.reserved)?;
     let (resource, memory) = (query.resource.index() as u32, query.memory as u32);
     if (answer.resource, answer.memory) != (resource, memory) {
         return Err(Fault::argument(format!(
@@ -313,8 +317,9 @@ fn answer_of(
     let types = profile.memory_types.len() as u32;
     if memory_type_bits == 0 || memory_type_bits.checked_shr(types).unwrap_or(0) != 0 {
         return Err(Fault::argument(format!(
-            "memoryTypeBits {memory_type_bits:#b} must be nonzero and name only the {types} memory types of the profile"
-        )));
+            "is {memory_type_bits:#b}: it must be nonzero and name only the {types} memory types of the profile"
+        ))
+        .within("requirements.memoryTypeBits"));
     }
     let tile = match answer.tile_size {
         0 => None,
@@ -323,17 +328,16 @@ fn answer_of(
             alignment: aligned("tileAlignment", answer.tile_alignment)?,
         }),
     };
-    let alignment = aligned("alignment", alignment)?;
+    let alignment = aligned("requirements.alignment", alignment)?;
     if !alignment.get().is_power_of_two() {
-        return Err(Fault::argument(format!(
-            "alignment {alignment} is not a power of two"
-        )));
+        let message = format!("is {alignment}, not a power of two");
+        return Err(Fault::argument(message).within("requirements.alignment"));
     }
     Ok(Some(MemoryRequirements {
-        size: sized("size", size)?,
+        size: sized("requirements.size", size)?,
         alignment,
         memory_type_bits,
-        dedicated: Dedicated::from_number(answer.dedicated)?.into(),
+        dedicated: Dedicated::from_number(answer.dedicated, "dedicated")?.into(),
         tile,
     }))
 }
@@ -344,15 +348,17 @@ const LARGEST: u64 = 1 << 40;
 fn sized(name: &str, size: u64) -> Result<Bytes, Fault> {
     match size {
         1..=LARGEST => Ok(Bytes(size)),
-        _ => Err(Fault::argument(format!(
-            "{name} is {size}: it must be from 1 to {LARGEST}"
-        ))),
+        _ => Err(beyond(name, size)),
     }
 }
 
 fn aligned(name: &str, alignment: u64) -> Result<Alignment, Fault> {
     let possible = Alignment::new(alignment).filter(|alignment| alignment.get() <= LARGEST);
-    possible.ok_or_else(|| Fault::argument(format!("{name} is {alignment}: it must be from 1 to {LARGEST}")))
+    possible.ok_or_else(|| beyond(name, alignment))
+}
+
+fn beyond(field: &str, value: u64) -> Fault {
+    Fault::argument(format!("is {value}: it must be from 1 to {LARGEST}")).within(field)
 }
 
 /// Creates requirements by estimating them from the profile, if no driver can be queried.
@@ -367,10 +373,10 @@ pub unsafe extern "C" fn create_estimated_requirements(
     requirements: *mut RequirementsHandle,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
+    run("thCreateEstimatedRequirements", error, || {
         // SAFETY: null or writable.
         unsafe { begin(requirements, "requirements") }?;
-        let (frame, profile) = (frame.get()?, profile.get()?);
+        let (frame, profile) = (frame.get("frame")?, profile.get("profile")?);
         let found = estimate(&frame.frame, &profile.profile).map_err(tileheap::Error::from)?;
         // SAFETY: not null; the caller lets it be written.
         unsafe { create(requirements, (&frame, &profile), found) }
@@ -387,8 +393,8 @@ pub unsafe extern "C" fn get_resource_requirements(
     info: *mut ResourceRequirements,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
-        let object = requirements.get()?;
+    run("thGetResourceRequirements", error, || {
+        let object = requirements.get("requirements")?;
         let needs = crate::describe::at(&object.requirements.resources, resource, "resource")?;
         let value = ResourceRequirements {
             struct_size: 0,
@@ -414,5 +420,7 @@ pub unsafe extern "C" fn get_resource_requirements(
 /// Thread safety: no other thread may use the handle during the call.
 #[unsafe(export_name = "thDestroyRequirements")]
 pub extern "C" fn destroy_requirements(requirements: RequirementsHandle) -> Status {
-    run(std::ptr::null_mut(), || requirements.destroy())
+    run("thDestroyRequirements", std::ptr::null_mut(), || {
+        requirements.destroy()
+    })
 }

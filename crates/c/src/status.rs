@@ -1,7 +1,5 @@
 //! Results of functions.
 
-use std::fmt;
-
 use ash::vk;
 use tileheap::runtime::{RuntimeError, RuntimeRule};
 
@@ -57,6 +55,12 @@ pub enum Status {
 pub(crate) struct Fault {
     pub(crate) status: Status,
     pub(crate) message: String,
+    /// The argument or the field, in the notation of C: `ThFrameDesc.passes[1].name`. Empty if the message says it.
+    place: String,
+    /// The named part of a description that it belongs to; empty for none.
+    part: String,
+    /// `true` if the message is one of the Rust interface, which names the object itself.
+    is_of_rust: bool,
     /// The rule of Vulkan that a description breaks; empty for other faults.
     pub(crate) rule: &'static str,
     /// The result of the Vulkan call that failed; success for other faults.
@@ -64,10 +68,14 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
+    #[cold]
     pub(crate) fn new(status: Status, message: impl Into<String>) -> Fault {
         Fault {
             status,
             message: message.into(),
+            place: String::new(),
+            part: String::new(),
+            is_of_rust: false,
             rule: "",
             result: vk::Result::SUCCESS,
         }
@@ -93,24 +101,60 @@ impl Fault {
         )
     }
 
-    pub(crate) fn null(what: impl fmt::Display) -> Fault {
-        Fault::new(Status::ErrorNullPointer, format!("{what} is null"))
+    /// The fault that an argument or a field is null.
+    #[cold]
+    pub(crate) fn null(place: &str) -> Fault {
+        Fault::new(Status::ErrorNullPointer, "is null").within(place)
     }
 
     /// The fault of a named part of a description.
-    pub(crate) fn of(self, what: &str, name: &str) -> Fault {
-        Fault {
-            message: format!("{what} `{name}`: {}", self.message),
-            ..self
+    #[cold]
+    pub(crate) fn of(mut self, what: &str, name: &str) -> Fault {
+        if self.part.is_empty() {
+            self.part = format!("{what} `{name}`");
         }
+        self
+    }
+
+    /// The fault of an argument, of a field or of what contains the place so far.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn within(mut self, outer: &str) -> Fault {
+        let dot = if self.place.is_empty() || self.place.starts_with('[') {
+            ""
+        } else {
+            "."
+        };
+        self.place = format!("{outer}{dot}{}", self.place);
+        self
     }
 
     /// The fault of an element of an array.
-    pub(crate) fn at(self, what: &str, index: usize) -> Fault {
-        Fault {
-            message: format!("{what} {index}: {}", self.message),
-            ..self
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn at(self, array: &str, index: usize) -> Fault {
+        self.within(&format!("{array}[{index}]"))
+    }
+
+    /// The whole message of a fault of a function.
+    #[cold]
+    pub(crate) fn told(&self, function: &str) -> String {
+        if self.is_of_rust {
+            return self.message.clone();
         }
+        let mut told = format!("{function}: ");
+        if !self.part.is_empty() {
+            told += &self.part;
+            told += ": ";
+        }
+        if !self.place.is_empty() {
+            told += &self.place;
+            // "`place` is null", but "`place`: the last call failed".
+            let verbs = ["is ", "has "];
+            let is_verb = verbs.iter().any(|verb| self.message.starts_with(verb));
+            told += if is_verb { " " } else { ": " };
+        }
+        told + &self.message
     }
 
     /// Converts an error of the library with a status other than that of its type.
@@ -126,13 +170,13 @@ impl<E: Into<tileheap::Error>> From<E> for Fault {
     fn from(error: E) -> Fault {
         let error = error.into();
         Fault {
-            status: status_of(&error),
-            message: in_full(&error),
+            is_of_rust: true,
             rule: error.invalid_usage().map_or("", |broken| broken.rule),
             result: match &error {
                 tileheap::Error::Runtime(RuntimeError::Vulkan { result, .. }) => *result,
                 _ => vk::Result::SUCCESS,
             },
+            ..Fault::new(status_of(&error), with_c_names(in_full(&error)))
         }
     }
 }
@@ -183,6 +227,34 @@ fn status_of_runtime(error: &RuntimeError) -> Status {
         },
         _ => Status::ErrorVulkan,
     }
+}
+
+/// Names of the Rust interface in messages, and those of the header in their place; `tests/header.rs` finds missing ones.
+const C_NAMES: [(&str, &str); 9] = [
+    ("PassBuilder::in_strips", "TH_PASS_FLAG_STRIPS"),
+    ("`separate_levels`", "TH_RESOURCE_FLAG_SEPARATE_LEVELS"),
+    ("`Ladder::Off`", "TH_LADDER_OFF"),
+    ("`PlanOptions::split`", "TH_PLAN_FLAG_SPLIT"),
+    ("DeviceDesc::queues", "ThDeviceDesc.queues"),
+    (
+        "it is described with a hook, and DeviceDesc::hooks has none",
+        "its hook is not 0, which dynamic frames do not support",
+    ),
+    ("add it to Imports", "add it to ThImports"),
+    ("FrameRecorder::import", "thImportResources"),
+    (
+        "plan with Device::plan",
+        "create its profile with thCreateDeviceProfile",
+    ),
+];
+
+fn with_c_names(mut message: String) -> String {
+    for (rust, c) in C_NAMES {
+        if message.contains(rust) {
+            message = message.replace(rust, c);
+        }
+    }
+    message
 }
 
 /// An error with all of its causes, on one line.

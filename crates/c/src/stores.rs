@@ -40,8 +40,8 @@ pub unsafe extern "C" fn get_store_shaders(
     shaders: *mut StoreShaders,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
-        let stages = StoreShader::from_number(shader)?.spirv();
+    run("thGetStoreShaders", error, || {
+        let stages = StoreShader::from_number(shader, "shader")?.spirv();
         let is_vertex = |stage: &&(vk::ShaderStageFlags, _)| stage.0 == vk::ShaderStageFlags::VERTEX;
         let vertex = stages.iter().find(is_vertex).map(|stage| stage.1);
         let (stage, words) = *stages.last().expect("every store has a shader that reads");

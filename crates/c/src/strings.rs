@@ -1,9 +1,8 @@
 //! Strings of callers and of the library.
 
 use std::ffi::c_char;
-use std::fmt::Display;
 
-use crate::status::Fault;
+use crate::status::{Fault, Status};
 
 /// The length of a string that ends in a zero byte.
 pub(crate) const STRLEN: usize = usize::MAX;
@@ -19,41 +18,37 @@ pub struct StringView {
     pub length: usize,
 }
 
-/// The text of a string; `None` for a null pointer.
+/// The text of a string that must not be null: an argument or a field.
 ///
 /// # Safety
 /// The string's bytes can be read as long as the result is used.
-pub(crate) unsafe fn text<'a>(view: StringView, what: &dyn Display) -> Result<Option<&'a str>, Fault> {
+pub(crate) unsafe fn needed_text<'a>(view: StringView, place: &'static str) -> Result<&'a str, Fault> {
+    // SAFETY: the caller's duty.
+    unsafe { text(view) }.map_err(|fault| fault.within(place))
+}
+
+unsafe fn text<'a>(view: StringView) -> Result<&'a str, Fault> {
     let StringView { data, length } = view;
     if data.is_null() {
-        return match length {
-            0 | STRLEN => Ok(None),
-            _ => Err(Fault::null(format_args!(
-                "the text of {what}, of {length} bytes,"
-            ))),
+        let what = match length {
+            0 | STRLEN => "is null".to_owned(),
+            _ => format!("is null, but its length is {length}"),
         };
+        return Err(Fault::new(Status::ErrorNullPointer, what));
     }
     let bytes = if length == STRLEN {
         // SAFETY: the string ends in a zero byte (the caller's duty).
         unsafe { std::ffi::CStr::from_ptr::<'a>(data) }.to_bytes()
     } else if length > isize::MAX as usize {
-        return Err(Fault::argument(format!("{what} has {length} bytes")));
+        return Err(Fault::argument(format!(
+            "its length is {length}, more than memory has"
+        )));
     } else {
         // SAFETY: the string has `length` bytes.
         unsafe { std::slice::from_raw_parts::<'a, u8>(data.cast::<u8>(), length) }
     };
     let text = std::str::from_utf8(bytes);
-    text.map(Some)
-        .map_err(|error| Fault::argument(format!("{what} is not UTF-8: {error}")))
-}
-
-/// The text of a string that must not be null.
-///
-/// # Safety
-/// Same as [`text`].
-pub(crate) unsafe fn needed_text<'a>(view: StringView, what: &dyn Display) -> Result<&'a str, Fault> {
-    // SAFETY: the caller's duty.
-    unsafe { text(view, what) }?.ok_or_else(|| Fault::null(what))
+    text.map_err(|error| Fault::argument(format!("is not UTF-8: {error}")))
 }
 
 /// A text of the library as a string of the caller.

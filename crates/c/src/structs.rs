@@ -72,9 +72,23 @@ unsafe fn size_at<T: Sized32>(at: *const u8) -> Result<usize, Fault> {
     if (T::FIRST_SIZE..=MAX_SIZE).contains(&size) {
         return Ok(size);
     }
-    let (name, known) = (T::NAME, size_of::<T>());
+    Err(wrong_size(T::NAME, size, size_of::<T>()))
+}
+
+// Faults are made by functions of their own, which are compiled once for all types.
+
+#[cold]
+fn wrong_size(name: &str, size: usize, known: usize) -> Fault {
     let message = format!("structSize of {name} is {size}, but sizeof({name}) is {known}");
-    Err(Fault::new(Status::ErrorStructSize, message))
+    Fault::new(Status::ErrorStructSize, message)
+}
+
+#[cold]
+fn unknown_field(name: &str, size: usize, known: usize, unknown: usize) -> Fault {
+    let message = format!(
+        "{name} has {size} bytes, this library knows {known}, and byte {unknown} is not zero: it belongs to a newer header"
+    );
+    Fault::new(Status::ErrorStructSize, message)
 }
 
 unsafe fn read_at<T: Input>(at: *const u8, size: usize) -> Result<T, Fault> {
@@ -84,16 +98,22 @@ unsafe fn read_at<T: Input>(at: *const u8, size: usize) -> Result<T, Fault> {
     for unknown in size_of::<T>()..size {
         // SAFETY: the caller's structure has `size` bytes.
         if unsafe { *at.wrapping_add(unknown) } != 0 {
-            let (name, known) = (T::NAME, size_of::<T>());
-            let message = format!(
-                "{name} has {size} bytes, this library knows {known}, and byte {unknown} is not zero: it belongs to a newer header"
-            );
-            return Err(Fault::new(Status::ErrorStructSize, message));
+            return Err(unknown_field(T::NAME, size, size_of::<T>(), unknown));
         }
     }
     // SAFETY: all zeros is a valid value, and so is anything that C writes into integers and pointers.
     Ok(unsafe { value.assume_init() })
 }
+
+/// The fault that the pointer to a structure is null.
+#[cold]
+fn no_structure(name: &str) -> Fault {
+    Fault::null(&format!("the pointer to {name}"))
+}
+
+/// An array of a description: its field or argument, and that of the number of its elements.
+#[derive(Clone, Copy)]
+pub(crate) struct Array(pub(crate) &'static str, pub(crate) &'static str);
 
 /// Reads a structure.
 ///
@@ -101,7 +121,7 @@ unsafe fn read_at<T: Input>(at: *const u8, size: usize) -> Result<T, Fault> {
 /// `pointer` is null or points to a structure that begins with its size.
 pub(crate) unsafe fn read<T: Input>(pointer: *const T) -> Result<T, Fault> {
     if pointer.is_null() {
-        return Err(Fault::null(format_args!("the pointer to {}", T::NAME)));
+        return Err(no_structure(T::NAME));
     }
     let at = pointer.cast::<u8>();
     // SAFETY: not null, so it points to a structure.
@@ -129,48 +149,28 @@ pub(crate) unsafe fn read_optional<T: Input>(pointer: *const T) -> Result<Option
 pub(crate) unsafe fn elements<T: Input>(
     pointer: *const T,
     count: u32,
+    array: Array,
 ) -> Result<impl Iterator<Item = Result<T, Fault>>, Fault> {
-    check_array(pointer, count, T::NAME)?;
+    check_array(pointer, count, array)?;
     let first = pointer.cast::<u8>();
     let stride = match count {
         0 => 0,
         // SAFETY: there is a first element.
-        _ => unsafe { size_at::<T>(first) }.map_err(|fault| in_array::<T>(fault, 0))?,
+        _ => unsafe { size_at::<T>(first) }.map_err(|fault| fault.at(array.0, 0))?,
     };
     Ok((0..count as usize).map(move |index| {
         // SAFETY: the array has `count` elements of `stride` bytes.
         let at = unsafe { first.add(index * stride) };
         // SAFETY: as above.
-        let size = unsafe { size_at::<T>(at) }.map_err(|fault| in_array::<T>(fault, index))?;
+        let size = unsafe { size_at::<T>(at) }.map_err(|fault| fault.at(array.0, index))?;
         if size != stride {
             let name = T::NAME;
-            let message = format!(
-                "structSize of element {index} of an array of {name} is {size}, but that of element 0 is {stride}"
-            );
-            return Err(Fault::new(Status::ErrorStructSize, message));
+            let message = format!("structSize of {name} is {size}, but that of element 0 is {stride}");
+            return Err(Fault::new(Status::ErrorStructSize, message).at(array.0, index));
         }
         // SAFETY: as above.
-        unsafe { read_at::<T>(at, size) }.map_err(|fault| in_array::<T>(fault, index))
+        unsafe { read_at::<T>(at, size) }.map_err(|fault| fault.at(array.0, index))
     }))
-}
-
-/// The fault of an element of an array of structures.
-fn in_array<T: Sized32>(fault: Fault, index: usize) -> Fault {
-    Fault {
-        message: format!("element {index} of an array of {}: {}", T::NAME, fault.message),
-        ..fault
-    }
-}
-
-/// Reads an array of plain numbers, or of structures without a size.
-///
-/// # Safety
-/// `pointer` is null or points to `count` elements; any bytes are a valid element.
-pub(crate) unsafe fn read_plain<T: Copy>(pointer: *const T, count: u32, name: &str) -> Result<Vec<T>, Fault> {
-    check_array(pointer, count, name)?;
-    // SAFETY: the array has `count` elements.
-    let element = |index| unsafe { pointer.wrapping_add(index).read_unaligned() };
-    Ok((0..count as usize).map(element).collect())
 }
 
 /// The elements of an array of structures without a size, one after another.
@@ -180,30 +180,43 @@ pub(crate) unsafe fn read_plain<T: Copy>(pointer: *const T, count: u32, name: &s
 pub(crate) unsafe fn plain_elements<T: Copy>(
     pointer: *const T,
     count: u32,
-    name: &str,
+    array: Array,
 ) -> Result<impl Iterator<Item = T> + use<T>, Fault> {
-    check_array(pointer, count, name)?;
+    check_array(pointer, count, array)?;
     // SAFETY: the array has `count` elements.
     let element = move |index| unsafe { pointer.wrapping_add(index).read_unaligned() };
     Ok((0..count as usize).map(element))
 }
 
 /// Fails if an array cannot be read.
-pub(crate) fn check_array<T>(pointer: *const T, count: u32, name: &str) -> Result<(), Fault> {
-    if count == 0 {
-        return Ok(());
+pub(crate) fn check_array<T>(pointer: *const T, count: u32, array: Array) -> Result<(), Fault> {
+    match count {
+        0 => Ok(()),
+        1..=MAX_COUNT if !pointer.is_null() => Ok(()),
+        _ => Err(no_array(count, array)),
     }
-    if count > MAX_COUNT {
-        return Err(Fault::argument(format!(
-            "an array of {name} has {count} elements: at most {MAX_COUNT} are allowed"
-        )));
+}
+
+#[cold]
+fn no_array(count: u32, Array(name, counted): Array) -> Fault {
+    let fault = match count {
+        0..=MAX_COUNT => Fault::new(
+            Status::ErrorNullPointer,
+            format!("is null, but {counted} is {count}"),
+        ),
+        _ => Fault::argument(format!(
+            "has too many elements: {counted} is {count}, and at most {MAX_COUNT} are possible"
+        )),
+    };
+    fault.within(name)
+}
+
+/// Checks that a reserved field is zero.
+pub(crate) fn reserved(value: u32) -> Result<(), Fault> {
+    match value {
+        0 => Ok(()),
+        _ => Err(Fault::argument(format!("is {value}: it must be 0")).within("reserved")),
     }
-    if pointer.is_null() {
-        return Err(Fault::null(format_args!(
-            "the pointer to {count} elements of {name}"
-        )));
-    }
-    Ok(())
 }
 
 /// Writes a structure, up to the size of the caller's version.
@@ -212,7 +225,7 @@ pub(crate) fn check_array<T>(pointer: *const T, count: u32, name: &str) -> Resul
 /// `pointer` is null or points to a structure that begins with its size.
 pub(crate) unsafe fn write<T: Output>(pointer: *mut T, value: T) -> Result<(), Fault> {
     if pointer.is_null() {
-        return Err(Fault::null(format_args!("the pointer to {}", T::NAME)));
+        return Err(no_structure(T::NAME));
     }
     let to = pointer.cast::<u8>();
     // SAFETY: not null, so it points to a structure.
@@ -239,7 +252,7 @@ pub(crate) unsafe fn write<T: Output>(pointer: *mut T, value: T) -> Result<(), F
 /// `pointer` is null or can be written.
 pub(crate) unsafe fn put<T>(pointer: *mut T, value: T, name: &str) -> Result<(), Fault> {
     if pointer.is_null() {
-        return Err(Fault::null(format_args!("{name}")));
+        return Err(Fault::null(name));
     }
     // SAFETY: not null, so it can be written.
     unsafe { pointer.write_unaligned(value) };
@@ -252,7 +265,7 @@ pub(crate) unsafe fn put<T>(pointer: *mut T, value: T, name: &str) -> Result<(),
 /// Same as [`write`].
 pub(crate) unsafe fn check_output<T: Output>(pointer: *const T) -> Result<(), Fault> {
     if pointer.is_null() {
-        return Err(Fault::null(format_args!("the pointer to {}", T::NAME)));
+        return Err(no_structure(T::NAME));
     }
     // SAFETY: not null, so it points to a structure.
     unsafe { size_at::<T>(pointer.cast()) }.map(|_| ())

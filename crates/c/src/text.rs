@@ -21,7 +21,7 @@ object!(TextT, TextObject: Text);
 /// Thread safety: an error object may be used by one thread at a time.
 #[unsafe(export_name = "thCreateError")]
 pub unsafe extern "C" fn create_error(error: *mut ErrorHandle) -> Status {
-    run(std::ptr::null_mut(), || {
+    run("thCreateError", std::ptr::null_mut(), || {
         // SAFETY: null or writable.
         unsafe { begin(error, "error") }?;
         let handle = ErrorHandle::create(ErrorObject::default())?;
@@ -36,8 +36,8 @@ pub unsafe extern "C" fn create_error(error: *mut ErrorHandle) -> Status {
 /// Thread safety: an error object may be used by one thread at a time.
 #[unsafe(export_name = "thGetErrorMessage")]
 pub unsafe extern "C" fn get_error_message(error: ErrorHandle, message: *mut StringView) -> Status {
-    run(std::ptr::null_mut(), || {
-        let object = error.get()?;
+    run("thGetErrorMessage", std::ptr::null_mut(), || {
+        let object = error.get("error")?;
         // SAFETY: null or writable.
         object.with(|last| unsafe { put(message, view(&last.message), "message") })
     })
@@ -50,8 +50,8 @@ pub unsafe extern "C" fn get_error_message(error: ErrorHandle, message: *mut Str
 /// Thread safety: an error object may be used by one thread at a time.
 #[unsafe(export_name = "thGetErrorRule")]
 pub unsafe extern "C" fn get_error_rule(error: ErrorHandle, rule: *mut StringView) -> Status {
-    run(std::ptr::null_mut(), || {
-        let object = error.get()?;
+    run("thGetErrorRule", std::ptr::null_mut(), || {
+        let object = error.get("error")?;
         // SAFETY: null or writable.
         object.with(|last| unsafe { put(rule, view(last.rule), "rule") })
     })
@@ -62,8 +62,8 @@ pub unsafe extern "C" fn get_error_rule(error: ErrorHandle, rule: *mut StringVie
 /// Thread safety: an error object may be used by one thread at a time.
 #[unsafe(export_name = "thGetErrorResult")]
 pub unsafe extern "C" fn get_error_result(error: ErrorHandle, result: *mut VulkanResult) -> Status {
-    run(std::ptr::null_mut(), || {
-        let object = error.get()?;
+    run("thGetErrorResult", std::ptr::null_mut(), || {
+        let object = error.get("error")?;
         // SAFETY: null or writable.
         object.with(|last| unsafe { put(result, last.result, "result") })
     })
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn get_error_result(error: ErrorHandle, result: *mut Vulka
 /// Thread safety: no other thread may use the object during the call.
 #[unsafe(export_name = "thDestroyError")]
 pub extern "C" fn destroy_error(error: ErrorHandle) -> Status {
-    run(std::ptr::null_mut(), || error.destroy())
+    run("thDestroyError", std::ptr::null_mut(), || error.destroy())
 }
 
 /// Returns the characters of a text, which stay valid until it is destroyed.
@@ -86,8 +86,8 @@ pub unsafe extern "C" fn get_text(
     characters: *mut StringView,
     error: ErrorHandle,
 ) -> Status {
-    run(error, || {
-        let object = text.get()?;
+    run("thGetText", error, || {
+        let object = text.get("text")?;
         // SAFETY: null or writable.
         unsafe { put(characters, view(&object.text), "characters") }
     })
@@ -98,7 +98,7 @@ pub unsafe extern "C" fn get_text(
 /// Thread safety: no other thread may use the text during the call.
 #[unsafe(export_name = "thDestroyText")]
 pub extern "C" fn destroy_text(text: TextHandle) -> Status {
-    run(std::ptr::null_mut(), || text.destroy())
+    run("thDestroyText", std::ptr::null_mut(), || text.destroy())
 }
 
 /// Returns a new text to the caller.

@@ -241,3 +241,55 @@ fn functions_that_create_objects_are_named_so() {
     }
     assert!(created > 25, "{created}");
 }
+
+/// Messages of the Rust interface that no call of a C program causes.
+const NOT_IN_C: [&str; 7] = [
+    "Context::destroy",
+    "Device::destroy",
+    "Device::lock_queues",
+    "Device::targets",
+    "FrameRecorder::per_tile_secondary",
+    "PassBuilder::secondary",
+    "WindowRule::Device",
+];
+
+/// C programmers do not know the names of the Rust interface.
+#[test]
+fn messages_name_what_is_in_the_header() {
+    let known = include_str!("../src/status.rs");
+    let known = known.split_once("const C_NAMES").unwrap().1;
+    let known = known.split_once("];").unwrap().0;
+    let literals = Regex::new(r#"(?s)//[^\n]*|'(?:[^'\\]|\\.[^']*)'|"((?:[^"\\]|\\.)*)""#).unwrap();
+    let names = Regex::new(r"\b[A-Z]\w+::[A-Za-z_]+\b|\bto Imports\b").unwrap();
+    let (mut folders, mut found) = (vec![root().join("src")], 0);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let is_test = path.to_string_lossy().contains("test");
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            if is_test || path.extension().is_none_or(|extension| extension != "rs") {
+                continue;
+            }
+            let source = std::fs::read_to_string(&path).unwrap();
+            let source = source.split("#[cfg(test)]\nmod tests {").next().unwrap();
+            let texts = literals
+                .captures_iter(source)
+                .filter_map(|literal| literal.get(1));
+            for text in texts.filter(|text| text.as_str().contains(' ')) {
+                for name in names.find_iter(text.as_str()).map(|name| name.as_str()) {
+                    found += 1;
+                    assert!(
+                        known.contains(name) || NOT_IN_C.contains(&name),
+                        "{}: a message with `{name}` has no name for C: {}",
+                        path.display(),
+                        text.as_str()
+                    );
+                }
+            }
+        }
+    }
+    assert!(found > 10, "{found}");
+}

@@ -239,6 +239,28 @@ fn the_cpp_header_calls_every_function_and_describes_what_rust_describes() {
 }
 
 #[test]
+fn mistakes_of_c_programs_are_told_in_the_names_of_c() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cpp/misuse.c");
+    for compiler in ["cc", "clang"] {
+        if !is_installed(compiler) {
+            skip(&format!("no {compiler}"));
+            continue;
+        }
+        let (binary, folder) = (own_file(&format!("misuse-{compiler}")), libraries());
+        let mut command = Command::new(compiler);
+        command
+            .args(["-std=c11", "-g"])
+            .args(WARNINGS)
+            .arg("-I")
+            .arg(include());
+        command.arg(&source).arg("-L").arg(&folder).args(SHARED);
+        command.arg("-o").arg(&binary);
+        succeeded(command.arg(format!("-Wl,-rpath,{}", folder.display())));
+        succeeded(&mut Command::new(&binary));
+    }
+}
+
+#[test]
 fn the_program_in_the_readme_of_the_archive_runs() {
     let readme = include_str!("../PACKAGE.md");
     let code = readme.split_once("```cpp\n").unwrap().1;
@@ -374,7 +396,7 @@ fn plan_c_prints_the_plan_that_rust_makes() {
     assert_eq!(wrong.status.code(), Some(1));
     let said = String::from_utf8(wrong.stderr).unwrap();
     assert!(
-        said.starts_with("error: no device profile is named `adreno`"),
+        said.starts_with("error: thCreateProfile: no device profile is named `adreno`"),
         "{said}"
     );
 }

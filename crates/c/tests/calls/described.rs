@@ -269,8 +269,9 @@ fn access(access: &Access) -> AccessDesc {
         view_format: access.view.format.unwrap_or_default(),
         resolve_source: access.resolves.map_or(0, |source| source.index() as u32),
         reach_texels: match access.reach {
+            None => 0,
             Some(ReadReach::Texels(texels)) => texels,
-            _ => u32::MAX,
+            Some(ReadReach::Anywhere) => u32::MAX,
         },
         measured_savings: access.measured.unwrap_or_default().0,
         ..sized()

@@ -179,10 +179,10 @@ fn a_drivers_answers_are_counted_and_checked() {
 
     let (status, message) = create(&answers[1..]).unwrap_err();
     assert_eq!(status, Status::ErrorInvalidArgument);
-    assert_says(message, &["queries", "answers"]);
+    assert_says(message, &["thCreateRequirements: answerCount is ", "queries"]);
     // Sizes and alignments that no device has, and answers to another query.
     type Change = fn(&mut RequirementAnswer);
-    let wrong: [(Change, &str); 10] = [
+    let wrong: [(Change, &str); 11] = [
         (|answer| answer.requirements.alignment = 0, "alignment is 0"),
         (
             |answer| answer.requirements.alignment = 12_288,
@@ -203,13 +203,17 @@ fn a_drivers_answers_are_counted_and_checked() {
         ),
         (
             |answer| answer.requirements.memory_type_bits = 0,
-            "memoryTypeBits 0b0",
+            "memoryTypeBits is 0b0",
         ),
         (
             |answer| answer.requirements.memory_type_bits |= 1 << 31,
             "memoryTypeBits",
         ),
-        (|answer| answer.dedicated = 3, "ThDedicated"),
+        (
+            |answer| answer.dedicated = 3,
+            "answers[0].dedicated is 3: ThDedicated has the values 0 to 2",
+        ),
+        (|answer| answer.reserved = 1, "answers[0].reserved is 1"),
         (|answer| answer.resource += 1, "the query is for resource"),
     ];
     for (change, words) in wrong {
@@ -217,7 +221,7 @@ fn a_drivers_answers_are_counted_and_checked() {
         change(&mut answers[0]);
         let (status, message) = create(&answers).unwrap_err();
         assert_eq!(status, Status::ErrorInvalidArgument);
-        assert_says(message, &[words, "answer 0"]);
+        assert_says(message, &[words, "answers[0]"]);
         answers[0] = kept;
     }
     answers[0].supported = 0;

@@ -6,9 +6,11 @@ mod described;
 mod documents;
 mod executed;
 mod misuse;
+mod places;
 mod planning;
 mod rules;
 mod runtime;
+mod small;
 mod threads;
 
 /// Tests of known frames count allocations.

@@ -5,7 +5,6 @@ use std::ptr::{null, null_mut};
 use ash::vk;
 use tileheap_c::enums::AccessKind;
 use tileheap_c::frame::*;
-use tileheap_c::frame_desc::*;
 use tileheap_c::lowerer::*;
 use tileheap_c::opaque::*;
 use tileheap_c::plan::*;
@@ -16,64 +15,9 @@ use tileheap_c::text::*;
 use tileheap_testkit::assert_says;
 
 use super::c::{self, call, fill, get, sized, view};
-
-/// A frame of two passes, and changes to it.
-pub(crate) struct Small {
-    pub(crate) resources: [ResourceDesc; 2],
-    first: [AccessDesc; 1],
-    second: [AccessDesc; 2],
-    pub(crate) passes: [PassDesc; 2],
-    pub(crate) frame: FrameDesc,
-}
-
-pub(crate) fn small() -> Small {
-    let resource = |name| ResourceDesc {
-        name: view(name),
-        format: vk::Format::R8G8B8A8_UNORM,
-        scale: [1.0, 1.0],
-        ..sized()
-    };
-    let access = |resource, kind: AccessKind| AccessDesc {
-        resource,
-        kind: kind as u32,
-        load_op: vk::AttachmentLoadOp::DONT_CARE,
-        ..sized()
-    };
-    let pass = |name| PassDesc {
-        name: view(name),
-        ..sized()
-    };
-    Small {
-        resources: [resource("albedo"), resource("lit")],
-        first: [access(0, AccessKind::ColorAttachment)],
-        second: [
-            access(0, AccessKind::SampledImage),
-            access(1, AccessKind::ColorAttachment),
-        ],
-        passes: [pass("gbuffer"), pass("lighting")],
-        frame: FrameDesc {
-            name: view("small"),
-            base_extent: vk::Extent2D {
-                width: 64,
-                height: 64,
-            },
-            ..sized()
-        },
-    }
-}
+use super::small::{Small, small};
 
 type Change = fn(&mut Small);
-
-impl Small {
-    pub(crate) fn create(&mut self) -> c::Result<FrameHandle> {
-        (self.passes[0].accesses, self.passes[0].access_count) = (self.first.as_ptr(), 1);
-        (self.passes[1].accesses, self.passes[1].access_count) = (self.second.as_ptr(), 2);
-        (self.frame.passes, self.frame.pass_count) = (self.passes.as_ptr(), 2);
-        (self.frame.resources, self.frame.resource_count) = (self.resources.as_ptr(), 2);
-        // SAFETY: everything is alive.
-        unsafe { c::frame(&self.frame) }
-    }
-}
 
 #[test]
 fn structures_of_other_sizes_are_refused() {
@@ -101,18 +45,21 @@ fn structures_of_other_sizes_are_refused() {
     second.resources[1].struct_size = 0;
     assert_says(
         second.create().unwrap_err().1,
-        &["element 1 of an array of ThResourceDesc: structSize of ThResourceDesc is 0"],
+        &["ThFrameDesc.resources[1]: structSize of ThResourceDesc is 0"],
     );
     let mut access = small();
     access.second[1].struct_size = 0;
     assert_says(
         access.create().unwrap_err().1,
-        &["pass `lighting`: element 1 of an array of ThAccessDesc: structSize of ThAccessDesc is 0"],
+        &["pass `lighting`: ThFrameDesc.passes[1].accesses[1]: structSize of ThAccessDesc is 0"],
     );
     // The elements of an array have one size.
     let mut mixed = small();
     mixed.resources[1].struct_size += 8;
-    assert_says(mixed.create().unwrap_err().1, &["element 1", "ThResourceDesc"]);
+    assert_says(
+        mixed.create().unwrap_err().1,
+        &["ThFrameDesc.resources[1]", "that of element 0 is"],
+    );
 }
 
 /// A structure of a newer header.
@@ -178,7 +125,7 @@ fn wrong_numbers_in_descriptions_name_the_pass_or_resource() {
         (
             |s| s.second[0].kind = 99,
             Status::ErrorInvalidArgument,
-            &["`lighting`", "99", "ThAccessKind"],
+            &["`lighting`", "kind is 99", "ThAccessKind has the values 0 to 17"],
         ),
         (
             |s| s.first[0].flags = 1 << 9,
@@ -198,7 +145,7 @@ fn wrong_numbers_in_descriptions_name_the_pass_or_resource() {
         (
             |s| s.first[0].load_op = vk::AttachmentLoadOp::from_raw(7),
             Status::ErrorInvalidArgument,
-            &["loadOp 7"],
+            &["accesses[0].loadOp is 7"],
         ),
         (
             |s| s.first[0].kind = AccessKind::StorageImage as u32,
@@ -248,12 +195,12 @@ fn wrong_numbers_in_descriptions_name_the_pass_or_resource() {
         (
             |s| (s.second[0].flags, s.second[0].view_type) = (1 << 3, vk::ImageViewType::from_raw(99)),
             Status::ErrorInvalidArgument,
-            &["pass `lighting`: access 0: viewType 99"],
+            &["pass `lighting`: ThFrameDesc.passes[1].accesses[0].viewType is 99"],
         ),
         (
             |s| s.second[1].subpass = 2,
             Status::ErrorInvalidArgument,
-            &["`lighting`", "subpass 2", "needs an access"],
+            &["`lighting`", "subpass is 2", "needs an access"],
         ),
         (
             |s| s.resources[0].extent.width = 4,
@@ -317,7 +264,7 @@ fn null_pointers_are_named() {
                     length: 4,
                 }
             },
-            "name of the frame",
+            "ThFrameDesc.name is null, but its length is 4",
         ),
         (
             |s| {
@@ -326,7 +273,7 @@ fn null_pointers_are_named() {
                     length: 0,
                 }
             },
-            "name of pass 1",
+            "ThFrameDesc.passes[1].name is null",
         ),
         (
             |s| {
@@ -335,7 +282,7 @@ fn null_pointers_are_named() {
                     length: 0,
                 }
             },
-            "name of resource 1",
+            "ThFrameDesc.resources[1].name is null",
         ),
     ];
     for (set, name) in null_of {
@@ -350,7 +297,10 @@ fn null_pointers_are_named() {
     // SAFETY: the arrays are null.
     let (status, message) = unsafe { c::frame(&desc) }.unwrap_err();
     assert_eq!(status, Status::ErrorNullPointer);
-    assert_says(message, &["3 elements of ThResourceDesc"]);
+    assert_says(
+        message,
+        &["ThFrameDesc.resources is null, but resourceCount is 3"],
+    );
     let mut unlisted = small();
     (unlisted.passes[0].accesses, unlisted.passes[0].access_count) = (null(), 4);
     (unlisted.frame.passes, unlisted.frame.pass_count) = (unlisted.passes.as_ptr(), 2);
@@ -359,7 +309,7 @@ fn null_pointers_are_named() {
     let (_, message) = unsafe { c::frame(&unlisted.frame) }.unwrap_err();
     assert_says(
         message,
-        &["pass `gbuffer`: the pointer to 4 elements of ThAccessDesc is null"],
+        &["pass `gbuffer`: ThFrameDesc.passes[0].accesses is null, but accessCount is 4"],
     );
     desc.resource_count = u32::MAX;
     // SAFETY: as above.
@@ -562,7 +512,7 @@ fn random_numbers_in_descriptions_are_never_a_defect() {
                 16 => access.subpass = value,
                 17 => small.passes[1].pass_type = value,
                 18 => small.passes[1].view_mask = value,
-                _ => (small.passes[1].flags, small.passes[1].render_area.extent.width) = (value, value),
+                _ => (small.passes[1].flags, small.passes[1].render_area.extent.width) = (value | 4, value),
             }
         }
         let fault = match small.create() {

@@ -11,7 +11,7 @@ use tileheap_c::status::Status;
 use tileheap_c::text::*;
 
 use super::c::{self, call, view};
-use super::misuse::small;
+use super::small::small;
 
 /// The rule in an error object after a function was called with it.
 fn rule_of(function: impl FnOnce(ErrorHandle) -> Status) -> (Status, String) {

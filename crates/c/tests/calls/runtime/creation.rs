@@ -200,8 +200,16 @@ fn devices_without_handles_are_refused() {
         queue: vk::Queue::null(),
         ..queues[0]
     }];
+    let with_second = |change: fn(&mut DeviceQueue, &DeviceQueue)| {
+        let mut all = queues.clone();
+        change(&mut all[1], &queues[0]);
+        all
+    };
+    let foreign = with_second(|second, _| second.family = 9);
+    let incapable = with_second(|second, _| second.capabilities |= vk::QueueFlags::VIDEO_DECODE_KHR);
+    let twice = with_second(|second, first| *second = *first);
     type Change<'a> = &'a dyn Fn(&mut DeviceDesc);
-    let wrongs: [(Change<'_>, Status, &str); 15] = [
+    let wrongs: [(Change<'_>, Status, &str); 18] = [
         (
             &|desc| desc.api_version = vk::API_VERSION_1_2,
             Status::ErrorInvalidArgument,
@@ -255,12 +263,27 @@ fn devices_without_handles_are_refused() {
         (
             &|desc| desc.queues = null(),
             Status::ErrorNullPointer,
-            "ThDeviceQueue",
+            "ThDeviceDesc.queues is null, but queueCount is 2",
         ),
         (
             &|desc| (desc.queues, desc.queue_count) = (nowhere.as_ptr(), 1),
             Status::ErrorNullPointer,
-            "queue 0",
+            "ThDeviceDesc.queues[0].queue is null",
+        ),
+        (
+            &|desc| desc.queues = foreign.as_ptr(),
+            Status::ErrorInvalidArgument,
+            "ThDeviceDesc.queues[1].family is 9, but the physical device has 2 queue families",
+        ),
+        (
+            &|desc| desc.queues = incapable.as_ptr(),
+            Status::ErrorInvalidArgument,
+            "ThDeviceDesc.queues[1].capabilities has ",
+        ),
+        (
+            &|desc| desc.queues = twice.as_ptr(),
+            Status::ErrorInvalidArgument,
+            "ThDeviceDesc.queues[1].queue is that of queues[0]",
         ),
         (
             &|desc| desc.allocate_block = None,

@@ -272,7 +272,10 @@ fn external_images_are_imported_as_late_as_their_command_buffer() {
         engine.record_all(number, 1).unwrap();
         let (status, message) = engine.record(number, 2).unwrap_err();
         assert_eq!(status, Status::ErrorWrongState);
-        assert_says(message, &["output", "not imported"]);
+        assert_says(
+            message,
+            &["output", "not imported", "ThImports", "thImportResources"],
+        );
         let images = [engine.output(turn)];
         let mut imports = imports(&images);
         // A view of the whole image, as one of its parts.

@@ -9,7 +9,6 @@ use tileheap_c::commands::*;
 use tileheap_c::device::*;
 use tileheap_c::dynamic_frame::*;
 use tileheap_c::frame_desc::FrameDesc;
-use tileheap_c::imports::*;
 use tileheap_c::opaque::*;
 use tileheap_c::plan::destroy_plan;
 use tileheap_c::recording::*;
@@ -330,102 +329,6 @@ fn indices_that_do_not_exist_are_errors() {
         assert_eq!(status, Status::ErrorInvalidArgument, "{message}");
         assert_says(message, &[words]);
     }
-    engine.end();
-}
-
-#[test]
-fn imports_that_do_not_match_are_errors() {
-    let engine = Engine::new(Config::modern());
-    let good = engine.output(0);
-    let as_image = |resource| [ImportedImage { resource, ..good }];
-    let view_of = |range| {
-        [ImportedView {
-            resource: OUTPUT,
-            range,
-            view: good.view,
-        }]
-    };
-    let (none, internal) = (as_image(7), as_image(0));
-    let late = view_of(vk::ImageSubresourceRange {
-        base_mip_level: 1,
-        ..Default::default()
-    });
-    let many = view_of(vk::ImageSubresourceRange {
-        base_array_layer: 0,
-        layer_count: 7,
-        ..Default::default()
-    });
-    let buffers = [ImportedBuffer {
-        resource: OUTPUT,
-        reserved: 0,
-        buffer: vk::Buffer::null(),
-        offset: 0,
-        size: 4,
-        address: 0,
-    }];
-    let semaphores = [1, 0].map(|semaphore| {
-        [ImportedSemaphore {
-            semaphore,
-            reserved: 0,
-            handle: vk::Semaphore::null(),
-            value: 0,
-        }]
-    });
-    let views = |views: &[ImportedView]| Imports {
-        view_count: 1,
-        views: views.as_ptr(),
-        ..sized()
-    };
-    let signals = |semaphores: &[ImportedSemaphore]| Imports {
-        semaphore_count: 1,
-        semaphores: semaphores.as_ptr(),
-        ..sized()
-    };
-    let of_buffers = Imports {
-        buffer_count: 1,
-        buffers: buffers.as_ptr(),
-        ..sized()
-    };
-    let null_images = Imports {
-        image_count: 1,
-        ..sized()
-    };
-    let small = Imports {
-        struct_size: 12,
-        ..sized()
-    };
-    let wrongs = [
-        (imports(&none), Status::ErrorInvalidArgument, "resource 7"),
-        (imports(&internal), Status::ErrorInvalidArgument, "albedo"),
-        (views(&late), Status::ErrorInvalidArgument, "level 1"),
-        (views(&many), Status::ErrorInvalidArgument, "layer 0 and 7"),
-        (of_buffers, Status::ErrorInvalidArgument, "output"),
-        (
-            signals(&semaphores[0]),
-            Status::ErrorInvalidArgument,
-            "semaphore 1",
-        ),
-        (signals(&semaphores[1]), Status::ErrorInvalidArgument, "done"),
-        (null_images, Status::ErrorNullPointer, "ThImportedImage"),
-        (small, Status::ErrorStructSize, "ThImports"),
-    ];
-    for (imports, expected, words) in &wrongs {
-        engine.select().unwrap();
-        let begun = call(|error| th!(begin_frame(engine.frame, imports, null_mut(), error)));
-        let (status, message) = begun.unwrap_err();
-        assert_eq!(status, *expected, "{message}");
-        assert_says(message, &[words]);
-    }
-    engine.select().unwrap();
-    engine.begin().unwrap();
-    for (imports, expected, words) in &wrongs {
-        let late = call(|error| th!(import_resources(engine.frame, imports, error)));
-        let (status, message) = late.unwrap_err();
-        assert_eq!(status, *expected, "{message}");
-        assert_says(message, &[words]);
-    }
-    let none = call(|error| th!(import_resources(engine.frame, null(), error)));
-    assert_eq!(none.unwrap_err().0, Status::ErrorNullPointer);
     engine.end();
 }
 

@@ -6,6 +6,7 @@ mod engine;
 mod failures;
 mod frames;
 mod functions;
+mod imports;
 mod misuse;
 mod order;
 mod submitting;

@@ -22,7 +22,7 @@ use tileheap_c::text::*;
 use tileheap_testkit::fake_driver::Config;
 
 use super::super::super::c::{self, fill, get, sized};
-use super::super::super::misuse::small;
+use super::super::super::small::small;
 use super::super::engine::{Engine, additions, th};
 
 /// The state that functions of a dynamic frame need.
