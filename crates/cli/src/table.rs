@@ -1,10 +1,12 @@
-//! Items as a CSV table: `id,lower,upper,size[,alignment][,offset][,weight]`, by header, in any order; other columns are kept.
+//! Items as a CSV table: `id,lower,upper,size[,alignment][,offset][,weight]`, by header, in any order and under the names that other planners
+//! give them; other columns are kept.
 
 use std::collections::HashMap;
 
 use csv::{ReaderBuilder, StringRecord, Trim, WriterBuilder};
 use tileheap::units::{Alignment, Bytes, Span};
 use tileheap_pack::Item;
+use tileheap_tensor::import::{SpanEnds, TableColumns};
 
 use crate::values::parse_bytes;
 
@@ -21,6 +23,8 @@ pub(crate) struct Table {
     /// 1 for each item if there is no column of weights.
     pub(crate) weights: Vec<u64>,
     pub(crate) has_weights: bool,
+    /// True if there are gaps, in which items count as live.
+    pub(crate) has_gaps: bool,
 }
 
 /// An invalid line, counted from 1.
@@ -31,8 +35,10 @@ pub(crate) struct BadLine {
 }
 
 impl Table {
-    /// Reads a table; spans are half-open, `lower` included and `upper` excluded.
+    /// Reads a table; spans are half-open, `lower` included and `upper` excluded, but a column `end` is included. Without ids, items are
+    /// numbered from 0.
     pub(crate) fn read(text: &str) -> Result<Table, BadLine> {
+        let text = text.trim_start_matches('\u{feff}');
         let bad = |line: usize, what: String| BadLine { line, what };
         let mut reader = ReaderBuilder::new();
         reader.trim(Trim::All).flexible(true).has_headers(false);
@@ -54,20 +60,12 @@ impl Table {
         let (top, header) = records
             .next()
             .ok_or_else(|| bad(1, format!("the file is empty: {HEADER}")))?;
-        let column = |name: &str| {
-            let mut found = header
-                .iter()
-                .enumerate()
-                .filter(|(_, field)| field.eq_ignore_ascii_case(name));
-            match (found.next(), found.next()) {
-                (_, Some(_)) => Err(bad(top, format!("the header names `{name}` twice"))),
-                (first, None) => Ok(first.map(|(index, _)| index)),
-            }
-        };
-        let needed =
-            |name: &str| column(name)?.ok_or_else(|| bad(top, format!("no column `{name}`: {HEADER}")));
-        let (id, lower, upper, size) = (needed("id")?, needed("lower")?, needed("upper")?, needed("size")?);
-        let (alignment, offset, weight) = (column("alignment")?, column("offset")?, column("weight")?);
+        let columns = TableColumns::read(&header, &["size"], SpanEnds::ByColumn);
+        let columns = columns.map_err(|problem| bad(top, problem))?;
+        let needed = |name: &str| columns.find(name).expect("a table without it is refused");
+        let (lower, upper, size) = (needed("lower"), needed("upper"), needed("size"));
+        let [id, alignment, offset, weight] =
+            ["id", "alignment", "offset", "weight"].map(|name| columns.find(name));
         let mut table = Table {
             rows: Vec::new(),
             lines: Vec::new(),
@@ -76,6 +74,7 @@ impl Table {
             items: Vec::new(),
             weights: Vec::new(),
             has_weights: weight.is_some(),
+            has_gaps: false,
             header: header.clone(),
         };
         let mut spans: Vec<(u64, u64)> = Vec::new();
@@ -109,10 +108,8 @@ impl Table {
                 let filled = column.filter(|&column| !row[column].is_empty());
                 filled.map(number).transpose()
             };
-            let span = (number(lower)?, number(upper)?);
-            if span.0 > span.1 {
-                return Err(bad(line, format!("lower {} is above upper {}", span.0, span.1)));
-            }
+            let span = columns.span(number(lower)?, number(upper)?);
+            let span = span.map_err(|problem| bad(line, problem))?;
             let aligned = maybe(alignment)?.unwrap_or(1);
             let aligned =
                 Alignment::new(aligned).ok_or_else(|| bad(line, "the alignment is 0".to_owned()))?;
@@ -124,7 +121,8 @@ impl Table {
             let mut item = Item::new(Span::default(), Bytes(number(size)?), aligned);
             item.fixed = maybe(offset)?.map(Bytes);
             spans.push(span);
-            let name = row[id].to_owned();
+            table.has_gaps |= columns.find("gaps").is_some_and(|column| !row[column].is_empty());
+            let name = id.map_or_else(|| table.ids.len().to_string(), |id| row[id].to_owned());
             if let Some(other) = seen.insert(name.clone(), line) {
                 return Err(bad(line, format!("id `{name}` is also on line {other}")));
             }
@@ -164,7 +162,7 @@ impl Table {
     }
 }
 
-const HEADER: &str = "the header must name id,lower,upper,size and may name alignment,offset,weight";
+const HEADER: &str = "the header must name lower,upper,size and may name id,alignment,offset,weight";
 
 /// Renumbers steps that exceed 32 bits; only their order matters.
 fn set_spans(items: &mut [Item], spans: &[(u64, u64)]) {
@@ -206,6 +204,50 @@ mod tests {
             table.with_offsets(&[Some(Bytes(0))]),
             "id,lower,upper,size,offset\na,5000000000,6000000000,4,0\n"
         );
+    }
+
+    /// Columns as MiniMalloc and others name them: `end` is the last step of a lifetime. What is not known is kept, gaps are live.
+    #[test]
+    fn names_of_other_planners_are_accepted() {
+        for header in [
+            "id,start,end,size",
+            "buffer,begin,end,size",
+            "BUFFER_ID,Start,End,Size",
+            "\u{feff}id,begin,end,size",
+        ] {
+            let table = Table::read(&format!("{header}\na,0,3,4\n")).unwrap();
+            assert_eq!(
+                (table.ids[0].as_str(), table.items[0].span),
+                ("a", Span::new(0, 4)),
+                "{header}"
+            );
+        }
+        let table = Table::read("start,upper,size,note,gaps,alignment\n0,3,4,x,,\n3,5,4,y,3-4,8\n").unwrap();
+        assert_eq!(
+            (table.ids.join(" ").as_str(), table.items[1].span),
+            ("0 1", Span::new(3, 5))
+        );
+        assert_eq!((table.items[1].alignment.get(), table.has_gaps), (8, true));
+        let last = u64::MAX;
+        let table = Table::read(&format!("lower,upper,size\n0,{last},4\n")).unwrap();
+        assert_eq!(table.items[0].span, Span::new(0, 1));
+        let error = Table::read(&format!("start,end,size\n0,{last},4\n")).unwrap_err();
+        assert_eq!((error.line, error.what.contains("above 2^64 - 2")), (2, true));
+        for (header, words) in [
+            (
+                "id;lower;upper;size",
+                ["only `id;lower;upper;size`", "separated by commas"],
+            ),
+            ("a,0,3,4", ["only `a`, `0`, `3`, `4`", "lower (start, begin)"]),
+            ("start,begin,end,size", ["names `lower` twice", ""]),
+        ] {
+            let error = Table::read(header).unwrap_err();
+            assert!(
+                words.iter().all(|words| error.what.contains(words)),
+                "{}",
+                error.what
+            );
+        }
     }
 
     #[test]

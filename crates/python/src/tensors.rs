@@ -1,6 +1,7 @@
 //! `plan`.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -41,6 +42,8 @@ struct Options {
     unroll_limit: u32,
     bound: ShapeBound,
     ranges: BTreeMap<String, (u64, u64)>,
+    /// The folder of the file.
+    folder: Option<PathBuf>,
     image_limit: u64,
 }
 
@@ -201,8 +204,8 @@ impl Source {
             Ok(text) if !is_onnx(&bytes) => ImportedInput::parse(text, &options.inputs),
             // For a file that is neither text nor a model, the reader reports the problem.
             _ => {
-                let ranges = options.ranges.clone();
-                read_onnx(&bytes, &OnnxOptions { ranges }).map(ImportedInput::Graph)
+                let (ranges, folder) = (options.ranges.clone(), options.folder.clone());
+                read_onnx(&bytes, &OnnxOptions { ranges, folder }).map(ImportedInput::Graph)
             }
         });
         read.map_err(|error| of_plan(&error, py))

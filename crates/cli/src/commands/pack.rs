@@ -232,6 +232,9 @@ fn in_words(arguments: &Arguments, table: &Table, outcome: &PackOutcome, took: D
     let mut text = String::new();
     let mut row = |name: &str, value: String| text += &format!("{name:<10} {value}\n");
     row("items", table.items.len().to_string());
+    if table.has_gaps {
+        row("gaps", "not used: items keep their bytes in them".to_owned());
+    }
     if let Some(capacity) = arguments.capacity {
         row("capacity", capacity.to_string());
     }

@@ -204,7 +204,14 @@ fn read_network(arguments: &Arguments) -> Result<Network> {
 #[cfg(feature = "onnx")]
 fn read_onnx(arguments: &Arguments, bytes: &[u8]) -> Result<ImportedInput> {
     use tileheap_tensor::import::onnx::{OnnxOptions, read_onnx};
-    let mut options = OnnxOptions::default();
+    let folder = arguments
+        .file
+        .parent()
+        .filter(|_| arguments.file.as_os_str() != "-");
+    let mut options = OnnxOptions {
+        folder: folder.map(Into::into),
+        ..OnnxOptions::default()
+    };
     for form in &arguments.range {
         let parsed = form.split_once('=').and_then(|(name, range)| {
             let (min, max) = range.split_once("..").unwrap_or((range, range));

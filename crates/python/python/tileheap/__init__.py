@@ -295,6 +295,7 @@ def plan(
     included. The other switches are those of `tileheap tensors`.
     """
     given: bytes | _native.Fields
+    folder = None
     if isinstance(source, Problem):
         given = source._fields()
         for name in ["fixed", "lowest", "highest", "together", "conflicts", "capacity"]:
@@ -306,6 +307,7 @@ def plan(
     else:
         with open(source, "rb") as file:
             given = file.read()
+        folder = os.path.dirname(source) or "."
     if "" in (memories or {}):
         raise _error("memories: a memory has no name")
     options = {
@@ -323,6 +325,7 @@ def plan(
         "unroll_limit": unroll_limit,
         "bound": bound,
         "ranges": dict(ranges or {}),
+        "folder": folder,
         "image_limit": image_limit,
     }
     found = json.loads(_native.plan(given, json.dumps(options)))

@@ -1,5 +1,6 @@
 //! Graphs from files: the crate's own JSON, CSV and JSON lines of records, TVM's graph JSON, ONNX.
 
+mod columns;
 mod document;
 mod document_schema;
 mod document_write;
@@ -9,6 +10,7 @@ pub mod onnx;
 mod records;
 pub mod tvm;
 
+pub use columns::{SpanEnds, TableColumns};
 pub use document::read_graph;
 pub use input::ImportedInput;
 pub use records::{read_lines, read_records};

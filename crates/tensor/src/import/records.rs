@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::columns::{SpanEnds, TableColumns};
 use crate::error::{Error, Result};
 use crate::graph::{ElementType, Graph, GraphBuilder, InPlace, Node, Operator, Shape, TensorId};
 use crate::plan::placement::SpaceItem;
@@ -9,7 +10,7 @@ use crate::units::{Alignment, Bytes, Span};
 use tileheap_json::{clip, parse};
 
 /// Reads a table `id,lower,upper,size`, optionally with an `alignment`: a tensor is live in steps `[lower, upper)`. Columns may be in any
-/// order, others are ignored; fields may be quoted.
+/// order and have the names that [`TableColumns`] accepts, others are ignored; fields may be quoted. Without ids, tensors are numbered from 0.
 ///
 /// # Errors
 /// [`Error::Parse`] with the number of the first invalid line.
@@ -17,47 +18,44 @@ pub fn read_records(text: &str) -> Result<Vec<SpaceItem>> {
     let wrong = |line: u64, problem: String| Error::parse("records", format!("line {line}: {problem}"));
     let mut lines = csv::ReaderBuilder::new();
     lines.has_headers(false).flexible(true).trim(csv::Trim::All);
-    let mut header: Option<Vec<String>> = None;
+    let mut header: Option<TableColumns> = None;
     let mut items = Vec::new();
-    for fields in lines.from_reader(text.as_bytes()).into_records() {
+    for fields in lines
+        .from_reader(text.trim_start_matches('\u{feff}').as_bytes())
+        .into_records()
+    {
         let fields = fields.map_err(|fault| Error::parse("records", fault))?;
         let at = fields.position().map_or(1, csv::Position::line);
         if fields.iter().all(str::is_empty) {
             continue;
         }
         let Some(header) = &header else {
-            let names: Vec<String> = fields.iter().map(str::to_ascii_lowercase).collect();
-            let is_there = |name: &str| names.iter().any(|field| field == name);
-            if let Some(name) = ["id", "lower", "upper", "size"]
-                .into_iter()
-                .find(|name| !is_there(name))
-            {
-                return Err(wrong(at, format!("the header has no column `{name}`")));
-            }
-            header = Some(names);
+            let columns = TableColumns::read(&fields, &["size"], SpanEnds::ByColumn);
+            header = Some(columns.map_err(|problem| wrong(at, problem))?);
             continue;
         };
-        if fields.len() != header.len() {
-            let problem = format!("{} fields, but the header has {}", fields.len(), header.len());
+        if fields.len() != header.count() {
+            let problem = format!("{} fields, but the header has {}", fields.len(), header.count());
             return Err(wrong(at, problem));
         }
-        let place = |name: &str| header.iter().position(|field| field == name);
-        let field = |name: &str| place(name).map_or("", |place| &fields[place]);
+        let field = |name: &str| header.find(name).map_or("", |column| &fields[column]);
         let number = |name: &str| {
             let text = field(name);
             let problem = || format!("{name} `{}` is not a number", clip(text));
             text.parse::<u64>().map_err(|_| wrong(at, problem()))
         };
-        let step = |name: &str| {
-            let value = number(name)?;
+        let span = header.span(number("lower")?, number("upper")?);
+        let (first, end) = span.map_err(|problem| wrong(at, problem))?;
+        let step = |value: u64| {
             u32::try_from(value).map_err(|_| wrong(at, format!("step {value} is above 2^32 - 1")))
         };
-        let (first, end) = (step("lower")?, step("upper")?);
-        if first > end {
-            return Err(wrong(at, format!("lower {first} is above upper {end}")));
-        }
-        let mut item = SpaceItem::record(field("id"), Span::new(first, end), Bytes(number("size")?));
-        if place("alignment").is_some() {
+        let id = match header.find("id") {
+            Some(column) => fields[column].to_owned(),
+            None => items.len().to_string(),
+        };
+        let span = Span::new(step(first)?, step(end)?);
+        let mut item = SpaceItem::record(&id, span, Bytes(number("size")?));
+        if !field("alignment").is_empty() {
             let alignment = Alignment::new(number("alignment")?);
             item.alignment = alignment.ok_or_else(|| wrong(at, "the alignment is 0".to_owned()))?;
         }

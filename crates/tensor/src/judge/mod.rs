@@ -34,12 +34,13 @@ mod tflite_operators;
 mod types;
 mod verdict;
 
+pub use crate::import::SpanEnds;
 pub use executorch::read_executorch;
 pub use iree::read_iree;
 pub use read::{ReadOptions, read};
 pub use relax::read_relax;
 pub use storage_ids::read_storage_ids;
-pub use table::{SpanEnds, read_table};
+pub use table::read_table;
 pub use tflite::read_tflite;
 pub use types::{
     Allocations, Arena, Buffer, BufferFault, Fault, InPlace, JudgedAllocations, JudgedArena, Overlap,

@@ -4,10 +4,11 @@ use super::executorch::{self, read_executorch};
 use super::iree::{self, read_iree};
 use super::relax::{self, read_relax};
 use super::storage_ids::{self, read_storage_ids};
-use super::table::{self, SpanEnds, read_table};
+use super::table::{self, read_table};
 use super::tflite::{self, read_tflite};
 use super::types::Allocations;
 use crate::error::{Error, Result};
+use crate::import::SpanEnds;
 
 /// Options for what files do not contain.
 #[derive(Clone, Debug, Default)]

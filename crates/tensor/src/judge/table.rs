@@ -1,6 +1,4 @@
 //! Tables of lifetimes, sizes and offsets, as written by `tileheap pack -o` and by MiniMalloc.
-//!
-//! Source for column names and the form of gaps: google/minimalloc, `src/converter.cc` at 2026acbf.
 
 use std::collections::HashMap;
 
@@ -8,26 +6,16 @@ use tileheap_json::clip;
 
 use super::types::{Allocations, Arena, Buffer, InPlace, SharedData};
 use crate::error::{Error, Result};
+use crate::import::{SpanEnds, TableColumns};
 use crate::units::{Alignment, Bytes, Span, Step};
 
 pub(super) const FORMAT: &str = "table";
 
-/// The meaning of the last step of a lifetime in a table.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SpanEnds {
-    /// As in MiniMalloc: a column `upper` is exclusive, a column `end` is inclusive.
-    #[default]
-    ByColumn,
-    /// Half-open: `[lower, upper)`.
-    Exclusive,
-    /// Closed: `[lower, upper]`.
-    Inclusive,
-}
-
-/// Reads a table with the columns `id,lower,upper,size,offset` and optionally `alignment`, `arena`, `gaps` and `in_place`, in any order;
+/// Reads a table with the columns `lower,upper,size,offset` and optionally `id`, `alignment`, `arena`, `gaps` and `in_place`, in any order;
 /// others are ignored.
 ///
-/// `buffer` and `buffer_id` stand for `id`, `start` and `begin` for `lower`, `end` for `upper`. Gaps are `first-end` or `first-end@low:high`,
+/// `buffer` and `buffer_id` stand for `id`, `start` and `begin` for `lower`, `end` for `upper`, `gap` for `gaps`. Without ids, buffers are
+/// numbered from 0. Gaps are `first-end` or `first-end@low:high`,
 /// separated by spaces: in a gap a buffer is not needed, or only its bytes `[low, high)`. Without a column `arena` there is one arena.
 /// `in_place` names buffers, separated by spaces, whose bytes a buffer may take in its first step if nothing reads them afterwards.
 ///
@@ -42,7 +30,7 @@ pub fn read_table(text: &str, ends: SpanEnds) -> Result<Allocations> {
         .trim_start_matches('\u{feff}')
         .replace("\r\n", "\n")
         .replace('\r', "\n");
-    let mut header: Option<Columns> = None;
+    let mut header: Option<TableColumns> = None;
     let mut allocations = Allocations {
         format: FORMAT,
         numbered: "line",
@@ -58,11 +46,15 @@ pub fn read_table(text: &str, ends: SpanEnds) -> Result<Allocations> {
             continue;
         }
         let Some(columns) = &header else {
-            header = Some(Columns::read(&fields, ends).map_err(|problem| wrong(line, problem))?);
+            let columns = TableColumns::read(&fields, &["size", "offset"], ends);
+            header = Some(columns.map_err(|problem| wrong(line, problem))?);
             continue;
         };
-        let row = columns.row(&fields).map_err(|problem| wrong(line, problem))?;
+        let mut row = read_row(columns, &fields).map_err(|problem| wrong(line, problem))?;
         let data = allocations.buffers.len() as u32;
+        if columns.find("id").is_none() {
+            row.id = seen.len().to_string();
+        }
         if let Some((other, _)) = seen.insert(row.id.clone(), (line, data)) {
             let problem = format!("id `{}` is also on line {other}", clip(&row.id));
             return Err(wrong(line, problem));
@@ -110,17 +102,11 @@ pub fn read_table(text: &str, ends: SpanEnds) -> Result<Allocations> {
     }
     match header {
         Some(_) => Ok(allocations),
-        None => Err(wrong(1, format!("the header is missing: {HEADER}"))),
+        None => {
+            let problem = "the header is missing: it must name lower,upper,size,offset, and may name id,alignment,arena,gaps,in_place";
+            Err(wrong(1, problem.to_owned()))
+        }
     }
-}
-
-const HEADER: &str = "it must name id,lower,upper,size,offset, and may name alignment,arena,gaps,in_place";
-
-/// The column indices of the fields.
-struct Columns {
-    count: usize,
-    at: HashMap<&'static str, usize>,
-    is_inclusive: bool,
 }
 
 /// A parsed line.
@@ -137,126 +123,84 @@ struct Row {
     windows: Vec<(Span, u64, u64)>,
 }
 
-/// Column names, with the name that each stands for.
-const NAMES: &[(&str, &str)] = &[
-    ("id", "id"),
-    ("buffer", "id"),
-    ("buffer_id", "id"),
-    ("lower", "lower"),
-    ("start", "lower"),
-    ("begin", "lower"),
-    ("upper", "upper"),
-    ("end", "upper"),
-    ("size", "size"),
-    ("offset", "offset"),
-    ("alignment", "alignment"),
-    ("arena", "arena"),
-    ("gaps", "gaps"),
-    ("in_place", "in_place"),
-];
-
-impl Columns {
-    fn read(fields: &csv::StringRecord, ends: SpanEnds) -> Result<Columns, String> {
-        let mut at = HashMap::new();
-        let mut is_inclusive = ends == SpanEnds::Inclusive;
-        for (index, field) in fields.iter().enumerate() {
-            let field = field.to_ascii_lowercase();
-            let Some((name, meaning)) = NAMES.iter().find(|known| known.0 == field) else {
-                continue;
-            };
-            if at.insert(*meaning, index).is_some() {
-                return Err(format!("the header names `{meaning}` twice"));
-            }
-            is_inclusive |= *name == "end" && ends == SpanEnds::ByColumn;
-        }
-        let needed = ["id", "lower", "upper", "size", "offset"];
-        match needed.into_iter().find(|name| !at.contains_key(name)) {
-            Some(name) => Err(format!("the header has no column `{name}`: {HEADER}")),
-            None => Ok(Columns {
-                count: fields.len(),
-                at,
-                is_inclusive,
-            }),
-        }
+/// Reads a line.
+fn read_row(columns: &TableColumns, fields: &csv::StringRecord) -> Result<Row, String> {
+    if fields.len() != columns.count() {
+        let (found, count) = (fields.len(), columns.count());
+        return Err(format!("{found} fields, but the header has {count}"));
     }
-
-    fn row(&self, fields: &csv::StringRecord) -> Result<Row, String> {
-        if fields.len() != self.count {
-            let (found, count) = (fields.len(), self.count);
-            return Err(format!("{found} fields, but the header has {count}"));
+    let field = |name: &str| columns.find(name).map_or("", |column| &fields[column]);
+    let number = |name: &str| {
+        let text = field(name);
+        let parsed = text.parse::<u64>();
+        parsed.map_err(|_| format!("{name} `{}` is not an unsigned 64-bit integer", clip(text)))
+    };
+    let alignment = match field("alignment") {
+        "" => Alignment::ONE,
+        _ => Alignment::new(number("alignment")?).ok_or("the alignment is 0")?,
+    };
+    let size = number("size")?;
+    let span = span_of(columns, number("lower")?, number("upper")?)?;
+    let (mut lifetimes, mut windows, mut at) = (Vec::new(), Vec::new(), span.first);
+    for text in field("gaps").split_whitespace() {
+        let wrong = || format!("gap `{}` is not first-end or first-end@low:high", clip(text));
+        let (steps, window) = text.split_once('@').map_or((text, None), |(a, b)| (a, Some(b)));
+        let pair = |text: &str, between| {
+            let (a, b) = text.split_once(between)?;
+            Some((a.parse::<u64>().ok()?, b.parse::<u64>().ok()?))
+        };
+        let (first, end) = pair(steps, '-').ok_or_else(wrong)?;
+        if first > end {
+            return Err(format!("gap `{}` ends before it begins", clip(text)));
         }
-        let field = |name: &str| self.at.get(name).map_or("", |&column| &fields[column]);
-        let number = |name: &str| {
-            let text = field(name);
-            let parsed = text.parse::<u64>();
-            parsed.map_err(|_| format!("{name} `{}` is not an unsigned 64-bit integer", clip(text)))
-        };
-        let alignment = match field("alignment") {
-            "" => Alignment::ONE,
-            _ => Alignment::new(number("alignment")?).ok_or("the alignment is 0")?,
-        };
-        let size = number("size")?;
-        let span = self.span(number("lower")?, number("upper")?)?;
-        let (mut lifetimes, mut windows, mut at) = (Vec::new(), Vec::new(), span.first);
-        for text in field("gaps").split_whitespace() {
-            let wrong = || format!("gap `{}` is not first-end or first-end@low:high", clip(text));
-            let (steps, window) = text.split_once('@').map_or((text, None), |(a, b)| (a, Some(b)));
-            let pair = |text: &str, between| {
-                let (a, b) = text.split_once(between)?;
-                Some((a.parse::<u64>().ok()?, b.parse::<u64>().ok()?))
-            };
-            let (first, end) = pair(steps, '-').ok_or_else(wrong)?;
-            if first > end {
-                return Err(format!("gap `{}` ends before it begins", clip(text)));
-            }
-            let gap = self.span(first, end)?;
-            if gap.first < at || gap.end > span.end {
-                return Err(format!(
-                    "gap `{}` is not after the one before, within {span}",
-                    clip(text)
-                ));
-            }
-            lifetimes.push(Span {
-                first: at,
-                end: gap.first,
-            });
-            at = gap.end;
-            if let Some(window) = window {
-                let (low, high) = pair(window, ':').ok_or_else(wrong)?;
-                if low > high || high > size {
-                    return Err(format!("gap `{}` is not within the size {size}", clip(text)));
-                }
-                windows.push((gap, low, high));
-            }
+        let gap = span_of(columns, first, end)?;
+        if gap.first < at || gap.end > span.end {
+            return Err(format!(
+                "gap `{}` is not after the one before, within {span}",
+                clip(text)
+            ));
         }
         lifetimes.push(Span {
             first: at,
-            end: span.end,
+            end: gap.first,
         });
-        lifetimes.retain(|span| !span.is_empty());
-        let arena = match field("arena") {
-            "" => "0",
-            name => name,
-        };
-        Ok(Row {
-            id: field("id").to_owned(),
-            arena: arena.to_owned(),
-            in_place: field("in_place").split_whitespace().map(str::to_owned).collect(),
-            offset: number("offset")?,
-            size,
-            alignment,
-            lifetimes,
-            windows,
-        })
-    }
-
-    /// Converts a lifetime as written in the table.
-    fn span(&self, lower: u64, upper: u64) -> Result<Span, String> {
-        let end = upper.saturating_add(u64::from(self.is_inclusive));
-        if lower > end {
-            return Err(format!("lower {lower} is above upper {upper}"));
+        at = gap.end;
+        if let Some(window) = window {
+            let (low, high) = pair(window, ':').ok_or_else(wrong)?;
+            if low > high || high > size {
+                return Err(format!("gap `{}` is not within the size {size}", clip(text)));
+            }
+            windows.push((gap, low, high));
         }
-        let step = |value: u64| u32::try_from(value).map_err(|_| format!("step {value} is above 2^32 - 1"));
-        Ok(Span::new(step(lower)?, step(end)?))
     }
+    lifetimes.push(Span {
+        first: at,
+        end: span.end,
+    });
+    lifetimes.retain(|span| !span.is_empty());
+    let offset = number("offset")?;
+    if offset.checked_add(size).is_none() {
+        return Err(format!("offset {offset} and size {size} end above 2^64 - 1"));
+    }
+    let arena = match field("arena") {
+        "" => "0",
+        name => name,
+    };
+    Ok(Row {
+        id: field("id").to_owned(),
+        arena: arena.to_owned(),
+        in_place: field("in_place").split_whitespace().map(str::to_owned).collect(),
+        offset,
+        size,
+        alignment,
+        lifetimes,
+        windows,
+    })
+}
+
+/// A lifetime as written in the table.
+fn span_of(columns: &TableColumns, lower: u64, upper: u64) -> Result<Span, String> {
+    let (first, end) = columns.span(lower, upper)?;
+    let step = |value: u64| u32::try_from(value).map_err(|_| format!("step {value} is above 2^32 - 1"));
+    Ok(Span::new(step(first)?, step(end)?))
 }

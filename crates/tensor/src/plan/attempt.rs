@@ -1,7 +1,8 @@
 //! Attempts with other choices: outputs over operands and values left where loops put them save bytes in one place, but can cost more
 //! elsewhere, since values that share a placement fit into fewer gaps.
 
-use super::coalesce::{Coalesced, coalesce};
+use super::coalesce::{Coalesced, best_order, coalesce};
+use super::expand::Expander;
 use super::expansion::Rules;
 use super::item::SpaceItem;
 use super::options::TensorPlanOptions;
@@ -12,6 +13,9 @@ use crate::error::Result;
 use crate::graph::Graph;
 use crate::layout::Layout;
 use crate::units::Bytes;
+
+/// Graphs with more loops and arms keep the choices for each loop.
+const MAX_BLOCKS: usize = 16;
 
 /// A plan with the choices that led to it.
 pub(super) struct Attempt<'a> {
@@ -36,25 +40,27 @@ pub(super) fn best<'a>(
     let apart = coalesce(&mut rules, options.carry, options.unroll_limit)?;
     let mut over_operands = apart.clone();
     let overwrites = over_operands.write_over_operands(&rules);
-    let is_scattered = apart.has_scattered_results();
+    let chosen = apart.has_scattered_results().then(|| rules.clone());
     let mut best = Attempt::new(rules.clone(), over_operands, options);
     if overwrites && is_open(&best, options) {
         best = better(best, Attempt::new(rules, apart, options));
     }
     // Loops and branches also depend on what may be overwritten.
-    if options.in_place && graph.blocks().len() > 1 && is_open(&best, options) {
+    let has_bodies = (2..MAX_BLOCKS).contains(&graph.blocks().len());
+    if options.in_place && has_bodies && is_open(&best, options) {
         let mut rules = Rules::new(graph, layouts, requirements, options);
         rules.in_place = false;
         if let Ok(apart) = coalesce(&mut rules, options.carry, options.unroll_limit) {
             best = better(best, Attempt::new(rules, apart, options));
         }
     }
-    if is_scattered && is_open(&best, options) {
-        let mut rules = Rules::new(graph, layouts, requirements, options);
+    if let Some(mut rules) = chosen.filter(|_| is_open(&best, options)) {
         rules.gathers = true;
-        let mut gathered = coalesce(&mut rules, options.carry, options.unroll_limit)?;
+        let mut gathered = best_order(&rules, &Expander::run(&rules));
         gathered.write_over_operands(&rules);
-        best = smaller(best, Attempt::new(rules, gathered, options));
+        if gathered.is_complete() {
+            best = smaller(best, Attempt::new(rules, gathered, options));
+        }
     }
     best
 }
@@ -80,7 +86,9 @@ impl<'a> Attempt<'a> {
 
     fn copies(&self, time: Option<CopyTime>) -> usize {
         let copies = self.coalesced.expansion.copies.iter();
-        copies.filter(|copy| time.is_none_or(|time| copy.3 == time)).count()
+        copies
+            .filter(|copy| time.is_none_or(|time| copy.3 == time))
+            .count()
     }
 }
 

@@ -290,7 +290,7 @@ fn choose_unroll_counts(rules: &mut Rules<'_>, block: BlockId, carry: CarryRule,
 }
 
 /// Coalesces in the order that leaves the fewest copies: carried values or results of arms first, then whatever failed before the rest.
-fn best_order(rules: &Rules<'_>, expansion: &Expansion) -> Coalesced {
+pub(super) fn best_order(rules: &Rules<'_>, expansion: &Expansion) -> Coalesced {
     let carries = (0..expansion.back_edges.len()).map(Join::Carry);
     let merges = (0..expansion.merges.len()).map(Join::Merge);
     let orders = [
@@ -436,7 +436,10 @@ impl Coalesced {
         for candidate in &self.expansion.in_place_candidates {
             let InPlaceCandidate { output, input, .. } = *candidate;
             let is_new = self.classes.of[output] != self.classes.of[input];
-            is_any |= self.classes.coalesce(rules, &self.expansion.values, output, input) && is_new;
+            is_any |= self
+                .classes
+                .coalesce(rules, &self.expansion.values, output, input)
+                && is_new;
         }
         is_any
     }
@@ -445,12 +448,19 @@ impl Coalesced {
     pub(super) fn has_scattered_results(&self) -> bool {
         let is_scattered = |bind: Bind| {
             let values = self.expansion.values_of(bind);
-            values.iter().any(|&value| self.classes.of[value] != self.classes.of[values[0]])
+            values
+                .iter()
+                .any(|&value| self.classes.of[value] != self.classes.of[values[0]])
         };
         self.expansion.values.iter().any(|value| match value.kind {
             ValueKind::Parameter { before, .. } => is_scattered(before),
             _ => false,
         })
+    }
+
+    /// Returns true if every parameter's next value is in its bytes or copied there.
+    pub(super) fn is_complete(&self) -> bool {
+        self.failed.is_empty()
     }
 
     /// The number of copies; a copy that occurs in several unrolled copies of a body is counted once.
@@ -468,7 +478,13 @@ impl Coalesced {
 fn with_initial_values(rules: &Rules<'_>, of: Coalesced) -> Coalesced {
     let is_result = |value: &Value| {
         let Value { kind, .. } = value;
-        matches!(kind, ValueKind::Parameter { before: Bind::LoopOutput(..), .. })
+        matches!(
+            kind,
+            ValueKind::Parameter {
+                before: Bind::LoopOutput(..),
+                ..
+            }
+        )
     };
     let has_results = of.expansion.values.iter().any(is_result);
     let (mut joined, mut apart) = (of.clone(), of);
@@ -477,7 +493,11 @@ fn with_initial_values(rules: &Rules<'_>, of: Coalesced) -> Coalesced {
         return joined;
     }
     place_initial_values(rules, &mut apart, false);
-    if apart.copies() < joined.copies() { apart } else { joined }
+    if apart.copies() < joined.copies() {
+        apart
+    } else {
+        joined
+    }
 }
 
 /// Places the initial value of each carried parameter: coalesced with the parameter, otherwise left in place (type II) and live as

@@ -190,6 +190,37 @@ fn ends_follow_the_column_unless_told() {
     assert_eq!(found("id,lower,upper,size,offset", SpanEnds::Inclusive), 1);
 }
 
+/// Columns in other orders and under other names, without ids, with empty buffers and ones that end at the last byte of 64 bits.
+#[test]
+fn tables_of_other_planners_are_read() {
+    let found = |table: &str| {
+        let judged = judge(read_table(table, SpanEnds::ByColumn).unwrap()).unwrap();
+        assert!(judged.faults.is_empty(), "{table}");
+        let steps = judged.overlaps.iter().map(|overlap| overlap.steps.clone());
+        steps.collect::<Vec<_>>()
+    };
+    let at = |first: u32, end: u32| vec![vec![Span::new(first, end)]];
+    assert_eq!(found("size,offset,begin,end\n8,0,0,3\n8,4,3,5\n"), at(3, 4));
+    assert_eq!(
+        found("offset,note,upper,Start,SIZE\n0,x,3,0,8\n0,y,5,3,8\n"),
+        at(0, 0)[1..]
+    );
+    assert_eq!(
+        found("buffer,lower,upper,size,gap,offset\na,0,9,8,2-4,0\nb,1,5,8,,4\n"),
+        vec![vec![Span::new(1, 2), Span::new(4, 5)]]
+    );
+    // Nothing is shared with an empty buffer, nor in an empty lifetime.
+    assert_eq!(
+        found("lower,upper,size,offset\n0,9,8,0\n0,9,0,4\n3,3,8,0\n"),
+        at(0, 0)[1..]
+    );
+    let end = u64::MAX - 8;
+    assert_eq!(
+        found(&format!("lower,upper,size,offset\n0,2,8,{end}\n1,3,4,{end}\n")),
+        at(1, 2)
+    );
+}
+
 #[test]
 fn gaps_are_free_but_for_their_windows() {
     let found = |gaps: &str, offset: u64| {
@@ -281,6 +312,14 @@ fn errors_of_tables_name_the_line() {
         (
             "id,lower,start,upper,size,offset\n",
             "line 1: the header names `lower` twice",
+        ),
+        (
+            "id,lower,upper,size,offset\na,0,9,8,18446744073709551615\n",
+            "line 2: offset 18446744073709551615 and size 8 end above 2^64 - 1",
+        ),
+        (
+            "id,first,last,size,offset\na,0,9,8,0\n",
+            "line 1: the header has no column `lower`, only `id`, `first`, `last`, `size`, `offset`; separated by commas, it may name id (or buffer",
         ),
         (
             "id,lower,upper,size,offset,gaps\na,0,9,8,0,6-3\n",

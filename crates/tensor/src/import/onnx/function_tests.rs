@@ -245,7 +245,7 @@ fn sparse_constants_and_negative_dimensions_are_read() {
         ..Model::default()
     };
     let ranges = [("x.0".to_owned(), (1, 4))].into();
-    let found = read_onnx(&model.encode_to_vec(), &OnnxOptions { ranges }).unwrap();
+    let found = read_onnx(&model.encode_to_vec(), &OnnxOptions { ranges, folder: None }).unwrap();
     assert_eq!(shape(&found, "y"), [4, 3]);
 }
 
@@ -294,7 +294,7 @@ fn each_call_has_symbols_of_its_own() {
         ..Model::default()
     };
     let ranges = [("y.1".to_owned(), (0, 4))].into();
-    let read_graph = read_onnx(&model.encode_to_vec(), &OnnxOptions { ranges }).unwrap();
+    let read_graph = read_onnx(&model.encode_to_vec(), &OnnxOptions { ranges, folder: None }).unwrap();
     assert_eq!(bound(&read_graph, "y"), [1, 4]);
 }
 

@@ -12,9 +12,10 @@
 //! Numbers derived from shapes (`Shape`, `Gather`, `Concat`, arithmetic and so on) are constants: they are known when the shapes are,
 //! before execution. Unknown element types are planned by their size, with a note of the graph.
 //!
-//! Not done: sequences and optionals, values of weights (planning needs only shapes), data in files beside the model.
+//! Not done: sequences and optionals, values of weights (planning needs only shapes).
 
 mod bodies;
+mod external;
 mod fold;
 mod function_table;
 mod functions;
@@ -30,9 +31,11 @@ mod symbols;
 mod windows;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 pub use supported::{ONNX_OPERATORS, OnnxSupport, onnx_support};
 
+use external::{external_data, external_numbers, has_external_shape};
 use function_table::FunctionTable;
 use known::Known;
 use prost::Message;
@@ -52,6 +55,8 @@ pub struct OnnxOptions {
     /// The least and the greatest value of dynamic dimensions, by their names in the file (`batch`); a dimension without a name
     /// is called after its tensor and axis (`x.0`).
     pub ranges: BTreeMap<String, (u64, u64)>,
+    /// The folder of the model, in which shapes may be in files of external data; `None` if there are none.
+    pub folder: Option<PathBuf>,
 }
 
 /// Reads a model.
@@ -61,7 +66,8 @@ pub struct OnnxOptions {
 ///
 /// // Batches of 1 to 8, in a file that leaves them open.
 /// let ranges = [("batch".to_owned(), (1, 8))].into();
-/// let graph = read_onnx(&std::fs::read("mobilenet.onnx")?, &OnnxOptions { ranges })?;
+/// let folder = Some("models".into()); // shapes in files of external data
+/// let graph = read_onnx(&std::fs::read("models/mobilenet.onnx")?, &OnnxOptions { ranges, folder })?;
 /// println!("{}: {} tensors", graph.name(), graph.tensors().len());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -83,6 +89,7 @@ pub fn read_onnx(bytes: &[u8], options: &OnnxOptions) -> Result<Graph> {
         known: Scoped::default(),
         tracked: 0,
         unknown_elements: BTreeSet::new(),
+        unread: Vec::new(),
         described: Scoped::default(),
         outputs: graph.output.iter().map(|value| value.name.clone()).collect(),
         version: proto::onnx_version(&model.opset_import).unwrap_or(0),
@@ -95,6 +102,7 @@ pub fn read_onnx(bytes: &[u8], options: &OnnxOptions) -> Result<Graph> {
     reader.all(&graph)?;
     reader.check_ranges()?;
     reader.note_unknown_elements();
+    reader.note_unread();
     reader.graph.build()
 }
 
@@ -132,6 +140,8 @@ struct Reader<'a> {
     tracked: usize,
     /// Numbers of unknown element types.
     unknown_elements: BTreeSet<i32>,
+    /// Names of small constants whose external data could not be read.
+    unread: Vec<String>,
     /// Types and shapes that the file gives for node outputs.
     described: Scoped<(ElementType, Shape)>,
     /// Names of the model's outputs.
@@ -197,8 +207,17 @@ impl Reader<'_> {
 
     fn constant(&mut self, name: &str, tensor: &proto::TensorProto) -> Result<()> {
         let element = self.element_of(tensor);
-        if let Some(known) = tensor.known(element) {
-            self.known.insert(name.to_owned(), known);
+        let known = match external_data(tensor, element) {
+            None => tensor.known(element),
+            Some(data) => {
+                let folder = self.options.folder.as_deref();
+                folder.and_then(|folder| external_numbers(tensor, element, data, folder))
+            }
+        };
+        match known {
+            Some(known) => self.known.insert(name.to_owned(), known),
+            None if has_external_shape(tensor, element) => self.unread.push(name.to_owned()),
+            None => {}
         }
         let shape = Shape::new(tensor.dims.iter().copied());
         let id = self.graph.constant(name, element, shape);
@@ -252,6 +271,16 @@ impl Reader<'_> {
         if constants > 0 {
             self.graph.note(format!(
                 "{constants} constants have elements of a type that is not known, counted by the size of their data"
+            ));
+        }
+    }
+
+    /// Adds a note about numbers in files that could not be read.
+    fn note_unread(&mut self) {
+        if let Some(first) = self.unread.first() {
+            let (count, first) = (self.unread.len(), clip(first).to_string());
+            self.graph.note(format!(
+                "{count} constants that may be shapes are in files that are not beside the model: `{first}` is the first"
             ));
         }
     }
