@@ -136,6 +136,15 @@ pub enum LossReason {
     Overwritten(MemoryUse),
     /// Defined, but by a write through another resource that interprets the bytes consistently; this may be intended.
     WrittenThrough(MemoryUse),
+    /// Another queue family accessed them without a transfer of ownership.
+    NotTransferred {
+        /// The access, or an acquire without a release; the read itself if it is the first access of its family.
+        by: MemoryUse,
+        /// The queue family that owned the contents.
+        from: u32,
+        /// The queue family of the access.
+        to: u32,
+    },
     /// A [`Command::Discard`](crate::program::Command::Discard) of the bytes.
     MemoryDiscarded {
         /// The batch.

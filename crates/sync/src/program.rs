@@ -47,6 +47,60 @@ pub struct Resource {
     /// An image that interprets the same bytes consistently: both are created and bound identically with `VK_IMAGE_CREATE_ALIAS_BIT`, or share
     /// external memory.
     pub alias_of: Option<ResourceId>,
+    /// The sharing mode: exclusive contents have an owner.
+    pub sharing: SharingMode,
+}
+
+/// The sharing mode of a resource: whether one queue family at a time owns its contents.
+///
+/// Source: "Resource Sharing Mode".
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SharingMode {
+    /// `VK_SHARING_MODE_CONCURRENT`, or unknown. With the feature `maintenance9` also buffers and linear images, whose contents all queue families
+    /// of the device preserve.
+    #[default]
+    Concurrent,
+    /// `VK_SHARING_MODE_EXCLUSIVE`: contents become undefined when another queue family of the device accesses them without a transfer.
+    Exclusive,
+    /// `VK_SHARING_MODE_EXCLUSIVE`, unless
+    /// [`Model::set_implicit_transfers`](crate::Model::set_implicit_transfers) names the two queue families: with the feature `maintenance9`, images
+    /// with optimal tiling that cannot be attachments.
+    ExclusiveUnlessImplicit,
+}
+
+impl SharingMode {
+    /// The mode of a buffer, on a device with or without the feature `maintenance9`.
+    pub fn of_buffer(mode: vk::SharingMode, has_maintenance9: bool) -> SharingMode {
+        match mode {
+            vk::SharingMode::EXCLUSIVE if !has_maintenance9 => SharingMode::Exclusive,
+            _ => SharingMode::Concurrent,
+        }
+    }
+
+    /// The mode of an image, on a device with or without the feature `maintenance9`. The usage includes that of stencil.
+    pub fn of_image(
+        mode: vk::SharingMode,
+        tiling: vk::ImageTiling,
+        usage: vk::ImageUsageFlags,
+        has_maintenance9: bool,
+    ) -> SharingMode {
+        use vk::ImageUsageFlags as U;
+        let attachments = U::COLOR_ATTACHMENT
+            | U::DEPTH_STENCIL_ATTACHMENT
+            | U::TRANSIENT_ATTACHMENT
+            | U::INPUT_ATTACHMENT
+            | U::ATTACHMENT_FEEDBACK_LOOP_EXT
+            | U::FRAGMENT_SHADING_RATE_ATTACHMENT_KHR;
+        match (mode, tiling) {
+            (vk::SharingMode::EXCLUSIVE, _) if !has_maintenance9 => SharingMode::Exclusive,
+            (vk::SharingMode::EXCLUSIVE, vk::ImageTiling::OPTIMAL) if usage.intersects(attachments) => {
+                SharingMode::Exclusive
+            }
+            (vk::SharingMode::EXCLUSIVE, vk::ImageTiling::OPTIMAL) => SharingMode::ExclusiveUnlessImplicit,
+            // The specification does not say whether images with a DRM format modifier are linear.
+            _ => SharingMode::Concurrent,
+        }
+    }
 }
 
 /// The mapping of a resource to the bytes of its memory.

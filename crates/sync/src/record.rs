@@ -87,6 +87,8 @@ pub(crate) struct TouchedRegion {
 pub(crate) struct LaterAccess {
     pub(crate) origin: Origin,
     pub(crate) kind: Kind,
+    /// The queue family; `None` for the host and the presentation engine.
+    pub(crate) family: Option<u32>,
     pub(crate) touched: TouchedRegion,
     pub(crate) command: u64,
     pub(crate) whole: Option<Region>,

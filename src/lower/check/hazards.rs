@@ -16,8 +16,8 @@ use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 use tileheap_device::scopes::{WRITES, each, each_access, performed_by};
 use tileheap_sync::program::{
     AccessKind, BarrierChange, Command, Dependency, DependencyMemory, DependencyScopes, MemoryAccess,
-    QueueId, Resource, ResourceId as SyncId, ResourcePart as ProgramPart, SemaphoreId, SemaphoreUse, Tag,
-    Tiling,
+    QueueId, Resource, ResourceId as SyncId, ResourcePart as ProgramPart, SemaphoreId, SemaphoreUse,
+    SharingMode, Tag, Tiling,
 };
 use tileheap_sync::{
     Certainty, Findings, Hazard, MemoryUse as SyncUse, MissingDependency, Model, OutstandingAccess,
@@ -449,6 +449,7 @@ impl Hazards {
             end,
             tiling,
             alias_of,
+            sharing: SharingMode::Concurrent,
         });
         self.objects.push(None);
         id
@@ -463,6 +464,7 @@ impl Hazards {
             end: one.end.0,
             tiling: Tiling::Unknown,
             alias_of: None,
+            sharing: SharingMode::Concurrent,
         })
     }
 

@@ -66,7 +66,10 @@ fn by(loss: &LossReason) -> Option<&MemoryUse> {
     match loss {
         // Recordings contain no discards of memory.
         LossReason::NeverWritten | LossReason::MemoryDiscarded { .. } => None,
-        LossReason::Discarded(by) | LossReason::Overwritten(by) | LossReason::WrittenThrough(by) => Some(by),
+        LossReason::Discarded(by)
+        | LossReason::Overwritten(by)
+        | LossReason::WrittenThrough(by)
+        | LossReason::NotTransferred { by, .. } => Some(by),
     }
 }
 
@@ -93,6 +96,7 @@ fn draft(sites: &Sites<'_>, lost: &LostContents) -> Draft {
             LossReason::Discarded(_) | LossReason::MemoryDiscarded { .. } => Problem::Discarded,
             LossReason::Overwritten(_) => Problem::Overwritten,
             LossReason::WrittenThrough(_) => Problem::WrittenThrough,
+            LossReason::NotTransferred { .. } => Problem::Discarded,
         },
         first: by.map(|by| sites.spot(by)),
         second: sites.spot(&lost.reader),

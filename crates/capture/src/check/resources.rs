@@ -5,7 +5,7 @@ use tileheap::format;
 use tileheap::frame::SubresourceRange;
 use tileheap::units::Run;
 use tileheap_sync::Model;
-use tileheap_sync::program::{self, MemoryId, ResourceId, Texels, Tiling};
+use tileheap_sync::program::{self, MemoryId, ResourceId, SharingMode, Texels, Tiling};
 
 use crate::document::recording::{Recording, Resource, ResourceKind, ResourcePart};
 
@@ -77,6 +77,7 @@ impl<'a> Resources<'a> {
             end: first.saturating_add(size),
             tiling,
             alias_of: self.ids.get(class).copied().flatten(),
+            sharing: SharingMode::Concurrent,
         }
     }
 

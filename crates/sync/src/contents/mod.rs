@@ -7,23 +7,27 @@
 //! Resources that interpret bytes consistently share one state. A write through any other alias makes contents undefined: all subresources of an
 //! image with optimal tiling, and the overlapping bytes of a linear resource. Discarded bytes of memory are undefined in all resources there: any of
 //! them may belong to any subresource of an image. Contents follow the order in which commands run; whether that order is guaranteed is checked
-//! elsewhere. Between a release to another queue family and its acquire, contents are undefined, unless they are written again.
+//! elsewhere. Between a release to another queue family and its acquire, contents are undefined, unless they are written again. Without a transfer,
+//! they become undefined when another queue family accesses them.
 //!
-//! Source: "Memory Aliasing"; "Queue Family Ownership Transfer"; "Image Layout Transitions"; "Render Pass Load Operations" and "Render Pass Store Operations".
+//! Source: "Memory Aliasing"; "Resource Sharing Mode"; "Queue Family Ownership Transfer"; "Image Layout Transitions"; "Render Pass Load Operations" and
+//! "Render Pass Store Operations".
 
 mod discard;
+pub(crate) mod ownership;
 mod read;
 mod state;
 
 use std::collections::HashMap;
 
-use crate::finding::{Action, Certainty, LossReason, LostContents, MemoryUse};
+use crate::finding::{Certainty, LossReason, LostContents, MemoryUse};
 use crate::intervals::Intervals;
 use crate::operation::{Bytes, padded};
-use crate::program::{AccessKind, MemoryId, ResourceId, Tag, Tiling};
+use crate::program::{AccessKind, MemoryId, Resource, ResourceId, SharingMode, Tag, Tiling};
 use crate::record::{Kind, LaterAccess};
 use crate::region::Region;
 
+use ownership::Families;
 use state::{Contents, State, Value, extend};
 
 /// Number of ranges of written bytes tracked per memory; past that, the gaps between ranges also count as written.
@@ -38,19 +42,24 @@ pub(crate) struct AllContents {
     members: HashMap<ResourceId, u32>,
     /// Disjoint ranges of each memory that were written and not discarded since, in ascending order.
     written: HashMap<MemoryId, Vec<(u64, u64)>>,
+    families: Families,
 }
 
 impl AllContents {
     /// Adds a resource to a class; the first resource of a class has no contents.
-    pub(crate) fn add(&mut self, class: ResourceId, bytes: Bytes, tiling: Tiling, whole: Region) {
+    pub(crate) fn add(&mut self, class: ResourceId, bytes: Bytes, resource: &Resource) {
         *self.members.entry(class).or_default() += 1;
-        if self.classes.contains_key(&class) {
+        if let Some(known) = self.classes.get_mut(&class) {
+            // Each resource has an owner of its own, but they share this state.
+            known.sharing = SharingMode::Concurrent;
             return;
         }
+        let (tiling, whole) = (resource.tiling, Region::whole(resource));
         let mut contents = Contents {
             bytes,
             is_optimal: matches!(tiling, Tiling::Optimal(_)),
             has_pages: tiling != Tiling::Unknown,
+            sharing: resource.sharing,
             whole,
             states: vec![(whole, State::never_written())],
         };
@@ -104,7 +113,10 @@ impl AllContents {
         for (loss, used) in self.states().flat_map(State::named) {
             used.iter().for_each(&mut *each);
             if let Some(
-                LossReason::Discarded(by) | LossReason::Overwritten(by) | LossReason::WrittenThrough(by),
+                LossReason::Discarded(by)
+                | LossReason::Overwritten(by)
+                | LossReason::WrittenThrough(by)
+                | LossReason::NotTransferred { by, .. },
             ) = loss
             {
                 each(&by);
@@ -138,9 +150,29 @@ impl AllContents {
         self.written.remove(&memory);
     }
 
-    /// The finding of a read.
-    pub(crate) fn read(&self, later: &LaterAccess, used: MemoryUse) -> Option<LostContents> {
-        self.classes.get(&later.origin.class)?.read(later, used)
+    /// Records that a queue family executes commands.
+    pub(crate) fn add_family(&mut self, family: u32) {
+        self.families.add(family);
+    }
+
+    /// Sets the queue families that implicitly acquire images from a family without a loss, as a mask.
+    pub(crate) fn set_implicit_transfers(&mut self, from: u32, to: u32) {
+        self.families.set_implicit(from, to);
+    }
+
+    /// The finding of a read, whose queue family takes ownership.
+    pub(crate) fn read(&mut self, later: &LaterAccess, used: MemoryUse) -> Option<LostContents> {
+        let contents = self.classes.get_mut(&later.origin.class)?;
+        let region = later.touched.certain;
+        if later.kind != Kind::Access(AccessKind::Partial) {
+            contents.take(region, used, later.family, &self.families);
+        } else if contents.is_taken(region, later.family, &self.families) {
+            // It certainly reads one of these elements, but not all of them.
+            let mut taken = contents.clone();
+            taken.take(region, used, later.family, &self.families);
+            return taken.read(later, used);
+        }
+        contents.read(later, used)
     }
 
     /// The classes that share bytes with a range of a memory.
@@ -161,16 +193,21 @@ impl AllContents {
         let Some(contents) = self.classes.get_mut(&class) else {
             return;
         };
+        if is_exact {
+            contents.take(region, used, later.family, &self.families);
+        }
+        let owner = contents.new_owner(later.family);
         if discards {
-            contents.change(region, |state| {
-                state.lost(LossReason::Discarded(used), Certainty::Certain)
+            contents.change(region, |state| State {
+                owner,
+                ..state.lost(LossReason::Discarded(used), Certainty::Certain)
             });
         } else if later.kind == Kind::Access(AccessKind::Store) {
             // It writes the results of loads and draws.
-            contents.change(region, |state| state.stored(used));
+            contents.change(region, |state| state.stored(used, owner));
         } else if later.kind != Kind::Transition {
             // A transition keeps existing contents.
-            contents.write(region, used, is_exact);
+            contents.write(region, used, is_exact, owner);
         }
         let (bytes, is_optimal) = (contents.bytes, contents.is_optimal);
         // Any byte of an image may hold any of its subresources.
@@ -214,16 +251,12 @@ impl AllContents {
     }
 
     /// Applies a release to another queue family, or an acquire: afterwards all aliases of the region are undefined.
-    pub(crate) fn transfer(&mut self, later: &LaterAccess, used: MemoryUse) {
+    pub(crate) fn transfer(&mut self, later: &LaterAccess, used: MemoryUse, families: (u32, u32)) {
         let class = later.origin.class;
-        let released = (used.action == Action::Release).then_some(used);
         let Some(contents) = self.classes.get_mut(&class) else {
             return;
         };
-        contents.change(later.touched.certain, |state| State {
-            released,
-            ..state.clone()
-        });
+        contents.transfer(later.touched.certain, used, families, &self.families);
         let (first, end) = contents.bytes_of(later.touched.certain);
         for other in self.overlapping(later.origin.bytes.memory, (first, end)) {
             let alias = self.classes.get_mut(&other).filter(|_| other != class);

@@ -78,7 +78,9 @@ impl Contents {
                         // Programs bind views of more subresources than they use.
                         LossReason::MemoryDiscarded { .. } if self.is_optimal => Some(Certainty::Possible),
                         LossReason::MemoryDiscarded { .. } => Some(if_all_is_read(verdict)),
-                        LossReason::Overwritten(_) => Some(Certainty::Possible),
+                        LossReason::Overwritten(_) | LossReason::NotTransferred { .. } => {
+                            Some(Certainty::Possible)
+                        }
                         _ => None,
                     };
                     let bytes = || self.merged(part, region, lost);

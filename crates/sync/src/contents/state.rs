@@ -4,6 +4,7 @@ use tileheap_units::CompactSort;
 
 use crate::finding::{Certainty, LossReason, MemoryUse};
 use crate::operation::Bytes;
+use crate::program::SharingMode;
 use crate::region::Region;
 
 /// Number of regions tracked per resource; past that, its contents are unknown.
@@ -50,6 +51,9 @@ pub(super) struct State {
     pub(super) discarded: Option<Discarded>,
     /// A release to another queue family that no acquire or write has followed: until then, the contents are undefined.
     pub(super) released: Option<MemoryUse>,
+    /// The queue family that owns the contents; `None` for contents that no command has written through this resource, and if several families may
+    /// have written elements of the region.
+    pub(super) owner: Option<u32>,
 }
 
 impl From<Value> for State {
@@ -58,6 +62,7 @@ impl From<Value> for State {
             value,
             discarded: None,
             released: None,
+            owner: None,
         }
     }
 }
@@ -121,30 +126,35 @@ impl State {
             value: Value::Lost { loss, verdict, last },
             discarded: discarded.filter(|_| verdict < Certainty::Certain),
             released: self.released,
+            owner: self.owner,
         }
     }
 
     /// The state after a store operation, which writes the contents of an attachment: undefined contents stay undefined.
-    pub(super) fn stored(&self, by: MemoryUse) -> State {
+    pub(super) fn stored(&self, by: MemoryUse, family: Option<u32>) -> State {
         let is_undefined = matches!(self.value, Value::Lost { .. }) || self.released.is_some();
         if is_undefined || self.discarded.is_some() {
             return self.clone();
         }
-        self.written(by, true)
+        self.written(by, true, family)
     }
 
-    /// The state after a write.
-    pub(super) fn written(&self, by: MemoryUse, is_certain: bool) -> State {
+    /// The state after a write by a queue family, which becomes the owner. If it may have written only some elements, the others keep theirs.
+    pub(super) fn written(&self, by: MemoryUse, is_certain: bool, family: Option<u32>) -> State {
         let replaced = match self.value {
             Value::Written { by: before, .. } if before.resource != by.resource => Some(before),
             Value::Written { replaced, .. } => replaced,
             _ => None,
         };
-        State::from(Value::Written {
+        let value = Value::Written {
             by,
             is_certain,
             replaced,
-        })
+        };
+        State {
+            owner: family.filter(|_| is_certain || self.owner == family || self.is_certainly_lost()),
+            ..State::from(value)
+        }
     }
 
     /// The state after a write through another resource that interprets the bytes consistently.
@@ -214,6 +224,7 @@ pub(super) struct Contents {
     pub(super) bytes: Bytes,
     pub(super) is_optimal: bool,
     pub(super) has_pages: bool,
+    pub(super) sharing: SharingMode,
     pub(super) whole: Region,
     /// Disjoint regions that together cover the resource.
     pub(super) states: Vec<(Region, State)>,
@@ -233,10 +244,10 @@ impl Contents {
     }
 
     /// Replaces the contents of a region by a write. Only images that share these contents depend on earlier ones.
-    pub(super) fn write(&mut self, region: Region, by: MemoryUse, is_certain: bool) {
-        match self.uniform(region, |state| state.written(by, is_certain)) {
+    pub(super) fn write(&mut self, region: Region, by: MemoryUse, is_certain: bool, family: Option<u32>) {
+        match self.uniform(region, |state| state.written(by, is_certain, family)) {
             Some(state) => self.set(region, state),
-            None => self.change(region, |state| state.written(by, is_certain)),
+            None => self.change(region, |state| state.written(by, is_certain, family)),
         }
     }
 

@@ -1,5 +1,8 @@
 //! Compares accesses with the records of earlier ones.
 
+use ash::vk;
+
+use crate::contents::ownership::is_of_device;
 use crate::finding::{Action, Findings, Hazard, MemoryUse};
 use crate::operation::{Bytes, padded};
 use crate::program::{AccessKind, MemoryAccess, QueueId, ResourceId, ResourcePart, Tag, Tiling};
@@ -53,7 +56,7 @@ impl Model {
         self.commands += 1;
         let running = RunningBatch {
             queue: QueueId::default(),
-            family: 0,
+            family: vk::QUEUE_FAMILY_EXTERNAL,
             batch,
             submitted: self.steps,
             place: None,
@@ -123,6 +126,7 @@ impl Model {
                 submitted: running.submitted,
             },
             kind,
+            family: Some(running.family).filter(|family| is_of_device(*family)),
             touched,
             command: self.commands,
             whole,

@@ -20,8 +20,7 @@ pub(super) struct Between<'a> {
     pub(super) resource: ResourceId,
     pub(super) part: ResourcePart,
     pub(super) action: Action,
-    /// A transition from `UNDEFINED`.
-    pub(super) discards: bool,
+    pub(super) change: BarrierChange,
     /// The edges whose first scopes come before it.
     pub(super) own: &'a [Edge],
 }
@@ -93,8 +92,13 @@ impl Model {
                 (EdgeKind::Plain, BarrierChange::Layout { .. }) => Action::Transition,
                 (EdgeKind::Plain, _) => continue,
             };
-            let discards = dependency.change == (BarrierChange::Layout { discards: true });
-            self.change_part(tag, (*resource, part), (action, discards), running, findings);
+            self.change_part(
+                tag,
+                (*resource, part),
+                (action, dependency.change),
+                running,
+                findings,
+            );
         }
     }
 
@@ -103,7 +107,7 @@ impl Model {
         &mut self,
         tag: Tag,
         (resource, part): (ResourceId, &ResourcePart),
-        (action, discards): (Action, bool),
+        (action, change): (Action, BarrierChange),
         running: RunningBatch,
         findings: &mut Findings,
     ) {
@@ -118,15 +122,16 @@ impl Model {
         };
         let kind = kind_of(action);
         if let Some(this) = self.later(resource, touched, kind, Usage::NO_STAGE, running) {
-            self.change(&this, used, discards);
+            self.change(&this, used, change);
         }
     }
 
     /// Updates the contents after a layout transition or a queue family transfer.
-    pub(super) fn change(&mut self, this: &LaterAccess, used: MemoryUse, discards: bool) {
-        match this.kind {
-            Kind::Transfer => self.contents.transfer(this, used),
-            _ => self.write_contents(this, used, discards),
+    pub(super) fn change(&mut self, this: &LaterAccess, used: MemoryUse, change: BarrierChange) {
+        match change {
+            BarrierChange::Family { from, to } => self.contents.transfer(this, used, (from, to)),
+            BarrierChange::Layout { discards } => self.write_contents(this, used, discards),
+            BarrierChange::None => {}
         }
     }
 
@@ -180,7 +185,7 @@ impl Model {
                 resource,
                 part,
                 action,
-                discards: dependency.change == (BarrierChange::Layout { discards: true }),
+                change: dependency.change,
                 own: std::slice::from_ref(&edges[index]),
             })
         });
@@ -210,7 +215,7 @@ impl Model {
             this.origin.place = running
                 .place
                 .map(|subpass| Subpass::transitions(subpass.instance));
-            later.push((this, used, reach, one.discards));
+            later.push((this, used, reach, one.change));
         }
         if !edges.is_empty() {
             self.follow(Operation::Dependencies {
@@ -223,8 +228,8 @@ impl Model {
                 events: events.map(<[EventId]>::to_vec),
             });
         }
-        for (this, used, reach, discards) in later {
-            self.change(&this, used, discards);
+        for (this, used, reach, change) in later {
+            self.change(&this, used, change);
             self.record(&this, used, &reach);
         }
     }

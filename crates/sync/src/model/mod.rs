@@ -130,14 +130,21 @@ impl Model {
         };
         self.resources.insert(id, placed);
         let bytes = placed.bytes();
-        self.contents
-            .add(class, bytes, resource.tiling, Region::whole(&resource));
+        self.contents.add(class, bytes, &resource);
         id
     }
 
     /// Overrides `bufferImageGranularity` for one memory.
     pub fn set_granularity(&mut self, memory: MemoryId, granularity: u64) {
         self.pages.insert(memory, granularity);
+    }
+
+    /// Sets the queue families that access contents of family `from` without a transfer, as a mask: bit `n` for family `n`. It applies to
+    /// [`SharingMode::ExclusiveUnlessImplicit`](crate::program::SharingMode::ExclusiveUnlessImplicit).
+    ///
+    /// Source: `VkQueueFamilyOwnershipTransferPropertiesKHR::optimalImageTransferToQueueFamilies` (`VK_KHR_maintenance9`).
+    pub fn set_implicit_transfers(&mut self, from: u32, to: u32) {
+        self.contents.set_implicit_transfers(from, to);
     }
 
     /// Follows order and contents (`true`, the default), or contents only: then accesses and dependencies are not remembered, and there are no
@@ -365,6 +372,7 @@ impl Model {
         waits: &[SemaphoreUse],
         submitted: u64,
     ) -> RunningBatch {
+        self.contents.add_family(family);
         for wait in waits {
             if let Some(signaled) = self.schedule.reached(wait.semaphore, wait.value) {
                 self.follow(Operation::Wait {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::finding::{Action, Findings};
 use crate::operation::{Earlier, Edge, EdgeKind, Limit, Operation, PassTransitions, Subpass, Union};
 use crate::plan::{PassPlan, RunningPass};
-use crate::program::{PassAttachment, PassDependency, PassStructure, Tag};
+use crate::program::{BarrierChange, PassAttachment, PassDependency, PassStructure, Tag};
 use crate::reach::Reach;
 
 use super::commands::Between;
@@ -139,18 +139,20 @@ impl Model {
                     resource,
                     part: attachment.part,
                     action: Action::Transition,
-                    discards: one.discards,
+                    change: BarrierChange::Layout {
+                        discards: one.discards,
+                    },
                     own: &own,
                 };
                 if self.ignores_order {
-                    let change = (between.action, between.discards);
+                    let change = (between.action, between.change);
                     self.change_part(tag, (resource, &between.part), change, running, findings);
                 } else if let Some((mut this, used)) =
                     self.check_between(tag, &between, (&[], None), running, findings)
                 {
                     // Transitions of a render pass do not belong to any of its subpasses.
                     this.origin.place = Some(Subpass::transitions(instance));
-                    checked.push((number as u32, this, used, one.discards));
+                    checked.push((number as u32, this, used, between.change));
                 }
             }
             transitions.performed.push((number as u32, own));
@@ -158,8 +160,8 @@ impl Model {
         if self.ignores_order {
             return;
         }
-        for (number, this, used, discards) in checked {
-            self.change(&this, used, discards);
+        for (number, this, used, change) in checked {
+            self.change(&this, used, change);
             let reach = Reach::of_pass_transition(running.queue, instance, number);
             self.record(&this, used, &reach);
         }

@@ -63,6 +63,7 @@ impl Replay<'_> {
                 end,
                 tiling: Tiling::Optimal(texels()),
                 alias_of: None,
+                sharing: SharingMode::Concurrent,
             });
             model.assume_written(id);
             id

@@ -40,6 +40,7 @@ fn resources(round: u64) -> [Resource; 2] {
         end: first + 64,
         tiling,
         alias_of: None,
+        sharing: SharingMode::Concurrent,
     };
     [
         resource(0, Tiling::Linear),

@@ -29,6 +29,7 @@ fn work(count: u64, barriers: Barriers) -> ModelStatistics {
         end: (stride * (index + 2)).min(BLOCK),
         tiling: Tiling::Linear,
         alias_of: None,
+        sharing: SharingMode::Concurrent,
     });
     let ids: Vec<ResourceId> = buffers.map(|buffer| model.add(buffer)).collect();
     let part = ResourcePart::Bytes(0, stride);

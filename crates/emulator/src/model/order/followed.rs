@@ -9,8 +9,8 @@ use ash::vk::Handle;
 use tileheap_layer::batches;
 use tileheap_layer::host_waits::HostWait;
 use tileheap_sync::program::{
-    self, Batch, Command, CommandBuffer, HostStep, MemoryId, QueueId, Resource as Bound, ResourceId, Texels,
-    Tiling,
+    self, Batch, Command, CommandBuffer, HostStep, MemoryId, QueueId, Resource as Bound, ResourceId,
+    SharingMode, Texels, Tiling,
 };
 use tileheap_sync::{Findings, Model};
 use tileheap_units::Run;
@@ -414,6 +414,7 @@ impl Followed {
             end: place.first + resource.size,
             tiling: resource.tiling,
             alias_of: alias,
+            sharing: SharingMode::Concurrent,
         });
         if is_written {
             self.model.assume_written(id);
@@ -444,6 +445,7 @@ impl Followed {
                 end: u64::MAX,
                 tiling: if is_image { any_image() } else { Tiling::Unknown },
                 alias_of: None,
+                sharing: SharingMode::Concurrent,
             });
             self.model.assume_written(id);
             self.sites.add_resource(id, one.object, None);

@@ -74,9 +74,10 @@ impl Mistake {
                 resource: None,
                 command: command_of(*tag, sites),
             }),
-            LossReason::Discarded(by) | LossReason::WrittenThrough(by) | LossReason::Overwritten(by) => {
-                Some(of(by))
-            }
+            LossReason::Discarded(by)
+            | LossReason::WrittenThrough(by)
+            | LossReason::Overwritten(by)
+            | LossReason::NotTransferred { by, .. } => Some(of(by)),
         };
         Mistake {
             verdict: lost.verdict,

@@ -1,5 +1,6 @@
 //! Messages about missing order and lost contents.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -143,7 +144,11 @@ fn is_explained(hazard: &Hazard, lost: &[LostContents], hazards: &[Hazard]) -> b
     let after = command(&hazard.after);
     if !hazard.after.action.writes() {
         return lost.iter().any(|lost| {
-            let is_undefined = !matches!(lost.loss, LossReason::WrittenThrough(_));
+            // Without a transfer, the queues still have to be ordered.
+            let is_undefined = !matches!(
+                lost.loss,
+                LossReason::WrittenThrough(_) | LossReason::NotTransferred { .. }
+            );
             is_undefined && lost.verdict >= hazard.verdict && command(&lost.reader) == after
         });
     }
@@ -396,7 +401,7 @@ fn lost_contents(lost: &LostContents, sites: &Sites) -> Finding {
     let (cause, remedy) = loss(lost, sites);
     Finding {
         cause: Some(cause),
-        remedy: remedy.map(Into::into),
+        remedy,
         submit: sites.submit(reader.batch),
         at: sites.at(reader.tag),
         ..Finding::new(id, object, text)
@@ -404,7 +409,7 @@ fn lost_contents(lost: &LostContents, sites: &Sites) -> Finding {
 }
 
 /// The last write and the loss of contents, and the remedy that keeps them.
-fn loss(lost: &LostContents, sites: &Sites) -> (String, Option<&'static str>) {
+fn loss(lost: &LostContents, sites: &Sites) -> (String, Option<Cow<'static, str>>) {
     const OVERWRITTEN: &str = "give resources that are alive at the same time separate bytes";
     let write = last_write(lost.last.as_ref(), sites);
     let at = |batch: u64, tag: Tag| {
@@ -417,7 +422,7 @@ fn loss(lost: &LostContents, sites: &Sites) -> (String, Option<&'static str>) {
         match lost.last {
             Some(_) => (
                 format!("{write}; contents lost by {text}{discarded}{at}"),
-                Some(reason.remedy()),
+                Some(reason.remedy().into()),
             ),
             // There are no contents to keep.
             None => (format!("{write}; undefined since {text}{discarded}{at}"), None),
@@ -450,7 +455,7 @@ fn loss(lost: &LostContents, sites: &Sites) -> (String, Option<&'static str>) {
             let by = format!("{}{}", described(&by, sites), at(by.batch, by.tag));
             (
                 format!("last write through {by}"),
-                Some("if this is not intended, write the bytes through the resource that reads them"),
+                Some("if this is not intended, write the bytes through the resource that reads them".into()),
             )
         }
         LossReason::Overwritten(by) => {
@@ -464,7 +469,25 @@ fn loss(lost: &LostContents, sites: &Sites) -> (String, Option<&'static str>) {
                 described(&by, sites),
                 at(by.batch, by.tag)
             );
-            (text, Some(OVERWRITTEN))
+            (text, Some(OVERWRITTEN.into()))
+        }
+        LossReason::NotTransferred { by, from, to } => {
+            let does = match by.action {
+                Action::Acquire => "acquires it without a release",
+                _ => "accesses it without a transfer of ownership",
+            };
+            let access = match by == lost.reader {
+                true => String::new(),
+                false => at(by.batch, by.tag),
+            };
+            let text = format!(
+                "{write}, on queue family {from}; queue family {to} {does}{access} (section \"Resource Sharing Mode\")"
+            );
+            let remedy = format!(
+                "release it in a barrier on queue family {from} after the write and acquire it in one on queue family {to} before the \
+                 read, both with srcQueueFamilyIndex {from} and dstQueueFamilyIndex {to}, or create it with VK_SHARING_MODE_CONCURRENT"
+            );
+            (text, Some(remedy.into()))
         }
     }
 }

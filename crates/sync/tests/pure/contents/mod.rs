@@ -1,8 +1,10 @@
 //! Compares contents with a model that stores a value for every byte and texel.
 
 mod naive;
+mod owners;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ash::vk;
 use tileheap_sync::program::*;
@@ -10,10 +12,11 @@ use tileheap_sync::{DiscardedContents, Findings, LossReason, LostContents, Model
 use tileheap_units::{Run, SplitMix64};
 
 use crate::recordings::*;
-use naive::{COLUMNS, ExpectedDiscard, ExpectedLoss, Naive, PAGE, Rules, Why, whole};
+use naive::{COLUMNS, ExpectedDiscard, ExpectedLoss, IMPLICIT, Naive, PAGE, Rules, Why, whole};
 
-/// Buffers that share bytes with each other and with an image; images that share a page of a buffer but none of its bytes, and in a separate page.
-fn resources() -> Vec<Resource> {
+/// Buffers that share bytes with each other and with an image; images that share a page of a buffer but none of its bytes, and in a separate page. Their
+/// sharing modes depend on the seed.
+fn resources(seed: u64) -> Vec<Resource> {
     let image = Texels {
         aspects: vk::ImageAspectFlags::COLOR,
         levels: Run::new(0, 2),
@@ -26,6 +29,7 @@ fn resources() -> Vec<Resource> {
         end,
         tiling,
         alias_of: None,
+        sharing: SharingMode::Concurrent,
     };
     let optimal = Tiling::Optimal(image);
     let mut resources = vec![
@@ -40,7 +44,51 @@ fn resources() -> Vec<Resource> {
         alias_of: Some(ResourceId(3)),
         ..resources[3]
     });
+    let mut random = SplitMix64::new(seed);
+    for resource in &mut resources {
+        resource.sharing = random.pick(&[
+            SharingMode::Exclusive,
+            SharingMode::Exclusive,
+            SharingMode::ExclusiveUnlessImplicit,
+            SharingMode::Concurrent,
+        ]);
+    }
     resources
+}
+
+/// A command, and the queue family that executes it; `None` for an access by the host.
+type Step = (Option<u32>, Command);
+
+/// Random commands, of several queue families or of one.
+fn steps(seed: u64, resources: &[Resource]) -> Vec<Step> {
+    let mut random = SplitMix64::new(seed);
+    let mut family = 0;
+    let is_alone = random.one_in(3);
+    let mut next = || {
+        if !is_alone && random.one_in(4) {
+            family = random.below(3) as u32;
+        }
+        let mut command = command(&mut random, resources, family);
+        let by_host = random.one_in(8);
+        match &mut command {
+            Command::Action(accesses) if by_host && is_of_linear(&accesses[0], resources) => {
+                let access = &mut accesses[0];
+                access.stage = S::HOST;
+                access.access = match access.access == CS_WRITE.1 {
+                    true => Mask::HOST_WRITE,
+                    false => Mask::HOST_READ,
+                };
+                (access.kind, access.discards) = (AccessKind::Whole, false);
+                (None, command)
+            }
+            _ => (Some(family), command),
+        }
+    };
+    (0..30).map(|_| next()).collect()
+}
+
+fn is_of_linear(access: &MemoryAccess, resources: &[Resource]) -> bool {
+    resources[access.resource.0 as usize].tiling == Tiling::Linear
 }
 
 /// A random part of a resource.
@@ -69,7 +117,7 @@ fn part(random: &mut SplitMix64, resource: &Resource) -> ResourcePart {
 }
 
 /// A random command with one access, transition or discard.
-fn command(random: &mut SplitMix64, resources: &[Resource]) -> Command {
+fn command(random: &mut SplitMix64, resources: &[Resource], family: u32) -> Command {
     if random.one_in(6) {
         let near = random.pick(resources);
         let first = near.first.saturating_sub(random.below(8)) + random.below(12);
@@ -99,10 +147,11 @@ fn command(random: &mut SplitMix64, resources: &[Resource]) -> Command {
     };
     let mut access = access(resource, part, side, kind);
     access.discards = side == CS_WRITE && random.one_in(4);
-    if random.one_in(16) {
+    if random.one_in(12) {
         let mut dependency = transition(resource, NOTHING, NOTHING, false);
         dependency.extent = DependencyMemory::Part(resource, part);
-        let (from, to) = random.pick(&[(0, 1), (1, 0)]);
+        let other = (family + 1 + random.below(2) as u32) % 3;
+        let (from, to) = random.pick(&[(family, other), (other, family)]);
         dependency.change = BarrierChange::Family { from, to };
         return Command::Barrier(vec![dependency]);
     }
@@ -121,10 +170,11 @@ struct Expected {
     discarded: BTreeMap<u64, ExpectedDiscard>,
 }
 
-fn expected(commands: &[Command], resources: &[Resource], rules: Rules) -> Expected {
+fn expected(steps: &[Step], resources: &[Resource], rules: Rules) -> Expected {
     let mut naive = Naive::new(resources, rules);
     let mut expected = Expected::default();
-    for (tag, command) in (0..).zip(commands) {
+    for (tag, (family, command)) in (0..).zip(steps) {
+        naive.family = *family;
         match command {
             Command::Discard(discard) => {
                 let defined = naive.defined(discard);
@@ -137,8 +187,8 @@ fn expected(commands: &[Command], resources: &[Resource], rules: Rules) -> Expec
                 };
                 let discards = match dependencies[0].change {
                     BarrierChange::Layout { discards } => discards,
-                    BarrierChange::Family { from, .. } => {
-                        naive.transfer(tag, resource, &part, from == 0);
+                    BarrierChange::Family { from, to } => {
+                        naive.transfer(tag, resource, &part, (from, to));
                         continue;
                     }
                     BarrierChange::None => unreachable!("a transition or a transfer"),
@@ -147,11 +197,11 @@ fn expected(commands: &[Command], resources: &[Resource], rules: Rules) -> Expec
                 access.discards = discards;
                 naive.write(tag, &access, !discards);
             }
-            Command::Action(accesses) if accesses[0].access == CS_WRITE.1 => {
+            Command::Action(accesses) if [CS_WRITE.1, Mask::HOST_WRITE].contains(&accesses[0].access) => {
                 naive.write(tag, &accesses[0], false);
             }
             Command::Action(accesses) => {
-                let lost = naive.read(&accesses[0]);
+                let lost = naive.read(tag, &accesses[0]);
                 expected.lost.extend(lost.map(|lost| (tag, lost)));
             }
             other => unreachable!("{other:?}"),
@@ -167,6 +217,7 @@ fn why(loss: LossReason) -> Why {
         LossReason::Overwritten(by) => Why::Overwritten(by.tag.0),
         LossReason::WrittenThrough(by) => Why::Through(by.tag.0),
         LossReason::MemoryDiscarded { tag, .. } => Why::Memory(tag.0),
+        LossReason::NotTransferred { by, .. } => Why::Taken(by.tag.0),
     }
 }
 
@@ -195,36 +246,56 @@ fn difference(findings: &Findings, expected: &Expected) -> Option<String> {
 }
 
 /// The commands of a seed, and the findings of the model.
-fn findings(seed: u64) -> (Vec<Command>, Findings) {
-    let mut random = SplitMix64::new(seed);
-    let resources = resources();
-    let commands: Vec<Command> = (0..30).map(|_| command(&mut random, &resources)).collect();
-    let program = Program {
-        resources,
-        granularity: PAGE,
-        ..program(&commands)
-    };
-    (commands, Model::check(&program))
+fn findings(seed: u64) -> (Vec<Step>, Findings) {
+    let resources = resources(seed);
+    let steps = steps(seed, &resources);
+    let mut model = Model::new(PAGE);
+    model.set_follows_order(seed % 2 == 0);
+    resources.iter().for_each(|resource| _ = model.add(*resource));
+    for (from, to) in IMPLICIT {
+        model.set_implicit_transfers(from, to);
+    }
+    let mut findings = Findings::default();
+    for (number, (family, command)) in (0..).zip(&steps) {
+        let step = match (family, command) {
+            (None, Command::Action(accesses)) => HostStep::Host(number, Tag(number), accesses[0]),
+            (family, command) => HostStep::Submit(Batch {
+                number,
+                queue: QueueId(family.unwrap_or(0).into()),
+                family: family.unwrap_or(0),
+                command_buffers: vec![Arc::new(CommandBuffer {
+                    commands: vec![(Tag(number), command.clone())],
+                })],
+                ..Batch::default()
+            }),
+        };
+        findings.extend(model.step(&step));
+    }
+    (steps, findings)
 }
 
 #[test]
 fn contents_match_an_array_of_every_byte_and_texel() {
     let (mut lost, mut partial, mut discarded) = ([0; 3], [0; 3], [0; 3]);
-    for seed in 0..5_000 {
+    let mut taken = [0; 3];
+    for seed in 0..8_000 {
         let (commands, findings) = findings(seed);
-        let expected = expected(&commands, &resources(), Rules::ALL);
+        let expected = expected(&commands, &resources(seed), Rules::ALL);
         if let Some(difference) = difference(&findings, &expected) {
             panic!("seed {seed}: {difference}\n{commands:#?}");
         }
         for one in &findings.lost {
             let counts = if one.is_partial { &mut partial } else { &mut lost };
             counts[one.verdict as usize] += 1;
+            let is_taken = matches!(one.loss, LossReason::NotTransferred { .. });
+            taken[one.verdict as usize] += u32::from(is_taken);
         }
         for one in &findings.discarded {
             discarded[one.verdict as usize] += 1;
         }
     }
-    println!("lost {lost:?}, in part {partial:?}, discarded {discarded:?}");
+    println!("lost {lost:?}, in part {partial:?}, discarded {discarded:?}, not transferred {taken:?}");
+    assert!(taken[0] > 50 && taken[2] > 500, "{taken:?}");
     assert!(lost.iter().all(|&count| count > 100), "{lost:?}");
     assert!(partial[0] > 100 && partial[2] > 100, "{partial:?}");
     assert!(discarded[0] > 100 && discarded[2] > 100, "{discarded:?}");
@@ -232,13 +303,13 @@ fn contents_match_an_array_of_every_byte_and_texel() {
 
 #[test]
 fn every_rule_of_contents_matters() {
-    let programs: Vec<(Vec<Command>, Findings)> = (0..400).map(findings).collect();
+    let programs: Vec<(u64, (Vec<Step>, Findings))> = (0..1_500).map(|seed| (seed, findings(seed))).collect();
     let mutations = Rules::mutations();
     let unnoticed: Vec<&str> = mutations
         .iter()
         .filter(|(_, rules)| {
-            programs.iter().all(|(commands, findings)| {
-                difference(findings, &expected(commands, &resources(), *rules)).is_none()
+            programs.iter().all(|(seed, (steps, findings))| {
+                difference(findings, &expected(steps, &resources(*seed), *rules)).is_none()
             })
         })
         .map(|(name, _)| *name)

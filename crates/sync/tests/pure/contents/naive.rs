@@ -1,6 +1,11 @@
 //! The contents of every byte and texel, by the rules of `Model` but with a value for each cell.
 
 mod aliases;
+mod ownership;
+mod rules;
+
+pub(super) use ownership::IMPLICIT;
+pub(super) use rules::Rules;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,75 +47,6 @@ pub(super) fn whole(resource: &Resource) -> ResourcePart {
     }
 }
 
-macro_rules! rules {
-    ($($(#[$doc:meta])* $name:ident,)+) => {
-        /// Rules of contents. Disabling one gives a wrong oracle, which some program must distinguish from the correct one.
-        #[derive(Clone, Copy, Debug)]
-        pub(super) struct Rules {
-            $($(#[$doc])* pub(super) $name: bool,)+
-        }
-
-        impl Rules {
-            /// All rules.
-            pub(super) const ALL: Rules = Rules { $($name: true),+ };
-
-            /// Every rule's name, with all rules but that one.
-            pub(super) fn mutations() -> Vec<(&'static str, Rules)> {
-                vec![$((stringify!($name), Rules { $name: false, ..Rules::ALL })),+]
-            }
-        }
-    };
-}
-
-rules! {
-    /// The first loss since the last write is reported.
-    first_loss_remains,
-    /// Commands that discard replace `NeverWritten`.
-    discards_replace_never_written,
-    /// Discards of memory do not replace it.
-    memory_discards_keep_never_written,
-    /// Discards of memory affect linear resources by byte.
-    discards_are_exact_in_buffers,
-    /// Any cell of an image may be at any of its bytes.
-    images_are_anywhere,
-    /// Discards of parts of an image accumulate.
-    discards_add_up,
-    /// A write makes discarded contents defined.
-    writes_define,
-    /// A store operation does not make lost contents defined.
-    stores_keep_losses,
-    /// Partial loss by a discard of memory is reported.
-    partial_discards_are_reported,
-    /// Partial loss is certain only if everything is read.
-    smaller_reads_are_possible,
-    /// Reads of an image with some lost subresources or texels are possible findings: programs bind more than they use.
-    lost_parts_of_images_are_possible,
-    /// It is certain only if the same bytes are undefined in all subresources.
-    partial_loss_needs_common_bytes,
-    /// Losses include the last write before them.
-    last_write,
-    /// Only some discards report their contents.
-    discards_report_on_request,
-    /// Writes by shaders that may access any elements are possible contents.
-    partial_writes_are_possible,
-    /// Some bytes of an image possibly have contents if some of its subresources do.
-    some_of_an_image_is_possible,
-    /// Discarded bytes do not have contents.
-    discarded_bytes_hold_nothing,
-    /// Writes through buffers in the same bytes also count as contents.
-    aliases_hold,
-    /// Contents that an image with the same interpretation has replaced are possible losses.
-    equal_images_are_aliases,
-    /// A resource that was never written has no contents that a write through another one replaces.
-    only_own_contents_are_replaced,
-    /// Contents are undefined after a release to another queue family.
-    releases_lose,
-    /// They are defined again after the acquire.
-    acquires_restore,
-    /// Transfers make all aliases undefined.
-    transfers_lose_aliases,
-}
-
 /// Reason of a loss, with the tag of its command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Why {
@@ -119,6 +55,7 @@ pub(super) enum Why {
     Overwritten(u64),
     Through(u64),
     Memory(u64),
+    Taken(u64),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,6 +76,8 @@ struct State {
     first: Option<(u64, Option<u64>)>,
     /// The release that no acquire or write has followed.
     released: Option<u64>,
+    /// The queue family that owns it.
+    owner: Option<u32>,
 }
 
 impl State {
@@ -148,6 +87,7 @@ impl State {
             gone: BTreeSet::new(),
             first: None,
             released: None,
+            owner: None,
         }
     }
 
@@ -233,6 +173,8 @@ fn first_run(bytes: &BTreeSet<u64>) -> Option<(u64, u64)> {
 
 pub(super) struct Naive {
     rules: Rules,
+    /// The queue family of the next access; `None` for the host.
+    pub(super) family: Option<u32>,
     resources: Vec<Resource>,
     cells: Vec<BTreeMap<Cell, State>>,
 }
@@ -246,6 +188,7 @@ impl Naive {
         };
         Naive {
             rules,
+            family: None,
             cells: resources.iter().map(never).collect(),
             resources: resources.to_vec(),
         }
@@ -266,6 +209,10 @@ impl Naive {
     pub(super) fn write(&mut self, tag: u64, access: &MemoryAccess, keeps: bool) {
         let class = self.class(access.resource);
         let is_exact = access.kind != AccessKind::Partial;
+        if is_exact && (!keeps || self.rules.transitions_take) {
+            self.take(tag, class, &access.part);
+        }
+        let family = self.new_owner(class);
         for cell in cells(&access.part) {
             let Some(state) = self.cells[class].get_mut(&cell) else {
                 continue;
@@ -273,6 +220,7 @@ impl Naive {
             let stays = self.rules.stores_keep_losses && state.is_kept_by(access.kind);
             if access.discards {
                 state.lose(Why::Discarded(tag), Certainty::Certain, self.rules);
+                state.owner = family;
             } else if !keeps && !stays {
                 let through = access.resource;
                 let replaced = match state.value {
@@ -281,7 +229,9 @@ impl Naive {
                     _ => None,
                 };
                 let written = Value::Written(tag, is_exact, through, replaced);
+                let owner = state.owner_after_write(family, is_exact, self.rules);
                 let before = std::mem::replace(state, State::new(written));
+                state.owner = owner;
                 if !self.rules.writes_define {
                     (state.gone, state.first) = (before.gone, before.first);
                 }
@@ -340,7 +290,19 @@ impl Naive {
     }
 
     /// The losses of a read; `None` if its contents are defined.
-    pub(super) fn read(&self, access: &MemoryAccess) -> Option<ExpectedLoss> {
+    pub(super) fn read(&mut self, tag: u64, access: &MemoryAccess) -> Option<ExpectedLoss> {
+        let class = self.class(access.resource);
+        let before = self.cells[class].clone();
+        self.take(tag, class, &access.part);
+        let found = self.found(access);
+        if access.kind == AccessKind::Partial && self.rules.partial_reads_take_nothing {
+            self.cells[class] = before;
+        }
+        found
+    }
+
+    /// The losses of a read, after it has taken ownership.
+    fn found(&self, access: &MemoryAccess) -> Option<ExpectedLoss> {
         let class = self.class(access.resource);
         let all = self.all_bytes(class);
         let of_cell = &self.cells[class];
@@ -415,7 +377,7 @@ impl Naive {
                     };
                     found.push((verdict, (why, last, run(State::is_lost))));
                 }
-                Value::Lost(why @ Why::Overwritten(_), _, last) => {
+                Value::Lost(why @ (Why::Overwritten(_) | Why::Taken(_)), _, last) => {
                     found.push((Certainty::Possible, (why, last, run(State::is_lost))));
                 }
                 Value::Through(by, last) if last.is_some() || !rules.only_own_contents_are_replaced => {

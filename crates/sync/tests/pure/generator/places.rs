@@ -1,7 +1,7 @@
 //! Resources, their parts, and their overlaps.
 
 use ash::vk::ImageAspectFlags as Aspects;
-use tileheap_sync::program::{MemoryId, Resource, ResourceId, ResourcePart, Texels, Tiling};
+use tileheap_sync::program::{MemoryId, Resource, ResourceId, ResourcePart, SharingMode, Texels, Tiling};
 use tileheap_units::{Run, SplitMix64};
 
 /// Size of a memory in bytes.
@@ -59,6 +59,7 @@ pub(super) fn resources(random: &mut SplitMix64) -> Vec<Resource> {
             end: first + size,
             tiling,
             alias_of: None,
+            sharing: SharingMode::Concurrent,
         });
     }
     resources

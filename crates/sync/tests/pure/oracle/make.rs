@@ -38,6 +38,7 @@ pub(super) fn program(steps: Vec<HostStep>) -> Program {
         end,
         tiling,
         alias_of,
+        sharing: SharingMode::Concurrent,
     };
     Program {
         resources: vec![

@@ -175,6 +175,7 @@ pub(crate) fn program(commands: &[Command]) -> Program {
         end: 64,
         tiling,
         alias_of: None,
+        sharing: SharingMode::Concurrent,
     };
     let optimal = Tiling::Optimal(texels(None));
     Program {

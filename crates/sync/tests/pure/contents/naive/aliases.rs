@@ -3,7 +3,7 @@
 use tileheap_sync::Certainty;
 use tileheap_sync::program::*;
 
-use super::{Naive, PAGE, State, Value, Why, cells};
+use super::{Naive, PAGE, State, Value, Why};
 
 impl Naive {
     /// Applies a write of `bytes` through `class` to the contents of another class.
@@ -39,7 +39,9 @@ impl Naive {
                         Value::Through(_, last) => last,
                         _ => state.last(),
                     };
+                    let owner = state.owner.filter(|_| !self.rules.aliases_have_no_owner);
                     *state = State::new(Value::Through(tag, last.filter(|_| self.rules.last_write)));
+                    state.owner = owner;
                 }
             } else if is_hit {
                 state.lose(Why::Overwritten(tag), verdict, self.rules);
@@ -53,18 +55,12 @@ impl Naive {
         tag: u64,
         resource: ResourceId,
         part: &ResourcePart,
-        releases: bool,
+        families: (u32, u32),
     ) {
         let (class, rules) = (self.class(resource), self.rules);
-        for cell in cells(part) {
-            let Some(state) = self.cells[class].get_mut(&cell) else {
-                continue;
-            };
-            match releases {
-                true => state.released = Some(tag).filter(|_| rules.releases_lose),
-                false if rules.acquires_restore => state.released = None,
-                false => {}
-            }
+        match self.family == Some(families.0) {
+            true => self.release(tag, class, part),
+            false => self.acquire(tag, class, part, families),
         }
         let own = self.resources[class];
         let bytes = match part {
