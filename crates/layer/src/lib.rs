@@ -18,6 +18,7 @@ pub mod handle_table;
 pub mod host_waits;
 pub mod layer_desc;
 pub mod loader;
+pub mod ownership;
 pub mod pipelines;
 pub mod push_constants;
 pub mod registry;

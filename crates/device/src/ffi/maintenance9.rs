@@ -1,7 +1,7 @@
 //! <https://registry.khronos.org/vulkan/specs/latest/man/html/VK_KHR_maintenance9.html>
 //!
-//! The feature, for barriers that name slices of 3D images (`VUID-VkImageMemoryBarrier2-maintenance9-10798`, `-10799`, `-10800`). The rest of
-//! the extension is not bound.
+//! The feature, for barriers that name slices of 3D images (`VUID-VkImageMemoryBarrier2-maintenance9-10798`, `-10799`, `-10800`), and the queue
+//! families that share images without a transfer. The rest of the extension is not bound.
 
 use std::ffi::CStr;
 
@@ -23,6 +23,18 @@ structure! {
     }
 }
 
+structure! {
+    /// <https://registry.khronos.org/vulkan/specs/latest/man/html/VkQueueFamilyOwnershipTransferPropertiesKHR.html>
+    ///
+    /// Source: `VUID-VkQueueFamilyOwnershipTransferPropertiesKHR-sType-sType`.
+    QueueFamilyOwnershipTransferPropertiesKHR, s_type 1_000_584_002, p_next *mut,
+    extends [ExtendsQueueFamilyProperties2] {
+        /// The queue families that acquire images with optimal tiling from this one without a transfer, as a mask.
+        optimal_image_transfer_to_queue_families: u32,
+    }
+}
+
 layouts! {
     PhysicalDeviceMaintenance9FeaturesKHR: 24 { p_next 8, maintenance9 16 }
+    QueueFamilyOwnershipTransferPropertiesKHR: 24 { p_next 8, optimal_image_transfer_to_queue_families 16 }
 }

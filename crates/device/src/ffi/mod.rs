@@ -28,7 +28,7 @@ pub mod vulkan_1_4;
 use std::ffi::CStr;
 
 pub use declare::MissingCommand;
-pub use maintenance9::PhysicalDeviceMaintenance9FeaturesKHR;
+pub use maintenance9::{PhysicalDeviceMaintenance9FeaturesKHR, QueueFamilyOwnershipTransferPropertiesKHR};
 pub use tile_memory_heap::{
     BUFFER_USAGE_2_TILE_MEMORY_BIT_QCOM, BUFFER_USAGE_TILE_MEMORY_BIT_QCOM,
     IMAGE_USAGE_2_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM, MEMORY_HEAP_TILE_MEMORY_BIT_QCOM,

@@ -24,6 +24,8 @@ pub(crate) struct Device {
     pub(crate) physical: Arc<PhysicalDeviceInfo>,
     pub(crate) reporter: Reporter,
     pub(crate) enabled: Enabled,
+    /// The feature `maintenance9` is on.
+    pub(crate) has_maintenance9: bool,
     pub(crate) resources: Resources,
     pub(crate) descriptors: Descriptors,
     /// `None` if nothing is checked: tile memory is off, and ordinary memory is not checked.

@@ -11,6 +11,7 @@ use serde_json::json;
 use tileheap_device::ffi;
 use tileheap_layer::arrays::{c_strings, read_array};
 use tileheap_layer::loader::{device_creation, device_data_callback};
+use tileheap_layer::ownership::{enables_maintenance9, implicit_transfers};
 use tileheap_layer::{array, call_down, chained, entry_points, given, store};
 
 use super::device::{Check, DEVICES, Device, Enabled, Tile, device_entry_points};
@@ -130,16 +131,20 @@ unsafe fn create(
         possible: settings.possible,
         by_the_letter: settings.pedantic,
     };
+    let has_maintenance9 = enables_maintenance9(info);
     let check = (emulated.is_some() || settings.ordinary).then(|| Check {
         queues: Queues::new(request.timeline),
         follows_order: settings.order,
         follows_ordinary: settings.ordinary,
         has_shared_memory: AtomicBool::new(false),
-        followed: Mutex::new(Followed::new(
-            settings.order,
-            Reported::new(verdicts, settings.repeats, reporter.names.clone()),
-            granularity(instance, physical),
-        )),
+        followed: Mutex::new({
+            let reported = Reported::new(verdicts, settings.repeats, reporter.names.clone());
+            let mut followed = Followed::new(settings.order, reported, granularity(instance, physical));
+            if has_maintenance9 {
+                followed.set_implicit_transfers(&transfers(instance, physical));
+            }
+            followed
+        }),
     });
     let tile = emulated.map(|emulation| Tile {
         heap: HeapMemory::new(emulation.profile.tile.size.0),
@@ -160,6 +165,7 @@ unsafe fn create(
         physical: physical.clone(),
         reporter,
         enabled: request.enabled,
+        has_maintenance9,
         resources: Resources::default(),
         descriptors: Descriptors::default(),
         check,
@@ -367,6 +373,16 @@ fn timeline_is_out_of_reach(p_next: *const c_void) -> bool {
             .copy_of::<vk::PhysicalDeviceTimelineSemaphoreFeatures<'_>>()
             .is_some();
     (core || khr) && !is_copied && !enables_timeline(p_next)
+}
+
+/// For each queue family, the families that acquire images from it without a transfer, as a mask.
+fn transfers(instance: &Instance, physical: &PhysicalDeviceInfo) -> Vec<u32> {
+    implicit_transfers(|count, families| {
+        call_down!(
+            instance.next,
+            vkGetPhysicalDeviceQueueFamilyProperties2(physical.handle, count, families)
+        );
+    })
 }
 
 /// The device's `bufferImageGranularity`.

@@ -136,6 +136,9 @@ fn ordered(recorder: &Recorder, flags: vk::DependencyFlags, one: dependencies::D
         M::None | M::All => false,
     };
     let family = family_change(flags, one.families, is_concurrent).filter(|_| recorder.follows_order);
+    if flags.contains(ALL_STAGES) && one.families.0 != one.families.1 {
+        recorder.check().followed().allow_unseen_transfers();
+    }
     let (extent, change) = match one.memory {
         M::None => (DependencyMemory::Execution, BarrierChange::None),
         M::All => (DependencyMemory::All, BarrierChange::None),

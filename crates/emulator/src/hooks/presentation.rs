@@ -34,6 +34,19 @@ device_entry_points! {
         result
     }
 
+    /// Registers the sharing mode of the images of each swapchain.
+    vkCreateSharedSwapchainsKHR(handle, count, infos, allocator, out) |device| {
+        let next = &device.driver.commands;
+        let result = call_down!(next, vkCreateSharedSwapchainsKHR(handle, count, infos, allocator, out));
+        let created = if result == vk::Result::SUCCESS { count } else { 0 };
+        let swapchains = array!(out.cast_const(), created);
+        for (info, swapchain) in array!(infos, created).iter().zip(swapchains) {
+            let concurrent = &device.resources.concurrent_swapchains;
+            note_sharing(&device, concurrent, swapchain.as_raw(), info.image_sharing_mode);
+        }
+        result
+    }
+
     /// Registers the sharing mode of the images.
     vkGetSwapchainImagesKHR(handle, swapchain, count, out) |device| {
         let result = call_down!(device.driver.commands, vkGetSwapchainImagesKHR(handle, swapchain, count, out));

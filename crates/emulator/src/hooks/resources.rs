@@ -10,7 +10,7 @@ use tileheap_device::profile::TileRequirements;
 use tileheap_layer::render_passes::RenderPassDesc;
 use tileheap_layer::sharded::{Sharded, spread};
 use tileheap_layer::{array, call_down, chained};
-use tileheap_sync::program::Tiling;
+use tileheap_sync::program::{SharingMode, Tiling};
 
 use super::creates::creates;
 use super::device::Device;
@@ -192,6 +192,12 @@ fn remember_image(
         unseen_through_others: Default::default(),
         is_fetched: false,
         is_input: (info.usage | stencil_usage).contains(vk::ImageUsageFlags::INPUT_ATTACHMENT),
+        sharing: SharingMode::of_image(
+            info.sharing_mode,
+            info.tiling,
+            info.usage | stencil_usage,
+            device.has_maintenance9,
+        ),
         follows: false.into(),
         place: OnceLock::new(),
     };
@@ -266,6 +272,7 @@ fn remember_buffer(device: &Device, handle: vk::Buffer, info: &vk::BufferCreateI
         unseen_through_others: Default::default(),
         is_fetched: info.usage.intersects(FETCHED),
         is_input: false,
+        sharing: SharingMode::of_buffer(info.sharing_mode, device.has_maintenance9),
         follows: false.into(),
         place: OnceLock::new(),
     };

@@ -356,6 +356,7 @@ mod tests {
                 unseen_through_others: Default::default(),
                 is_fetched: true,
                 is_input: false,
+                sharing: Default::default(),
                 follows: (handle != UNBOUND).into(),
                 place: match handle {
                     UNBOUND => OnceLock::new(),

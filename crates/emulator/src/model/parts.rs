@@ -203,6 +203,7 @@ mod tests {
             unseen_through_others: Default::default(),
             is_fetched: false,
             is_input: false,
+            sharing: Default::default(),
             follows: false.into(),
             place: OnceLock::new(),
         })

@@ -8,7 +8,7 @@ use ash::vk::Handle;
 use tileheap_device::format;
 use tileheap_device::profile::TileRequirements;
 use tileheap_layer::sharded::Sharded;
-use tileheap_sync::program::{PassDependency, ResourcePart, Texels, Tiling};
+use tileheap_sync::program::{PassDependency, ResourcePart, SharingMode, Texels, Tiling};
 use tileheap_sync::render_pass::AttachmentUse;
 use tileheap_units::Run;
 use vk::ImageAspectFlags as Aspects;
@@ -77,6 +77,8 @@ pub(crate) struct Resource {
     pub(crate) is_fetched: bool,
     /// An image that shaders can read as an input attachment.
     pub(crate) is_input: bool,
+    /// The sharing mode: exclusive contents need a transfer to another queue family.
+    pub(crate) sharing: SharingMode,
     /// Same as [`Resource::is_followed`].
     pub(crate) follows: AtomicBool,
     /// Its binding to memory, if bound.
@@ -325,6 +327,7 @@ mod tests {
             unseen_through_others: Default::default(),
             is_fetched: false,
             is_input: false,
+            sharing: SharingMode::Concurrent,
             follows: false.into(),
             place: OnceLock::new(),
         }

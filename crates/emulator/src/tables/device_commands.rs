@@ -169,6 +169,7 @@ macro_rules! device_commands {
         checked vkQueueBindSparse: vk::PFN_vkQueueBindSparse;
         checked vkQueueWaitIdle: vk::PFN_vkQueueWaitIdle;
         checked vkCreateSwapchainKHR: vk::PFN_vkCreateSwapchainKHR;
+        checked vkCreateSharedSwapchainsKHR: vk::PFN_vkCreateSharedSwapchainsKHR;
         checked vkDestroySwapchainKHR: vk::PFN_vkDestroySwapchainKHR;
         checked vkGetSwapchainImagesKHR: vk::PFN_vkGetSwapchainImagesKHR;
         checked vkQueuePresentKHR: vk::PFN_vkQueuePresentKHR;

@@ -34,6 +34,8 @@ macro_rules! instance_commands {
         always vkGetPhysicalDeviceToolProperties: vk::PFN_vkGetPhysicalDeviceToolProperties,
             or vkGetPhysicalDeviceToolPropertiesEXT;
         down vkGetPhysicalDeviceProperties: vk::PFN_vkGetPhysicalDeviceProperties;
+        down vkGetPhysicalDeviceQueueFamilyProperties2: vk::PFN_vkGetPhysicalDeviceQueueFamilyProperties2,
+            or vkGetPhysicalDeviceQueueFamilyProperties2KHR;
         always vkCreateDebugUtilsMessengerEXT: vk::PFN_vkCreateDebugUtilsMessengerEXT;
         always vkDestroyDebugUtilsMessengerEXT: vk::PFN_vkDestroyDebugUtilsMessengerEXT;
         }

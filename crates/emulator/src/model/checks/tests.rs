@@ -54,6 +54,7 @@ impl Scene {
             unseen_through_others: Default::default(),
             is_fetched: false,
             is_input: false,
+            sharing: Default::default(),
             follows: true.into(),
             place: OnceLock::from(MemoryBinding {
                 memory: 0,

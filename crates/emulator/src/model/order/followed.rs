@@ -18,7 +18,7 @@ use tileheap_units::Run;
 use super::log::{BATCH_END, EnclosingSubpass, Log, ORDINARY, log_of};
 use super::mistakes::Repeated;
 use super::ordinary::{OrdinaryMemory, Resident, Shared};
-use super::report::Reported;
+use super::report::{Reported, Unseen};
 use super::sites::Sites;
 use super::unseen::{UnseenSource, UnseenWritesSoFar, share_unseen_writes};
 use super::{fence_id, queue_id, semaphore_id};
@@ -62,6 +62,8 @@ pub(crate) struct Followed {
     unseen: UnseenWritesSoFar,
     /// Something that the layer does not track may have ordered work: hazards are no longer certain.
     has_unseen_order: bool,
+    /// A barrier that counts as one without a transfer may have transferred resources.
+    has_unseen_transfers: bool,
 }
 
 /// Fences and values of timeline semaphores that the host has waited for: programs query them repeatedly.
@@ -206,6 +208,18 @@ impl Followed {
     /// Records that something untracked may order work from now on: hazards are no longer certain.
     pub(crate) fn allow_unseen_order(&mut self) {
         self.has_unseen_order = true;
+    }
+
+    /// Records that a barrier transfers a resource in a way that is not followed: missing transfers are no longer certain.
+    pub(crate) fn allow_unseen_transfers(&mut self) {
+        self.has_unseen_transfers = true;
+    }
+
+    /// Sets the queue families that acquire images from each family without a transfer, as masks.
+    pub(crate) fn set_implicit_transfers(&mut self, masks: &[u32]) {
+        for (from, to) in (0..).zip(masks) {
+            self.model.set_implicit_transfers(from, *to);
+        }
     }
 
     /// Presents swapchain images: the presentation engine waits for semaphores, and signals fences.
@@ -356,8 +370,12 @@ impl Followed {
         if findings == Findings::default() {
             return Vec::new();
         }
-        self.reported
-            .findings(&findings, &self.sites, (&self.unseen, self.has_unseen_order))
+        let unseen = Unseen {
+            writes: &self.unseen,
+            order: self.has_unseen_order,
+            transfers: self.has_unseen_transfers,
+        };
+        self.reported.findings(&findings, &self.sites, unseen)
     }
 
     /// Mistakes that were found more than once, and reported once.
@@ -414,7 +432,11 @@ impl Followed {
             end: place.first + resource.size,
             tiling: resource.tiling,
             alias_of: alias,
-            sharing: SharingMode::Concurrent,
+            // Without order, transfers are not followed.
+            sharing: match self.follows_order {
+                true => resource.sharing,
+                false => SharingMode::Concurrent,
+            },
         });
         if is_written {
             self.model.assume_written(id);

@@ -49,6 +49,16 @@ pub(crate) struct Reported {
     mistakes: Mistakes,
 }
 
+/// Things that the layer may not have seen.
+#[derive(Clone, Copy)]
+pub(crate) struct Unseen<'a> {
+    pub(crate) writes: &'a UnseenWritesSoFar,
+    /// Order of work.
+    pub(crate) order: bool,
+    /// Transfers between queue families.
+    pub(crate) transfers: bool,
+}
+
 /// A command and a resource that it uses.
 fn command(used: &MemoryUse) -> (u64, Tag, ResourceId) {
     (used.batch, used.tag, used.resource)
@@ -75,7 +85,7 @@ impl Reported {
         &mut self,
         findings: &Findings,
         sites: &Sites,
-        (unseen, has_unseen_order): (&UnseenWritesSoFar, bool),
+        unseen: Unseen<'_>,
     ) -> Vec<Finding> {
         let lost = findings.lost.iter().filter(|one| !is_for_host(one, sites));
         let lost = lost.map(|one| LostContents {
@@ -112,7 +122,7 @@ impl Reported {
         }
         let followed = findings.hazards.iter().filter(|one| is_followed(one, sites));
         let hazards = followed.map(|one| Hazard {
-            verdict: match has_unseen_order && one.verdict == Certainty::Certain {
+            verdict: match unseen.order && one.verdict == Certainty::Certain {
                 true => Certainty::Possible,
                 false => verdict_of_hazard(one, sites),
             },
@@ -188,13 +198,15 @@ fn is_for_host(lost: &LostContents, sites: &Sites) -> bool {
 
 /// The verdict, considering what is known of the command. If a buffer is partly defined, shaders may only read that part through its descriptor; no
 /// program knows which texels of an image are in which bytes.
-fn verdict_of_loss(lost: &LostContents, sites: &Sites, unseen: &UnseenWritesSoFar) -> Certainty {
+fn verdict_of_loss(lost: &LostContents, sites: &Sites, unseen: Unseen<'_>) -> Certainty {
     let Some(resource) = sites.resource(lost.reader.resource) else {
         return lost.verdict;
     };
     let is_shader = matches!(lost.reader.action, Action::Access(stage, _) if is_shader(stage));
     let is_part = lost.is_partial && is_shader && resource.tiling == Tiling::Linear;
-    match unseen.may_have_written(resource)
+    let is_untransferred = matches!(lost.loss, LossReason::NotTransferred { .. });
+    match unseen.writes.may_have_written(resource)
+        || is_untransferred && (unseen.transfers || lost.last.is_some_and(|last| !sites.is_certain(&last)))
         || sites.may_follow_write(&lost.reader)
         || is_part
         || may_load_unused_stencil(&lost.reader, resource)

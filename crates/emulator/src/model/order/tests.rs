@@ -53,6 +53,7 @@ fn buffer(number: u32, is_tile: bool, first: u64) -> Arc<Resource> {
         unseen_through_others: Default::default(),
         is_fetched: false,
         is_input: false,
+        sharing: Default::default(),
         follows: false.into(),
         place: OnceLock::from(place),
     })

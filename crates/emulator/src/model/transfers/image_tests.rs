@@ -37,6 +37,7 @@ fn resource(object: Object, info: &vk::ImageCreateInfo<'_>, tiling: Tiling) -> A
         unseen_through_others: Default::default(),
         is_fetched: false,
         is_input: false,
+        sharing: Default::default(),
         follows: false.into(),
         place: OnceLock::from(MemoryBinding {
             memory: 1,

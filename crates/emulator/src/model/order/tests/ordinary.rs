@@ -1,6 +1,6 @@
 //! Ordinary memory: the resources that are tracked, and since when.
 
-use tileheap_sync::program::Texels;
+use tileheap_sync::program::{SharingMode, Texels};
 use tileheap_units::Run;
 
 use super::*;
@@ -480,4 +480,77 @@ fn freed_memory_is_forgotten() {
     device.followed.bind(&buffer(3, false, 0));
     device.followed.bind(&buffer(4, false, 512));
     assert_eq!(texts(&device.submit(0, &fill(3), &Batch::default())), []);
+}
+
+/// Two exclusive buffers in the same bytes; queue 0 fills the second one and signals a semaphore.
+fn filled(sharing: SharingMode, releases: bool) -> Device {
+    let mut device = device(Verdicts::default());
+    for number in BUFFERS {
+        let buffer = Arc::into_inner(buffer(number, false, 0)).expect("one owner");
+        device.followed.bind(&Arc::new(Resource { sharing, ..buffer }));
+    }
+    device.followed.create_timeline(semaphore(), 0);
+    let mut commands = Commands::new().transfer(2, CLEAR);
+    if releases {
+        commands = commands.barrier(CLEAR, COPY_READ, whole(2), TRANSFERRED);
+    }
+    device.submit(0, &commands.end(), &signals(1));
+    device
+}
+
+const TRANSFERRED: BarrierChange = BarrierChange::Family { from: 0, to: 1 };
+
+/// All bytes of a buffer.
+fn whole(number: u32) -> DependencyMemory {
+    DependencyMemory::Part(ResourceId(number), ResourcePart::Bytes(0, 1024))
+}
+
+/// "Resource Sharing Mode": contents become undefined when another queue family accesses them without a transfer.
+#[test]
+fn another_queue_family_needs_a_transfer() {
+    let mut device = filled(SharingMode::Exclusive, false);
+    let found = device.submit(1, &read(2), &waits(1));
+    let [one] = &found[..] else { panic!("{found:#?}") };
+    assert_eq!(one.id.name(), "TILEHEAP-reads-discarded");
+    let (cause, remedy) = (one.cause.as_deref(), one.remedy.as_deref());
+    let lacks = "on queue family 0; queue family 1 accesses it without a transfer of ownership (section \"Resource Sharing Mode\")";
+    assert!(cause.is_some_and(|cause| cause.ends_with(lacks)), "{cause:?}");
+    let families = "both with srcQueueFamilyIndex 0 and dstQueueFamilyIndex 1";
+    assert!(
+        remedy.is_some_and(|remedy| remedy.contains(families)),
+        "{remedy:?}"
+    );
+    let silent = |sharing, queue, commands: Commands, releases| {
+        let mut device = filled(sharing, releases);
+        let found = device.submit(queue, &commands.end(), &waits(1));
+        assert_eq!(texts(&found), [], "{sharing:?} {queue} {releases}");
+    };
+    let read = || Commands::new().transfer(2, COPY_READ);
+    silent(SharingMode::Concurrent, 1, read(), false);
+    silent(
+        SharingMode::Exclusive,
+        1,
+        Commands::new().transfer(2, CLEAR),
+        false,
+    );
+    let acquired = Commands::new().barrier(CLEAR, COPY_READ, whole(2), TRANSFERRED);
+    silent(SharingMode::Exclusive, 1, acquired.transfer(2, COPY_READ), true);
+}
+
+/// A barrier may transfer ownership in a way that is not followed.
+#[test]
+fn unseen_transfers_make_missing_ones_possible() {
+    let mut device = filled(SharingMode::Exclusive, false);
+    device.followed.allow_unseen_transfers();
+    assert_eq!(texts(&device.submit(1, &read(2), &waits(1))), []);
+}
+
+/// With maintenance9, some families need no transfer.
+#[test]
+fn implicit_transfers_keep_contents() {
+    for (masks, count) in [([0b10, 0], 0), ([0b01, 0b11], 1)] {
+        let mut device = filled(SharingMode::ExclusiveUnlessImplicit, false);
+        device.followed.set_implicit_transfers(&masks);
+        assert_eq!(device.submit(1, &read(2), &waits(1)).len(), count, "{masks:?}");
+    }
 }
