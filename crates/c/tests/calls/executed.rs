@@ -185,6 +185,6 @@ fn the_shaders_of_stores_are_those_of_the_runtime() {
     let unknown = fill::<StoreShaders>(|to, error| unsafe { get_store_shaders(5, to, error) });
     assert_eq!(
         unknown.unwrap_err().1,
-        "5 is not a value of ThStoreShader, which has 5"
+        "thGetStoreShaders: shader is 5: ThStoreShader has the values 0 to 4"
     );
 }
