@@ -282,6 +282,7 @@ fn properties(config: &Config) -> vk::PhysicalDeviceProperties {
         max_image_dimension3_d: 2048,
         max_image_array_layers: 2048,
         max_color_attachments: 8,
+        max_per_stage_descriptor_input_attachments: 8,
         max_memory_allocation_count: 4096,
         buffer_image_granularity: config.buffer_image_granularity,
         non_coherent_atom_size: 64,
