@@ -122,7 +122,7 @@ impl Draw {
         if self.odd() {
             return S::from_raw(self.any_bits::<S>(2));
         }
-        if self.one_in(40) {
+        if self.one_in(100) {
             return S::HOST;
         }
         let flags = self.description.queues[queue];

@@ -78,7 +78,7 @@ impl Draw {
         if self.one_in(4) {
             self.input(pass);
         }
-        if self.one_in(25) {
+        if self.one_in(50) {
             self.many_inputs(pass);
         }
         if self.one_in(6) {
