@@ -100,6 +100,13 @@ fn history(scene: &mut Scene, desc: ImageDesc) -> ResourceId {
     scene.frame.resource("history", desc, Persistence::History)
 }
 
+fn with_levels() -> ImageDesc {
+    ImageDesc {
+        mip_levels: 3,
+        ..plain()
+    }
+}
+
 const DEPTH_AND_STENCIL: F = F::D32_SFLOAT_S8_UINT;
 
 static KINDS: &[(&str, Expected, Describe)] = &[
@@ -379,15 +386,21 @@ static KINDS: &[(&str, Expected, Describe)] = &[
             .color(out, CLEAR);
         scene.render().color(history, CLEAR);
     }),
-    ("a history of levels", Runs, |scene| {
-        let desc = ImageDesc {
-            mip_levels: 3,
-            ..plain()
-        };
-        let (history, out) = (history(scene, desc), scene.out);
-        scene.render().sampled_previous(history).color(out, CLEAR);
+    ("a history of a level", Runs, |scene| {
+        let (history, out) = (history(scene, with_levels()), scene.out);
+        let pass = scene.render().sampled_previous(history).level(1);
+        pass.color(out, CLEAR);
         scene.render().color(history, CLEAR).level(1);
     }),
+    (
+        "a history of an unwritten level",
+        Refused("no pass writes its"),
+        |scene| {
+            let (history, out) = (history(scene, with_levels()), scene.out);
+            scene.render().sampled_previous(history).color(out, CLEAR);
+            scene.render().color(history, CLEAR).level(1);
+        },
+    ),
     ("a compressed history", Refused("compressed format"), |scene| {
         let (history, out) = (history(scene, of_format(F::BC1_RGB_UNORM_BLOCK)), scene.out);
         scene.render().sampled_previous(history).color(out, CLEAR);
