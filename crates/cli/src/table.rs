@@ -206,7 +206,7 @@ mod tests {
         );
     }
 
-    /// Columns as MiniMalloc and others name them: `end` is the last step of a lifetime. What is not known is kept, gaps are live.
+    /// Columns as MiniMalloc and others name them: `end` is the last step of a lifetime. Unknown columns are kept.
     #[test]
     fn names_of_other_planners_are_accepted() {
         for header in [

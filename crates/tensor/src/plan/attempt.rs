@@ -5,17 +5,17 @@ use super::coalesce::{Coalesced, best_order, coalesce};
 use super::expand::Expander;
 use super::expansion::Rules;
 use super::item::SpaceItem;
+use super::items::{items, lower_bounds, memories};
 use super::options::TensorPlanOptions;
 use super::place::{PlacedRegions, place};
-use super::types::{CopyTime, TensorRequirements};
-use super::{items, lower_bounds, memories};
+use super::types::{CopyTime, MemoryPlan, TensorRequirements};
 use crate::error::Result;
 use crate::graph::Graph;
 use crate::layout::Layout;
 use crate::units::Bytes;
 
-/// Graphs with more loops and arms keep the choices for each loop.
-const MAX_BLOCKS: usize = 16;
+/// In larger graphs, the loops and branches are not planned again without outputs over operands.
+const MAX_NODES: usize = 50;
 
 /// A plan with the choices that led to it.
 pub(super) struct Attempt<'a> {
@@ -46,7 +46,7 @@ pub(super) fn best<'a>(
         best = better(best, Attempt::new(rules, apart, options));
     }
     // Loops and branches also depend on what may be overwritten.
-    let has_bodies = (2..MAX_BLOCKS).contains(&graph.blocks().len());
+    let has_bodies = graph.blocks().len() > 1 && graph.nodes().len() < MAX_NODES;
     if options.in_place && has_bodies && is_open(&best, options) {
         let mut rules = Rules::new(graph, layouts, requirements, options);
         rules.in_place = false;
@@ -94,7 +94,7 @@ impl<'a> Attempt<'a> {
 
 /// Returns true if another attempt may be better.
 fn is_open(best: &Result<Attempt<'_>>, options: &TensorPlanOptions<'_>) -> bool {
-    let is_above = |memory: &super::MemoryPlan| memory.size > memory.lower_bound;
+    let is_above = |memory: &MemoryPlan| memory.size > memory.lower_bound;
     match best {
         Ok(best) => options.memories.len() < 2 && best.space.memories.iter().any(is_above),
         Err(_) => true,

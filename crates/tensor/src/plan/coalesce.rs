@@ -235,10 +235,11 @@ pub(super) fn coalesce(rules: &mut Rules<'_>, carry: CarryRule, limit: u32) -> R
     Ok(best)
 }
 
+/// Larger expansions are not unrolled further, and keep the counts chosen for each loop separately.
+const MAX_VALUES: usize = 500;
+
 /// Tries other unroll counts, one loop at a time, and keeps those that leave fewer copies.
 fn improve(rules: &mut Rules<'_>, mut best: Coalesced, limit: u32) -> Coalesced {
-    /// Larger graphs keep the counts chosen for each loop separately.
-    const MAX_VALUES: usize = 2_000;
     let loops: Vec<NodeId> = rules.unroll.keys().copied().collect();
     for &id in loops.iter().chain(&loops) {
         for count in 1..=limit.clamp(1, 4) {
@@ -278,7 +279,12 @@ fn choose_unroll_counts(rules: &mut Rules<'_>, block: BlockId, carry: CarryRule,
                 let mut best = (usize::MAX, 1);
                 for count in 1..=limit.max(1) {
                     rules.unroll.insert(id, count);
-                    best = best.min((best_order(rules, &Expander::run_loop(rules, id)).copies(), count));
+                    let expansion = Expander::run_loop(rules, id);
+                    // Of nested loops, the numbers of copies multiply.
+                    if count > 2 && expansion.values.len() > MAX_VALUES {
+                        break;
+                    }
+                    best = best.min((best_order(rules, &expansion).copies(), count));
                     if best.0 == 0 {
                         break;
                     }

@@ -324,7 +324,7 @@ fn no_execution_needs_less_than_the_bound() {
         let (size, bound) = (plan.size().0, plan.lower_bound().0);
         assert!(
             bound <= needed,
-            "{seed}: {bound} B is no bound, executions need {needed} B"
+            "{seed}: the bound is {bound} B, but executions need {needed} B"
         );
         assert!(
             needed <= size,

@@ -1,0 +1,119 @@
+//! The items of a plan: classes of values as a strategy places them, with their memories and bounds.
+
+use std::collections::BTreeSet;
+
+use super::bound::graph_bounds;
+use super::coalesce::Coalesced;
+use super::expansion::{InPlaceCandidate, Rules, Value, ValueKind};
+use super::item::{ItemImage, SpaceItem};
+use super::memory::MemoryDesc;
+use super::options::TensorPlanOptions;
+use super::place::PlacedRegions;
+use super::places::merged;
+use crate::graph::TensorId;
+use crate::units::{Bytes, Span};
+
+/// Lowers the bounds of the items to those of the graph, which hold for any plan, whatever it copies or keeps apart.
+pub(super) fn lower_bounds(
+    rules: &Rules<'_>,
+    item_of: &[Option<usize>],
+    coalesced: &Coalesced,
+    space: &mut PlacedRegions,
+) {
+    let expansion = &coalesced.expansion;
+    let joined = |candidate: &InPlaceCandidate| {
+        let [output, input] = [candidate.output, candidate.input].map(|value| item_of[value]);
+        output == input || output.is_none() || input.is_none()
+    };
+    if expansion.rounds.is_empty()
+        && expansion.copies.is_empty()
+        && expansion.in_place_candidates.iter().all(joined)
+    {
+        return; // Nothing was chosen.
+    }
+    let mut memory_of: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); rules.graph.tensors().len()];
+    for (value, item) in expansion.values.iter().zip(item_of) {
+        let memory = item.map(|item| space.regions[item].memory.0);
+        memory_of[value.tensor.index()].extend(memory);
+    }
+    let bounds = graph_bounds(rules, &memory_of, space.memories.len());
+    for (memory, bound) in space.memories.iter_mut().zip(bounds) {
+        memory.lower_bound = memory.lower_bound.min(Bytes(bound));
+    }
+}
+
+/// The items to place, and the item of each value.
+pub(super) fn items(
+    rules: &Rules<'_>,
+    coalesced: &Coalesced,
+    options: &TensorPlanOptions<'_>,
+) -> (Vec<SpaceItem>, Vec<Option<usize>>) {
+    let expansion = &coalesced.expansion;
+    let images = |value: &Value| rules.requirements[value.tensor.index()].image;
+    let mixed = options.granularity.get() > 1 && expansion.values.iter().any(images);
+    let mut items = Vec::new();
+    let mut item_of = vec![None; expansion.values.len()];
+    for members in &coalesced.classes.members {
+        let values = members.iter().map(|&value| &expansion.values[value]);
+        let Some(first) = values.clone().find(|value| value.kind != ValueKind::External) else {
+            continue;
+        };
+        let spans = values.clone().flat_map(|value| &value.spans).copied();
+        let lifetimes: Vec<Span> = spans.filter(|lifetime| !lifetime.is_empty()).collect();
+        let needs = &rules.requirements[first.tensor.index()];
+        let (mut size, mut alignment) = (needs.size, needs.alignment);
+        if mixed && !needs.image {
+            // A buffer that starts and ends on the granularity shares no page with an image, wherever the image is.
+            alignment = alignment.lcm(options.granularity).unwrap_or(alignment);
+            size = size.align_up(options.granularity);
+        }
+        let tensor = rules.graph.tensor(first.tensor);
+        let pin = options
+            .memory_of
+            .and_then(|memory_of| memory_of(rules.graph, first.tensor));
+        let accesses: u64 = values.map(|value| value.accesses).sum();
+        for &value in members {
+            item_of[value] = Some(items.len());
+        }
+        items.push(SpaceItem {
+            name: tensor.name.clone(),
+            lifetimes: merged(lifetimes),
+            size,
+            alignment,
+            memory_type_bits: needs.memory_type_bits,
+            memory: pin.or_else(|| tensor.memory.clone()),
+            image: needs.image.then(|| item_image(rules, first.tensor)),
+            storage_id: tensor.storage_id,
+            traffic: size.0.saturating_mul(accesses.max(1)),
+        });
+    }
+    (items, item_of)
+}
+
+fn item_image(rules: &Rules<'_>, tensor: TensorId) -> ItemImage {
+    let layout = &rules.layouts[tensor.index()];
+    let of = rules.graph.tensor(tensor);
+    ItemImage {
+        width: layout.extent.width,
+        height: layout.extent.height * layout.extent.layers,
+        element: of.element,
+        scope: of.scope.clone().unwrap_or_default(),
+    }
+}
+
+/// The memories of the options; if there are none, one for the lowest memory type of each item.
+pub(super) fn memories(items: &[SpaceItem], given: &[MemoryDesc]) -> Vec<MemoryDesc> {
+    if !given.is_empty() {
+        return given.to_vec();
+    }
+    let lowest = |item: &SpaceItem| item.memory_type_bits.trailing_zeros();
+    let mut types: BTreeSet<u32> = items.iter().map(lowest).collect();
+    if types.is_empty() {
+        types.insert(0);
+    }
+    let memory = |memory_type: &u32| MemoryDesc {
+        memory_type_bits: 1u32.checked_shl(*memory_type).unwrap_or(0),
+        ..MemoryDesc::new(format!("type {memory_type}"))
+    };
+    types.iter().map(memory).collect()
+}
