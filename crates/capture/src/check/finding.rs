@@ -81,6 +81,13 @@ pub enum Problem {
     Overwritten,
     /// The second reads contents that the first wrote through another resource, which interprets the bytes alike. This may be intended.
     WrittenThrough,
+    /// The second reads contents that the first wrote on another queue family, without a transfer of ownership.
+    NotTransferred {
+        /// The queue family that owns the contents.
+        from: u32,
+        /// The queue family that accesses them.
+        to: u32,
+    },
     /// The image is not in the layout that the command expects.
     Layout {
         /// The actual layout.
@@ -180,6 +187,15 @@ pub enum Fix {
         /// The stage that waits.
         #[serde(with = "names::bits")]
         stages: vk::PipelineStageFlags2,
+    },
+    /// A transfer of ownership: a release after the first command and an acquire before the second, in barriers with the same scopes.
+    Transfer {
+        /// The queue family that releases: `srcQueueFamilyIndex`.
+        from: u32,
+        /// The queue family that acquires: `dstQueueFamilyIndex`.
+        to: u32,
+        /// The scopes of both barriers.
+        scopes: DependencyScopes,
     },
 }
 

@@ -2,17 +2,17 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ash::vk::AccessFlags2;
+use ash::vk::{AccessFlags2, PipelineStageFlags2};
 use tileheap_sync::program::Tag;
 use tileheap_sync::{Action as ModelAction, Certainty as ModelVerdict, LossReason, LostContents, MemoryUse};
 
-use super::finding::{Action, Certainty, Overlap, Problem};
+use super::finding::{Action, Certainty, Fix, Overlap, Problem};
 use super::groups::Draft;
 use super::hazards::{Pair, doubt_of, overlap, part};
 use super::passes::{Doubt, is_of_attachment};
 use super::sites::Sites;
 use super::words;
-use crate::document::recording::RecordedStep;
+use crate::document::recording::{DependencyScopes, RecordedStep};
 
 /// Drafts the lost contents, without those that a certain hazard between the same commands explains.
 pub(super) fn drafts(sites: &Sites<'_>, explained: &HashSet<Pair>) -> Vec<Draft> {
@@ -84,6 +84,10 @@ fn is_read(sites: &Sites<'_>, reader: &MemoryUse) -> bool {
 
 fn draft(sites: &Sites<'_>, lost: &LostContents) -> Draft {
     let by = by(&lost.loss);
+    let first = match lost.loss {
+        LossReason::NotTransferred { .. } => lost.last.as_ref().or(by),
+        _ => by,
+    };
     let (verdict, unknown) = judge(sites, lost);
     let place = match by {
         Some(by) => overlap(sites, by, &lost.reader),
@@ -96,13 +100,13 @@ fn draft(sites: &Sites<'_>, lost: &LostContents) -> Draft {
             LossReason::Discarded(_) | LossReason::MemoryDiscarded { .. } => Problem::Discarded,
             LossReason::Overwritten(_) => Problem::Overwritten,
             LossReason::WrittenThrough(_) => Problem::WrittenThrough,
-            LossReason::NotTransferred { .. } => Problem::Discarded,
+            LossReason::NotTransferred { from, to, .. } => Problem::NotTransferred { from, to },
         },
-        first: by.map(|by| sites.spot(by)),
+        first: first.map(|used| sites.spot(used)),
         second: sites.spot(&lost.reader),
         overlap: place,
         unknown,
-        fix: None,
+        fix: transfer(lost),
         section: section(sites, &lost.loss),
         vuid: None,
     }
@@ -110,7 +114,9 @@ fn draft(sites: &Sites<'_>, lost: &LostContents) -> Draft {
 
 /// Returns the verdict, and for a possible finding what is unknown.
 fn judge(sites: &Sites<'_>, lost: &LostContents) -> (Certainty, Option<String>) {
-    let uses = by(&lost.loss).into_iter().chain([&lost.reader]);
+    let is_untransferred = matches!(lost.loss, LossReason::NotTransferred { .. });
+    let last = lost.last.iter().filter(|_| is_untransferred);
+    let uses = last.chain(by(&lost.loss)).chain([&lost.reader]);
     let reader = sites.name(lost.reader.resource);
     for used in uses {
         if let Some(words) = doubt_of(sites, used) {
@@ -146,10 +152,31 @@ fn judge(sites: &Sites<'_>, lost: &LostContents) -> (Certainty, Option<String>) 
     }
 }
 
+/// Returns the transfer of ownership that keeps contents.
+fn transfer(lost: &LostContents) -> Option<Fix> {
+    let LossReason::NotTransferred { from, to, .. } = lost.loss else {
+        return None;
+    };
+    let scope = |used: Option<&MemoryUse>| match used.map(|used| used.action) {
+        Some(ModelAction::Access(stage, access)) => (stage, access),
+        _ => (PipelineStageFlags2::ALL_COMMANDS, AccessFlags2::MEMORY_WRITE),
+    };
+    let (src_stages, src_access) = scope(lost.last.as_ref());
+    let (dst_stages, dst_access) = scope(Some(&lost.reader));
+    let scopes = DependencyScopes {
+        src_stages,
+        src_access,
+        dst_stages,
+        dst_access,
+    };
+    Some(Fix::Transfer { from, to, scopes })
+}
+
 fn section(sites: &Sites<'_>, loss: &LossReason) -> &'static str {
     let LossReason::Discarded(by) = loss else {
         return match loss {
             LossReason::NeverWritten => "Resource Memory Association",
+            LossReason::NotTransferred { .. } => "Resource Sharing Mode",
             _ => "Memory Aliasing",
         };
     };

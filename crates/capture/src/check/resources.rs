@@ -77,7 +77,10 @@ impl<'a> Resources<'a> {
             end: first.saturating_add(size),
             tiling,
             alias_of: self.ids.get(class).copied().flatten(),
-            sharing: SharingMode::Concurrent,
+            sharing: match resource.exclusive {
+                true => SharingMode::Exclusive,
+                false => SharingMode::Concurrent,
+            },
         }
     }
 

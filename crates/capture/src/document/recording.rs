@@ -60,6 +60,10 @@ pub struct Resource {
     /// True for `VK_SHARING_MODE_CONCURRENT`: queue families do not own it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub concurrent: bool,
+    /// True for `VK_SHARING_MODE_EXCLUSIVE` if its contents become undefined when another queue family accesses them without a transfer. False if this
+    /// is unknown: in documents of earlier versions, and with the feature `maintenance9` for resources that may need no transfer.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub exclusive: bool,
     /// The reason why its accesses cannot be checked: sparse, protected or external memory, multiple planes.
     #[serde(default, skip_serializing_if = "is_default")]
     pub unchecked: Option<String>,

@@ -56,16 +56,31 @@ pub(crate) struct Swapchain {
 }
 
 impl Swapchain {
+    /// A newly created swapchain, whose images were not asked for.
+    pub(crate) fn new(info: &vk::SwapchainCreateInfoKHR<'_>) -> Swapchain {
+        Swapchain {
+            desc: ImageDesc {
+                array_layers: info.image_array_layers,
+                usage: info.image_usage,
+                ..ImageDesc::new(info.image_format, info.image_extent)
+            },
+            sharing_mode: info.image_sharing_mode,
+            images: Mutex::default(),
+        }
+    }
+
     pub(crate) fn images(&self) -> MutexGuard<'_, Vec<vk::Image>> {
         self.images.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Properties of the physical device.
+/// Properties of the physical device, and features that the device enables.
 pub(crate) struct PhysicalProperties {
     pub(crate) device: String,
     pub(crate) api_version: u32,
     pub(crate) families: Vec<vk::QueueFlags>,
+    /// The device is created with the feature `maintenance9`.
+    pub(crate) has_maintenance9: bool,
     /// `bufferImageGranularity`.
     pub(crate) granularity: u64,
     /// `timestampPeriod`, in nanoseconds.
@@ -322,6 +337,7 @@ pub(crate) mod tests {
             device: "none".to_owned(),
             api_version: vk::API_VERSION_1_3,
             families: Vec::new(),
+            has_maintenance9: false,
             granularity: 1,
             timestamp_period: 1.0,
             timestamp_bits: Vec::new(),

@@ -156,6 +156,7 @@ impl Device {
             choice,
             addressed,
             granularity: self.known.granularity,
+            has_maintenance9: self.known.has_maintenance9,
             timestamp_period: self.known.timestamp_period,
         };
         let name = match self.number {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ash::vk;
 use tileheap_layer::android::Severity;
 use tileheap_layer::loader::{create_instance, device_creation};
+use tileheap_layer::ownership::enables_maintenance9;
 use tileheap_layer::registry::Registry;
 use tileheap_layer::settings::of_instance;
 use tileheap_layer::{call_down, entry_points, enumerate, export_enumerations, fill, given};
@@ -86,7 +87,11 @@ entry_points! {
             };
             // SAFETY: The look-up returns null or the command of this name.
             let next = unsafe { DeviceTable::load(below) };
-            Device::remember(handle, next, instance.settings.clone(), instance.known(physical));
+            let known = PhysicalProperties {
+                has_maintenance9: enables_maintenance9(given!(info)),
+                ..instance.known(physical)
+            };
+            Device::remember(handle, next, instance.settings.clone(), known);
         }
         result
     }
@@ -139,6 +144,7 @@ impl Instance {
             device: name.to_string_lossy().into_owned(),
             api_version: self.api_version,
             families: families.iter().map(|family| family.queue_flags).collect(),
+            has_maintenance9: false,
             granularity: properties.limits.buffer_image_granularity,
             timestamp_period: properties.limits.timestamp_period,
             timestamp_bits: families

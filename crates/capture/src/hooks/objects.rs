@@ -1,11 +1,10 @@
 //! Entry points that create, bind, name and destroy images, buffers, views, render passes, framebuffers and semaphores.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
 
 use ash::vk;
 use ash::vk::Handle;
-use tileheap::frame::ImageDesc;
 use tileheap_layer::render_passes::RenderPassDesc;
 use tileheap_layer::{array, call_down, chained, given, text};
 
@@ -74,15 +73,7 @@ creates! {
         }
     };
     vkCreateSwapchainKHR |device, info, created| {
-        device.swapchains.insert(created, Arc::new(Swapchain {
-            desc: ImageDesc {
-                array_layers: info.image_array_layers,
-                usage: info.image_usage,
-                ..ImageDesc::new(info.image_format, info.image_extent)
-            },
-            sharing_mode: info.image_sharing_mode,
-            images: Mutex::default(),
-        }));
+        device.swapchains.insert(created, Arc::new(Swapchain::new(info)));
     };
     vkCreateRenderPass |device, info, created| {
         device.render_passes.insert(created, Arc::new(RenderPass(RenderPassDesc::from_v1(info))));
@@ -183,6 +174,16 @@ device_entry_points! {
     vkMapMemory2KHR(handle, info, out) |device| {
         device.map(given!(info).memory);
         call_down!(device.next, vkMapMemory2KHR(handle, info, out))
+    }
+    vkCreateSharedSwapchainsKHR(handle, count, infos, allocator, out) |device| {
+        let next = &device.next;
+        let result = call_down!(next, vkCreateSharedSwapchainsKHR(handle, count, infos, allocator, out));
+        let created = if result == vk::Result::SUCCESS { count } else { 0 };
+        let swapchains = array!(out.cast_const(), created);
+        for (info, swapchain) in array!(infos, created).iter().zip(swapchains) {
+            device.swapchains.insert(swapchain.as_raw(), Arc::new(Swapchain::new(info)));
+        }
+        result
     }
     vkGetSwapchainImagesKHR(handle, swapchain, count, out) |device| {
         let result = call_down!(device.next, vkGetSwapchainImagesKHR(handle, swapchain, count, out));

@@ -35,6 +35,8 @@ pub(crate) struct Origin {
     pub(crate) addressed: Vec<Resource>,
     /// `bufferImageGranularity`.
     pub(crate) granularity: u64,
+    /// The device has the feature `maintenance9`.
+    pub(crate) has_maintenance9: bool,
     /// `timestampPeriod`, in nanoseconds.
     pub(crate) timestamp_period: f32,
 }

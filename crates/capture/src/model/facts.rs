@@ -60,7 +60,7 @@ impl DescribedFrame<'_> {
                 .collect(),
             followed_bytes: built.accesses().iter().map(bytes).sum(),
             unresolved: self.unresolved(frame, origin),
-            recording: recording(frame, origin.granularity),
+            recording: recording(frame, origin.granularity, origin.has_maintenance9),
         }
     }
 

@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use ash::vk;
 use tileheap::format;
+use tileheap_sync::program::SharingMode;
 
+#[cfg(test)]
+use super::objects::Buffer;
 use super::objects::{Image, Resource};
 use super::recording::Recorded;
 use super::submits::{HostStep, Queue, Submits};
@@ -32,11 +35,17 @@ struct Builder {
     queues: Renumbered,
     /// The numbers of command buffers for each recorded list of commands: more than one if descriptors changed between submits.
     known: HashMap<*const Vec<Recorded>, Vec<u32>>,
+    /// The device has the feature `maintenance9`.
+    has_maintenance9: bool,
 }
 
-/// Builds a recording of everything that a frame submitted, and of the steps of the host.
-pub(crate) fn recording(frame: &Submits, granularity: u64) -> Recording {
-    let mut builder = Builder::default();
+/// Builds a recording of everything that a frame submitted on a device with this `bufferImageGranularity`, with or without the feature `maintenance9`,
+/// and of the steps of the host.
+pub(crate) fn recording(frame: &Submits, granularity: u64, has_maintenance9: bool) -> Recording {
+    let mut builder = Builder {
+        has_maintenance9,
+        ..Builder::default()
+    };
     builder.recording.granularity = granularity;
     let resources = frame.resources.all.iter();
     for resource in resources {
@@ -60,6 +69,21 @@ pub(crate) fn recording(frame: &Submits, granularity: u64) -> Recording {
         }
     }
     builder.recording
+}
+
+/// Returns the sharing mode of a resource, on a device with or without the feature `maintenance9`.
+fn sharing_of(resource: &Resource, has_maintenance9: bool) -> SharingMode {
+    let mode = resource.common().sharing_mode;
+    match resource {
+        Resource::Buffer(_) => SharingMode::of_buffer(mode, has_maintenance9),
+        Resource::Image(image) => {
+            let tiling = match image.linear {
+                true => vk::ImageTiling::LINEAR,
+                false => vk::ImageTiling::OPTIMAL,
+            };
+            SharingMode::of_image(mode, tiling, image.desc.usage, has_maintenance9)
+        }
+    }
 }
 
 /// Returns the semaphores that a step refers to.
@@ -132,6 +156,7 @@ impl Builder {
             created: common.number > frame.created_before && !host_writes && is_undefined,
             host_writes,
             concurrent: common.sharing_mode == vk::SharingMode::CONCURRENT,
+            exclusive: sharing_of(resource, self.has_maintenance9) == SharingMode::Exclusive,
             unchecked: why_unchecked(resource).map(str::to_owned),
         }
     }
@@ -229,4 +254,31 @@ fn why_unchecked(resource: &Resource) -> Option<&'static str> {
         }
         _ => None,
     }
+}
+
+#[test]
+fn resources_that_may_need_no_transfer_are_not_exclusive() {
+    use vk::{ImageUsageFlags as Usage, SharingMode as Mode};
+    let buffer = |mode| vk::BufferCreateInfo::default().size(64).sharing_mode(mode);
+    let image = |usage| {
+        let info = vk::ImageCreateInfo::default()
+            .format(vk::Format::R8_UNORM)
+            .usage(usage);
+        Resource::Image(Arc::new(Image::new(1, &info)))
+    };
+    let mut frame = Submits::default();
+    for resource in [
+        Resource::Buffer(Arc::new(Buffer::new(1, &buffer(Mode::CONCURRENT)))),
+        Resource::Buffer(Arc::new(Buffer::new(2, &buffer(Mode::EXCLUSIVE)))),
+        image(Usage::SAMPLED),
+        image(Usage::COLOR_ATTACHMENT),
+    ] {
+        frame.resources.number(&resource);
+    }
+    let exclusive = |has_maintenance9| {
+        let resources = recording(&frame, 1, has_maintenance9).resources;
+        resources.iter().map(|one| one.exclusive).collect::<Vec<_>>()
+    };
+    assert_eq!(exclusive(false), [false, true, true, true]);
+    assert_eq!(exclusive(true), [false, false, false, true]);
 }

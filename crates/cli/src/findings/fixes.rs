@@ -12,7 +12,24 @@ pub(super) fn fix(finding: &Finding) -> Option<String> {
     Some(match finding.fix.as_ref()? {
         Fix::Barrier(scopes) => barrier(*scopes, is_alias(finding), first, second),
         Fix::Semaphore { stages } => semaphore(*stages, first, second),
+        Fix::Transfer { from, to, scopes } => transfer((*from, *to), *scopes, first, second),
     })
+}
+
+/// A release and an acquire, for which the queues are ordered.
+fn transfer(
+    (from, to): (u32, u32),
+    scopes: DependencyScopes,
+    first: Option<&ResourceUse>,
+    second: &ResourceUse,
+) -> String {
+    let write = first.map_or_else(|| "the write".to_owned(), position);
+    let src = scope((scopes.src_stages, scopes.src_access));
+    let dst = scope((scopes.dst_stages, scopes.dst_access));
+    format!(
+        "barriers with srcQueueFamilyIndex {from} and dstQueueFamilyIndex {to}, {src} -> {dst}: a release after {write} and an acquire before {}",
+        position(second)
+    )
 }
 
 /// A memory barrier, or more stages and accesses in the dependency that transitions the image.

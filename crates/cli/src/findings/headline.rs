@@ -14,6 +14,9 @@ pub(super) fn headline(finding: &Finding) -> String {
         Problem::Discarded => contents(&format!("{earlier} discarded")),
         Problem::Overwritten => contents(&format!("{earlier} overwrote through another resource")),
         Problem::WrittenThrough => contents(&format!("{earlier} wrote through another resource")),
+        Problem::NotTransferred { from, to } => contents(&format!(
+            "{earlier} wrote on queue family {from}, without a transfer of ownership to queue family {to}"
+        )),
         Problem::Layout { is, expected } => {
             let found = either(finding, ["is", "may be"]);
             let (is, expected) = (layout(is), layout(expected));

@@ -500,11 +500,31 @@ fn lost_contents() -> Vec<Finding> {
         whole.clone(),
     );
     unwritten.second.description.clear();
+    let (from, to) = (0, 1);
+    let untransferred = Finding {
+        fix: Some(Fix::Transfer {
+            from,
+            to,
+            scopes: DependencyScopes {
+                src_stages: S::COMPUTE_SHADER,
+                src_access: A::SHADER_STORAGE_WRITE,
+                dst_stages: S::COMPUTE_SHADER,
+                dst_access: A::SHADER_SAMPLED_READ,
+            },
+        }),
+        section: "Resource Sharing Mode".to_owned(),
+        ..certain(
+            Problem::NotTransferred { from, to },
+            x(2, "vkCmdDispatch", STORED),
+            reader(),
+        )
+    };
     vec![
         unwritten,
         certain(Problem::Discarded, x(2, BARRIER, Action::Transition), reader()),
         certain(Problem::Discarded, x(2, "vkCmdEndRenderPass", COLOR), reader()),
         of_aliases(Problem::Overwritten, y(2, "vkCmdDispatch", STORED), reader()),
+        untransferred,
         Finding {
             verdict: Certainty::Possible,
             ..through

@@ -177,6 +177,12 @@ pub(super) fn cause(finding: &Finding) -> Row {
             let text = "the two resources interpret the shared bytes alike, so this may be intended";
             ("cause", text.to_owned())
         }
+        Problem::NotTransferred { from, to } => {
+            let text = format!(
+                "a transfer of ownership: a release on queue family {from} and an acquire on queue family {to}"
+            );
+            ("missing", text)
+        }
         Problem::Layout { is, .. } if second == Action::Transition => {
             let before = before_transition(&finding.second);
             let is = layout(is);

@@ -19,6 +19,7 @@ use crate::document::{Layout, MemoryBinding, SemaphoreUse};
 mod contents;
 mod layouts;
 mod order;
+mod ownership;
 mod passes;
 mod queues;
 mod random;
@@ -85,6 +86,7 @@ impl Rig {
             }),
             host_writes: false,
             concurrent: false,
+            exclusive: false,
             created: true,
             unchecked: None,
         });

@@ -142,6 +142,7 @@ fn captured(captured: Vec<Op>, next: Option<Vec<Op>>) -> Capture {
         choice: None,
         addressed: Vec::new(),
         granularity: 1,
+        has_maintenance9: false,
         timestamp_period: 1.0,
     };
     let text = document(frames, &origin).expect("a frame");
