@@ -33,6 +33,7 @@ mod moves;
 mod restarts;
 mod search;
 mod search_result;
+mod small_moves;
 mod strips;
 mod traffic;
 mod types;

@@ -1,4 +1,4 @@
-//! Moves of the search: other orders and batches, runs of strips by dynamic programming, one small change at a time.
+//! Large steps of the search: other orders and batches, runs of strips by dynamic programming. Small ones are in [`Move`](super::small_moves::Move).
 
 use std::collections::HashMap;
 
@@ -45,7 +45,7 @@ impl<'a> Search<'a> {
     }
 
     /// Same as [`can_merge`].
-    fn merges(&mut self, passes: &[PassId]) -> bool {
+    pub(super) fn merges(&mut self, passes: &[PassId]) -> bool {
         let frame = self.model.plan.input.frame();
         let mut pairs = (1..passes.len()).flat_map(|at| (0..at).map(move |before| (before, at)));
         passes.len() > 1
@@ -269,147 +269,6 @@ impl<'a> Search<'a> {
             }
         }
         grids
-    }
-
-    /// All arrangements with one image more at the border of a run of strips.
-    fn other_borders(&mut self, arrangement: &Arrangement) -> Vec<Arrangement> {
-        let mut changes = Vec::new();
-        for (number, batch) in arrangement.batches.iter().enumerate() {
-            for (at, group) in batch.groups.iter().enumerate() {
-                if !matches!(group.mode, GroupMode::Strips(_)) {
-                    continue;
-                }
-                let saving = self.model.saving_borders(&group.passes);
-                for image in saving.into_iter().filter(|image| !group.borders.contains(image)) {
-                    let mut changed = arrangement.clone();
-                    changed.batches[number].groups[at].borders.push(image);
-                    changes.push(changed);
-                }
-            }
-        }
-        changes
-    }
-
-    /// All arrangements that differ by one small change.
-    pub(super) fn changes(&mut self, arrangement: &Arrangement) -> Vec<Arrangement> {
-        let mut changes = self.other_borders(arrangement);
-        for (number, batch) in arrangement.batches.iter().enumerate() {
-            let mut with = |change: &dyn Fn(&mut Vec<PassGroup>)| {
-                let mut changed = arrangement.clone();
-                change(&mut changed.batches[number].groups);
-                changes.push(changed);
-            };
-            for (at, group) in batch.groups.iter().enumerate() {
-                if let GroupMode::Strips(grid) = group.mode {
-                    for near in grid.neighbours() {
-                        with(&|groups| groups[at].mode = GroupMode::Strips(near));
-                    }
-                    for border in 0..group.borders.len() {
-                        with(&|groups| {
-                            groups[at].borders.remove(border);
-                        });
-                    }
-                    // Adds or removes a pass at either end: an adjacent one, or any if the order may change.
-                    for other in (0..batch.groups.len())
-                        .filter(|&other| other != at && batch.groups[other].passes.len() == 1)
-                    {
-                        for place in [0, group.passes.len()] {
-                            let beside = other == if place > 0 { at + 1 } else { at.wrapping_sub(1) };
-                            if beside || self.allowed.order {
-                                with(&|groups| {
-                                    let gone = groups[other].passes[0];
-                                    groups[at].passes.insert(place, gone);
-                                    groups.remove(other);
-                                });
-                            }
-                        }
-                    }
-                    if group.passes.len() > 2 {
-                        with(&|groups| {
-                            let first = groups[at].passes.remove(0);
-                            groups.insert(at, PassGroup::once(first));
-                        });
-                        with(&|groups| {
-                            let last = groups[at].passes.pop();
-                            groups.splice(at + 1..at + 1, last.map(PassGroup::once));
-                        });
-                    }
-                }
-                if group.mode != GroupMode::Once {
-                    with(&|groups| {
-                        let apart: Vec<PassGroup> = groups[at]
-                            .passes
-                            .iter()
-                            .map(|&pass| PassGroup::once(pass))
-                            .collect();
-                        groups.splice(at..=at, apart);
-                    });
-                }
-                let mergeable =
-                    |group: &PassGroup| group.mode == GroupMode::Merged || group.passes.len() == 1;
-                let farthest = if self.allowed.order {
-                    batch.groups.len()
-                } else {
-                    at + 2
-                };
-                let others = (at + 1..farthest.min(batch.groups.len())).filter(|_| self.allowed.merge);
-                for other in others.filter(|&other| mergeable(group) && mergeable(&batch.groups[other])) {
-                    let both = [&group.passes[..], &batch.groups[other].passes].concat();
-                    if !self.merges(&both) {
-                        continue;
-                    }
-                    // At the position of the first pass, or of the second.
-                    for place in [at, other - 1] {
-                        with(&|groups| {
-                            groups.remove(other);
-                            groups.remove(at);
-                            let (passes, mode) = (both.clone(), GroupMode::Merged);
-                            groups.insert(place, PassGroup::new(passes, mode));
-                        });
-                    }
-                }
-                if self.allowed.order {
-                    for to in 0..batch.groups.len() {
-                        if to.abs_diff(at) > 1 || to == at + 1 {
-                            with(&|groups| {
-                                let moved = groups.remove(at);
-                                groups.insert(to, moved);
-                            });
-                        }
-                    }
-                }
-            }
-            // Last, splits one run of strips into two, and joins two adjacent ones.
-            for (at, group) in batch.groups.iter().enumerate() {
-                let GroupMode::Strips(grid) = group.mode else {
-                    continue;
-                };
-                for cut in 2..group.passes.len().saturating_sub(1) {
-                    with(&|groups| {
-                        let passes = groups[at].passes.split_off(cut);
-                        let rest = PassGroup {
-                            passes,
-                            ..group.clone()
-                        };
-                        groups.insert(at + 1, rest);
-                    });
-                }
-                let Some(next) = batch.groups.get(at + 1) else {
-                    continue;
-                };
-                if let GroupMode::Strips(other) = next.mode {
-                    for grid in [grid, other] {
-                        with(&|groups| {
-                            groups.remove(at + 1);
-                            groups[at].passes.extend(&next.passes);
-                            groups[at].borders.extend(&next.borders);
-                            groups[at].mode = GroupMode::Strips(grid);
-                        });
-                    }
-                }
-            }
-        }
-        changes
     }
 }
 

@@ -41,13 +41,13 @@ impl Search<'_> {
     ) -> Option<Arrangement> {
         let mut here = arrangement;
         for _ in 0..moves {
-            let mut changes = self.changes(&here);
+            let mut all = self.small_moves(&here);
             here = loop {
-                if changes.is_empty() {
+                if all.is_empty() {
                     return None;
                 }
-                let chosen = random.below(changes.len() as u64) as usize;
-                let changed = changes.swap_remove(chosen);
+                let chosen = random.below(all.len() as u64) as usize;
+                let changed = all.swap_remove(chosen).applied(&here);
                 if self.fits(&changed) && self.judged(&changed).is_some() {
                     break changed;
                 }

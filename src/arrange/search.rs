@@ -289,8 +289,16 @@ impl Search<'_> {
                 better.min_by_key(|(_, traffic)| traffic.off_chip())
             }
             false => {
-                let all = self.changes(&here.0);
-                all.into_iter().find_map(|one| self.improved(one, here, best))
+                for one in self.small_moves(&here.0) {
+                    if best.is_final(self) {
+                        return None;
+                    }
+                    let better = self.improved(one.applied(&here.0), here, best);
+                    if better.is_some() {
+                        return better;
+                    }
+                }
+                None
             }
         }
     }
@@ -343,6 +351,9 @@ impl Search<'_> {
             let mut others = before.groups();
             matches!(group.mode, GroupMode::Strips(_)) && !others.any(|other| other.passes == group.passes)
         };
+        if !changed.groups().any(is_new) {
+            return vec![changed];
+        }
         let (mut kept, mut saving) = (changed.clone(), changed);
         let batches = kept.batches.iter_mut().zip(&mut saving.batches);
         let groups = batches.flat_map(|(kept, saving)| kept.groups.iter_mut().zip(&mut saving.groups));

@@ -198,6 +198,45 @@ fn the_search_is_repeatable_and_can_be_ended() {
     ended.arrangement.check(plan.described()).unwrap();
 }
 
+/// Passes that each read the image of the pass before.
+fn chain(passes: u32) -> Frame {
+    let extent = vk::Extent2D {
+        width: 64,
+        height: 64,
+    };
+    let mut frame = FrameBuilder::new("chain", extent);
+    let queue = frame.queue("main", vk::QueueFlags::GRAPHICS);
+    let submit = frame.submit(queue);
+    let batch = frame.batch(submit);
+    let commands = frame.command_buffer(batch, "commands");
+    let mut before = None;
+    for pass in 0..passes {
+        let desc = ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent);
+        let image = frame.image(format!("image {pass}"), desc);
+        let draw = frame.render_pass(commands, format!("draw {pass}"));
+        let draw = match before.replace(image) {
+            Some(before) => draw.sampled(before),
+            None => draw,
+        };
+        draw.color(image, LoadOp::DontCare);
+    }
+    frame.build().unwrap()
+}
+
+/// The moves of a large frame are listed, not applied: there are 90,000, and a copy of the arrangement for each would take gigabytes.
+#[test]
+fn the_search_needs_little_memory() {
+    let plan = plan_on(&chain(300), "adreno-830");
+    let few = SearchOptions {
+        steps: 10,
+        ..SearchOptions::default()
+    };
+    let search = || search(&plan, &few, &mut |_| ControlFlow::Continue(()));
+    let (found, bytes) = tileheap_testkit::counting::peak_of(search);
+    assert!(found.traffic.share() >= found.described.share());
+    assert!(bytes < 32 << 20, "{bytes} B");
+}
+
 /// Two batches, and an image between them that fits into tile memory only in strips.
 #[test]
 fn batches_are_fused_for_strips() {

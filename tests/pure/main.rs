@@ -35,3 +35,6 @@ mod traffic;
 mod valid_usage;
 mod valid_usage_on_devices;
 mod values;
+
+#[global_allocator]
+static ALLOCATOR: tileheap_testkit::counting::Counting = tileheap_testkit::counting::Counting;

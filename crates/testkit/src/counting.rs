@@ -1,4 +1,4 @@
-//! Counts the heap allocations of a thread. A test program uses it as its allocator:
+//! Counts the heap allocations of a thread, and their bytes. A test program uses it as its allocator:
 //! `#[global_allocator] static ALLOCATOR: Counting = Counting;`
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -9,6 +9,10 @@ pub struct Counting;
 
 thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+    /// Bytes allocated and not freed by this thread; negative if it frees what others have allocated.
+    static LIVE: Cell<isize> = const { Cell::new(0) };
+    /// Maximum of [`LIVE`].
+    static PEAK: Cell<isize> = const { Cell::new(0) };
 }
 
 // SAFETY: everything is forwarded to the system's allocator.
@@ -17,11 +21,14 @@ unsafe impl GlobalAlloc for Counting {
         if !exempt() {
             ALLOCATIONS.set(ALLOCATIONS.get() + 1);
         }
+        LIVE.set(LIVE.get() + layout.size() as isize);
+        PEAK.set(PEAK.get().max(LIVE.get()));
         // SAFETY: the caller's promise.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        LIVE.set(LIVE.get() - layout.size() as isize);
         // SAFETY: the caller's promise.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -40,4 +47,12 @@ fn exempt() -> bool {
 /// The number of allocations of this thread so far.
 pub fn so_far() -> usize {
     ALLOCATIONS.get()
+}
+
+/// The result of work, and the most bytes that it had allocated at once on this thread.
+pub fn peak_of<T>(work: impl FnOnce() -> T) -> (T, usize) {
+    let before = LIVE.get();
+    PEAK.set(before);
+    let result = work();
+    (result, PEAK.get().saturating_sub(before).max(0) as usize)
 }

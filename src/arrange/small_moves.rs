@@ -1,0 +1,239 @@
+//! Small moves of the search: each changes one group of an arrangement, or two.
+//!
+//! A list of moves describes them only: a frame of 300 passes has about 100,000, and each copy of its arrangement takes 30 KB.
+
+use super::moves::Search;
+use super::types::{Arrangement, GroupMode, PassGroup, StripGrid};
+use crate::frame::ResourceId;
+
+/// A small change of one batch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Move {
+    /// Index of the batch.
+    batch: u32,
+    /// Index of the group that is changed.
+    group: u32,
+    change: Change,
+}
+
+/// Groups are given by index before the change.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Change {
+    /// Copies one more image at the border of the strips.
+    AddBorder(ResourceId),
+    /// Removes a border image, by index.
+    RemoveBorder(u32),
+    /// Divides a run into other strips.
+    Grid(StripGrid),
+    /// Adds the pass of another group before the first pass of a run.
+    AddFirst(u32),
+    /// Adds the pass of another group after the last pass of a run.
+    AddLast(u32),
+    /// Takes the first pass out of a run.
+    TakeFirst,
+    /// Takes the last pass out of a run.
+    TakeLast,
+    /// Runs each pass of the group once.
+    Ungroup,
+    /// Merges the group with a later one, `other`; `place` is the index of the result.
+    Merge { other: u32, place: u32 },
+    /// Moves the group to another position.
+    MoveTo(u32),
+    /// Splits a run in two before one of its passes, by index.
+    Cut(u32),
+    /// Joins a run with the next one, in strips of this grid.
+    JoinNext(StripGrid),
+}
+
+impl Move {
+    /// The arrangement after the move.
+    pub(super) fn applied(self, arrangement: &Arrangement) -> Arrangement {
+        let mut changed = arrangement.clone();
+        self.change.apply(
+            &mut changed.batches[self.batch as usize].groups,
+            self.group as usize,
+        );
+        changed
+    }
+}
+
+impl Change {
+    fn apply(self, groups: &mut Vec<PassGroup>, at: usize) {
+        match self {
+            Change::AddBorder(image) => groups[at].borders.push(image),
+            Change::RemoveBorder(border) => {
+                groups[at].borders.remove(border as usize);
+            }
+            Change::Grid(grid) => groups[at].mode = GroupMode::Strips(grid),
+            Change::AddFirst(other) => {
+                let gone = groups[other as usize].passes[0];
+                groups[at].passes.insert(0, gone);
+                groups.remove(other as usize);
+            }
+            Change::AddLast(other) => {
+                let gone = groups[other as usize].passes[0];
+                groups[at].passes.push(gone);
+                groups.remove(other as usize);
+            }
+            Change::TakeFirst => {
+                let first = groups[at].passes.remove(0);
+                groups.insert(at, PassGroup::once(first));
+            }
+            Change::TakeLast => {
+                let last = groups[at].passes.pop();
+                groups.splice(at + 1..at + 1, last.map(PassGroup::once));
+            }
+            Change::Ungroup => {
+                let passes = std::mem::take(&mut groups[at].passes);
+                groups.splice(at..=at, passes.into_iter().map(PassGroup::once));
+            }
+            Change::Merge { other, place } => {
+                let second = groups.remove(other as usize).passes;
+                let first = groups.remove(at).passes;
+                let both = PassGroup::new([first, second].concat(), GroupMode::Merged);
+                groups.insert(place as usize, both);
+            }
+            Change::MoveTo(to) => {
+                let moved = groups.remove(at);
+                groups.insert(to as usize, moved);
+            }
+            Change::Cut(cut) => {
+                let passes = groups[at].passes.split_off(cut as usize);
+                let rest = PassGroup {
+                    passes,
+                    ..groups[at].clone()
+                };
+                groups.insert(at + 1, rest);
+            }
+            Change::JoinNext(grid) => {
+                let next = groups.remove(at + 1);
+                groups[at].passes.extend(next.passes);
+                groups[at].borders.extend(next.borders);
+                groups[at].mode = GroupMode::Strips(grid);
+            }
+        }
+    }
+}
+
+impl Search<'_> {
+    /// All small moves from an arrangement, in the order in which they are tried.
+    pub(super) fn small_moves(&mut self, arrangement: &Arrangement) -> Vec<Move> {
+        let mut moves = Vec::new();
+        self.add_borders(arrangement, &mut moves);
+        for (number, batch) in (0..).zip(&arrangement.batches) {
+            for at in 0..batch.groups.len() {
+                self.change_run(number, &batch.groups, at, &mut moves);
+                self.merge_or_move(number, &batch.groups, at, &mut moves);
+            }
+            // Last, splits one run of strips into two, and joins two adjacent ones.
+            for at in 0..batch.groups.len() {
+                cut_or_join(number, &batch.groups, at, &mut moves);
+            }
+        }
+        moves
+    }
+
+    /// One image more at the border of a run of strips.
+    fn add_borders(&mut self, arrangement: &Arrangement, moves: &mut Vec<Move>) {
+        for (batch, groups) in (0..).zip(arrangement.batches.iter().map(|batch| &batch.groups)) {
+            let runs = (0..).zip(groups);
+            for (at, run) in runs.filter(|(_, group)| matches!(group.mode, GroupMode::Strips(_))) {
+                let saving = self.model.saving_borders(&run.passes).into_iter();
+                let more = saving.filter(|image| !run.borders.contains(image));
+                moves.extend(more.map(|image| Move {
+                    batch,
+                    group: at,
+                    change: Change::AddBorder(image),
+                }));
+            }
+        }
+    }
+
+    /// Other strips, borders or passes of a group.
+    fn change_run(&self, batch: u32, groups: &[PassGroup], at: usize, moves: &mut Vec<Move>) {
+        let group = &groups[at];
+        let mut add = |change| {
+            moves.push(Move {
+                batch,
+                group: at as u32,
+                change,
+            });
+        };
+        if let GroupMode::Strips(grid) = group.mode {
+            grid.neighbours()
+                .into_iter()
+                .for_each(|near| add(Change::Grid(near)));
+            (0..group.borders.len() as u32).for_each(|border| add(Change::RemoveBorder(border)));
+            // Adds or removes a pass at either end: an adjacent one, or any if the order may change.
+            let others = (0..groups.len()).filter(|&other| other != at && groups[other].passes.len() == 1);
+            for other in others {
+                if other == at.wrapping_sub(1) || self.allowed.order {
+                    add(Change::AddFirst(other as u32));
+                }
+                if other == at + 1 || self.allowed.order {
+                    add(Change::AddLast(other as u32));
+                }
+            }
+            if group.passes.len() > 2 {
+                add(Change::TakeFirst);
+                add(Change::TakeLast);
+            }
+        }
+        if group.mode != GroupMode::Once {
+            add(Change::Ungroup);
+        }
+    }
+
+    /// Merges with later groups, and other positions.
+    fn merge_or_move(&mut self, batch: u32, groups: &[PassGroup], at: usize, moves: &mut Vec<Move>) {
+        let mut add = |change| {
+            moves.push(Move {
+                batch,
+                group: at as u32,
+                change,
+            });
+        };
+        let mergeable = |group: &PassGroup| group.mode == GroupMode::Merged || group.passes.len() == 1;
+        let farthest = match self.allowed.order {
+            true => groups.len(),
+            false => groups.len().min(at + 2),
+        };
+        let others = (at + 1..farthest).filter(|_| self.allowed.merge);
+        for other in others.filter(|&other| mergeable(&groups[at]) && mergeable(&groups[other])) {
+            if !self.merges(&[&groups[at].passes[..], &groups[other].passes].concat()) {
+                continue;
+            }
+            // At the position of the first pass, or of the second.
+            for place in [at, other - 1] {
+                add(Change::Merge {
+                    other: other as u32,
+                    place: place as u32,
+                });
+            }
+        }
+        if self.allowed.order {
+            let others = (0..groups.len()).filter(|to| to.abs_diff(at) > 1 || *to == at + 1);
+            others.for_each(|to| add(Change::MoveTo(to as u32)));
+        }
+    }
+}
+
+/// Splits a run of strips in two, or joins it with the next one.
+fn cut_or_join(batch: u32, groups: &[PassGroup], at: usize, moves: &mut Vec<Move>) {
+    let GroupMode::Strips(grid) = groups[at].mode else {
+        return;
+    };
+    let mut add = |change| {
+        moves.push(Move {
+            batch,
+            group: at as u32,
+            change,
+        });
+    };
+    (2..groups[at].passes.len().saturating_sub(1)).for_each(|cut| add(Change::Cut(cut as u32)));
+    if let Some(GroupMode::Strips(next)) = groups.get(at + 1).map(|next| next.mode) {
+        [grid, next]
+            .into_iter()
+            .for_each(|grid| add(Change::JoinNext(grid)));
+    }
+}
