@@ -108,8 +108,9 @@ impl BoundFrame {
         check_listed_once("images", images, |index| &frame.resources()[index].name)?;
         let buffers = imports.buffers.iter().map(|one| one.resource.index());
         check_listed_once("buffers", buffers, |index| &frame.resources()[index].name)?;
-        let views = imports.views.iter().map(|one| (one.resource.index(), one.range));
-        check_listed_once("views", views, |(index, _)| &frame.resources()[index].name)?;
+        let views = imports.views.iter();
+        let views = views.map(|one| (one.resource.index(), one.range.levels, one.range.layers));
+        check_listed_once("views", views, |(index, ..)| &frame.resources()[index].name)?;
         for import in imports.semaphores {
             let Some(declared) = frame.semaphores().get(import.semaphore.index()) else {
                 return Err(other_frame(frame, "semaphore", import.semaphore.index()));
