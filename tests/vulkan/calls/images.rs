@@ -260,13 +260,15 @@ fn a_binary_semaphore_is_waited_for_once_per_signal() {
     let [first, between, second] = ["first", "between", "second"].map(|name| frame.external_semaphore(name));
     let queue = frame.queue("main", vk::QueueFlags::GRAPHICS);
     let stages = vk::PipelineStageFlags2::ALL_COMMANDS;
-    let load_ops = [LoadOp::DontCare, LoadOp::Load];
-    for (waited, load_op) in [first, second].into_iter().zip(load_ops) {
+    for (waited, name, load_op) in [
+        (first, "draw", LoadOp::DontCare),
+        (second, "draw more", LoadOp::Load),
+    ] {
         let submit = frame.submit(queue);
         let batch = frame.batch(submit);
         frame.wait(batch, waited, stages);
-        let commands = frame.command_buffer(batch, "draw");
-        frame.render_pass(commands, "draw").color(out, load_op);
+        let commands = frame.command_buffer(batch, name);
+        frame.render_pass(commands, name).color(out, load_op);
         if waited == first {
             frame.signal(batch, between, stages);
         }
