@@ -217,7 +217,8 @@ fn random_descriptions_run_or_are_refused_with_a_reason() {
         "{} kinds of failures, see above",
         failures.len()
     );
-    assert!(count < 100 || ran * 10 >= count * 3, "{ran} of {count} ran");
+    // The other descriptions break a rule, or need what the device lacks.
+    assert!(count < 100 || ran * 4 >= count, "{ran} of {count} ran");
 }
 
 fn note(failures: &mut Failures, devices: &Devices, seed: u64, text: &str) {
