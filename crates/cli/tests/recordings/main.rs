@@ -23,6 +23,7 @@ mod generate;
 mod masks;
 mod mutate;
 mod order;
+mod order_cases;
 mod ordering;
 mod pass_objects;
 mod passes;
