@@ -244,8 +244,8 @@ pub struct PassDependency {
 /// The layouts of an attachment of a render pass instance, from which its layout transitions follow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PassAttachment {
-    /// The attachment's image. The transitions of an image that is not followed (`None`) are not checked, only the implicit dependencies that they
-    /// cause.
+    /// The attachment's image. The transitions of an image that is not followed (`None`) are not checked, but they order what comes before and after
+    /// them.
     pub resource: Option<ResourceId>,
     /// Its subresources.
     pub part: ResourcePart,

@@ -20,7 +20,8 @@ const FEATURES: &str = "three queues; two families; two memories; granularity; a
     unknown access; VERTEX_SHADER; FRAGMENT_SHADER; COMPUTE_SHADER; COPY; BLIT; RESOLVE; CLEAR; COLOR_ATTACHMENT_OUTPUT; EARLY_FRAGMENT_TESTS; \
     LATE_FRAGMENT_TESTS; host read; host write; dynamic rendering; resumes; render pass object; three subpasses; \
     from outside; from a subpass; to outside; into a subpass; into the first subpass; final transition; implicit to outside; unused attachment; \
-    from outside to a later use; towards another subpass; one layout in two subpasses; one view twice; \
+    from outside to a later use; towards another subpass; one layout in two subpasses; one view twice; two parts of an image; \
+    attachment that is not followed; \
     implicit from outside; barrier inside; Discard; Execution; All; Part; Layout; release; acquire; several dependencies; \
     SetEvent; ResetEvent; WaitEvents; two events; layout at an event; Execute; Execute inside; submitted again; executed again; two batches; \
     binary; timeline; wait before signal; batch signals late; host signals late; several waits; fence; WaitFence; ResetFence; \
@@ -257,6 +258,11 @@ impl Seen {
             let others = &pass.attachments[..index];
             let is_same = |other: &PassAttachment| (other.resource, other.part) == (one.resource, one.part);
             self.see("one view twice", others.iter().any(is_same));
+            let is_part = |other: &PassAttachment| {
+                one.resource.is_some() && other.resource == one.resource && other.part != one.part
+            };
+            self.see("two parts of an image", others.iter().any(is_part));
+            self.see("attachment that is not followed", one.resource.is_none());
         }
     }
 

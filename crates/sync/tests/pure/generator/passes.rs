@@ -27,9 +27,15 @@ impl Draw {
         let instance = self.instances;
         let subpasses = 1 + self.random.below(4) as u32;
         let mut images = images.clone();
-        if self.random.one_in(5) {
-            let image = self.random.pick(&images);
-            images.push(image);
+        if self.random.one_in(4) {
+            // The same view again, or other layers of the image.
+            let (resource, mut texels) = self.random.pick(&images);
+            if let (ResourcePart::Texels(all), true) =
+                (places::whole(self.at(resource)), self.random.one_in(2))
+            {
+                texels.layers = places::run(&mut self.random, all.layers);
+            }
+            images.push((resource, texels));
         }
         let mut attachments: Vec<PassAttachment> = Vec::new();
         for image in &images {
@@ -109,7 +115,7 @@ impl Draw {
         let last = uses.last().map_or(initial, |last| last.1);
         let next = self.layout();
         PassAttachment {
-            resource: Some(*resource),
+            resource: Some(*resource).filter(|_| !self.random.one_in(12)),
             part,
             initial_layout: match is_after {
                 true => ImageLayout::UNDEFINED,

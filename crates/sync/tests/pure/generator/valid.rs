@@ -281,8 +281,9 @@ impl Checker<'_> {
             ensure(fits, "a dependency from a later subpass")?;
         }
         for attachment in &pass.attachments {
-            let resource = attachment.resource.ok_or("an attachment without a resource")?;
-            self.part(resource, attachment.part, false)?;
+            if let Some(resource) = attachment.resource {
+                self.part(resource, attachment.part, false)?;
+            }
             ensure(
                 matches!(attachment.part, ResourcePart::Texels(_)),
                 "a layout of a buffer",

@@ -110,6 +110,8 @@ pub(crate) struct Signal {
 #[derive(Debug, Default)]
 pub(crate) struct Flat {
     pub(crate) actions: Vec<Action>,
+    /// Transitions of images that are not followed: they only are links of chains.
+    pub(crate) unfollowed: Vec<Action>,
     pub(crate) dependencies: Vec<Dependency>,
     pub(crate) signals: Vec<Signal>,
     /// The last end of each subpass; active subpasses have no entry.

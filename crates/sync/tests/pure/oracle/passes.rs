@@ -293,17 +293,21 @@ impl Flattener<'_> {
         }
         let place = Place::Queue(self.queues[queue].id, None);
         for one in self.queues[queue].pass.transitions.clone() {
-            let Some(resource) = one.attachment.resource.filter(|_| one.at == current) else {
+            if one.at != current {
                 continue;
-            };
+            }
             let usage = MemoryUse {
                 batch,
                 tag,
-                resource,
+                resource: one.attachment.resource.unwrap_or(ResourceId(u32::MAX)),
                 part: one.attachment.part,
                 action: Did::Transition,
             };
             self.change(place, at, usage, (one.after, one.before), Vec::new());
+            if one.attachment.resource.is_none() {
+                let transition = self.flat.actions.pop();
+                self.flat.unfollowed.extend(transition);
+            }
         }
     }
 }

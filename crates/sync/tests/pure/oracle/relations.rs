@@ -140,11 +140,8 @@ struct Graph {
 /// everything after it.
 fn execution_dependency_chains(flat: &Flat, rules: &Rules) -> Graph {
     let all = &flat.dependencies;
-    let stageless: Vec<&Action> = flat
-        .actions
-        .iter()
-        .filter(|action| action.is_stageless())
-        .collect();
+    let followed = flat.actions.iter().filter(|action| action.is_stageless());
+    let stageless: Vec<&Action> = followed.chain(&flat.unfollowed).collect();
     // Second scopes, transitions, and first scopes.
     let (transition, first) = (
         |one: usize| all.len() + one,
