@@ -44,12 +44,12 @@ fn layout_in(attachment: &PassAttachment, subpass: u32) -> Option<ImageLayout> {
 /// True if an attachment is in one layout from the use in one subpass to the use in another one.
 fn stays(attachment: &PassAttachment, from: u32, to: u32) -> bool {
     let layout = layout_in(attachment, from);
-    let between = attachment
+    let mut between = attachment
         .uses
         .iter()
         .filter(|(subpass, _)| (from..=to).contains(subpass));
     let are_uses = layout.is_some() && layout_in(attachment, to).is_some();
-    from <= to && are_uses && { between }.all(|(_, other)| Some(*other) == layout)
+    from <= to && are_uses && between.all(|(_, other)| Some(*other) == layout)
 }
 
 fn used_before(aliases: &[&PassAttachment], subpass: u32) -> bool {
