@@ -37,6 +37,7 @@ pub fn implicit_transfers(query: impl Fn(*mut u32, *mut vk::QueueFamilyPropertie
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arrays::elements_mut;
 
     #[test]
     fn the_feature_is_found_in_the_chain() {
@@ -59,14 +60,14 @@ mod tests {
                 unsafe { *count = 3 };
                 return;
             }
-            for (index, mask) in masks.into_iter().enumerate() {
-                // SAFETY: There are three elements, each with a structure for the mask.
-                unsafe {
-                    let chained = (*families.add(index))
-                        .p_next
-                        .cast::<QueueFamilyOwnershipTransferPropertiesKHR<'_>>();
-                    (*chained).optimal_image_transfer_to_queue_families = mask;
-                }
+            // SAFETY: There are three elements.
+            let families = unsafe { elements_mut(families, 3) };
+            for (family, mask) in families.iter().zip(masks) {
+                let chained = family
+                    .p_next
+                    .cast::<QueueFamilyOwnershipTransferPropertiesKHR<'_>>();
+                // SAFETY: Each element has a structure for the mask.
+                unsafe { (*chained).optimal_image_transfer_to_queue_families = mask };
             }
         });
         assert_eq!(found, masks);
