@@ -346,11 +346,9 @@ impl<'a> Expander<'a> {
             self.read(input, step);
         }
         let inputs: Vec<Bind> = node.inputs.iter().map(|&input| self.resolve(input)).collect();
-        let outputs = node
-            .outputs
-            .iter()
-            .map(|&output| self.new_value(output, ValueKind::Planned));
-        let outputs: Vec<ValueId> = outputs.collect();
+        let outside = [self.out.values.len(), self.out.loop_outputs.len()];
+        // For each output, its result in each arm with the last step of the arm.
+        let mut results: Vec<Vec<(TensorId, Bind, u32)>> = vec![Vec::new(); node.outputs.len()];
         let mut arms = Vec::with_capacity(of.arms.len());
         for &arm in &of.arms {
             let first = self.now();
@@ -361,16 +359,10 @@ impl<'a> Expander<'a> {
             self.forget(arm);
             self.block(arm);
             let end = self.add_step(id);
-            for (&result, &output) in block.outputs.iter().zip(&outputs) {
+            for (&result, of_output) in block.outputs.iter().zip(&mut results) {
                 let bind = self.resolve(result);
                 self.extend_binding(bind, end, end + 1);
-                self.out.merges.push(Merge {
-                    node: id,
-                    result: bind,
-                    from: result,
-                    output,
-                    step: end,
-                });
+                of_output.push((result, bind, end));
             }
             arms.push((first, end + 1));
         }
@@ -380,9 +372,34 @@ impl<'a> Expander<'a> {
             arms,
             join: end,
         });
-        for (&tensor, &value) in node.outputs.iter().zip(&outputs) {
-            self.out.values[value].spans.push(Span::new(end, end + 1));
-            self.bind(tensor, Bind::Value(value, 0));
+        for (&tensor, results) in node.outputs.iter().zip(results) {
+            let first = results[0].1;
+            if self.is_outside(first, outside) && results.iter().all(|&(_, bind, _)| bind == first) {
+                // Every arm passes on the same value.
+                self.extend_binding(first, end, end + 1);
+                self.bind(tensor, first);
+                continue;
+            }
+            let output = self.new_value(tensor, ValueKind::Planned);
+            self.out.values[output].spans.push(Span::new(end, end + 1));
+            self.bind(tensor, Bind::Value(output, 0));
+            self.out
+                .merges
+                .extend(results.into_iter().map(|(from, result, step)| Merge {
+                    node: id,
+                    result,
+                    from,
+                    output,
+                    step,
+                }));
+        }
+    }
+
+    /// Returns true if a binding existed when the numbers of values and of loop outputs were these, or is a constant.
+    fn is_outside(&self, bind: Bind, [values, loop_outputs]: [usize; 2]) -> bool {
+        match bind {
+            Bind::Value(value, _) => value < values || self.out.values[value].kind == ValueKind::External,
+            Bind::LoopOutput(left, _) => left < loop_outputs,
         }
     }
 
@@ -516,12 +533,7 @@ impl<'a> Expander<'a> {
                 self.out.writes.push((step, to));
                 continue;
             }
-            let is_outside = match value {
-                Bind::Value(value, _) => {
-                    value < outside[0] || self.out.values[value].kind == ValueKind::External
-                }
-                Bind::LoopOutput(left, _) => left < outside[1],
-            };
+            let is_outside = self.is_outside(value, outside);
             let head = match value {
                 _ if is_last => Some(head),
                 // The next unrolled copy must find it in one place, whichever exit the inner loop took.
