@@ -15,7 +15,7 @@ use super::borders::Measures;
 use super::error::CannotGroup;
 use super::types::{StripGrid, texels_of};
 use super::uses::{DividedImage, Uses, extent_of, is_attached, scale_in};
-use crate::frame::tables::{Access, AccessFraction, CommandSource, PassKind};
+use crate::frame::tables::{Access, AccessFraction, CommandSource, PassKind, ResourceKind};
 use crate::frame::{Frame, PassId, ReadReach, ResourceId};
 
 /// A run of passes, and how it can be divided.
@@ -241,6 +241,7 @@ pub(super) fn can_repeat(frame: &Frame, id: PassId) -> Result<(), CannotGroup> {
         _ if pass.kind == PassKind::Render && (pass.layers > 1 || pass.view_mask != 0) => {
             "renders to several layers"
         }
+        _ if writes_smaller_level(frame, id) => "writes to a level of an image other than the first",
         _ => {
             let updates = |access: &&Access| {
                 access.reads && access.writes && !frame.resource(access.resource).is_image()
@@ -258,6 +259,16 @@ pub(super) fn can_repeat(frame: &Frame, id: PassId) -> Result<(), CannotGroup> {
         pass: pass.name.clone(),
         what,
     })
+}
+
+/// Returns true if a pass writes to a level other than the first, whose texels are not those of the image's extent.
+fn writes_smaller_level(frame: &Frame, pass: PassId) -> bool {
+    let is_smaller = |access: &Access| match frame.resource(access.resource).kind {
+        ResourceKind::Image { desc, .. } => desc.mip_levels > 1 && access.range.levels.end > 1,
+        ResourceKind::Buffer { .. } => false,
+    };
+    let mut written = frame.accesses_of(pass).iter().filter(|access| access.writes);
+    written.any(is_smaller)
 }
 
 fn lcm(a: u32, b: u32) -> u32 {

@@ -4,7 +4,9 @@ use std::ops::ControlFlow;
 
 use ash::vk;
 use tileheap::Checked;
-use tileheap::arrange::{Arrangement, DescriptionChange, GroupMode, SearchOptions, SearchResult, search};
+use tileheap::arrange::{
+    Arrangement, DescriptionChange, GroupMode, PassGroup, SearchOptions, SearchResult, StripGrid, search,
+};
 use tileheap::frame::import::read;
 use tileheap::frame::tables::ResourceKind;
 use tileheap::frame::{
@@ -235,6 +237,54 @@ fn the_search_needs_little_memory() {
     let (found, bytes) = tileheap_testkit::counting::peak_of(search);
     assert!(found.traffic.share() >= found.described.share());
     assert!(bytes < 32 << 20, "{bytes} B");
+}
+
+/// A strip of a smaller level would be a part of the first one, at the wrong place.
+#[test]
+fn passes_that_write_to_smaller_levels_do_not_run_in_strips() {
+    let extent = vk::Extent2D {
+        width: 800,
+        height: 600,
+    };
+    let mut frame = FrameBuilder::new("levels", extent);
+    let color = ImageDesc::new(vk::Format::R16G16B16A16_SFLOAT, extent);
+    let levels = ImageDesc {
+        mip_levels: 3,
+        ..color
+    };
+    let levels = frame.image("levels", levels);
+    let [source, out] = ["source", "out"].map(|name| frame.image(name, color));
+    let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
+    let submit = frame.submit(queue);
+    let batch = frame.batch(submit);
+    let commands = frame.command_buffer(batch, "commands");
+    let draw = frame.render_pass(commands, "draw");
+    draw.color(source, LoadOp::DontCare).in_strips(Bytes::ZERO);
+    for level in 0..3 {
+        let down = frame.render_pass(commands, format!("down {level}"));
+        let down = match level {
+            0 => down.sampled(source),
+            _ => down.sampled(levels).level(level - 1),
+        };
+        let down = down.reaching(ReadReach::Texels(2));
+        down.color(levels, LoadOp::DontCare)
+            .level(level)
+            .in_strips(Bytes::ZERO);
+    }
+    let last = frame.render_pass(commands, "last");
+    let last = last.sampled(levels).levels(0..3).reaching(ReadReach::Texels(1));
+    last.color(out, LoadOp::DontCare).in_strips(Bytes::ZERO);
+    let plan = plan_on(&frame.build().unwrap(), "adreno-830");
+    let frame = plan.described();
+    let mut arrangement = Arrangement::described(frame);
+    let groups = &mut arrangement.batches[0].groups;
+    let passes = groups[..3].iter().map(|group| group.passes[0]).collect();
+    let grid = StripGrid { columns: 1, rows: 2 };
+    groups.splice(..3, [PassGroup::new(passes, GroupMode::Strips(grid))]);
+    let error = arrangement.check(frame).unwrap_err().to_string();
+    let why = "pass `down 1` writes to a level of an image other than the first";
+    assert!(error.ends_with(why), "{error}");
+    replanned(&plan, &found(&plan));
 }
 
 /// Two batches, and an image between them that fits into tile memory only in strips.
