@@ -176,12 +176,12 @@ pub(super) fn can_merge(frame: &Frame, passes: &[PassId]) -> Result<(), CannotGr
             }
         }
     }
-    if passes.len() < 2 {
-        let one = passes.first().map_or_else(String::new, |&pass| name(pass));
-        return Err(CannotGroup::NotOnePass {
-            first: one.clone(),
-            second: one,
-        });
+    match passes {
+        [] => Err(CannotGroup::NotOnePass {
+            first: String::new(),
+            second: String::new(),
+        }),
+        [pass] => Err(CannotGroup::alone(frame, *pass)),
+        _ => Ok(()),
     }
-    Ok(())
 }

@@ -2,6 +2,8 @@
 
 use tileheap_json::{JsonSyntaxError, written_by};
 
+use crate::frame::{Frame, PassId};
+
 /// The reason why an arrangement does not fit its frame; names passes and resources.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -162,9 +164,42 @@ pub enum CannotGroup {
         /// The second pass.
         second: String,
     },
+    /// A pass that cannot be merged with both has to run between two passes.
+    #[error("cannot merge `{second}` into `{first}`: `{between}` has to run between them")]
+    Between {
+        /// The first pass.
+        first: String,
+        /// The second pass.
+        second: String,
+        /// The pass between them.
+        between: String,
+    },
+    /// Two passes that no single batch can contain.
+    #[error(
+        "cannot run `{first}` and `{second}` as one: batches {} and {} cannot be submitted as one: {why}", .batches.0, .batches.1
+    )]
+    NotOneBatch {
+        /// The first pass.
+        first: String,
+        /// The second pass.
+        second: String,
+        /// The batches that stay apart, by number.
+        batches: (u32, u32),
+        /// The reason why they cannot be fused.
+        why: &'static str,
+    },
 }
 
 impl CannotGroup {
+    /// The reason why a pass that no other shares a batch with is not merged.
+    pub(super) fn alone(frame: &Frame, pass: PassId) -> CannotGroup {
+        let name = &frame.pass(pass).name;
+        CannotGroup::NotOnePass {
+            first: name.clone(),
+            second: name.clone(),
+        }
+    }
+
     /// Returns true if the reason also applies to every longer run that contains this one.
     pub(super) fn is_in_longer_runs(&self) -> bool {
         !matches!(

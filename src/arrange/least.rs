@@ -1,20 +1,31 @@
-//! Lower bound on the bytes that a resource moves if strips hold it between copies at their border.
+//! Lower bounds on the bytes that a resource moves if strips, or a stretch of its lifetime, hold it in tile memory, in any arrangement.
 
-use super::check::can_merge;
-use super::strips::can_repeat;
+use super::error::CannotGroup;
+use super::mergeable::MergeablePasses;
+use super::strips::{can_repeat, never_divided};
 use super::traffic::Model;
 use super::uses::{is_attached, is_divisible};
 use crate::frame::tables::{Access, HistoryVersion};
 use crate::frame::{AccessKind, Frame, PassId, Persistence, ReadReach, ResourceId, TileConstraint};
+use crate::plan::WindowRule;
 use crate::units::Bytes;
 
-/// Returns true if no strip can make an access, regardless of what is divided.
+/// Returns true if no strip can make an access to its part of a resource, regardless of what is divided.
 fn is_of_whole(frame: &Frame, access: &Access) -> bool {
+    let is_written_elsewhere = || {
+        let mut others = frame.accesses_to(access.resource);
+        others.any(|other| other.writes && other.pass != access.pass)
+            || frame.resource(access.resource).persistence != Persistence::Transient
+    };
     access.version == HistoryVersion::Previous
-        || access.kind.is_transfer()
-        || access.kind == AccessKind::ResolveAttachment
-        || access.needs_contents() && access.reach() == ReadReach::Anywhere
+        || access.needs_contents() && access.reach() == ReadReach::Anywhere && is_written_elsewhere()
         || can_repeat(frame, access.pass).is_err()
+}
+
+/// Returns true if an access is never to tile memory.
+fn is_off_chip(frame: &Frame, access: &Access) -> bool {
+    access.kind == AccessKind::ResolveAttachment
+        || access.kind.is_transfer() && frame.resource(access.resource).is_image()
 }
 
 /// Returns true if strips may copy a resource in and out.
@@ -30,55 +41,147 @@ fn may_be_at_border(frame: &Frame, id: ResourceId) -> bool {
         && resource.level_of.is_none()
 }
 
+/// Returns true if strips may hold a resource for its whole lifetime.
+fn may_be_inside(frame: &Frame, id: ResourceId) -> bool {
+    is_divisible(frame, id)
+        && frame.resource(id).persistence == Persistence::Transient
+        && !frame.accesses_to(id).any(|access| is_of_whole(frame, access))
+}
+
 /// Returns true if strips may hold a resource: between copies, or for its whole lifetime.
 fn may_be_divided(frame: &Frame, id: ResourceId) -> bool {
-    let resource = frame.resource(id);
-    let inside = is_divisible(frame, id)
-        && resource.persistence == Persistence::Transient
-        && !frame.accesses_to(id).any(|access| is_of_whole(frame, access));
-    inside || may_be_at_border(frame, id)
+    may_be_inside(frame, id) || may_be_at_border(frame, id)
+}
+
+/// Returns true if strips may make an access on chip, to their part of its resource. The attachments of one render pass are divided together or not at
+/// all.
+pub(super) fn may_be_of_part(frame: &Frame, access: &Access) -> bool {
+    let mut attached = frame
+        .accesses_of(access.pass)
+        .iter()
+        .filter(|access| is_attached(access));
+    may_be_divided(frame, access.resource)
+        && !is_of_whole(frame, access)
+        && !is_off_chip(frame, access)
+        && (!is_attached(access) || attached.all(|access| may_be_divided(frame, access.resource)))
+}
+
+/// Bytes that move at least if one of these accesses does: those that the smallest one touches.
+fn smallest<'a>(frame: &Frame, accesses: impl Iterator<Item = &'a Access>, size: Bytes) -> Bytes {
+    let bytes = accesses.map(|access| match frame.times_moved(access) {
+        0 => Bytes::ZERO,
+        _ => frame.bytes_touched(access, size).min(size),
+    });
+    bytes.min().unwrap_or(Bytes::ZERO)
 }
 
 impl Model<'_> {
-    /// Bytes that a resource moves at least if strips hold it wherever possible; `None` if no strip can hold it, or without a tile heap.
-    pub(super) fn least_at_borders(&self, id: ResourceId) -> Option<Bytes> {
+    /// Returns the reason why no run of strips can hold a resource for its whole lifetime, in any arrangement; `None` if one may.
+    pub(super) fn never_in_strips(
+        &self,
+        id: ResourceId,
+        merging: &MergeablePasses<'_>,
+    ) -> Option<CannotGroup> {
         let frame = self.plan.input.frame();
-        if self.heap() == 0 || !may_be_divided(frame, id) {
+        // A run holds all passes that use the resource, and all users of what is attached with it, unless that can be copied at the border.
+        let (mut inside, mut run) = (vec![id], Vec::new());
+        let mut at = 0;
+        while let Some(&next) = inside.get(at) {
+            for access in frame.accesses_to(next) {
+                run.push(access.pass);
+                if !is_attached(access) {
+                    continue;
+                }
+                let attached = frame.accesses_of(access.pass).iter().filter(|it| is_attached(it));
+                let others = attached.map(|access| access.resource);
+                let others = others.filter(|&other| !may_be_at_border(frame, other));
+                for other in others {
+                    if !inside.contains(&other) {
+                        inside.push(other);
+                    }
+                }
+            }
+            at += 1;
+        }
+        let run = merging.with_those_between(&run);
+        let why = never_divided(frame, &run);
+        let apart = run.first().zip(run.last());
+        let is_apart = apart.is_some_and(|(&first, &last)| !merging.share_batch(first, last));
+        let outside = inside.iter().any(|&other| !may_be_inside(frame, other));
+        why.or((is_apart || outside).then_some(CannotGroup::NothingInside))
+    }
+
+    /// Returns true if tile memory may hold the first stretch of a resource's lifetime, until a store.
+    fn may_be_stored(&self, id: ResourceId) -> bool {
+        let frame = self.plan.input.frame();
+        let resource = frame.resource(id);
+        let mut uses = frame
+            .accesses_to(id)
+            .filter(|access| access.version == HistoryVersion::Current);
+        let is_published = self.plan.options.windows == WindowRule::WholeFrame;
+        self.plan.options.splits()
+            && self.plan.input_requirements.resources[id.index()].tile.is_some()
+            && self.counted_size(id).0 <= self.heap()
+            && resource.tile_constraint == TileConstraint::None
+            && !matches!(resource.persistence, Persistence::External(_))
+            && frame.splits(id).is_ok()
+            && uses
+                .next()
+                .is_some_and(|first| is_published || self.may_be_in_tile_memory(first))
+    }
+
+    /// Returns true if the specification allows an access to a resource in tile memory.
+    fn may_be_in_tile_memory(&self, access: &Access) -> bool {
+        let frame = self.plan.input.frame();
+        let heap = self.plan.options.tile_heap(&self.plan.profile);
+        let transfers = heap.is_some_and(|heap| heap.buffer_transfers);
+        access.version == HistoryVersion::Current
+            && !is_off_chip(frame, access)
+            && (!access.kind.is_transfer() || transfers)
+    }
+
+    /// Bytes that a resource moves at least if strips or a stretch of its lifetime hold it wherever possible; `None` if neither can, or without a tile
+    /// heap. `is_split` is true if neither strips nor tile memory can hold it for its whole lifetime.
+    pub(super) fn least_in_part(
+        &self,
+        id: ResourceId,
+        is_split: bool,
+        merging: &MergeablePasses<'_>,
+    ) -> Option<Bytes> {
+        let frame = self.plan.input.frame();
+        let stretch = self.may_be_stored(id);
+        if self.heap() == 0 || !(stretch || may_be_divided(frame, id)) {
             return None;
         }
-        // The attachments of one render pass are divided together or not at all.
-        let is_undivided = |pass: PassId| {
-            let mut attached = frame
-                .accesses_of(pass)
-                .iter()
-                .filter(|access| is_attached(access));
-            attached.any(|access| !may_be_divided(frame, access.resource))
-        };
-        let is_whole =
-            |access: &Access| is_of_whole(frame, access) || is_attached(access) && is_undivided(access.pass);
-        let merges = |access: &Access| {
-            access.kind.is_attached()
-                && frame.accesses_to(id).any(|other| {
-                    let (first, second) = (access.pass.min(other.pass), access.pass.max(other.pass));
-                    other.kind.is_attached() && first != second && can_merge(frame, &[first, second]).is_ok()
-                })
-        };
+        let is_free =
+            |access: &Access| may_be_of_part(frame, access) || stretch && self.may_be_in_tile_memory(access);
+        let merges = |access: &&Access| self.may_be_merged(access, merging);
         let size = self.counted_size(id);
-        let (whole, divided): (Vec<&Access>, Vec<&Access>) =
-            frame.accesses_to(id).partition(|access| is_whole(access));
-        let persists = frame.resource(id).persistence != Persistence::Transient;
-        let moved: Bytes = whole
-            .iter()
-            .filter(|access| !merges(access))
-            .map(|access| frame.traffic_of(access, size))
-            .sum();
-        let is_stored = divided.iter().any(|access| access.writes)
-            && !whole.iter().any(|access| access.writes)
-            && (persists || whole.iter().any(|access| access.needs_contents()));
-        let is_loaded = !divided.is_empty()
-            && whole.iter().any(|access| access.writes)
-            && !divided.iter().any(|access| access.writes);
-        let copies = u64::from(is_stored) + u64::from(is_loaded);
-        Some(Bytes(moved.0 + copies * size.0))
+        let (on_chip, moved): (Vec<&Access>, Vec<&Access>) =
+            frame.accesses_to(id).partition(|access| is_free(access));
+        if on_chip.is_empty() {
+            return None;
+        }
+        let writes = frame.accesses_to(id).filter(|access| access.writes);
+        let reads = frame.accesses_to(id).filter(|access| access.needs_contents());
+        let reads: Vec<&Access> = reads.collect();
+        let loaded = |reads: Vec<&Access>| match reads.iter().any(merges) {
+            true => Bytes::ZERO,
+            false => smallest(frame, reads.into_iter(), size),
+        };
+        let mut least = self.least_off_chip(id, merging, is_free);
+        if moved.iter().any(|access| access.writes) && !on_chip.iter().any(|access| access.writes) {
+            least += loaded(on_chip);
+        }
+        // Something is written to memory and read from there.
+        Some(match is_split && !reads.is_empty() {
+            true => least.max(smallest(frame, writes, size) + loaded(reads)),
+            false => least,
+        })
     }
+}
+
+/// Returns true if some arrangement may run a pass in strips.
+pub(super) fn may_be_in_strips(frame: &Frame, pass: PassId) -> bool {
+    never_divided(frame, &[pass]).is_none()
 }

@@ -2,15 +2,16 @@
 
 use tileheap_units::CompactSort;
 
-use super::check::can_merge;
+use super::crowded::CrowdedPass;
 use super::error::CannotGroup;
+use super::mergeable::MergeablePasses;
 use super::strips::Division;
 use super::traffic::Model;
 use super::types::{Arrangement, PassGroup};
 use crate::frame::{Frame, PassId, ResourceId};
 use crate::units::Bytes;
 
-/// A resource that cannot be divided into strips, and takes more than half of the tile heap as a whole.
+/// A resource that cannot be divided into strips, and that the tile heap cannot hold as a whole.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceCap {
     /// The resource.
@@ -108,6 +109,7 @@ pub struct UngroupedPass {
 impl Arrangement {
     /// Returns the ungrouped passes, each with the reasons; `frame` has the changes of its description.
     pub fn ungrouped(&self, frame: &Frame) -> Vec<UngroupedPass> {
+        let merging = MergeablePasses::new(frame);
         let mut alone = Vec::new();
         for batch in &self.batches {
             let groups = batch.groups.iter();
@@ -115,9 +117,16 @@ impl Arrangement {
             let once = |pass: PassId| batch.groups.contains(&PassGroup::once(pass));
             for (at, &pass) in order.iter().enumerate().filter(|(_, pass)| once(**pass)) {
                 let others = order.iter().filter(|other| **other != pass);
-                let mut merges = others.map(|&other| can_merge(frame, &[pass.min(other), pass.max(other)]));
-                let first = merges.next().unwrap_or_else(|| can_merge(frame, &[pass]));
-                let merge = first.err().filter(|_| merges.all(|merge| merge.is_err()));
+                let reasons: Option<Vec<CannotGroup>> =
+                    others.map(|&other| merging.check(pass, other).err()).collect();
+                // The pass in between says most.
+                let merge = reasons.map(|mut reasons| {
+                    let between = |why: &CannotGroup| matches!(why, CannotGroup::Between { .. });
+                    match reasons.iter().position(between).unwrap_or(0) {
+                        at if at < reasons.len() => reasons.swap_remove(at),
+                        _ => CannotGroup::alone(frame, pass),
+                    }
+                });
                 let strips = no_strips(frame, &order, at);
                 alone.push(UngroupedPass { pass, strips, merge });
             }
@@ -150,57 +159,53 @@ fn no_strips(frame: &Frame, order: &[PassId], at: usize) -> Option<CannotGroup> 
 
 /// Lower bounds on the traffic of any arrangement.
 pub(super) struct Bounds {
-    /// Resources that no run of strips can hold.
+    /// Resources that tile memory can hold neither as a whole nor in strips.
     pub(super) caps: Vec<ResourceCap>,
     /// Bytes of resources that tile memory cannot hold: external, history, copied, or without a tile heap.
     pub(super) fixed: Bytes,
     /// Per resource, its part of these bytes.
     least: Vec<u64>,
+    /// Passes that use more of the other resources than the tile heap holds.
+    pub(super) crowded: Vec<CrowdedPass>,
 }
 
 impl Model<'_> {
-    /// Computes the caps of resources that no run can hold and that take more than half the heap whole, and the bytes of resources that are never in
-    /// tile memory. Resources that are on chip `as_described` are not capped.
-    pub(super) fn bounds(&mut self, arrangement: &Arrangement, as_described: &[ResourceId]) -> Bounds {
+    /// Computes the bytes that every arrangement moves. Resources that are on chip `as_described` are only limited by what each pass uses at once.
+    pub(super) fn bounds(&self, as_described: &[ResourceId]) -> Bounds {
         let frame = self.plan.input.frame();
+        let merging = MergeablePasses::new(frame);
         let mut bounds = Bounds {
             caps: Vec::new(),
             fixed: Bytes::ZERO,
             least: vec![0; frame.resources().len()],
+            crowded: Vec::new(),
         };
         for resource in frame.resource_ids() {
-            if self.still_moved(resource) == 0 || as_described.contains(&resource) {
+            let moved = self.moved_whole(resource);
+            if moved == Bytes::ZERO || as_described.contains(&resource) {
                 continue;
             }
             let why = match self.could_be_resident(resource) {
-                true if self.counted_size(resource).0 <= self.heap() / 2 => continue,
-                true => match self.outside_every_run(arrangement, resource) {
+                true if self.fits_whole(resource, &merging) => continue,
+                true => match self.never_in_strips(resource, &merging) {
                     None => continue,
                     why => why,
                 },
                 false => None,
             };
-            let merges = |first, second| can_merge(frame, &[first, second]).is_ok();
-            let bytes = self.least_off_chip(resource, merges);
-            // If strips cannot hold its whole lifetime, it is written to memory and read from there at least once.
-            let is_split = why.as_ref().is_some_and(CannotGroup::is_in_longer_runs);
-            let twice = Bytes(2 * self.counted_size(resource).0);
-            let copied = if is_split { twice } else { Bytes::ZERO };
-            let least = self.least_at_borders(resource).map(|least| least.max(copied));
-            let bytes = least.map_or(bytes, |least| bytes.min(least));
-            let bytes = Bytes(bytes.0.min(self.still_moved(resource)));
-            if bytes == Bytes::ZERO {
-                continue;
-            }
+            let bytes = self.least_off_chip(resource, &merging, |_| false);
+            let in_part = self.least_in_part(resource, why.is_some(), &merging);
+            let bytes = in_part.map_or(bytes, |least| bytes.min(least)).min(moved);
             bounds.least[resource.index()] = bytes.0;
             match why {
+                _ if bytes == Bytes::ZERO => {}
                 Some(why) => bounds.caps.push(ResourceCap { resource, bytes, why }),
                 None => bounds.fixed += bytes,
             }
         }
-        bounds
-            .caps
-            .compact_sort_by_key(|cap| std::cmp::Reverse(cap.bytes));
+        let caps = &mut bounds.caps;
+        caps.compact_sort_by_key(|cap| std::cmp::Reverse(cap.bytes));
+        bounds.crowded = self.crowded(&bounds.least, &merging);
         bounds
     }
 
@@ -214,15 +219,12 @@ impl Model<'_> {
         all.push(shortfall(self.laid.merges, ShortfallCause::Merged));
         let before: Bytes = self.input_charges.into_iter().sum();
         all.push(shortfall(before, ShortfallCause::Rewritten));
-        for resource in self.plan.input.frame().resource_ids() {
+        for (resource, more) in (0..).map(ResourceId).zip(self.above(bounds)) {
             let laid = self.laid.resources[resource.index()];
-            let moved = self.still_moved(resource);
-            if moved == 0 {
-                continue;
+            if self.still_moved(resource) > 0 {
+                all.push(shortfall(Bytes(laid.halos), ShortfallCause::Halo(resource)));
             }
-            all.push(shortfall(Bytes(laid.halos), ShortfallCause::Halo(resource)));
-            let more = Bytes(moved - bounds.least[resource.index()].min(moved));
-            if more == Bytes::ZERO {
+            if more == 0 {
                 continue;
             }
             let divided = laid.part.is_some();
@@ -233,15 +235,38 @@ impl Model<'_> {
                     _ if laid.windows.is_some_and(|(first, last)| first != last) => {
                         ShortfallCause::SeveralWindows(resource)
                     }
-                    Some(why) if !divided => ShortfallCause::Whole(resource, why),
+                    Some(why) if !divided && self.counted_size(resource).0 > self.heap() => {
+                        ShortfallCause::Whole(resource, why)
+                    }
                     _ => ShortfallCause::NoRoom(resource),
                 }
             };
-            all.push(shortfall(more, cause));
+            all.push(shortfall(Bytes(more), cause));
         }
         all.retain(|one| one.bytes > Bytes::ZERO);
         all.compact_sort_by_key(|one| std::cmp::Reverse(one.bytes));
         all
+    }
+
+    /// Per resource, the bytes that it still moves above the bounds; those of a crowded pass count for the resources that it moves.
+    fn above(&self, bounds: &Bounds) -> Vec<u64> {
+        let frame = self.plan.input.frame();
+        let moved = frame.resource_ids().map(|id| self.still_moved(id));
+        let moved = moved.zip(&bounds.least);
+        let mut above: Vec<u64> = moved.map(|(moved, least)| moved.saturating_sub(*least)).collect();
+        for crowded in &bounds.crowded {
+            let mut bytes = crowded.bytes.0;
+            for access in frame.accesses_of(crowded.pass) {
+                let id = access.resource;
+                if self.could_be_resident(id) && bounds.least[id.index()] == 0 {
+                    let moved = frame.traffic_of(access, self.counted_size(id)).0;
+                    let taken = bytes.min(moved).min(above[id.index()]);
+                    bytes -= taken;
+                    above[id.index()] -= taken;
+                }
+            }
+        }
+        above
     }
 
     /// Returns the reason why no run of consecutive passes can hold a resource; `None` if one can.

@@ -10,6 +10,7 @@
 
 use ash::vk;
 
+use super::mergeable::MergeablePasses;
 use super::traffic::Model;
 use crate::frame::tables::{Access, Resource};
 use crate::frame::{Frame, PassId, Persistence, ResourceId, SubresourceRange};
@@ -88,27 +89,35 @@ impl Model<'_> {
         savings
     }
 
-    /// Minimum number of bytes that an off-chip resource moves, whatever passes are merged.
-    pub(super) fn least_off_chip(&self, id: ResourceId, merges: impl Fn(PassId, PassId) -> bool) -> Bytes {
+    /// Returns true if some arrangement merges passes so that an access moves nothing: with another one of the same attachment, or with any pass if
+    /// nothing needs what it writes.
+    pub(super) fn may_be_merged(&self, access: &Access, merging: &MergeablePasses<'_>) -> bool {
+        let frame = self.plan.input.frame();
+        let (id, pass) = (access.resource, access.pass);
+        let mut others = frame.accesses_to(id).filter(|other| other.pass != pass);
+        let is_needed = |other: &Access| other.pass > pass && other.range.intersects(access.range);
+        let is_kept = frame.resource(id).persistence != Persistence::Transient
+            || !access.writes
+            || frame.accesses_to(id).any(is_needed);
+        access.kind.is_attached()
+            && (others.any(|other| other.kind.is_attached() && merging.merges(pass, other.pass))
+                || !is_kept && frame.pass_ids().any(|other| merging.merges(pass, other)))
+    }
+
+    /// Minimum number of bytes that a resource moves, whatever passes are merged, if it is on chip for some of its accesses only: those for which
+    /// `is_on_chip` returns true move nothing themselves, but what they write is stored before an access off chip needs it.
+    pub(super) fn least_off_chip(
+        &self,
+        id: ResourceId,
+        merging: &MergeablePasses<'_>,
+        is_on_chip: impl Fn(&Access) -> bool,
+    ) -> Bytes {
         let frame = self.plan.input.frame();
         let size = self.counted_size(id);
-        let uses: Vec<&Access> = frame.accesses_to(id).collect();
-        let attached: Vec<&Access> = uses
-            .iter()
-            .copied()
-            .filter(|one| one.kind.is_attached())
-            .collect();
-        let merged = |access: &Access| {
-            access.kind.is_attached()
-                && attached.iter().any(|other| {
-                    other.pass != access.pass
-                        && merges(other.pass.min(access.pass), other.pass.max(access.pass))
-                })
-        };
         let mut least = Bytes::ZERO;
         let mut stored = StoredParts::default();
-        for access in uses {
-            if merged(access) {
+        for access in frame.accesses_to(id) {
+            if is_on_chip(access) || self.may_be_merged(access, merging) {
                 if access.writes && frame.times_moved(access) > 0 {
                     stored.add(access.range, frame.bytes_touched(access, size));
                 }
@@ -133,7 +142,7 @@ impl Model<'_> {
     }
 }
 
-/// Writes of merged passes that no store has been counted for: whatever is merged, the union of their areas is stored before another pass needs it.
+/// Writes on chip that no store has been counted for: whatever is merged, the union of their areas is stored before another pass needs it.
 #[derive(Default)]
 struct StoredParts {
     /// Ranges that do not intersect, each with the bytes of the largest area written there.

@@ -1,6 +1,7 @@
 //! Result of the search: an arrangement, the bytes that it moves, and the reasons why it does not move fewer.
 
 use super::change::replanned;
+use super::crowded::CrowdedPass;
 use super::error::ArrangeError;
 use super::limits::{ResourceCap, Shortfall};
 use super::traffic::{ArrangementCosts, Model};
@@ -19,10 +20,12 @@ pub struct SearchResult {
     pub described: Traffic,
     /// Traffic of the frame in this arrangement.
     pub traffic: Traffic,
-    /// The resources that no run of strips can hold, each with the read that prevents it.
+    /// The resources that no run of strips can hold and that do not fit as a whole, each with the reason.
     pub caps: Vec<ResourceCap>,
     /// Lower bound on the bytes moved by resources that tile memory cannot hold: external, history, copied, or all of them without a tile heap.
     pub fixed: Bytes,
+    /// The passes that use more at once than the tile heap holds, of resources that it could hold otherwise, most bytes first.
+    pub crowded: Vec<CrowdedPass>,
     /// The difference between the share and the cap, by cause, largest first.
     pub shortfalls: Vec<Shortfall>,
     /// Frames evaluated.
@@ -56,11 +59,12 @@ impl SearchResult {
         Ok(found)
     }
 
-    /// Upper bound on the share, given what tile memory cannot hold and reads anywhere, which keep images out of strips. Neither the described frame
-    /// nor the arranged one exceeds it.
+    /// Upper bound on the share of every arrangement, given what tile memory cannot hold, reads anywhere, which keep images out of strips, and what each
+    /// pass uses at once.
     pub fn cap(&self) -> f64 {
         let capped: Bytes = self.caps.iter().map(|cap| cap.bytes).sum();
-        1.0 - (self.fixed + capped).0 as f64 / self.described.described.0.max(1) as f64
+        let crowded: Bytes = self.crowded.iter().map(|pass| pass.bytes).sum();
+        1.0 - (self.fixed + capped + crowded).0 as f64 / self.described.described.0.max(1) as f64
     }
 
     /// Builds the frame that runs in this arrangement, with [charges](crate::execute::Charges) at the costs of the search; `plan` is the plan of the
@@ -124,13 +128,14 @@ impl Model<'_> {
         as_described: &[ResourceId],
     ) -> SearchResult {
         let chosen = self.traffic(&arrangement, CHOICE);
-        let bounds = self.bounds(&arrangement, as_described);
+        let bounds = self.bounds(as_described);
         SearchResult {
             traffic: chosen.unwrap_or(otherwise),
             described,
             shortfalls: self.shortfalls(&arrangement, &bounds),
             caps: bounds.caps,
             fixed: bounds.fixed,
+            crowded: bounds.crowded,
             steps: self.steps,
             costs: self.costs,
             arrangement,

@@ -230,6 +230,26 @@ fn rect(left: u32, top: u32, right: u32, bottom: u32) -> vk::Rect2D {
     }
 }
 
+/// Returns the reason why no run with all of these passes, in any order, can be divided; `None` if one may.
+pub(super) fn never_divided(frame: &Frame, passes: &[PassId]) -> Option<CannotGroup> {
+    let uses = Uses { frame, run: passes };
+    let alone = passes.iter().try_for_each(|&pass| can_repeat(frame, pass));
+    if let Err(why) = alone.and_then(|()| uses.attachments_agree()) {
+        return Some(why);
+    }
+    let anywhere = uses
+        .iter()
+        .filter(|(_, access)| access.needs_contents() && access.reach() == ReadReach::Anywhere);
+    anywhere
+        .flat_map(|(at, read)| uses.of(read.resource).map(move |other| ((at, read), other)))
+        .find(|((at, _), (writer, other))| writer != at && other.writes)
+        .map(|((at, read), (writer, _))| CannotGroup::ReadsAnywhere {
+            pass: uses.name(at),
+            resource: uses.resource_name(read),
+            writer: uses.name(writer),
+        })
+}
+
 /// Checks that a pass can run several times, each time for another area.
 pub(super) fn can_repeat(frame: &Frame, id: PassId) -> Result<(), CannotGroup> {
     let pass = frame.pass(id);

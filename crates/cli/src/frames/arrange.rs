@@ -19,7 +19,7 @@ use tileheap::frame::{Frame, PassId, ResourceId};
 use tileheap::plan::Plan;
 use tileheap::units::Bytes;
 
-use super::limits::{caps_document, limits_in_words, shortfalls_document};
+use super::limits::{caps_document, crowded_document, limits_in_words, shortfalls_document};
 use super::plan::{FrameOptions, of_parts};
 use crate::error::{Error, Result};
 use crate::input::{read_text, shown};
@@ -486,6 +486,7 @@ impl ArrangedPlan<'_> {
         value["described_share"] = self.found.described.share().into();
         value["cap"] = self.found.cap().into();
         value["caps"] = caps_document(self.described.plan, &self.found);
+        value["crowded"] = crowded_document(self.described.plan, &self.found);
         value["fixed_bytes"] = self.found.fixed.0.into();
         let named = |why: Option<CannotGroup>| why.map(|why| why.to_string());
         let alone = self.ungrouped().into_iter();

@@ -30,6 +30,21 @@ pub(super) fn caps_document(plan: &Plan, found: &SearchResult) -> Value {
     caps.collect()
 }
 
+/// The passes that use more at once than the tile heap holds, as JSON.
+pub(super) fn crowded_document(plan: &Plan, found: &SearchResult) -> Value {
+    let frame = plan.input.frame();
+    let crowded = found.crowded.iter().map(|one| {
+        json!({
+            "pass": frame.pass(one.pass).name,
+            "used_bytes": one.used.0,
+            "bytes": one.bytes.0,
+            "share": one.bytes.0 as f64 / found.described.described.0.max(1) as f64,
+            "why": one.in_words(frame),
+        })
+    });
+    crowded.collect()
+}
+
 /// The traffic between a share and its cap by cause, as JSON.
 pub(super) fn shortfalls_document(plan: &Plan, found: &SearchResult) -> Value {
     let shortfalls = found.shortfalls.iter().map(|one| {
@@ -46,7 +61,7 @@ pub(super) fn shortfalls_document(plan: &Plan, found: &SearchResult) -> Value {
 pub(crate) fn limits_in_words(plan: &Plan, found: &SearchResult) -> String {
     let all = found.described.described;
     let mut words = String::new();
-    if !found.caps.is_empty() || found.fixed > Bytes::ZERO {
+    if !found.caps.is_empty() || !found.crowded.is_empty() || found.fixed > Bytes::ZERO {
         words += &format!("Limits that cap the frame at {} of traffic\n", share(found.cap()));
     }
     if found.fixed > Bytes::ZERO {
@@ -63,6 +78,14 @@ pub(crate) fn limits_in_words(plan: &Plan, found: &SearchResult) -> String {
             percent(cap.bytes.0, all.0),
             cap.bytes,
             cap_in_words(cap)
+        );
+    }
+    for one in &found.crowded {
+        words += &format!(
+            "  {} ({}): {}\n",
+            percent(one.bytes.0, all.0),
+            one.bytes,
+            one.in_words(plan.input.frame())
         );
     }
     let told = |one: &&Shortfall| one.bytes.0 * 100 >= all.0;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::fields::{bytes, list, text};
 use super::numbers::{Cell, Table};
 
-/// Tables of combinations of changes, of the resources that cap the frame, and of those between its best share and the cap; empty ones are omitted.
+/// Tables of combinations of changes, of the resources and passes that cap the frame, and of those between its best share and the cap; empty ones are omitted.
 pub(super) fn tables(plan: &Value) -> Vec<Table> {
     let advice = &plan["advice"];
     let share = |of: &Value| Cell::share((of["share"].as_f64().unwrap_or(0.0) * 1000.0) as u64);
@@ -26,6 +26,10 @@ pub(super) fn tables(plan: &Value) -> Vec<Table> {
     let caps = list(&advice["caps"]).iter().map(|cap| {
         let words = [&cap["resource"], &cap["why"]].map(|field| Cell::word(text(field)));
         words.into_iter().chain([share(cap)]).collect()
+    });
+    let crowded = list(&advice["crowded"]).iter().map(|one| {
+        let words = [&one["pass"], &one["why"]].map(|field| Cell::word(text(field)));
+        words.into_iter().chain([share(one)]).collect()
     });
     let best = match plan["arrangement"].is_null() {
         true => &advice["combinations"][0],
@@ -49,7 +53,11 @@ pub(super) fn tables(plan: &Value) -> Vec<Table> {
     ];
     let tables = [
         Table::new("Advice: combinations of changes", columns, combinations),
-        Table::new("Limits on the best share", &["resource", "why", "share"], caps),
+        Table::new(
+            "Limits on the best share",
+            &["resource or pass", "why", "share"],
+            caps.chain(crowded),
+        ),
         Table::new(
             "Gap between the best share and the cap",
             &["what", "bytes per frame", "share"],

@@ -1,0 +1,177 @@
+//! Render passes that some arrangement can merge.
+//!
+//! ```text
+//! passes      shadow 1 │ light 1 │ shadow 2 │ light 2        light 1 reads the atlas into which both shadows are drawn
+//! in pairs    shadow 1 + shadow 2: same attachments          light 1 has to run between them: never merged
+//! ```
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use tileheap_units::CompactSort;
+
+use super::check::{can_merge, dependencies, fusible};
+use super::error::{ArrangeError, CannotGroup};
+use crate::frame::{BatchId, Frame, PassId};
+
+/// The pairs of passes that can be in one merged group, in whatever order and batches the frame runs.
+pub(super) struct MergeablePasses<'a> {
+    frame: &'a Frame,
+    /// Per pass, a bit for each pass that has to run before it.
+    before: Vec<Vec<u64>>,
+    /// Per pass, a bit for each pass that has to run after it.
+    after: Vec<Vec<u64>>,
+    /// Cache: pairs in submission order, without regard to the passes between them.
+    pairs: RefCell<HashMap<(PassId, PassId), bool>>,
+}
+
+impl<'a> MergeablePasses<'a> {
+    /// Takes time and memory proportional to the square of the number of passes.
+    pub(super) fn new(frame: &'a Frame) -> MergeablePasses<'a> {
+        let count = frame.passes().len();
+        let words = count.div_ceil(64);
+        let mut before = vec![vec![0; words]; count];
+        let mut after = before.clone();
+        let mut pairs: Vec<(usize, usize)> = dependencies(frame)
+            .map(|(earlier, later, _)| (earlier.index(), later.index()))
+            .collect();
+        // Passes are in submission order: all that has to run before the earlier one is known before the later one comes.
+        pairs.compact_sort_by_key(|&(_, later)| later);
+        pairs.dedup();
+        for &(earlier, later) in &pairs {
+            add(&mut before, earlier, later);
+        }
+        pairs.compact_sort_by_key(|&(earlier, _)| std::cmp::Reverse(earlier));
+        for &(earlier, later) in &pairs {
+            add(&mut after, later, earlier);
+        }
+        MergeablePasses {
+            frame,
+            before,
+            after,
+            pairs: RefCell::default(),
+        }
+    }
+
+    /// Returns true if `earlier` has to run before `later`.
+    pub(super) fn has_to_precede(&self, earlier: PassId, later: PassId) -> bool {
+        (self.before[later.index()][earlier.index() / 64] >> (earlier.index() % 64)) & 1 == 1
+    }
+
+    /// The passes that have to run between two.
+    fn between(&self, first: PassId, second: PassId) -> impl Iterator<Item = PassId> + use<'_> {
+        let bits = self.after[first.index()].iter().zip(&self.before[second.index()]);
+        let bits = bits.map(|(after, before)| after & before).enumerate();
+        let set = bits.filter(|(_, bits)| *bits != 0);
+        set.flat_map(|(word, bits)| {
+            let set = (0..64).filter(move |bit| (bits >> bit) & 1 == 1);
+            set.map(move |bit| PassId((word * 64) as u32 + bit))
+        })
+    }
+
+    /// Checks that some arrangement can merge two passes.
+    ///
+    /// # Errors
+    /// The reason why none can.
+    pub(super) fn check(&self, one: PassId, other: PassId) -> Result<(), CannotGroup> {
+        let (first, second) = (one.min(other), one.max(other));
+        let name = |pass: PassId| self.frame.pass(pass).name.clone();
+        if !self.pair(first, second) {
+            return can_merge(self.frame, &[first, second]);
+        }
+        let [start, end] = [first, second].map(|pass| self.frame.batch_of(pass).0);
+        let mut batches = start..end;
+        let apart = batches.find_map(|batch| fusible(self.frame, BatchId(batch), BatchId(batch + 1)).err());
+        if let Some(ArrangeError::CannotFuse {
+            first: before,
+            second: after,
+            why,
+        }) = apart
+        {
+            return Err(CannotGroup::NotOneBatch {
+                first: name(first),
+                second: name(second),
+                batches: (before, after),
+                why,
+            });
+        }
+        let mut between = self.between(first, second);
+        match between.find(|&pass| !self.pair(first, pass) || !self.pair(pass, second)) {
+            Some(between) => Err(CannotGroup::Between {
+                first: name(first),
+                second: name(second),
+                between: name(between),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns true if some arrangement can merge two passes.
+    pub(super) fn merges(&self, one: PassId, other: PassId) -> bool {
+        one != other && self.check(one, other).is_ok()
+    }
+
+    /// Returns true if the passes of a pair share what they would share as one pass. Independent passes may run in either order.
+    fn pair(&self, first: PassId, second: PassId) -> bool {
+        let known = self.pairs.borrow().get(&(first, second)).copied();
+        known.unwrap_or_else(|| {
+            let merges = |pair: [PassId; 2]| can_merge(self.frame, &pair).is_ok();
+            let is_ordered = self.has_to_precede(first, second);
+            let merges = merges([first, second]) || !is_ordered && merges([second, first]);
+            self.pairs.borrow_mut().insert((first, second), merges);
+            merges
+        })
+    }
+
+    /// Returns true if all batches from that of one pass to that of another can be submitted as one.
+    pub(super) fn share_batch(&self, one: PassId, other: PassId) -> bool {
+        self.joined(one, other, |_, _| false)
+    }
+
+    /// Returns true if tile memory may keep its contents from one pass to another, in batches submitted as one; also in those of one submit, if only
+    /// submits end its contents (`by_submit`).
+    pub(super) fn share_window(&self, one: PassId, other: PassId, by_submit: bool) -> bool {
+        let batches = self.frame.batches();
+        self.joined(one, other, |first, second| {
+            by_submit && batches[first.index()].submit == batches[second.index()].submit
+        })
+    }
+
+    fn joined(&self, one: PassId, other: PassId, joins: impl Fn(BatchId, BatchId) -> bool) -> bool {
+        let [one, other] = [one, other].map(|pass| self.frame.batch_of(pass).0);
+        let batches = (one.min(other)..one.max(other)).map(|batch| (BatchId(batch), BatchId(batch + 1)));
+        let mut batches = batches.filter(|&(first, second)| !joins(first, second));
+        batches.all(|(first, second)| fusible(self.frame, first, second).is_ok())
+    }
+
+    /// The passes of a set, and all that have to run between two of them, in submission order.
+    pub(super) fn with_those_between(&self, passes: &[PassId]) -> Vec<PassId> {
+        let words = self.before.first().map_or(0, Vec::len);
+        let union = |bits: &[Vec<u64>]| {
+            let mut all = vec![0; words];
+            for pass in passes {
+                let bits = bits[pass.index()].iter();
+                all.iter_mut().zip(bits).for_each(|(all, bits)| *all |= bits);
+            }
+            all
+        };
+        let (before, after) = (union(&self.before), union(&self.after));
+        let is_between = |pass: &PassId| {
+            let (word, bit) = (pass.index() / 64, pass.index() % 64);
+            ((before[word] & after[word]) >> bit) & 1 == 1
+        };
+        let all = self.frame.pass_ids();
+        all.filter(|pass| passes.contains(pass) || is_between(pass))
+            .collect()
+    }
+}
+
+/// Adds a pass, and all that are known to be beyond it, to those beyond another.
+fn add(beyond: &mut [Vec<u64>], pass: usize, to: usize) {
+    let mut bits = std::mem::take(&mut beyond[to]);
+    bits.iter_mut()
+        .zip(&beyond[pass])
+        .for_each(|(to, from)| *to |= from);
+    bits[pass / 64] |= 1 << (pass % 64);
+    beyond[to] = bits;
+}

@@ -1,0 +1,206 @@
+//! The cap on the share of a frame: no arrangement exceeds it, and it counts no saving that cannot happen.
+
+mod frames;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use ash::vk;
+use tileheap::Checked;
+use tileheap::arrange::{Arrangement, ArrangementCosts, SearchOptions, SearchResult, search};
+use tileheap::execute::ExecutedFrame;
+use tileheap::frame::import::read;
+use tileheap::frame::{
+    ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, ReachAssumptions, ReadReach, ResourceId,
+};
+use tileheap::plan::{Plan, PlanOptions, Traffic};
+use tileheap::profile::DeviceProfile;
+use tileheap::units::Bytes;
+use tileheap_testkit::frames::{extent, one_queue, rect};
+
+use self::frames::random_frame;
+use crate::planned::plan_with;
+
+const STEPS: u64 = 2_000;
+
+fn planned(frame: &Frame, profile: &DeviceProfile, options: &PlanOptions) -> Checked<Plan> {
+    let executed = ExecutedFrame::as_described(frame).separate_values().unwrap();
+    plan_with(executed, profile, options)
+}
+
+fn found(plan: &Plan) -> SearchResult {
+    let allowed = SearchOptions {
+        steps: STEPS,
+        ..SearchOptions::default()
+    };
+    search(plan, &allowed, &mut |_| ControlFlow::Continue(()))
+}
+
+/// The result for the frame as described: its cap is that of every arrangement.
+fn as_described(plan: &Plan) -> SearchResult {
+    let described = Arrangement::described(plan.input.frame());
+    SearchResult::of(plan, described, ArrangementCosts::default()).unwrap()
+}
+
+/// Searches, plans what is found, and compares shares and cap. Returns the share and the cap.
+fn judged(name: &str, plan: &Plan) -> [f64; 2] {
+    let mut found = found(plan);
+    let arranged = found.apply(plan).unwrap();
+    let best = plan_with(arranged, &plan.profile, &plan.options);
+    found.planned(&best);
+    let (share, described) = (found.traffic.share(), Traffic::of(plan).share());
+    assert!(
+        share >= described - 1e-9,
+        "{name}: {share}, {described} as described"
+    );
+    // Parts of images are padded: a share is rounded.
+    for cap in [found.cap(), as_described(plan).cap()] {
+        assert!(share <= cap + 0.002, "{name}: {share} of at most {cap}");
+    }
+    let frame = plan.input.frame();
+    let saved = Arrangement::from_json(&found.arrangement.to_json(frame), frame).unwrap();
+    let reloaded = SearchResult::of(plan, saved, found.costs)
+        .unwrap()
+        .apply(plan)
+        .unwrap();
+    assert_eq!(plan_with(reloaded, &plan.profile, &plan.options), best, "{name}");
+    [share, as_described(plan).cap()]
+}
+
+/// Frames of six kinds, on devices with tile heaps of several sizes and without.
+#[test]
+fn no_arrangement_of_a_random_frame_exceeds_its_cap() {
+    let heaps = [
+        ("adreno-830", None),
+        ("adreno-830", Some(1024)),
+        ("hostile", Some(4096)),
+        ("adreno-830", Some(6144)),
+        ("no-tile-memory", None),
+        ("mali-g72", None),
+    ];
+    let mut kinds = [0; 6];
+    for seed in 0..150 {
+        let Some(frame) = random_frame(seed) else { continue };
+        let (preset, heap) = heaps[(seed / 6 % 6) as usize];
+        let mut profile = DeviceProfile::preset(preset).unwrap();
+        if let Some(heap) = heap {
+            profile = profile.with_tile_heap_size(Bytes::kib(heap)).unwrap();
+        }
+        let options = PlanOptions {
+            split: seed % 4 == 0,
+            ..PlanOptions::default()
+        };
+        judged(&format!("seed {seed}"), &planned(&frame, &profile, &options));
+        kinds[(seed % 6) as usize] += 1;
+    }
+    assert!(kinds.iter().all(|&frames| frames >= 15), "{kinds:?}");
+}
+
+#[test]
+fn no_arrangement_of_a_published_frame_exceeds_its_cap() {
+    let text = |name: &str| std::fs::read_to_string(tileheap_testkit::data(name)).unwrap();
+    let profile = DeviceProfile::preset("adreno-830").unwrap();
+    for file in [
+        "granite_deferred_taa_bloom.json",
+        "qualcomm_tile_memory_sample.json",
+        "khronos_local_read_deferred.json",
+    ] {
+        for size in [extent(1280, 720), extent(1920, 1080)] {
+            let frame = read(&text(&format!("frames/{file}")), Some(size)).unwrap().frame;
+            let reaches = ReachAssumptions::from_json(&text("reach.json"), file).unwrap();
+            let frame = frame.with_reaches(&reaches).unwrap();
+            let [share, cap] = judged(file, &planned(&frame, &profile, &PlanOptions::default()));
+            assert!(cap <= share + 0.15, "{file} {size:?}: {share} of at most {cap}");
+        }
+    }
+}
+
+/// Lights between shadows drawn into quarters of an atlas that the heap cannot hold.
+fn shadows_and_lights() -> Frame {
+    let size = extent(640, 360);
+    let mut frame = FrameBuilder::new("shadows", size);
+    let commands = one_queue(&mut frame, vk::QueueFlags::GRAPHICS);
+    let atlas = frame.image("atlas", ImageDesc::new(vk::Format::D16_UNORM, extent(4096, 4096)));
+    let lit = frame.image("lit", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, size));
+    let all = frame.render_pass(commands, "clear");
+    all.depth(atlas, LoadOp::Clear(ClearValue::DepthStencil(1.0, 0)));
+    let mut load = LoadOp::Clear(ClearValue::ZERO);
+    for (number, (x, y)) in [(0, 0), (2048, 0), (0, 2048), (2048, 2048)]
+        .into_iter()
+        .enumerate()
+    {
+        let shadow = frame.render_pass(commands, format!("shadow {number}"));
+        shadow.depth(atlas, LoadOp::Load).area(rect(x, y, 2048, 2048));
+        let light = frame.render_pass(commands, format!("light {number}"));
+        light.sampled(atlas).color(lit, load);
+        load = LoadOp::Load;
+    }
+    let out = frame.image("out", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, size));
+    let last = frame.compute_pass(commands, "last");
+    last.sampled(lit).storage_write(out);
+    frame.build().unwrap()
+}
+
+/// The light between two shadows reads what both draw: they never run as one pass.
+#[test]
+fn passes_do_not_merge_across_one_that_runs_between_them() {
+    let profile = DeviceProfile::preset("adreno-830").unwrap();
+    let plan = planned(&shadows_and_lights(), &profile, &PlanOptions::default());
+    let [share, cap] = judged("shadows", &plan);
+    assert!(cap <= share + 0.01, "{share} of at most {cap}");
+    let frame = plan.input.frame();
+    let alone = Arrangement::described(frame).ungrouped(frame);
+    let shadow = frame.pass_named("shadow 1").unwrap();
+    let shadow = alone.into_iter().find(|one| one.pass == shadow).unwrap();
+    let why = shadow.merge.unwrap().to_string();
+    assert_eq!(
+        why,
+        "cannot merge `shadow 1` into `clear`: `light 0` has to run between them"
+    );
+}
+
+/// A compute pass that reads three images of 3.5 MiB with a heap of 8 MiB: one of them moves, in any arrangement.
+#[test]
+fn what_a_pass_uses_at_once_has_to_fit() {
+    let size = extent(1280, 720);
+    let mut frame = FrameBuilder::new("crowded", size);
+    let commands = one_queue(&mut frame, vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
+    let mut image = |name: &str| frame.image(name, ImageDesc::new(vk::Format::R8G8B8A8_UNORM, size));
+    let images: [ResourceId; 3] = ["first", "second", "third"].map(&mut image);
+    let out = image("out");
+    for (number, &image) in images.iter().enumerate() {
+        let draw = frame.render_pass(commands, format!("draw {number}"));
+        draw.color(image, LoadOp::DontCare).in_strips(Bytes::ZERO);
+    }
+    let mut gather = frame.compute_pass(commands, "gather");
+    for image in images {
+        gather = gather.sampled(image).reaching(ReadReach::Anywhere);
+    }
+    gather.storage_write(out).in_strips(Bytes::ZERO);
+    let show = frame.compute_pass(commands, "show");
+    show.sampled(out);
+    let frame = frame.build().unwrap();
+    let heap = |bytes| {
+        let profile = DeviceProfile::preset("adreno-830").unwrap();
+        profile.with_tile_heap_size(bytes).unwrap()
+    };
+    let plan = planned(&frame, &heap(Bytes::mib(8)), &PlanOptions::default());
+    let limits = as_described(&plan);
+    let crowded: Vec<(&str, bool)> = limits
+        .crowded
+        .iter()
+        .map(|one| {
+            (
+                plan.input.frame().pass(one.pass).name.as_str(),
+                one.bytes >= Bytes(3_600_000),
+            )
+        })
+        .collect();
+    assert_eq!(crowded, [("gather", true)]);
+    let words = limits.crowded[0].in_words(plan.input.frame());
+    assert!(words.starts_with("pass `gather` uses "), "{words}");
+    let [share, cap] = judged("crowded", &plan);
+    assert!(cap < 0.9 && share <= cap, "{share} of at most {cap}");
+    let roomy = planned(&frame, &heap(Bytes::mib(20)), &PlanOptions::default());
+    assert_eq!(as_described(&roomy).crowded, []);
+}
