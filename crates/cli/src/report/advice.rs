@@ -25,11 +25,11 @@ pub(super) fn tables(plan: &Value) -> Vec<Table> {
     });
     let caps = list(&advice["caps"]).iter().map(|cap| {
         let words = [&cap["resource"], &cap["why"]].map(|field| Cell::word(text(field)));
-        words.into_iter().chain([share(cap)]).collect()
+        words.into_iter().chain([share(cap)]).collect::<Vec<Cell>>()
     });
     let crowded = list(&advice["crowded"]).iter().map(|one| {
         let words = [&one["pass"], &one["why"]].map(|field| Cell::word(text(field)));
-        words.into_iter().chain([share(one)]).collect()
+        words.into_iter().chain([share(one)]).collect::<Vec<Cell>>()
     });
     let best = match plan["arrangement"].is_null() {
         true => &advice["combinations"][0],
