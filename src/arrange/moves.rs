@@ -44,6 +44,11 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// Returns true if a pass directly depends on an earlier one.
+    pub(super) fn has_to_precede(&self, earlier: PassId, later: PassId) -> bool {
+        self.order.binary_search(&(earlier, later)).is_ok()
+    }
+
     /// Same as [`can_merge`].
     pub(super) fn merges(&mut self, passes: &[PassId]) -> bool {
         let frame = self.model.plan.input.frame();

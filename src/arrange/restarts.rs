@@ -47,7 +47,11 @@ impl Search<'_> {
                     return None;
                 }
                 let chosen = random.below(all.len() as u64) as usize;
-                let changed = all.swap_remove(chosen).applied(&here);
+                let one = all.swap_remove(chosen);
+                if !self.may_keep_order(one, &here) {
+                    continue;
+                }
+                let changed = one.applied(&here);
                 if self.fits(&changed) && self.judged(&changed).is_some() {
                     break changed;
                 }

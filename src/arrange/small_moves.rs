@@ -116,6 +116,31 @@ impl Change {
 }
 
 impl Search<'_> {
+    /// Returns false if a move is known to break the order of passes, without applying it.
+    pub(super) fn may_keep_order(&self, one: Move, arrangement: &Arrangement) -> bool {
+        let Change::MoveTo(to) = one.change else {
+            return true;
+        };
+        let groups = &arrangement.batches[one.batch as usize].groups;
+        let (at, to) = (one.group as usize, to as usize);
+        let depends = |earlier: &PassGroup, later: &PassGroup| {
+            let mut pairs = earlier
+                .passes
+                .iter()
+                .flat_map(|&first| later.passes.iter().map(move |&second| (first, second)));
+            pairs.any(|(first, second)| self.has_to_precede(first, second))
+        };
+        match at < to {
+            true => !groups[at + 1..=to]
+                .iter()
+                .any(|later| depends(&groups[at], later)),
+            false => !groups[to..at]
+                .iter()
+                .rev()
+                .any(|earlier| depends(earlier, &groups[at])),
+        }
+    }
+
     /// All small moves from an arrangement, in the order in which they are tried.
     pub(super) fn small_moves(&mut self, arrangement: &Arrangement) -> Vec<Move> {
         let mut moves = Vec::new();
