@@ -2396,7 +2396,7 @@ typedef struct ThImportedSemaphore {
     uint32_t reserved;
     /** The semaphore. */
     VkSemaphore handle;
-    /** The value that a timeline semaphore is waited for or signalled with; ignored for a binary one. */
+    /** The value that a timeline semaphore is waited for or signalled with; 0 for a binary one. */
     uint64_t value;
 } ThImportedSemaphore;
 

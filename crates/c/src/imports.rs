@@ -67,7 +67,7 @@ pub struct ImportedSemaphore {
     pub reserved: u32,
     /// The semaphore.
     pub handle: VulkanSemaphore,
-    /// The value that a timeline semaphore is waited for or signalled with; ignored for a binary one.
+    /// The value that a timeline semaphore is waited for or signalled with; 0 for a binary one.
     pub value: u64,
 }
 
