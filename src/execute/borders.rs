@@ -20,6 +20,29 @@ struct Border {
     enters: bool,
 }
 
+/// Resources whose lifetimes are split, joined again: the last stretch stands for the others.
+struct Lifetimes<'a> {
+    /// Per resource, the last stretch of its lifetime; itself unless a store ends it.
+    last: Vec<ResourceId>,
+    /// Per last stretch, the accesses to all stretches in the order of the passes, without those of stores; empty for other stretches.
+    uses: Vec<Vec<&'a Access>>,
+}
+
+impl Lifetimes<'_> {
+    fn uses(&self, resource: ResourceId) -> impl DoubleEndedIterator<Item = &Access> {
+        self.uses[resource.index()].iter().copied()
+    }
+
+    fn joined(&self, border: Border) -> Border {
+        let [part, whole] = [border.part, border.whole].map(|id| self.last[id.index()]);
+        Border {
+            part,
+            whole,
+            ..border
+        }
+    }
+}
+
 impl Checker<'_> {
     fn origin_of(&self, resource: ResourceId) -> ResourceOrigin {
         self.origins.resources[resource.index()]
@@ -59,8 +82,7 @@ impl Checker<'_> {
             return Some("it does not copy between an image and that of a strip");
         };
         let (part, whole) = (self.origin_of(border.part), self.origin_of(border.whole));
-        let is_one = part.value == whole.value && part.until.is_none() && whole.until.is_none();
-        if [part.resource, whole.resource] != [resource; 2] || !is_one {
+        if [part.resource, whole.resource] != [resource; 2] || part.value != whole.value {
             return Some("it copies something else");
         }
         let area = part.area.unwrap_or_default();
@@ -88,22 +110,41 @@ impl Checker<'_> {
         (next != Some(true)).then_some("it is not next to the pass that its origin names")
     }
 
+    fn lifetimes(&self) -> Lifetimes<'_> {
+        let frame = self.executed.frame();
+        let is_store = |pass: PassId| matches!(self.origins.passes[pass.index()], PassOrigin::Store { .. });
+        let mut last: Vec<ResourceId> = frame.resource_ids().collect();
+        let passes: Vec<PassId> = frame.pass_ids().filter(|&pass| is_store(pass)).collect();
+        for store in passes.into_iter().rev() {
+            if let [read, write] = frame.accesses_of(store) {
+                last[read.resource.index()] = last[write.resource.index()];
+            }
+        }
+        let mut uses = vec![Vec::new(); last.len()];
+        for access in frame.accesses().iter().filter(|access| !is_store(access.pass)) {
+            uses[last[access.resource.index()].index()].push(access);
+        }
+        Lifetimes { last, uses }
+    }
+
     /// Checks that images of strips are copied into before any use, and out of after all writes, and that all parts of an image that is needed after
     /// a run of strips are copied out.
     pub(super) fn check_borders(&mut self) {
         let frame = self.executed.frame();
         let passes = frame.pass_ids().zip(&self.origins.passes);
         let borders = passes.filter(|(_, origin)| matches!(origin, PassOrigin::Border { .. }));
-        let borders: Vec<Border> = borders.filter_map(|(pass, _)| self.border(pass)).collect();
+        let lifetimes = self.lifetimes();
+        let borders = borders.filter_map(|(pass, _)| self.border(pass));
+        let borders: Vec<Border> = borders.map(|border| lifetimes.joined(border)).collect();
         let mut faults = Vec::new();
         for border in &borders {
-            if let Some(why) = self.is_out_of_order(*border) {
+            if let Some(why) = is_out_of_order(&lifetimes, *border) {
                 let name = &frame.pass(border.pass).name;
                 faults.push(format!("pass `{name}` copies at the wrong time: {why}"));
             }
         }
         for part in frame.resource_ids() {
-            if let Some(why) = self.is_lost(part, &borders) {
+            if let Some(why) = self.is_lost(part, &lifetimes, &borders) {
                 let name = &frame.resource(part).name;
                 faults.push(format!("`{name}` lacks a copy at the border of its strip: {why}"));
             }
@@ -113,29 +154,17 @@ impl Checker<'_> {
         }
     }
 
-    fn is_out_of_order(&self, border: Border) -> Option<&'static str> {
-        let mut others = self
-            .executed
-            .frame()
-            .accesses_to(border.part)
-            .filter(|access| access.pass != border.pass);
-        match border.enters {
-            true if others.any(|access| access.pass < border.pass) => {
-                Some("the strip uses its image before the copy")
-            }
-            false if others.any(|access| access.pass > border.pass && access.writes) => {
-                Some("the strip changes its image after the copy")
-            }
-            _ => None,
-        }
-    }
-
     /// Returns why the contents of a strip's image differ from the image's, or are not copied back.
-    fn is_lost(&self, part: ResourceId, borders: &[Border]) -> Option<&'static str> {
+    fn is_lost(
+        &self,
+        part: ResourceId,
+        lifetimes: &Lifetimes<'_>,
+        borders: &[Border],
+    ) -> Option<&'static str> {
         let (frame, described) = (self.executed.frame(), self.executed.described());
         let origin = self.origin_of(part);
         let area = origin.area?;
-        let uses = || frame.accesses_to(part);
+        let uses = || lifetimes.uses(part);
         let first = uses().next()?;
         let of_part = |enters: bool| {
             borders
@@ -150,7 +179,7 @@ impl Checker<'_> {
         let is_written = uses().any(|access| access.writes && !is_own(&access));
         // The strips of a run are the parts used by the same described pass.
         let pass_of = |id: ResourceId| {
-            let mut runs = frame.accesses_to(id).filter(|access| !is_own(access));
+            let mut runs = lifetimes.uses(id).filter(|access| !is_own(access));
             runs.next().map(|access| {
                 self.executed
                     .described_passes(access.pass)
@@ -176,10 +205,10 @@ impl Checker<'_> {
             let other = self.origin_of(id);
             other.area.is_some() && is_same(other) && pass_of(id) == run
         });
-        let ends = parts.filter_map(|id| Some(frame.accesses_to(id).next_back()?.pass));
+        let ends = parts.filter_map(|id| Some(lifetimes.uses(id).next_back()?.pass));
         let end = ends.max().unwrap_or(first.pass);
         let is_needed = |id: ResourceId| {
-            let mut uses = frame.accesses_to(id);
+            let mut uses = lifetimes.uses(id);
             let next = uses.find(|access| access.version == HistoryVersion::Current && access.pass > end);
             let kept = frame.resource(id).persistence != Persistence::Transient;
             next.map_or(kept, |next| next.needs_contents())
@@ -201,5 +230,19 @@ impl Checker<'_> {
         let source = of_part(true).map(|border| border.whole);
         let mut sources = source.filter(|&id| !holds(frame.resource(id), frame.base_extent(), area));
         sources.next().map(|_| "it is larger than what is copied into it")
+    }
+}
+
+/// Returns why a copy is not before the first use of a strip's image, or after the last change of it.
+fn is_out_of_order(lifetimes: &Lifetimes<'_>, border: Border) -> Option<&'static str> {
+    let mut others = lifetimes.uses(border.part);
+    match border.enters {
+        true if others.any(|access| access.pass < border.pass) => {
+            Some("the strip uses its image before the copy")
+        }
+        false if others.any(|access| access.pass > border.pass && access.writes) => {
+            Some("the strip changes its image after the copy")
+        }
+        _ => None,
     }
 }

@@ -240,14 +240,14 @@ impl Checker<'_> {
         if from.until != Some(after) {
             return Some("the lifetime that it reads does not end there");
         }
-        let before = self.origins.passes[..pass.index()].iter().rev();
-        let runs = before.filter_map(|origin| match origin {
-            PassOrigin::Runs(runs) => Some(runs),
-            PassOrigin::Store { .. } | PassOrigin::Border { .. } => None,
+        let mut before = self.origins.passes[..pass.index()].iter().rev();
+        let follows = before.find_map(|origin| match origin {
+            PassOrigin::Runs(runs) => Some(runs.iter().any(|run| run.pass == after)),
+            // A copy into the image of a strip runs before the pass that its origin names.
+            PassOrigin::Border { beside, .. } => (*beside == after).then_some(true),
+            PassOrigin::Store { .. } => None,
         });
-        let follows = |runs: &Vec<PassRun>| runs.iter().any(|run| run.pass == after);
-        let here = runs.into_iter().next().is_some_and(follows);
-        (!here).then_some("it follows another pass")
+        (follows != Some(true)).then_some("it follows another pass")
     }
 
     fn check_resources(&mut self) {
@@ -306,7 +306,7 @@ impl Checker<'_> {
                 "it exceeds the described image"
             } else if area.is_some() && ours.persistence != Persistence::Transient {
                 "the image of a strip must be transient"
-            } else if area.is_some() && ours.tile_constraint != theirs.tile_constraint {
+            } else if area.is_some() && !stretch && ours.tile_constraint != theirs.tile_constraint {
                 "its constraint differs"
             } else if !stretch && !is_value && area.is_none() && !whole {
                 "its name, persistence or constraint differs"

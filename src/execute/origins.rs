@@ -47,7 +47,7 @@ pub enum PassOrigin {
     Store {
         /// The described resource that it stores.
         resource: ResourceId,
-        /// The described pass after which it runs.
+        /// The described pass after which it runs; after a copy at the border of a strip, the pass next to that.
         after: PassId,
     },
     /// The pass copies a part of an image into the image of a strip before the strip uses it, or back afterwards; the runtime records it.
@@ -92,7 +92,7 @@ impl PassRun {
 pub struct ResourceOrigin {
     /// The resource of the described frame.
     pub resource: ResourceId,
-    /// For a stretch of a lifetime: the described pass after which it is stored.
+    /// For a stretch of a lifetime: the described pass after which it is stored; after a copy at the border of a strip, the pass next to that.
     pub until: Option<PassId>,
     /// For the image of a strip: its area in the described image. For the buffer of a strip: its [lists](crate::frame::TileLists) in the grid of tiles.
     pub area: Option<vk::Rect2D>,

@@ -144,10 +144,12 @@ impl Frame {
             later.accesses.first += 2;
             later.accesses.end += 2;
         }
-        let (name, commands) = (
-            format!("store {}", described.name),
-            tables.passes[after.index()].command_buffer,
-        );
+        let mut name = format!("store {}", described.name);
+        // Copies at the border of strips are named alike.
+        while self.pass_named(&name).is_some() {
+            name.push('\'');
+        }
+        let commands = tables.passes[after.index()].command_buffer;
         let pass = Pass {
             contents: CommandSource::Store,
             ..Pass::new(name, commands, kind, Run::new(at, at + 2))

@@ -59,9 +59,17 @@ fn interpret(described: &Frame, arranged: Option<&ExecutedFrame>, farther: u32) 
     let origin = |id: ResourceId| arranged.map_or(zero, |arranged| arranged.first_texel(id));
     let whole = |id: ResourceId| arranged.map_or(id, |arranged| arranged.origins().resource(id).resource);
     for id in frame.pass_ids() {
-        if let CommandSource::Border { x, y } = frame.pass(id).contents {
-            copy(frame, id, (i64::from(x), i64::from(y)), &mut images);
-            continue;
+        match frame.pass(id).contents {
+            CommandSource::Border { x, y } => {
+                copy(frame, id, (i64::from(x), i64::from(y)), &mut images);
+                continue;
+            }
+            CommandSource::Store => {
+                let [from, to] = [0, 1].map(|side: usize| frame.accesses_of(id)[side].resource.index());
+                images[to] = images[from].clone();
+                continue;
+            }
+            _ => {}
         }
         let (passes, strip) = match arranged {
             Some(arranged) => (
@@ -337,13 +345,47 @@ fn is_repaired(arrangement: &Arrangement, frame: &Frame, gone: PassId) -> bool {
     same_batches && !repaired.passes().is_sorted()
 }
 
-/// Runs random arrangements of random frames. Returns the numbers of strips, other orders, merges, repaired orders and copies at borders, and how
-/// many frames the interpreter found wrong when reads look farther than declared.
-fn run(seeds: std::ops::Range<u64>, farther: u32) -> ([u32; 7], u32) {
-    let (mut had, mut wrong) = ([0; 7], 0);
+/// The frame with up to two lifetimes split at random.
+fn with_splits(arranged: &ExecutedFrame, random: &mut SplitMix64) -> ExecutedFrame {
+    let mut executed = arranged.clone();
+    for _ in 0..2 {
+        let offered: Vec<(ResourceId, PassId)> = executed.splittable().collect();
+        if offered.is_empty() {
+            break;
+        }
+        let (resource, after) = random.pick(&offered);
+        if let Some(split) = executed.split(resource, after) {
+            executed = split.unwrap();
+        }
+    }
+    executed
+}
+
+/// The number of stores of resources that are also copied at the border of a strip.
+fn stores_at_borders(executed: &ExecutedFrame) -> u32 {
+    let frame = executed.frame();
+    let is_copied = |resource: ResourceId| {
+        frame
+            .accesses_to(resource)
+            .any(|access| matches!(frame.pass(access.pass).contents, CommandSource::Border { .. }))
+    };
+    let stores = executed.origins().stores();
+    stores
+        .filter(|&(store, ..)| {
+            let mut sides = frame.accesses_of(store).iter();
+            sides.any(|access| is_copied(access.resource))
+        })
+        .count() as u32
+}
+
+/// Runs random arrangements of random frames. Returns the numbers of strips, other orders, merges, repaired orders, copies at borders and stores of
+/// what is copied there, and how many frames the interpreter found wrong when reads look farther than declared.
+fn run(seeds: std::ops::Range<u64>, farther: u32) -> ([u32; 8], u32) {
+    let (mut had, mut wrong) = ([0; 8], 0);
     let mut other = r#"{ "format": "tileheap-arrangement", "version": 1, "batches": [] }"#.to_owned();
     for seed in seeds {
         let mut random = SplitMix64::new(seed);
+        let mut random_splits = SplitMix64::new(!seed);
         let frame = random_frame(&mut random);
         let wanted = interpret(&frame, None, farther);
         let mut arrangement = Arrangement::described(&frame);
@@ -362,6 +404,11 @@ fn run(seeds: std::ops::Range<u64>, farther: u32) -> ([u32; 7], u32) {
             let same = interpret(&frame, Some(&arranged), farther)[output] == wanted[output];
             if farther == 0 {
                 assert!(same, "seed {seed}: {}", arrangement.to_json(&frame));
+                let split = with_splits(&arranged, &mut random_splits);
+                assert_eq!(split.violations(), [], "seed {seed}");
+                let same = interpret(&frame, Some(&split), 0)[output] == wanted[output];
+                assert!(same, "seed {seed}, split: {}", arrangement.to_json(&frame));
+                had[7] += stores_at_borders(&split);
             }
             wrong += u32::from(!same);
             let text = arrangement.to_json(&frame);
@@ -400,7 +447,7 @@ fn run(seeds: std::ops::Range<u64>, farther: u32) -> ([u32; 7], u32) {
 fn arranged_frames_read_what_described_ones_read() {
     let (had, _) = run(0..400, 0);
     println!(
-        "strips, other orders, merges, repaired orders, copies out of strips, other copies, lists of strips: {had:?}"
+        "strips, other orders, merges, repaired orders, copies out of strips, other copies, lists of strips, stores at borders: {had:?}"
     );
     assert!(had.iter().all(|count| *count > 20), "{had:?}");
 }

@@ -236,24 +236,29 @@ fn graded() -> Frame {
 const STRIPS: u32 = 8;
 
 fn with_borders(frame: &Frame, borders: &[&str]) -> Arrangement {
+    in_strips_with_borders(frame, 1..4, borders)
+}
+
+/// The passes of `run` in strips, with copies of `borders`; each other pass in a group of its own.
+fn in_strips_with_borders(frame: &Frame, run: std::ops::Range<usize>, borders: &[&str]) -> Arrangement {
     let passes: Vec<PassId> = frame.pass_ids().collect();
     let borders = borders.iter().map(|name| frame.resource_named(name).unwrap());
-    let run = PassGroup {
-        borders: borders.collect(),
-        ..PassGroup::new(
-            passes[1..4].to_vec(),
-            GroupMode::Strips(StripGrid {
-                columns: 1,
-                rows: STRIPS,
-            }),
-        )
+    let alone = |&pass: &PassId| PassGroup::new(vec![pass], GroupMode::Once);
+    let mut groups: Vec<PassGroup> = passes.iter().map(alone).collect();
+    let grid = StripGrid {
+        columns: 1,
+        rows: STRIPS,
     };
-    let alone = |pass: usize| PassGroup::new(vec![passes[pass]], GroupMode::Once);
+    let strips = PassGroup {
+        borders: borders.collect(),
+        ..PassGroup::new(passes[run.clone()].to_vec(), GroupMode::Strips(grid))
+    };
+    groups.splice(run, [strips]);
     Arrangement {
         changes: Vec::new(),
         batches: vec![ArrangedBatch {
             batches: Run::new(0, 1),
-            groups: vec![alone(0), run, alone(4)],
+            groups,
         }],
     }
 }
@@ -387,4 +392,49 @@ fn strips_whose_copies_are_missing_are_refused() {
         [OriginRule::Border, OriginRule::Pass].contains(&fault.rule),
         "{fault}"
     );
+}
+
+/// Images at the border and images of strips, split after every use: by copies and by passes.
+#[test]
+fn lifetimes_are_split_at_the_border_of_strips() {
+    let frame = graded();
+    let executed = with_borders(&frame, &["lit", "graded"]).apply(&frame).unwrap();
+    let mut split = [[0; 2]; 2];
+    for (resource, after) in executed.splittable() {
+        let Some(stored) = executed.split(resource, after) else {
+            continue;
+        };
+        let (name, pass) = (
+            &executed.frame().resource(resource).name,
+            executed.frame().pass(after),
+        );
+        assert_eq!(stored.unwrap().violations(), [], "`{name}` after `{}`", pass.name);
+        let is_part = executed.part(resource).area.is_some();
+        let is_copy = matches!(pass.contents, CommandSource::Border { .. });
+        split[usize::from(is_part)][usize::from(is_copy)] += 1;
+    }
+    let kinds = split.as_flattened();
+    assert!(kinds.iter().all(|&count| count > 0), "{split:?}");
+}
+
+/// The image of a strip is split, and the copy out of its last stretch is missing.
+#[test]
+fn missing_copies_of_split_lifetimes_are_refused() {
+    let frame = graded();
+    let executed = with_borders(&frame, &["lit", "graded"]).apply(&frame).unwrap();
+    let grade = executed
+        .origins()
+        .executed_pass(frame.pass_named("grade").unwrap());
+    let part = executed.frame().resource_named("graded #0 from tone").unwrap();
+    let split = executed.split(part, grade).unwrap().unwrap();
+    split.check().unwrap();
+    let copy = split.frame().pass_named("store graded #0 from tone").unwrap();
+    let mut tables = split.origins().to_tables(split.frame());
+    tables.passes.remove(copy.index());
+    tables.accesses.drain(split.frame().pass(copy).accesses.indices());
+    let without = split.frame().without_pass(copy).unwrap();
+    let damaged = ExecutedFrame::new(without, frame.clone(), tables.into());
+    let fault = damaged.check().unwrap_err();
+    assert_eq!(fault.rule, OriginRule::Border, "{fault}");
+    assert!(fault.message.contains("some strips do not copy out"), "{fault}");
 }
