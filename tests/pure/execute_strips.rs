@@ -5,11 +5,13 @@ use tileheap::arrange::{ArrangedBatch, Arrangement, GroupMode, PassGroup, StripG
 use tileheap::execute::{ExecutedFrame, OriginRule, OriginTables, PassOrigin, Strip};
 use tileheap::frame::tables::CommandSource;
 use tileheap::frame::{Frame, FrameBuilder, ImageDesc, LoadOp, PassId, ReadReach};
+use tileheap::lower::{DeviceQueues, LoweringDesc, lower};
 use tileheap::plan::{MemoryKind, Plan, PlanOptions};
 use tileheap::profile::DeviceProfile;
 use tileheap::units::{Bytes, Run};
 use tileheap_testkit::frames::extent;
 
+use crate::lowered_check::device;
 use crate::planned::plan_with;
 
 /// Three passes in two batches; the second one reads within three texels.
@@ -437,4 +439,56 @@ fn missing_copies_of_split_lifetimes_are_refused() {
     let fault = damaged.check().unwrap_err();
     assert_eq!(fault.rule, OriginRule::Border, "{fault}");
     assert!(fault.message.contains("some strips do not copy out"), "{fault}");
+}
+
+/// `lit` is on chip until the strips have loaded it, and makes room for `warped` before it is read again. No described pass samples it: only its
+/// copies do, all of them in the first stretch.
+#[test]
+fn plans_split_what_strips_have_loaded() {
+    let size = extent(512, 512);
+    let mut frame = FrameBuilder::new("kept", size);
+    let wide = ImageDesc::new(vk::Format::R16G16B16A16_SFLOAT, size);
+    let narrow = ImageDesc::new(vk::Format::R8_UNORM, size);
+    let [lit, warped] = ["lit", "warped"].map(|name| frame.image(name, wide));
+    let [toned, graded, glowing, out] =
+        ["toned", "graded", "glowing", "out"].map(|name| frame.image(name, narrow));
+    let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
+    let submit = frame.submit(queue);
+    let batch = frame.batch(submit);
+    let commands = frame.command_buffer(batch, "commands");
+    frame.render_pass(commands, "light").color(lit, LoadOp::DontCare);
+    let tone = frame.render_pass(commands, "tone").input(lit);
+    tone.color(toned, LoadOp::DontCare).in_strips(Bytes::ZERO);
+    let grade = frame.render_pass(commands, "grade");
+    let grade = grade.sampled(toned).reaching(ReadReach::Texels(3));
+    grade.color(graded, LoadOp::DontCare).in_strips(Bytes::ZERO);
+    let distort = frame.render_pass(commands, "distort").sampled(graded);
+    distort.color(warped, LoadOp::DontCare);
+    for (name, load) in [("blur", LoadOp::DontCare), ("glow", LoadOp::Load)] {
+        let pass = frame.render_pass(commands, name).sampled(warped);
+        pass.color(glowing, load);
+    }
+    let last = frame.render_pass(commands, "last").input(lit).sampled(glowing);
+    last.color(out, LoadOp::DontCare);
+    let frame = frame.build().unwrap();
+    let arrangement = in_strips_with_borders(&frame, 1..3, &["lit"]);
+    let executed = arrangement.apply(&frame).unwrap();
+    let profile = DeviceProfile::preset("adreno-830").unwrap();
+    let profile = profile.with_tile_heap_size(Bytes::mib(3)).unwrap();
+    let options = PlanOptions {
+        split: true,
+        ..PlanOptions::default()
+    };
+    let plan = plan_with(&executed, &profile, &options);
+    let store = plan.stores().find(|store| store.to == lit).unwrap();
+    let loads = plan.frame.accesses_to(store.from).filter(|access| {
+        let contents = plan.frame.pass(access.pass).contents;
+        matches!(contents, CommandSource::Border { .. })
+    });
+    assert_eq!(loads.count(), STRIPS as usize);
+    assert_eq!(plan.memory_of(store.from), Some(MemoryKind::Tile));
+    let situation = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
+    let tables = lower(&plan, &situation).unwrap();
+    let faults = tables.violations(&plan.frame, &situation, &device(&plan, &situation));
+    assert_eq!(faults, []);
 }

@@ -120,11 +120,11 @@ fn check_needs(checker: &mut Checker<'_>) {
         let whole = plan.origins.whole(origin.resource);
         let ours = made(plan.frame.resource(id));
         let same_as_whole = ours == made(plan.frame.resource(whole));
-        // The image of a strip is smaller. At its border, passes that the runtime records also use the whole image.
-        let mut uses = plan.frame.accesses_to(id);
+        // The image of a strip is smaller. At its border, passes that the runtime records also use the whole image, maybe in one stretch only.
+        let mut uses = plan.input.frame().accesses_to(input);
         let at_border = uses.any(|access| {
             matches!(
-                plan.frame.pass(access.pass).contents,
+                plan.input.frame().pass(access.pass).contents,
                 CommandSource::Border { .. }
             )
         });
