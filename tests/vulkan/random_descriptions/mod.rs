@@ -17,7 +17,7 @@ use tileheap_testkit::generators::descriptions::{Description, describe, shrink};
 use tileheap_testkit::gpu::Gpu;
 use tileheap_testkit::own_file;
 
-use run::{Outcome, attempt};
+use run::{Outcome, attempt, fault};
 
 /// Number of descriptions per device.
 const PER_DEVICE: u64 = 250;
@@ -128,8 +128,8 @@ fn kind_of(text: &str) -> String {
 fn alone(devices: &Devices, description: &Description) -> Outcome {
     let mut gpu = devices.create();
     let outcome = attempt(&mut gpu, description);
-    let messages = gpu.into_unexpected_messages();
-    match (outcome, messages.first()) {
+    let message = fault(gpu.into_unexpected_messages());
+    match (outcome, message) {
         (Outcome::Failed(text), _) => Outcome::Failed(text),
         (_, Some(message)) => Outcome::Failed(format!("{}\n{}", message.id, message.text)),
         (other, None) => other,
@@ -197,7 +197,7 @@ fn random_descriptions_run_or_are_refused_with_a_reason() {
                     }
                 }
             }
-            if let Some(message) = gpu.into_unexpected_messages().first() {
+            if let Some(message) = fault(gpu.into_unexpected_messages()) {
                 note_last(&mut failures, &devices, seeds, &message.id);
             }
         }
