@@ -46,6 +46,19 @@ impl Node {
             in_place: Vec::new(),
         }
     }
+
+    /// Returns true if an output may overwrite its input, given which tensors have the same value as that input: the value
+    /// must not be another operand as well that the output may not overwrite.
+    pub(crate) fn may_overwrite(
+        &self,
+        pair: &InPlace,
+        mut has_its_value: impl FnMut(TensorId) -> bool,
+    ) -> bool {
+        self.inputs.iter().enumerate().all(|(index, &other)| {
+            let allowed = |other: &InPlace| other.output == pair.output && other.input as usize == index;
+            self.in_place.iter().any(allowed) || !has_its_value(other)
+        })
+    }
 }
 
 /// An output that may overwrite an input that nothing reads later, because each element depends only on the input's element

@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 
 use super::expansion::Rules;
 use crate::graph::control_flow::Loop;
-use crate::graph::{BlockId, InPlace, Node, NodeId, NodeKind, TensorId, TensorSource};
+use crate::graph::{BlockId, Node, NodeId, NodeKind, TensorId, TensorSource};
 use crate::units::SplitMix64;
 
 /// Maximum number of executions, and of their steps; an execution that is cut off still gives a bound.
@@ -216,12 +216,7 @@ impl<'a> Execution<'a> {
                 node.inputs[pair.input as usize],
             );
             let (output, value) = (self.resolve(output), self.resolve(input));
-            // The value may also be another operand, which must not be overwritten.
-            let again = node.inputs.iter().enumerate().any(|(index, &other)| {
-                let allowed = |other: &InPlace| other.output == pair.output && other.input as usize == index;
-                !node.in_place.iter().any(allowed) && self.resolve(other) == value
-            });
-            if !again && output != value {
+            if node.may_overwrite(pair, |other| self.resolve(other) == value) && output != value {
                 self.in_place.push((output, value, self.time()));
             }
         }

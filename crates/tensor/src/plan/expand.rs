@@ -18,7 +18,7 @@ use super::expansion::{
 };
 use super::types::{CopyTime, TimelineStep};
 use crate::graph::control_flow::{Branch, Loop, LoopCarry};
-use crate::graph::{BlockId, InPlace, Node, NodeId, NodeKind, TensorId, TensorSource};
+use crate::graph::{BlockId, Node, NodeId, NodeKind, TensorId, TensorSource};
 use crate::units::Span;
 
 pub(super) struct Expander<'a> {
@@ -320,12 +320,8 @@ impl<'a> Expander<'a> {
                 node.inputs[pair.input as usize],
             );
             let (bind, own) = (self.resolve(input), self.resolve(output));
-            // The value may also be another operand, which must not be overwritten.
-            let again = node.inputs.iter().enumerate().any(|(index, &other)| {
-                let allowed = |other: &InPlace| other.output == pair.output && other.input as usize == index;
-                !node.in_place.iter().any(allowed) && same_value(self.resolve(other), bind)
-            });
-            if let (Bind::Value(output, 0), Bind::Value(input, 0), false) = (own, bind, again) {
+            let allowed = node.may_overwrite(pair, |other| same_value(self.resolve(other), bind));
+            if let (Bind::Value(output, 0), Bind::Value(input, 0), true) = (own, bind, allowed) {
                 let candidate = InPlaceCandidate { output, input, step };
                 self.out.in_place_candidates.push(candidate);
             }
