@@ -39,9 +39,9 @@ fn found(plan: &Plan) -> SearchResult {
 
 /// The frames of `tests/data/frames`, the size, and the share in percent that an arrangement must keep on chip.
 const WANTED: [(&str, [u32; 2], f64); 5] = [
-    ("granite_deferred_taa_bloom.json", [1920, 1080], 54.0),
-    ("granite_deferred_taa_bloom.json", [2560, 1440], 60.0),
-    ("granite_deferred_taa_bloom.json", [3840, 2160], 64.0),
+    (GRANITE, [1920, 1080], 54.0),
+    (GRANITE, [2560, 1440], 60.0),
+    (GRANITE, [3840, 2160], 64.0),
     ("qualcomm_tile_memory_sample.json", [1920, 1080], 47.0),
     ("khronos_local_read_deferred.json", [1920, 1080], 93.0),
 ];
@@ -62,7 +62,8 @@ fn published_frames_mostly_stay_on_chip() {
         assert!(share >= wanted, "{file} {size:?}: {share}");
         assert!(found.traffic.shaded <= 1.5);
         // The cap of Granite's frame counts strips that hold `taa-output`, which the search does not find.
-        assert!(share / 100.0 <= found.cap() + 1e-9 && share / 100.0 >= found.cap() - 0.15);
+        let gap = if file == GRANITE { 0.15 } else { 0.1 };
+        assert!(share / 100.0 <= found.cap() + 1e-9 && share / 100.0 >= found.cap() - gap);
         let arranged = found.arrangement.apply(described).unwrap();
         let replanned = plan_with(&arranged, &plan.profile, &plan.options);
         replanned.check().unwrap();

@@ -17,7 +17,7 @@ use tileheap_testkit::generators::descriptions::{Description, describe, shrink};
 use tileheap_testkit::gpu::Gpu;
 use tileheap_testkit::own_file;
 
-use run::{Outcome, attempt, fault};
+use run::{Outcome, attempt};
 
 /// Number of descriptions per device.
 const PER_DEVICE: u64 = 250;
@@ -128,8 +128,9 @@ fn kind_of(text: &str) -> String {
 fn alone(devices: &Devices, description: &Description) -> Outcome {
     let mut gpu = devices.create();
     let outcome = attempt(&mut gpu, description);
-    let message = fault(gpu.into_unexpected_messages());
-    match (outcome, message) {
+    let before = gpu.unexpected_messages().len();
+    let messages = gpu.into_unexpected_messages();
+    match (outcome, messages.get(before)) {
         (Outcome::Failed(text), _) => Outcome::Failed(text),
         (_, Some(message)) => Outcome::Failed(format!("{}\n{}", message.id, message.text)),
         (other, None) => other,
@@ -197,7 +198,8 @@ fn random_descriptions_run_or_are_refused_with_a_reason() {
                     }
                 }
             }
-            if let Some(message) = fault(gpu.into_unexpected_messages()) {
+            let before = gpu.unexpected_messages().len();
+            if let Some(message) = gpu.into_unexpected_messages().get(before) {
                 note_last(&mut failures, &devices, seeds, &message.id);
             }
         }
@@ -217,8 +219,7 @@ fn random_descriptions_run_or_are_refused_with_a_reason() {
         "{} kinds of failures, see above",
         failures.len()
     );
-    // The other descriptions break a rule, or need what the device lacks.
-    assert!(count < 100 || ran * 4 >= count, "{ran} of {count} ran");
+    assert!(count < 100 || ran * 10 >= count * 3, "{ran} of {count} ran");
 }
 
 fn note(failures: &mut Failures, devices: &Devices, seed: u64, text: &str) {

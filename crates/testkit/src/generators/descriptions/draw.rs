@@ -23,7 +23,7 @@ pub(super) struct Draw {
 impl Draw {
     pub(super) fn new(seed: u64) -> Draw {
         let mut random = SplitMix64::new(seed);
-        let oddity = random.pick(&[0, 0, 0, 0, 0, 0, 60, 60, 15, 3]);
+        let oddity = random.pick(&[0, 0, 0, 0, 0, 0, 0, 60, 20, 10]);
         let base_extent = match random.one_in(4) {
             true => vk::Extent2D {
                 width: 33,

@@ -121,7 +121,7 @@ impl Draw {
             Role::Color if self.one_in(20) => self.random.pick(&KNOWN).format,
             Role::Color => self.random.pick(&COLORS),
             Role::Stored => self.random.pick(&STORED),
-            Role::Sampled if self.one_in(2) => self.random.pick(&KNOWN).format,
+            Role::Sampled if self.one_in(3) => self.random.pick(&KNOWN).format,
             Role::Sampled => self.random.pick(&COLORS),
         }
     }
