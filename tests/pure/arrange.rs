@@ -37,18 +37,19 @@ fn found(plan: &Plan) -> SearchResult {
     )
 }
 
-/// The frames of `tests/data/frames`, the size, and the share in percent that an arrangement must keep on chip.
-const WANTED: [(&str, [u32; 2], f64); 5] = [
-    (GRANITE, [1920, 1080], 54.0),
-    (GRANITE, [2560, 1440], 60.0),
-    (GRANITE, [3840, 2160], 64.0),
-    ("qualcomm_tile_memory_sample.json", [1920, 1080], 47.0),
-    ("khronos_local_read_deferred.json", [1920, 1080], 93.0),
+/// The frames of `tests/data/frames`, the size, the share in percent that an arrangement must keep on chip, and how many points
+/// below the cap it may be. The cap of Granite's frame counts strips that hold `taa-output`, which the search does not find.
+const WANTED: [(&str, [u32; 2], f64, f64); 5] = [
+    (GRANITE, [1920, 1080], 54.0, 11.0),
+    (GRANITE, [2560, 1440], 60.0, 13.0),
+    (GRANITE, [3840, 2160], 64.0, 15.0),
+    ("qualcomm_tile_memory_sample.json", [1920, 1080], 47.0, 11.0),
+    ("khronos_local_read_deferred.json", [1920, 1080], 93.0, 1.0),
 ];
 
 #[test]
 fn published_frames_mostly_stay_on_chip() {
-    for (file, size, wanted) in WANTED {
+    for (file, size, wanted, gap) in WANTED {
         let plan = planned(file, size, "adreno-830");
         let found = found(&plan);
         let described = plan.described();
@@ -61,9 +62,11 @@ fn published_frames_mostly_stay_on_chip() {
         );
         assert!(share >= wanted, "{file} {size:?}: {share}");
         assert!(found.traffic.shaded <= 1.5);
-        // The cap of Granite's frame counts strips that hold `taa-output`, which the search does not find.
-        let gap = if file == GRANITE { 0.15 } else { 0.1 };
-        assert!(share / 100.0 <= found.cap() + 1e-9 && share / 100.0 >= found.cap() - gap);
+        let cap = found.cap() * 100.0;
+        assert!(
+            share <= cap + 1e-7 && share >= cap - gap,
+            "{file} {size:?}: {share} of {cap}"
+        );
         let arranged = found.arrangement.apply(described).unwrap();
         let replanned = plan_with(&arranged, &plan.profile, &plan.options);
         replanned.check().unwrap();
