@@ -16,8 +16,8 @@ mkdir -p "$folder"
 
 # count GROUP/NAME CALLS: the instructions of the program with that number of calls.
 count() {
-    TILEHEAP_COUNT=$1=$2 valgrind --tool=callgrind --callgrind-out-file="$folder/callgrind.${1//[ \/]/-}" --log-file="$folder/callgrind.log" \
-        "$bench" --bench >/dev/null
+    TILEHEAP_COUNT=$1=$2 valgrind --tool=callgrind --child-silent-after-fork=yes --callgrind-out-file="$folder/callgrind.${1//[ \/]/-}" \
+        --log-file="$folder/callgrind.log" "$bench" --bench >/dev/null
     awk '/Collected/ {print $NF}' "$folder/callgrind.log"
 }
 

@@ -21,7 +21,7 @@ use tileheap_c::status::Status;
 use tileheap_testkit::fake_driver::Config;
 use tileheap_testkit::runtime_rig::{Rig, on_fake};
 
-use crate::c::{call, get, sized, view};
+use crate::c::{call, get, message_of, sized, view};
 use crate::described::Described;
 use crate::measure;
 
@@ -38,8 +38,10 @@ impl Names {
     }
 }
 
-fn ok(status: Status) {
-    assert_eq!(status, Status::Success);
+/// Calls a function with an error object, and panics with its message if it fails.
+fn must(error: ErrorHandle, function: impl FnOnce(ErrorHandle) -> Status) {
+    let status = function(error);
+    assert!(status == Status::Success, "{status:?}: {}", message_of(error));
 }
 
 /// Allocates a block as separate memory.
@@ -79,7 +81,8 @@ unsafe extern "C" fn free(data: *mut c_void, block: *const Block) {
 
 /// A device of the library on a rig's device.
 fn device_of(rig: &Rig) -> DeviceHandle {
-    let info = vk::DeviceCreateInfo::default();
+    let extensions = [ash::khr::swapchain::NAME.as_ptr()];
+    let info = vk::DeviceCreateInfo::default().enabled_extension_names(&extensions);
     let get_instance_proc_addr = Some(rig.driver.entry().static_fn().get_instance_proc_addr);
     let desc = DeviceAdditionsDesc {
         api_version: rig.support.version(),
@@ -194,7 +197,9 @@ fn of_c(criterion: &mut Criterion, group: &str, known: bool, frame: &Frame, scre
         let name = names.next();
         described.desc.name = view(&name);
         // SAFETY: the description is alive, and it can be written.
-        ok(unsafe { select_frame(dynamic, &described.desc, &mut selected, error) });
+        must(error, |error| unsafe {
+            select_frame(dynamic, &described.desc, &mut selected, error)
+        });
         let images = [ImportedImage {
             resource: screen.index() as u32,
             reserved: 0,
@@ -208,22 +213,28 @@ fn of_c(criterion: &mut Criterion, group: &str, known: bool, frame: &Frame, scre
         };
         let mut number = 0;
         // SAFETY: the imports are alive, and it can be written.
-        ok(unsafe { begin_frame(dynamic, &imports, &mut number, error) });
+        must(error, |error| unsafe {
+            begin_frame(dynamic, &imports, &mut number, error)
+        });
         for (index, handle) in (0..).zip(rig.commands[0]).take(frame.command_buffers().len()) {
             let mut commands = null_mut();
             // SAFETY: it can be written; the last frame that used the command buffer is complete.
-            ok(unsafe { begin_commands(dynamic, index, handle, &mut commands, error) });
+            must(error, |error| unsafe {
+                begin_commands(dynamic, index, handle, &mut commands, error)
+            });
             let passes = frame.command_buffers()[index as usize].passes;
             for pass in passes.first..passes.end {
                 let mut begun: PassCommands = sized();
                 // SAFETY: it can be written.
-                ok(unsafe { begin_pass(commands, pass, &mut begun, error) });
-                ok(end_pass(commands, error));
+                must(error, |error| unsafe {
+                    begin_pass(commands, pass, &mut begun, error)
+                });
+                must(error, |error| end_pass(commands, error));
             }
-            ok(end_commands(commands, error));
+            must(error, |error| end_commands(commands, error));
         }
-        ok(submit_frame(dynamic, error));
-        ok(wait_for_frame(dynamic, number, u64::MAX, error));
+        must(error, |error| submit_frame(dynamic, error));
+        must(error, |error| wait_for_frame(dynamic, number, u64::MAX, error));
         rig.driver.clear_journal();
     });
     call(|error| destroy_dynamic_frame(dynamic, error)).unwrap();

@@ -30,16 +30,21 @@ pub(crate) fn string(view: StringView) -> String {
     std::str::from_utf8(bytes).unwrap().to_owned()
 }
 
+/// The message of an error object.
+pub(crate) fn message_of(error: ErrorHandle) -> String {
+    let mut message = view("");
+    // SAFETY: it can be written.
+    assert_eq!(unsafe { get_error_message(error, &mut message) }, Status::Success);
+    string(message)
+}
+
 /// Calls a function with an error object; returns its message if it fails.
 pub(crate) fn call(function: impl FnOnce(ErrorHandle) -> Status) -> Result<()> {
     let mut error = null_mut();
     // SAFETY: it can be written.
     assert_eq!(unsafe { create_error(&mut error) }, Status::Success);
     let status = function(error);
-    let mut message = view("");
-    // SAFETY: it can be written.
-    assert_eq!(unsafe { get_error_message(error, &mut message) }, Status::Success);
-    let message = string(message);
+    let message = message_of(error);
     assert_eq!(destroy_error(error), Status::Success);
     match status {
         Status::Success | Status::Incomplete => Ok(()),
