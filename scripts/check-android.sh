@@ -15,7 +15,7 @@
 set -euo pipefail
 # shellcheck source=scripts/options.sh
 source "$(dirname "${BASH_SOURCE[0]}")/options.sh"
-show_help "$@"
+check_arguments "$@"
 all_parts=(build exports arm64)
 choose_parts "$@"
 # shellcheck source=scripts/setup.sh

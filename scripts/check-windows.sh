@@ -17,7 +17,7 @@
 set -euo pipefail
 # shellcheck source=scripts/options.sh
 source "$(dirname "${BASH_SOURCE[0]}")/options.sh"
-show_help "$@"
+check_arguments "$@"
 all_parts=(check build exports wine package)
 choose_parts "$@"
 # shellcheck source=scripts/setup.sh

@@ -9,30 +9,21 @@
 # Example:
 #   bash scripts/compare.sh --quick planning tensors       # two tables
 set -euo pipefail
-
-usage() { sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; }
+# shellcheck source=scripts/options.sh
+source "$(dirname "${BASH_SOURCE[0]}")/options.sh"
+check_arguments "$@"
 
 quick=() output=target/compare tables=()
 while [ $# -gt 0 ]; do
     case $1 in
-        -h | --help)
-            usage
-            exit
-            ;;
         --quick) quick=(--quick) ;;
         --output)
-            [ $# -gt 1 ] || {
-                echo "error: --output needs a folder" >&2
-                exit 2
-            }
+            [ $# -gt 1 ] || usage_error "--output needs a folder"
             output=$2
             shift
             ;;
         planning | on-chip | splits | frames | arenas | allocator | tensors | cache) tables+=("$1") ;;
-        *)
-            echo "error: \`$1\` is neither an option nor a table; see --help" >&2
-            exit 2
-            ;;
+        *) usage_error "unknown table \`$1\`" ;;
     esac
     shift
 done

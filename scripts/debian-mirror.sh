@@ -3,7 +3,7 @@
 set -euo pipefail
 # shellcheck source=scripts/options.sh
 source "$(dirname "${BASH_SOURCE[0]}")/options.sh"
-show_help "$@"
+check_arguments "$@"
 # shellcheck disable=SC2016 # apt's own placeholders
 mirror=$(apt-get indextargets --format '$(COMPONENT) $(RELEASE) $(REPO_URI)' 'Created-By: Packages' |
     awk -v release="$(. /etc/os-release && echo "${VERSION_CODENAME:-}")" '$1 == "main" && $2 == release {print $3; exit}')

@@ -17,25 +17,17 @@
 #   bash scripts/install.sh /opt/tileheap --built
 #   bash scripts/install.sh /opt/tileheap --uninstall
 set -euo pipefail
+# shellcheck source=scripts/options.sh
+source "$(dirname "${BASH_SOURCE[0]}")/options.sh"
+check_arguments "$@"
 
 build=true uninstall=false prefix=""
 for argument in "$@"; do
     case $argument in
         --built) build=false ;;
         --uninstall) uninstall=true ;;
-        -h | --help)
-            sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"
-            exit
-            ;;
-        -*)
-            echo "error: unknown option \`$argument\`; see --help" >&2
-            exit 2
-            ;;
         *)
-            if [ -n "$prefix" ]; then
-                echo "error: two prefixes, \`$prefix\` and \`$argument\`; see --help" >&2
-                exit 2
-            fi
+            [ -z "$prefix" ] || usage_error "two prefixes, \`$prefix\` and \`$argument\`"
             prefix=$argument
             ;;
     esac

@@ -1,14 +1,36 @@
 # Functions for the arguments of scripts. Source this file first; it only defines functions.
 
-# show_help "$@": if the first argument asks for help, prints the comment at the head of the script that runs, and ends it. Call it before
-# the script changes its folder.
-show_help() {
+# check_arguments "$@": prints the comment at the head of the script that runs, and ends it, if the first argument asks for help. Ends it with an
+# error if an argument is an option that the first line of that comment, `# NAME [--option]...: what it does`, does not name, or if it names none
+# and there are some. Options after a PROGRAM are the program's, and `OPTION...` stands for those of another command. Call it before the script
+# changes its folder.
+check_arguments() {
     case ${1:-} in
         -h | --help)
             sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "$0"
             exit
             ;;
     esac
+    local name usage argument
+    name=$(basename "$0")
+    usage=$(sed -n "2s/^# $name \([^:]*\):.*/\1/p" "$0")
+    [[ $usage != *OPTION...* ]] || return 0
+    for argument in "$@"; do
+        case $argument in
+            -*)
+                [[ " ${usage//[^-a-z]/ } " == *" $argument "* ]] || usage_error "unknown option \`$argument\`"
+                ;;
+            *)
+                [ -n "$usage" ] || usage_error "\`$argument\`: $name takes no arguments"
+                [[ $usage != *PROGRAM* ]] || return 0
+                ;;
+        esac
+    done
+}
+
+usage_error() {
+    echo "error: $1; see --help" >&2
+    exit 2
 }
 
 # choose_parts "$@": sets `parts` to the arguments, each one of `all_parts`, or to all of those if there are none.
@@ -18,8 +40,7 @@ choose_parts() {
     [ ${#parts[@]} -gt 0 ] || parts=("${all_parts[@]}")
     for part in "${parts[@]}"; do
         if [[ " ${all_parts[*]} " != *" $part "* ]]; then
-            echo "error: unknown part \`$part\`: ${all_parts[*]}; see --help" >&2
-            exit 2
+            usage_error "unknown part \`$part\`: ${all_parts[*]}"
         fi
     done
 }

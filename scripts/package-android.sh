@@ -14,13 +14,7 @@
 set -euo pipefail
 # shellcheck source=scripts/options.sh
 source "$(dirname "${BASH_SOURCE[0]}")/options.sh"
-show_help "$@"
-case ${1:-} in
-    -*)
-        echo "error: unknown option \`$1\`; see --help" >&2
-        exit 2
-        ;;
-esac
+check_arguments "$@"
 folder=$(realpath -m -- "${1:-$(dirname "${BASH_SOURCE[0]}")/../target/android}")
 read -ra abis <<<"${ABIS:-arm64-v8a armeabi-v7a x86_64}"
 read -ra layers <<<"${LAYERS:-emulator capture aliasing}"

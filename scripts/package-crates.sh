@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Packages every published crate, and builds each from its package only. Nothing is uploaded.
+# package-crates.sh [OPTION...]: packages every published crate, and builds each from its package only. Nothing is uploaded.
 set -euo pipefail
 # shellcheck source=scripts/options.sh
 source "$(dirname "${BASH_SOURCE[0]}")/options.sh"
-show_help "$@"
+check_arguments "$@"
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 crates=(tileheap)

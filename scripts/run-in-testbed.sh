@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs a program on the test bed (need_testbed in setup.sh): its C library, Vulkan loader, lavapipe and validation
-# layers. Cargo uses it as its runner; tests that start other programs prefix them with TILEHEAP_RUNNER.
+# run-in-testbed.sh PROGRAM [ARGUMENT...]: runs a program on the test bed (need_testbed in setup.sh): its C library, Vulkan loader, lavapipe and
+# validation layers. Cargo uses it as its runner; tests that start other programs prefix them with TILEHEAP_RUNNER.
 set -euo pipefail
 # shellcheck source=scripts/options.sh
 source "$(dirname "${BASH_SOURCE[0]}")/options.sh"
-show_help "$@"
+check_arguments "$@"
 
 tree=${TILEHEAP_TESTBED:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/target/testbed/forky}
 if [ ! -e "$tree/complete" ]; then

@@ -10,6 +10,11 @@ case ${1:-} in
         sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "$0"
         exit
         ;;
+    --log) ;;
+    -*)
+        echo "error: unknown option \`$1\`; see --help" >&2
+        exit 2
+        ;;
 esac
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 [ -e "$here/libVkLayer_tileheap_emulator.so" ] || here=$here/../target/emulator
@@ -19,7 +24,11 @@ if [ ! -e "$here/libVkLayer_tileheap_emulator.so" ]; then
 fi
 log=""
 if [ "${1:-}" = --log ]; then
-    log=$(realpath -m "${2:?--log needs a file}")
+    if [ $# = 1 ]; then
+        echo "error: --log needs a file" >&2
+        exit 2
+    fi
+    log=$(realpath -m "$2")
     shift 2
 fi
 if [ $# = 0 ]; then

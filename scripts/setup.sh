@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Shared by demo.sh, test.sh and .ci/run: machine setup. Source it, then call the functions that you need. Steps
 # that are already done are skipped, so that a second run works without a network. A script that sources it prints its help if its first
-# argument is `--help`.
+# argument is `--help`, and refuses options that it does not have.
 
 # shellcheck source=scripts/options.sh
 source "$(dirname "${BASH_SOURCE[0]}")/options.sh"
-show_help "$@"
+check_arguments "$@"
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root" || exit
 

@@ -16,7 +16,7 @@ set -euo pipefail
 build=true
 # shellcheck source=scripts/options.sh
 source "$(dirname "${BASH_SOURCE[0]}")/options.sh"
-show_help "$@"
+check_arguments "$@"
 case ${1:-} in
     --built) build=false && shift ;;
 esac

@@ -7,5 +7,5 @@
 set -euo pipefail
 # shellcheck source=scripts/options.sh
 source "$(dirname "${BASH_SOURCE[0]}")/options.sh"
-show_help "$@"
+check_arguments "$@"
 LAYER=capture exec bash "$(dirname "${BASH_SOURCE[0]}")/stage-emulator.sh" "$@"

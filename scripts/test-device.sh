@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test-device.sh [--built] [--output FILE]: packs everything that tests a Vulkan driver into an archive for another x86-64 machine, which
+# test-device.sh [--built] [-o | --output FILE]: packs everything that tests a Vulkan driver into an archive for another x86-64 machine, which
 # needs neither a compiler nor Rust: test programs, examples, the three layers, the command, and their data. One command runs it:
 #
 #   tar -xf tileheap-device-tests.tar.xz && tileheap-device-tests/run.sh
@@ -18,12 +18,11 @@ build=true output=$root/target/device/tileheap-device-tests.tar.xz
 while [ $# -gt 0 ]; do
     case $1 in
         --built) build=false ;;
-        --output | -o) output=$(realpath -m "${2:?--output needs a file}") && shift ;;
-        -h | --help)
-            sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"
-            exit
+        --output | -o)
+            [ $# -gt 1 ] || usage_error "--output needs a file"
+            output=$(realpath -m "$2")
+            shift
             ;;
-        *) die "unknown option \`$1\`; see --help" ;;
     esac
     shift
 done

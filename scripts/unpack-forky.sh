@@ -8,7 +8,7 @@
 set -euo pipefail
 # shellcheck source=scripts/options.sh
 source "$(dirname "${BASH_SOURCE[0]}")/options.sh"
-show_help "$@"
+check_arguments "$@"
 
 tree=$1
 shift
