@@ -22,6 +22,18 @@ pub(crate) fn boundary(
     error: ErrorHandle,
     body: impl FnOnce() -> Result<Status, Fault>,
 ) -> Status {
+    let mut body = Some(body);
+    let mut once = || body.take().map_or(Ok(Status::Success), |body| body());
+    catch(function, error, &mut once)
+}
+
+// Compiled once for all functions; each copy would take 500 bytes.
+
+fn catch(
+    function: &'static str,
+    error: ErrorHandle,
+    body: &mut dyn FnMut() -> Result<Status, Fault>,
+) -> Status {
     keep_panics_quiet();
     let outside = INSIDE.replace(true);
     // State that a panic may leave inconsistent is in a mutex, which it poisons.

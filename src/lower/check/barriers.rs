@@ -121,7 +121,7 @@ fn check_scopes(at: &mut CheckedRow<'_, '_>, queue: DeviceQueueIndex, scopes: Sc
             let needs = format!(
                 "without {flag:?}, which no stage of {stages:?} makes (VUID-VkMemoryBarrier2-srcAccessMask-03900)"
             );
-            at.wrong(access_mask, access, needs);
+            at.wrong(access_mask, &access, &needs);
         }
     }
 }
@@ -132,7 +132,7 @@ fn stages_of_queue(at: &mut CheckedRow<'_, '_>, parameter: &'static str, queue: 
         let needs = format!(
             "without {stage:?}, which family {family} does not have (VUID-vkCmdPipelineBarrier2-srcStageMask-09675)"
         );
-        at.wrong(parameter, stages, needs);
+        at.wrong(parameter, &stages, &needs);
     }
 }
 
@@ -158,16 +158,16 @@ fn check_families(
         at.demand(own == wanted, parameter, own, needs);
     } else if src == ignored || dst == ignored || src >= known || dst >= known {
         let needs = format!("two of {known} families, or QUEUE_FAMILY_IGNORED twice");
-        at.wrong(parameter, (src, dst), needs);
+        at.wrong(parameter, &(src, dst), &needs);
     } else if at.checker.is_concurrent(object) {
         let needs = "ignored: families share it (VUID-VkImageMemoryBarrier2-None-09097)";
-        at.wrong(parameter, (src, dst), needs);
+        at.wrong(parameter, &(src, dst), &needs);
     } else if ![src, dst].contains(&family) {
         let needs = format!(
             "family {family}, which the queue is of, and another one \
              (VUID-vkCmdPipelineBarrier2-srcQueueFamilyIndex-10387)"
         );
-        at.wrong(parameter, (src, dst), needs);
+        at.wrong(parameter, &(src, dst), &needs);
     }
 }
 

@@ -33,7 +33,8 @@ pub(super) struct CheckedRow<'c, 'a> {
 
 impl CheckedRow<'_, '_> {
     /// Reports a parameter with a wrong value.
-    pub(super) fn wrong(&mut self, parameter: &'static str, found: impl Debug, needs: impl Display) {
+    #[cold]
+    pub(super) fn wrong(&mut self, parameter: &'static str, found: &dyn Debug, needs: &dyn Display) {
         let what = &self.what;
         let message = format!("{what}: {parameter} is {found:?}: it must be {needs}");
         self.checker.report(LoweringRule::Parameter(parameter), message);
@@ -48,7 +49,7 @@ impl CheckedRow<'_, '_> {
         needs: impl Display,
     ) {
         if !fits {
-            self.wrong(parameter, found, needs);
+            self.wrong(parameter, &found, &needs);
         }
     }
 

@@ -40,7 +40,7 @@ fn check_memory(checker: &mut Checker<'_>, row: usize) {
     let mut at = checker.at(format!("memory object {row}"));
     let Some(kind) = profile.memory_types.get(memory.memory_type as usize) else {
         let needs = format!("one of {} types", profile.memory_types.len());
-        return at.wrong("memoryTypeIndex", memory.memory_type, needs);
+        return at.wrong("memoryTypeIndex", &memory.memory_type, &needs);
     };
     let bit = 1 << memory.memory_type;
     let tile = profile.tile_type_bits() & bit != 0;
@@ -211,7 +211,7 @@ fn check_binding(checker: &mut Checker<'_>, object: ImageOrBuffer) {
     let (least, alignment, types) = match (row.kind, requirement.tile) {
         (MemoryKind::Tile, Some(tile)) => (tile.size, tile.alignment, of_tile),
         (MemoryKind::Tile, None) => {
-            return at.wrong("memory", row.kind, "ordinary: the driver refuses tile memory");
+            return at.wrong("memory", &row.kind, &"ordinary: the driver refuses tile memory");
         }
         (MemoryKind::Lazy, _) => (requirement.size, requirement.alignment, of_lazy),
         _ => (
@@ -286,8 +286,8 @@ fn check_sharing(checker: &mut Checker<'_>, object: ImageOrBuffer) {
     if let Some(family) = outside {
         at.wrong(
             parameter,
-            families,
-            format_args!("with family {family}, which uses it"),
+            &families,
+            &format_args!("with family {family}, which uses it"),
         );
     }
 }
@@ -317,7 +317,7 @@ fn check_company(checker: &mut Checker<'_>) {
                 );
                 checker
                     .at(format!("`{}`", checker.name_of(a)))
-                    .wrong("memory", memory, needs);
+                    .wrong("memory", &memory, &needs);
             }
             let both_tile = checker.memory_of(b) == Some(MemoryKind::Tile) && kind == MemoryKind::Tile;
             let same = checker.resource_of(a) == checker.resource_of(b) && (offset, size) == (from, of);

@@ -399,7 +399,7 @@ fn check_attachments(at: &mut CheckedRow<'_, '_>, index: u32, number: u32, row: 
         for access in declared {
             match attachment_of(at.checker, index, access) {
                 Some(attachment) => check_attachment(at.checker, access, attachment),
-                None => at.wrong(parameter, access, "a reference to its attachment"),
+                None => at.wrong(parameter, &access, &"a reference to its attachment"),
             }
             if kind == AccessKind::ResolveAttachment {
                 check_resolve(at, instance, index, row, access);
@@ -436,8 +436,8 @@ fn check_resolve(
     let Some((source, _)) = resolved_into(at.checker, row, target) else {
         return at.wrong(
             "pResolveAttachments",
-            target,
-            "that of an attachment of the subpass",
+            &target,
+            &"that of an attachment of the subpass",
         );
     };
     let [source, target] = [source, target].map(|access| attachment_of(at.checker, index, access));

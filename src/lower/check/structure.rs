@@ -101,9 +101,14 @@ fn rows(checker: &mut Checker<'_>, table: &str, rows: usize, needs: usize) {
 
 fn order<T: PartialEq + Debug>(checker: &mut Checker<'_>, table: &str, row: usize, found: T, needs: T) {
     if found != needs {
-        let message = format!("{table} row {row} is {found:?}, but the frame has {needs:?} there");
-        checker.report(LoweringRule::Order, message);
+        wrong_order(checker, table, row, &found, &needs);
     }
+}
+
+#[cold]
+fn wrong_order(checker: &mut Checker<'_>, table: &str, row: usize, found: &dyn Debug, needs: &dyn Debug) {
+    let message = format!("{table} row {row} is {found:?}, but the frame has {needs:?} there");
+    checker.report(LoweringRule::Order, message);
 }
 
 /// Checks the queues, and the memory state before and after the frame.
