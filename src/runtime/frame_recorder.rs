@@ -358,7 +358,7 @@ impl FrameRecorder<'_> {
     pub unsafe fn submit(self) -> Result<FrameNumber> {
         let _span = tracing::trace_span!("submit", number = self.number.0).entered();
         self.bound.check_recorded()?;
-        self.bound.submit_by(self.encoded, |state, one| {
+        self.bound.submit_by(self.encoded, &mut |state, one| {
             // SAFETY: the caller's duty; the recording of the command buffers is finished.
             unsafe { call(state, one) }
         })
@@ -380,7 +380,7 @@ impl FrameRecorder<'_> {
         mut submit: impl FnMut(&SubmitCall<'_>) -> ash::prelude::VkResult<()>,
     ) -> Result<FrameNumber> {
         self.bound.check_recorded()?;
-        self.bound.submit_by(self.encoded, |_, one| submit(one))
+        self.bound.submit_by(self.encoded, &mut |_, one| submit(one))
     }
 
     /// The tiles in which the driver renders a pass, with the tile memory bound that the plan binds for it.

@@ -26,7 +26,7 @@ impl BoundFrame {
     pub(super) fn submit_by(
         &mut self,
         frame: usize,
-        mut call: impl FnMut(&DeviceState, &SubmitCall<'_>) -> ash::prelude::VkResult<()>,
+        call: &mut dyn FnMut(&DeviceState, &SubmitCall<'_>) -> ash::prelude::VkResult<()>,
     ) -> Result<FrameNumber> {
         self.series.shared_progress().prepare(&self.state)?;
         self.stamp = UseStamp::next();
