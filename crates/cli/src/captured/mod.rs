@@ -376,7 +376,14 @@ fn not_known(frame: &Frame, capture: &Capture, cannot_run: &[String]) -> Vec<Str
         .collect();
     all.extend(capture.unresolved.iter().map(|one| unfollowed(frame, one)));
     if capture.border == FrameBoundary::End {
-        all.push("The program ended in this frame: it may be incomplete.".to_owned());
+        let ended = match capture.frame {
+            0 => {
+                "No frame ended before the program did: this is all that it submitted. If it does not present, `--border submits:N` ends a frame \
+                 after N submits, and `--border label:NAME` at a debug label."
+            }
+            _ => "The program ended in this frame: it may be incomplete.",
+        };
+        all.push(ended.to_owned());
     }
     let assumed = capture.resources.iter().zip(frame.resource_ids());
     let assumed = assumed.filter(|(facts, _)| facts.decided == LifetimeEvidence::Assumed);

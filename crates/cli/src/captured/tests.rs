@@ -319,6 +319,19 @@ fn nothing_is_explained() {
 }
 
 #[test]
+fn a_program_that_does_not_present_is_told_how_frames_end() {
+    let mut captured = Captured::new();
+    let result = captured.color("result", InferredLifetime::External);
+    captured.capture.border = FrameBoundary::End;
+    captured.capture.frame = 0;
+    captured.render("scene", &[], &[(result, false, true)]);
+    let limits = captured.report().limits;
+    let hint =
+        |limit: &String| limit.starts_with("No frame ended before") && limit.contains("--border submits:N");
+    assert!(limits.iter().any(hint), "{limits:?}");
+}
+
+#[test]
 fn asynchronous_compute_hides_at_most_what_is_independent() {
     let mut captured = Captured::new();
     let (shadow, shown) = (
