@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-use crate::sharded::GOLDEN;
+use tileheap_units::GOLDEN;
 
 /// Number of places, as a power of two.
 const PLACES: u32 = 12;

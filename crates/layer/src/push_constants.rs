@@ -1,8 +1,7 @@
 //! The push constants of a command buffer that compute shaders can read.
 
 use ash::vk;
-
-use crate::sharded::{GOLDEN, spread};
+use tileheap_units::{GOLDEN, spread};
 
 /// Bytes per word.
 const WORD: usize = 4;

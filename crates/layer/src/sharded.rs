@@ -1,44 +1,11 @@
 //! Maps from handles to state that many threads read concurrently.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// A fast hasher for handles, which are pointers or counters.
-#[derive(Default)]
-pub struct HandleHasher(u64);
-
-impl Hasher for HandleHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u64(u64::from(*byte));
-        }
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.0 = spread(self.0 ^ value);
-    }
-
-    fn write_usize(&mut self, value: usize) {
-        self.write_u64(value as u64);
-    }
-}
-
-/// 2^64 divided by the golden ratio, and odd: products of neighbours are far apart, and no two are equal.
-pub const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
-
-/// Spreads a change of some bits of the value over all bits of the result.
-pub fn spread(value: u64) -> u64 {
-    let product = value.wrapping_mul(GOLDEN);
-    product ^ (product >> 32)
-}
+use tileheap_units::{IdMap, spread};
 
 /// A map keyed by handles.
-pub type HandleMap<T> = HashMap<u64, T, BuildHasherDefault<HandleHasher>>;
+pub type HandleMap<T> = IdMap<u64, T>;
 
 const SHARDS: usize = 16;
 

@@ -1,10 +1,8 @@
 //! Records: accesses that later ones may conflict with.
 
-use std::collections::HashMap;
-
 use ash::vk::AccessFlags2;
 use tileheap_device::ffi;
-use tileheap_units::CompactSort;
+use tileheap_units::{CompactSort, IdMap};
 
 use crate::finding::{Certainty, MemoryUse, MissingDependency};
 use crate::log::{Log, Summary};
@@ -158,7 +156,7 @@ impl Record {
     }
 
     /// Merges the states of places that no later command belongs to.
-    pub(crate) fn compact(&mut self, last_instance: &HashMap<QueueId, u64>) {
+    pub(crate) fn compact(&mut self, last_instance: &IdMap<QueueId, u64>) {
         for piece in &mut self.pieces {
             piece.reach.compact(last_instance);
         }

@@ -1,7 +1,9 @@
 //! Batches in an order in which they can run: a batch that waits for a value that was not signaled yet is kept until then, with all later batches of
 //! its queue.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
+
+use tileheap_units::IdMap;
 
 use crate::program::{Batch, Command, CommandBuffer, QueueId, SemaphoreId, Tag};
 
@@ -38,7 +40,7 @@ const MAX_TIMELINE_VALUES: usize = 1024;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Schedule {
     /// Signals in ascending order of values; binary semaphores have no entry.
-    timelines: HashMap<SemaphoreId, Vec<Signaled>>,
+    timelines: IdMap<SemaphoreId, Vec<Signaled>>,
     pending: Vec<(QueueId, VecDeque<Submitted>)>,
 }
 

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod hash;
 mod random;
 mod reach;
 mod sort;
@@ -8,6 +9,7 @@ mod sort;
 use std::fmt;
 use std::num::NonZeroU64;
 
+pub use hash::{GOLDEN, IdHasher, IdMap, IdSet, spread};
 pub use random::SplitMix64;
 pub use reach::ReadReach;
 use serde::{Deserialize, Serialize};

@@ -5,13 +5,13 @@
 //! the heap              [0, size)                      one allocation; a resource at offset o of any object is bound at o
 //! ```
 
-use std::collections::HashMap;
 use std::ptr::null;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use ash::vk;
 use ash::vk::Handle;
 use tileheap_layer::call_down;
+use tileheap_units::IdMap;
 
 use super::driver::{Driver, created};
 use crate::model::heap::Heap;
@@ -39,9 +39,9 @@ struct Made {
 
 #[derive(Default)]
 struct Poisoners {
-    pools: HashMap<u32, vk::CommandPool>,
+    pools: IdMap<u32, vk::CommandPool>,
     /// By queue family, first byte and end of the range.
-    commands: HashMap<(u32, u64, u64), vk::CommandBuffer>,
+    commands: IdMap<(u32, u64, u64), vk::CommandBuffer>,
 }
 
 impl HeapMemory {

@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 use ash::vk;
 use ash::vk::Handle;
 use serde_json::json;
-use tileheap_layer::sharded::spread;
 use tileheap_layer::{chained, given};
+use tileheap_units::spread;
 
 use super::device::Device;
 use crate::model::resources::{MemoryBinding, Resource};

@@ -8,9 +8,10 @@ use ash::vk::Handle;
 use tileheap_device::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM};
 use tileheap_device::profile::TileRequirements;
 use tileheap_layer::render_passes::RenderPassDesc;
-use tileheap_layer::sharded::{Sharded, spread};
+use tileheap_layer::sharded::Sharded;
 use tileheap_layer::{array, call_down, chained};
 use tileheap_sync::program::{SharingMode, Tiling};
+use tileheap_units::spread;
 
 use super::creates::creates;
 use super::device::Device;

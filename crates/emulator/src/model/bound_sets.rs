@@ -3,8 +3,8 @@
 use ash::vk;
 use ash::vk::Handle;
 use tileheap_layer::push_constants::PushConstants;
-use tileheap_layer::sharded::{GOLDEN, spread};
 use tileheap_spirv::GuardValue;
+use tileheap_units::{GOLDEN, spread};
 
 use super::descriptors::{Descriptors, Set};
 use super::shaders::{DescriptorAccess, UNKNOWN_SHADER};

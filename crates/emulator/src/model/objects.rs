@@ -1,11 +1,11 @@
 //! Objects in messages: their kinds, and the names that the application gave them.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
 use serde_json::{Value, json};
+use tileheap_units::IdMap;
 
 /// The subject of a message. It is marked in the text, and [`Names::resolve`] inserts its name later: texts are composed while locks are held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,10 +52,10 @@ impl Object {
 
 /// The names that an application gave to objects of a device.
 #[derive(Debug, Default)]
-pub(crate) struct Names(Mutex<HashMap<Object, String>>);
+pub(crate) struct Names(Mutex<IdMap<Object, String>>);
 
 impl Names {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Object, String>> {
+    fn lock(&self) -> MutexGuard<'_, IdMap<Object, String>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -2,7 +2,7 @@
 
 use ash::vk;
 use ash::vk::Handle;
-use tileheap_layer::sharded::spread;
+use tileheap_units::spread;
 
 use super::finding::Finding;
 use super::objects::Object;

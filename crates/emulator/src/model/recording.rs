@@ -20,7 +20,7 @@ use crate::tables::action_commands::ReachableDescriptors;
 use crate::tables::messages::MessageId;
 use crate::tables::unseen_writes::UnseenWrites;
 use tileheap_layer::push_constants::PushConstants;
-use tileheap_layer::sharded::spread;
+use tileheap_units::spread;
 
 /// The recording so far.
 #[derive(Default)]

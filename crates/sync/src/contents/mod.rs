@@ -18,7 +18,7 @@ pub(crate) mod ownership;
 mod read;
 mod state;
 
-use std::collections::HashMap;
+use tileheap_units::IdMap;
 
 use crate::finding::{Certainty, LossReason, LostContents, MemoryUse};
 use crate::intervals::Intervals;
@@ -36,12 +36,12 @@ const MAX_RANGES: usize = 64;
 /// The contents of all resources of a device.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AllContents {
-    classes: HashMap<ResourceId, Contents>,
-    by_memory: HashMap<MemoryId, Intervals>,
+    classes: IdMap<ResourceId, Contents>,
+    by_memory: IdMap<MemoryId, Intervals>,
     /// Number of resources in each class.
-    members: HashMap<ResourceId, u32>,
+    members: IdMap<ResourceId, u32>,
     /// Disjoint ranges of each memory that were written and not discarded since, in ascending order.
-    written: HashMap<MemoryId, Vec<(u64, u64)>>,
+    written: IdMap<MemoryId, Vec<(u64, u64)>>,
     families: Families,
 }
 

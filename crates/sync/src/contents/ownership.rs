@@ -13,9 +13,8 @@
 //!
 //! Source: "Resource Sharing Mode"; "Queue Family Ownership Transfer".
 
-use std::collections::HashMap;
-
 use ash::vk;
+use tileheap_units::IdMap;
 
 use crate::finding::{Action, Certainty, LossReason, MemoryUse};
 use crate::program::SharingMode;
@@ -30,7 +29,7 @@ pub(super) struct Families {
     /// True if there are several: otherwise no family accesses contents of another one.
     are_several: bool,
     /// For each family, a mask of the families that implicitly acquire images from it without a loss.
-    implicit: HashMap<u32, u32>,
+    implicit: IdMap<u32, u32>,
 }
 
 impl Families {

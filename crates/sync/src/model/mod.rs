@@ -6,9 +6,8 @@ pub(crate) mod outstanding;
 mod passes;
 pub(crate) mod retention;
 
-use std::collections::{HashMap, HashSet};
-
 use tileheap_device::scopes::ExpandedScope;
+use tileheap_units::{IdMap, IdSet};
 
 use crate::contents::AllContents;
 use crate::finding::{Action, Certainty, Findings, MemoryUse};
@@ -29,18 +28,18 @@ use crate::schedule::{Schedule, Submitted};
 pub struct Model {
     granularity: u64,
     /// Granularities that override the device's, by memory.
-    pages: HashMap<MemoryId, u64>,
+    pages: IdMap<MemoryId, u64>,
     /// Memory that the host cannot access.
-    device_only: HashSet<MemoryId>,
-    resources: HashMap<ResourceId, Placed>,
+    device_only: IdSet<MemoryId>,
+    resources: IdMap<ResourceId, Placed>,
     /// The number of resources that were added.
     added: u32,
     /// The number of removed resources that are still known, and the threshold above which `drop_removed` runs.
     removed: usize,
     max_removed: usize,
-    records: HashMap<MemoryId, Records>,
+    records: IdMap<MemoryId, Records>,
     /// Memory with resources that interpret bytes consistently although they are at different addresses.
-    has_moved_aliases: HashSet<MemoryId>,
+    has_moved_aliases: IdSet<MemoryId>,
     contents: AllContents,
     /// True if the host has waited while batches were pending, so that accesses that are still remembered may be settled.
     has_settled: bool,
@@ -57,9 +56,9 @@ pub struct Model {
     commands: u64,
     instances: u64,
     /// The last render pass instance of each queue.
-    last_instance: HashMap<QueueId, u64>,
+    last_instance: IdMap<QueueId, u64>,
     /// The render pass instances that have begun and not ended.
-    passes: HashMap<QueueId, RunningPass>,
+    passes: IdMap<QueueId, RunningPass>,
 }
 
 /// A resource, and the representative of all resources that interpret its bytes consistently.

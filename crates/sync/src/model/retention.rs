@@ -1,8 +1,7 @@
 //! The model's memory use: the accesses, operations and resources that it keeps, and for how long.
 
-use std::collections::HashSet;
-
 use ash::vk::PipelineStageFlags2;
+use tileheap_units::IdSet;
 
 use crate::finding::MemoryUse;
 use crate::operation::{HostWait, Operation};
@@ -176,7 +175,7 @@ impl Model {
     /// Drops removed resources if no access to them is remembered and no alias of them is left.
     pub(super) fn drop_removed(&mut self) {
         let records = self.records.values().flat_map(Records::iter);
-        let known: HashSet<ResourceId> = records
+        let known: IdSet<ResourceId> = records
             .flat_map(|record| [record.used.resource, record.origin.class])
             .collect();
         let contents = &self.contents;

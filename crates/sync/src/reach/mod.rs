@@ -18,10 +18,9 @@ pub(crate) mod missing;
 pub(crate) mod signals;
 mod transitions;
 
-use std::collections::HashMap;
-
 use ash::vk;
 use tileheap_device::scopes::NO_STAGE;
+use tileheap_units::IdMap;
 use vk::PipelineStageFlags2 as S;
 
 use crate::log::{AffectedMemory, Summary};
@@ -165,7 +164,7 @@ impl Reach {
     }
 
     /// Merges the states of places that no later command belongs to: subpasses of instances that ended.
-    pub(crate) fn compact(&mut self, last_instance: &HashMap<QueueId, u64>) {
+    pub(crate) fn compact(&mut self, last_instance: &IdMap<QueueId, u64>) {
         let is_over = |queue: QueueId, place: EnclosingSubpass| {
             place.is_some_and(|subpass| {
                 subpass.instance != 0 && last_instance.get(&queue) != Some(&subpass.instance)

@@ -1,7 +1,6 @@
 //! Tracks synchronization and contents of tile memory, and of ordinary memory that resources share, across all submissions of a device.
 
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use ash::vk;
@@ -13,7 +12,7 @@ use tileheap_sync::program::{
     SharingMode, Texels, Tiling,
 };
 use tileheap_sync::{Findings, Model};
-use tileheap_units::Run;
+use tileheap_units::{IdMap, IdSet, Run};
 
 use super::log::{BATCH_END, EnclosingSubpass, Log, ORDINARY, log_of};
 use super::mistakes::Repeated;
@@ -37,20 +36,20 @@ const MIN_NEW_EVENTS: usize = 16 * 1024;
 pub(crate) struct Followed {
     model: Model,
     /// The resources in tile memory, and those in ordinary memory, by number.
-    placed: HashMap<u32, Arc<Resource>>,
+    placed: IdMap<u32, Arc<Resource>>,
     /// The number of resources in tile memory.
     in_tile: usize,
     /// The model's ids of resources on each queue, by number: each queue has separate tile memory. In ordinary memory the queue is null.
-    ids: HashMap<u32, Vec<(vk::Queue, ResourceId)>>,
+    ids: IdMap<u32, Vec<(vk::Queue, ResourceId)>>,
     /// The numbers of placed resources that interpret the same bytes in the same way, by
     /// [`MemoryBinding::contents`](crate::model::resources::MemoryBinding::contents).
-    alike: HashMap<u64, Vec<u32>>,
+    alike: IdMap<u64, Vec<u32>>,
     ordinary: OrdinaryMemory,
     /// The resources in ordinary memory that share bytes, or did so before, by number; others are not tracked.
-    shared: HashMap<u32, Shared>,
+    shared: IdMap<u32, Shared>,
     /// Unbound resources that barriers transfer to other queue families, by number, and their numbers.
-    transferred: HashMap<u32, Transferred>,
-    transferred_numbers: HashMap<Object, u32>,
+    transferred: IdMap<u32, Transferred>,
+    transferred_numbers: IdMap<Object, u32>,
     /// The number of times that a resource started to share bytes.
     sharing_epoch: u64,
     /// The number of batches that were submitted.
@@ -69,8 +68,8 @@ pub(crate) struct Followed {
 /// Fences and values of timeline semaphores that the host has waited for: programs query them repeatedly.
 #[derive(Default)]
 struct Waited {
-    fences: HashSet<vk::Fence>,
-    values: HashMap<vk::Semaphore, u64>,
+    fences: IdSet<vk::Fence>,
+    values: IdMap<vk::Semaphore, u64>,
 }
 
 impl Waited {
@@ -478,9 +477,9 @@ impl Followed {
 
     /// Removes the logs and resources that no later finding can name.
     fn prune(&mut self) {
-        let mut logs = HashSet::new();
+        let mut logs = IdSet::default();
         self.model.each_tag(|tag| _ = logs.insert(log_of(tag)));
-        let mut resources: HashSet<ResourceId> = self.ids.values().flatten().map(|(_, id)| *id).collect();
+        let mut resources: IdSet<ResourceId> = self.ids.values().flatten().map(|(_, id)| *id).collect();
         resources.extend(self.transferred.values().filter_map(|one| one.id));
         self.model.each_use(|used| _ = resources.insert(used.resource));
         self.sites.retain(&logs, &resources);

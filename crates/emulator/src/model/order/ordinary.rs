@@ -3,10 +3,9 @@
 //! A resource is tracked from the moment another live resource is bound to some of its bytes; before that, accesses to it cannot conflict with
 //! accesses to another resource.
 
-use std::collections::HashMap;
-
 use tileheap_sync::Intervals;
 use tileheap_sync::program::MemoryId;
+use tileheap_units::IdMap;
 
 /// Distinguishes the ids of ordinary memory from those of tile memory, which are handles of queues, and of single resources.
 const ORDINARY: u64 = 1 << 62;
@@ -15,7 +14,7 @@ const ORDINARY: u64 = 1 << 62;
 #[derive(Debug, Default)]
 pub(crate) struct OrdinaryMemory {
     /// By handle.
-    objects: HashMap<u64, MemoryObject>,
+    objects: IdMap<u64, MemoryObject>,
     /// Number of objects that resources were bound to so far.
     known: u64,
     /// The device's `bufferImageGranularity`.
@@ -29,7 +28,7 @@ struct MemoryObject {
     /// Number of batches that were submitted when the first resource was bound.
     bound_at: u64,
     /// By number.
-    residents: HashMap<u32, Resident>,
+    residents: IdMap<u32, Resident>,
     by_bytes: Intervals,
 }
 
@@ -82,7 +81,7 @@ impl OrdinaryMemory {
             MemoryObject {
                 id: MemoryId(ORDINARY | *known),
                 bound_at: batches,
-                residents: HashMap::new(),
+                residents: IdMap::default(),
                 by_bytes: Intervals::default(),
             }
         });

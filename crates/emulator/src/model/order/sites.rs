@@ -1,12 +1,12 @@
 //! The commands, batches and resources that findings name by number.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use ash::vk;
 use ash::vk::Handle;
 use tileheap_sync::program::{MemoryAccess, ResourceId, ResourcePart, Tag, Tiling};
 use tileheap_sync::{Action, MemoryUse};
+use tileheap_units::{IdMap, IdSet};
 
 use super::log::{ATTACHMENTS, BATCH_END, Event, Log, LoggedAccess, log_of};
 use crate::model::discards::DiscardReason;
@@ -17,11 +17,11 @@ use crate::model::resources::Resource;
 /// The logs, batches and resources that findings can name.
 #[derive(Default)]
 pub(crate) struct Sites {
-    logs: HashMap<u64, Arc<Log>>,
-    resources: HashMap<ResourceId, (Object, Option<Arc<Resource>>)>,
+    logs: IdMap<u64, Arc<Log>>,
+    resources: IdMap<ResourceId, (Object, Option<Arc<Resource>>)>,
     queues: Vec<u64>,
     /// The memory objects that the host has mapped.
-    mapped: HashSet<u64>,
+    mapped: IdSet<u64>,
     /// Reason why contents end with batches.
     pub(super) ends: Option<DiscardReason>,
     /// Number of events in the logs: all, and those that the last pruning kept.
@@ -83,7 +83,7 @@ impl Sites {
     }
 
     /// Removes all logs and resources except these.
-    pub(crate) fn retain(&mut self, logs: &HashSet<u64>, resources: &HashSet<ResourceId>) {
+    pub(crate) fn retain(&mut self, logs: &IdSet<u64>, resources: &IdSet<ResourceId>) {
         self.logs.retain(|number, _| logs.contains(number));
         self.events = self.logs.values().map(|log| log.len()).sum();
         self.kept = self.events;

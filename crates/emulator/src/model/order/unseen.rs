@@ -1,8 +1,7 @@
 //! Unseen writes of a device so far, and the resources whose contents are unknown as a result.
 
-use std::collections::HashSet;
-
 use tileheap_sync::program::Tiling;
+use tileheap_units::IdSet;
 
 use crate::model::finding::Finding;
 use crate::model::objects::Object;
@@ -22,7 +21,7 @@ pub(crate) struct UnseenWritesSoFar {
     /// The kinds that can reach buffers and linear images in tile memory, all of which may share bytes.
     reach_tile: UnseenWrites,
     /// Memory objects that are accessed through untracked resources.
-    memories: HashSet<u64>,
+    memories: IdSet<u64>,
 }
 
 /// A command that writes unseen, with its position if it is recorded.
@@ -40,7 +39,7 @@ impl Default for UnseenWritesSoFar {
             first: Vec::new(),
             reach_followed: UnseenWrites::NONE,
             reach_tile: UnseenWrites::NONE,
-            memories: HashSet::new(),
+            memories: IdSet::default(),
         }
     }
 }
@@ -79,7 +78,7 @@ impl UnseenWritesSoFar {
             .reach_tile
             .only_if(is_linear(resource) && resource.tile_place().is_some());
         let reach = resource.unseen_writes | resource.unseen_through_others.get() | in_tile;
-        let is_in = |memories: &HashSet<u64>| {
+        let is_in = |memories: &IdSet<u64>| {
             let place = resource.place.get();
             place.is_some_and(|place| !place.is_tile && memories.contains(&place.memory))
         };
