@@ -29,6 +29,13 @@ impl<T> Exclusive<T> {
         }
         ExclusiveGuard(self)
     }
+
+    /// Returns `None` if another thread uses the value.
+    #[inline]
+    pub fn try_lock(&self) -> Option<ExclusiveGuard<'_, T>> {
+        // Not `then_some`, which would release the lock of the other thread.
+        (!self.is_used.swap(true, Ordering::Acquire)).then(|| ExclusiveGuard(self))
+    }
 }
 
 impl<T> Deref for ExclusiveGuard<'_, T> {
@@ -76,6 +83,17 @@ mod tests {
             }
         });
         assert_eq!(*count.lock(), 4000);
+    }
+
+    #[test]
+    fn a_failed_attempt_leaves_it_locked() {
+        let value = Exclusive::<u32>::default();
+        let used = value.lock();
+        assert!(value.try_lock().is_none());
+        assert!(value.try_lock().is_none(), "still locked");
+        drop(used);
+        assert!(value.try_lock().is_some());
+        assert!(value.try_lock().is_some(), "released again");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use ash::vk;
 use tileheap_layer::{array, given};
 
-use super::recorder::{before_action, recorded_commands};
+use super::recorder::{before_action, recorded_commands, repeats};
 use crate::model::operations::{Fetch, Operation};
 use crate::model::transferred_texels::{ImageRegions, Regions};
 use crate::model::transfers::{QueryResults, Transfer};
@@ -24,7 +24,14 @@ macro_rules! entry_point {
         $($arg:ident: $type:ty),* $(,)? $(=> $transfer:expr)? $(; $answer:ty)?
     )) => {
         recorded_commands! {
-            $command(commands, $($arg),*) => actions ActionTable |recorder| {
+            $command(commands, $($arg),*) => actions ActionTable unless ({
+                const REPEATS: bool = Writes::$writes.unseen().is_empty() && changes_conditional(stringify!($command)).is_none();
+                const COMMAND: (&str, bool) = (stringify!($command), certainly_acts(stringify!($command)));
+                REPEATS && {
+                    let operation = first!($(Operation::from($transfer),)? Operation::None);
+                    repeats(recorder, ReachableDescriptors::$reachable, &operation, COMMAND)
+                }
+            }) |recorder| {
                 let operation = first!($(Operation::from($transfer),)? Operation::None);
                 const ACTS: bool = certainly_acts(stringify!($command));
                 const CONDITIONAL: Option<bool> = changes_conditional(stringify!($command));

@@ -15,23 +15,22 @@ use crate::tables::unseen_writes::UnseenWrites;
 
 recorded_commands! {
     /// Records the pipeline.
-    vkCmdBindPipeline(commands, point, pipeline) => commands DeviceTable |recorder| {
+    vkCmdBindPipeline(commands, point, pipeline) => commands DeviceTable unless (recorder.at_once(|recording| {
+        recording.sets.bind_pipeline(point, pipeline);
+        true
+    })) |recorder| {
         recorder.lock().sets.bind_pipeline(point, pipeline);
     };
 
     /// Records the bound vertex buffers, if draws are checked for what they fetch.
-    vkCmdBindVertexBuffers(commands, first, count, buffers, offsets) => commands DeviceTable |recorder| {
-        if recorder.device.resources.has_fetched() {
-            bind_vertices(recorder, first, array!(buffers, count), (array!(offsets, count), &[], &[]));
-        }
+    vkCmdBindVertexBuffers(commands, first, count, buffers, offsets) => commands DeviceTable unless (!recorder.device.resources.has_fetched()) |recorder| {
+        bind_vertices(recorder, first, array!(buffers, count), (array!(offsets, count), &[], &[]));
     };
 
     /// As `vkCmdBindVertexBuffers`, with sizes and strides.
-    vkCmdBindVertexBuffers2(commands, first, count, buffers, offsets, sizes, strides) => commands DeviceTable |recorder| {
-        if recorder.device.resources.has_fetched() {
-            let ranges = (array!(offsets, count), array!(sizes, count), array!(strides, count));
-            bind_vertices(recorder, first, array!(buffers, count), ranges);
-        }
+    vkCmdBindVertexBuffers2(commands, first, count, buffers, offsets, sizes, strides) => commands DeviceTable unless (!recorder.device.resources.has_fetched()) |recorder| {
+        let ranges = (array!(offsets, count), array!(sizes, count), array!(strides, count));
+        bind_vertices(recorder, first, array!(buffers, count), ranges);
     };
 
     /// Unbinds tracked vertex buffers: vertices come from addresses.
@@ -42,17 +41,13 @@ recorded_commands! {
     };
 
     /// Records the bound index buffer, if draws are checked for what they fetch.
-    vkCmdBindIndexBuffer(commands, buffer, offset, kind) => commands DeviceTable |recorder| {
-        if recorder.device.resources.has_fetched() {
-            recorder.lock().buffers.bind_indices(buffer, (offset, vk::WHOLE_SIZE), kind);
-        }
+    vkCmdBindIndexBuffer(commands, buffer, offset, kind) => commands DeviceTable unless (!recorder.device.resources.has_fetched()) |recorder| {
+        recorder.lock().buffers.bind_indices(buffer, (offset, vk::WHOLE_SIZE), kind);
     };
 
     /// As `vkCmdBindIndexBuffer`, with a size.
-    vkCmdBindIndexBuffer2KHR(commands, buffer, offset, size, kind) => commands DeviceTable |recorder| {
-        if recorder.device.resources.has_fetched() {
-            recorder.lock().buffers.bind_indices(buffer, (offset, size), kind);
-        }
+    vkCmdBindIndexBuffer2KHR(commands, buffer, offset, size, kind) => commands DeviceTable unless (!recorder.device.resources.has_fetched()) |recorder| {
+        recorder.lock().buffers.bind_indices(buffer, (offset, size), kind);
     };
 
     /// Unbinds the tracked index buffer: indices come from an address.
@@ -91,10 +86,13 @@ recorded_commands! {
     };
 
     /// Records the bound descriptor sets.
-    vkCmdBindDescriptorSets(commands, point, layout, first, count, sets, offset_count, offsets) => commands DeviceTable |recorder| {
-        // SAFETY: Valid usage: an array of `count` sets.
-        let each = (0..count as usize).map(|index| unsafe { *sets.wrapping_add(index) });
-        recorder.lock().sets.bind_sets(point, first, each);
+    vkCmdBindDescriptorSets(
+        commands, point, layout, first, count, sets, offset_count, offsets
+    ) => commands DeviceTable unless ((offset_count == 0 || !recorder.device.resources.has_dynamic()) && recorder.at_once(|recording| {
+        recording.sets.bind_sets(point, first, each_of(sets, count));
+        true
+    })) |recorder| {
+        recorder.lock().sets.bind_sets(point, first, each_of(sets, count));
         if offset_count > 0 && recorder.device.resources.has_dynamic() {
             bind_offsets(recorder, point, first, array!(sets, count), array!(offsets, offset_count));
         }
@@ -114,20 +112,16 @@ recorded_commands! {
     };
 
     /// Records push constants, if shader guards compare against them.
-    vkCmdPushConstants(commands, layout, stages, offset, size, values) => commands DeviceTable |recorder| {
-        if recorder.device.descriptors.compares_push_constants() {
-            let bytes = array!(values.cast::<u8>(), size);
-            recorder.lock().push_constants.push(stages, offset, bytes);
-        }
+    vkCmdPushConstants(commands, layout, stages, offset, size, values) => commands DeviceTable unless (!recorder.device.descriptors.compares_push_constants()) |recorder| {
+        let bytes = array!(values.cast::<u8>(), size);
+        recorder.lock().push_constants.push(stages, offset, bytes);
     };
 
     /// As `vkCmdPushConstants`.
-    vkCmdPushConstants2KHR(commands, info) => commands DeviceTable |recorder| {
-        if recorder.device.descriptors.compares_push_constants() {
-            let info = given!(info);
-            let bytes = array!(info.p_values.cast::<u8>(), info.size);
-            recorder.lock().push_constants.push(info.stage_flags, info.offset, bytes);
-        }
+    vkCmdPushConstants2KHR(commands, info) => commands DeviceTable unless (!recorder.device.descriptors.compares_push_constants()) |recorder| {
+        let info = given!(info);
+        let bytes = array!(info.p_values.cast::<u8>(), info.size);
+        recorder.lock().push_constants.push(info.stage_flags, info.offset, bytes);
     };
 
     /// Changes pushed descriptors.
@@ -166,6 +160,13 @@ recorded_commands! {
             unbind(recorder, point, (info.first_set, info.set_count), "vkCmdSetDescriptorBufferOffsets2EXT");
         }
     };
+}
+
+/// The sets of an array that a command binds.
+#[inline(always)]
+fn each_of(sets: *const vk::DescriptorSet, count: u32) -> impl Iterator<Item = vk::DescriptorSet> {
+    // SAFETY: Valid usage: an array of `count` sets.
+    (0..count as usize).map(move |index| unsafe { *sets.wrapping_add(index) })
 }
 
 /// Binds vertex buffers with their offsets, sizes and strides.

@@ -7,7 +7,9 @@ use ash::vk::Handle;
 use tileheap_layer::{array, call_down, entry_points, given};
 
 use super::device::{DEVICES, Device, device_entry_points};
-use super::order_commands::{Barriers, OrderedAs, Stages, order_barriers, order_dependencies};
+use super::order_commands::{
+    Barriers, OrderedAs, Stages, order_barriers, order_dependencies, repeat_barrier,
+};
 use super::plain_barriers::PlainDependencies;
 use super::recorder::{self, Recorder, recorded_commands, recording_into};
 use super::strip;
@@ -157,7 +159,11 @@ recorded_commands! {
     /// Transitions from UNDEFINED discard.
     vkCmdPipelineBarrier(
         commands, from, to, flags, memory_count, memory, buffer_count, buffers, image_count, images
-    ) => commands DeviceTable |recorder| {
+    ) => commands DeviceTable unless (match (memory_count, buffer_count, image_count) {
+        (_, _, 0) if !recorder.follows_order => true,
+        (1, 0, 0) => repeat_barrier(recorder, "vkCmdPipelineBarrier", (from, to), given!(memory)),
+        _ => false,
+    }) |recorder| {
         // Most are for tracked memory, which only matters if order is followed.
         if recorder.follows_order || image_count > 0 {
             let (memory, buffers) = (array!(memory, memory_count), array!(buffers, buffer_count));

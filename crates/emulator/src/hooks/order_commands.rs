@@ -11,6 +11,7 @@ use super::recorder::{Recorder, recorded_commands};
 use crate::model::objects::Object;
 use crate::model::order::log::{self, Event};
 use crate::model::parts::any_subresources;
+use crate::model::recording::Recording;
 use crate::model::resources::Resource;
 use crate::model::transitions;
 use crate::tables::device_commands::DeviceTable;
@@ -212,6 +213,24 @@ pub(super) type Barriers<'a> = (
     &'a [vk::BufferMemoryBarrier<'a>],
     &'a [vk::ImageMemoryBarrier<'a>],
 );
+
+/// Follows a barrier of the first version for all memory, if the barrier before it had the same scopes; otherwise does nothing and returns `false`.
+#[inline(always)]
+pub(super) fn repeat_barrier(
+    recorder: &Recorder,
+    command: &'static str,
+    stages: (vk::PipelineStageFlags, vk::PipelineStageFlags),
+    memory: &vk::MemoryBarrier<'_>,
+) -> bool {
+    let Some(mut recording) = recorder.try_lock() else {
+        return false;
+    };
+    let Recording { order, at, .. } = &mut *recording;
+    match of_memory(stages, std::slice::from_ref(memory)).next() {
+        Some(one) => order.repeat_global_barrier(scopes(&one), command, at),
+        None => false,
+    }
+}
 
 /// Follows a barrier, or a wait for events, of the first version.
 #[inline(never)]

@@ -62,6 +62,13 @@ pub(crate) fn recording_into<'a>(commands: vk::CommandBuffer) -> Option<&'a Reco
     Some(given!(recorder))
 }
 
+/// As [`recording_into`], but only without a lock.
+#[inline]
+pub(crate) fn live<'a>(commands: vk::CommandBuffer) -> Option<&'a Recorder> {
+    // As above.
+    LIVE.get(commands.as_raw()).map(|recorder| given!(recorder))
+}
+
 #[cold]
 fn look_up(commands: vk::CommandBuffer) -> Option<*const Recorder> {
     RECORDERS.with(commands.as_raw(), Arc::as_ptr)
@@ -87,21 +94,32 @@ pub(crate) fn precede<F>(
 }
 
 /// Declares entry points that do the layer's work and then call the next layer unchanged: `field table |recorder| work`.
+///
+/// `unless (done)` before `|recorder|` is an expression that is `true` if there is nothing to do, or if it has done all of the work. It must not panic,
+/// and should not call functions: see [`quick`](tileheap_layer::entry::quick).
 macro_rules! recorded_commands {
     ($($(#[$doc:meta])* $name:ident($commands:ident $(, $arg:ident)* $(,)?)
-        => $field:ident $table:ident |$recorder:ident| $before:expr;)+) => {$(
+        => $field:ident $table:ident $(unless ($done:expr))? |$recorder:ident| $before:expr;)+) => {$(
         $(#[$doc])*
         #[allow(non_snake_case, reason = "Vulkan's names")]
         pub(crate) fn $name() -> tileheap_layer::dispatch::EntryPoint {
-            tileheap_layer::entry_point!(|table: &$table| table.$name, |$commands $(, $arg)*| {
-                let before = |$recorder: &$crate::hooks::recorder::Recorder| $before;
+            #[allow(unused_variables, reason = "arguments without `unless`")]
+            let entry = tileheap_layer::entry_point!(quick |table: &$table| table.$name, |$commands $(, $arg)*| {
+                let is_done = |$recorder: &$crate::hooks::recorder::Recorder| false $(|| $done)?;
+                match $crate::hooks::recorder::live($commands) {
+                    Some(recorder) if is_done(recorder) => recorder.device.driver.$field.$name,
+                    _ => None,
+                }
+            }, |$commands $(, $arg)*| {
                 let next = |device: &$crate::hooks::device::Device| device.driver.$field.$name;
+                let before = |$recorder: &$crate::hooks::recorder::Recorder| $before;
                 match $crate::hooks::recorder::precede(stringify!($name), $commands, before, next) {
                     // SAFETY: The next layer's command of this name, with the application's arguments.
                     Some(next) => unsafe { next($commands $(, $arg)*) },
                     None => tileheap_layer::guard::Fallback::fallback(),
                 }
-            })
+            });
+            entry
         }
     )+};
 }
@@ -160,6 +178,21 @@ impl Recorder {
     #[inline]
     pub(crate) fn lock(&self) -> ExclusiveGuard<'_, Recording> {
         self.recording.lock()
+    }
+
+    /// The recording, unless another thread uses it.
+    #[inline(always)]
+    pub(crate) fn try_lock(&self) -> Option<ExclusiveGuard<'_, Recording>> {
+        self.recording.try_lock()
+    }
+
+    /// Applies work that takes a few instructions; returns `false` if the work does, or if another thread uses the recording.
+    #[inline(always)]
+    pub(crate) fn at_once(&self, work: impl FnOnce(&mut Recording) -> bool) -> bool {
+        match self.try_lock() {
+            Some(mut recording) => work(&mut recording),
+            None => false,
+        }
     }
 
     /// The device's check.
@@ -288,6 +321,29 @@ impl Recorder {
             tile.heap
                 .record_poison(&self.device.driver, self.handle, discard.first, discard.end);
         }
+    }
+}
+
+/// Does the work before a draw or dispatch that accesses the same as an earlier one, as nearly all do. Returns `false` without having done anything if
+/// there may be more to do.
+#[inline(always)]
+pub(crate) fn repeats(
+    recorder: &Recorder,
+    reachable: ReachableDescriptors,
+    operation: &Operation<'_>,
+    command: (&'static str, bool),
+) -> bool {
+    let reaches_descriptors = matches!(
+        reachable,
+        ReachableDescriptors::Draw | ReachableDescriptors::Dispatch
+    );
+    if !reaches_descriptors || !operation.is_direct() || recorder.device.resources.has_fetched() {
+        return false;
+    }
+    // Not in a closure, which would not be inlined.
+    match recorder.try_lock() {
+        Some(mut recording) => recording.repeat(reachable, operation.groups(), command),
+        None => false,
     }
 }
 

@@ -64,13 +64,10 @@ impl Point {
 
     /// Hash of the dynamic offsets, and of the parameters that accesses of the pipeline may depend on.
     fn parameters_key(&self, parameters: Parameters<'_>) -> u64 {
-        let [x, y, z] = parameters.groups.unwrap_or_default().map(u64::from);
-        let mix = |key: u64, part: u64| spread(key.rotate_left(7) ^ part);
         let mut compared = self.compared.iter();
         let compared = compared.find(|(pipeline, _)| *pipeline == self.pipeline);
         let pushed = compared.map_or(0, |(_, offsets)| parameters.push_constants.key(offsets));
-        // Mixed one after another: parts with the same structure would cancel each other.
-        [x | y << 32, z, pushed].into_iter().fold(self.offsets_key(), mix)
+        parameters_key(self.offsets_key(), parameters.groups, pushed)
     }
 
     /// Hash of the dynamic offsets.
@@ -79,30 +76,40 @@ impl Point {
             let numbers = offsets.iter().map(|offset| u64::from(*offset));
             std::iter::once(*set as u64).chain(numbers)
         });
-        // Not 0, so that it changes the key even without offsets.
-        each.fold(GOLDEN, |key, number| spread(key.rotate_left(7) ^ number))
+        each.fold(NO_OFFSETS, |key, number| spread(key.rotate_left(7) ^ number))
     }
 
     #[inline]
-    fn checked(&mut self, state: u64) -> Option<u32> {
-        let (key, pair) = self.pair(state);
-        let known = pair.iter().find(|known| known.0 == key);
+    fn checked(&self, state: u64) -> Option<u32> {
+        let (key, index) = self.pair(state);
+        let known = self.checked[index].iter().find(|known| known.0 == key);
         known.map(|known| known.1)
     }
 
     fn check(&mut self, state: u64, list: u32) {
-        let (key, pair) = self.pair(state);
-        *pair = [(key, list), pair[0]];
+        let (key, index) = self.pair(state);
+        self.checked[index] = [(key, list), self.checked[index][0]];
     }
 
-    /// Finds the entries of `checked` for the pipeline, the sets and `state`, a hash of all other relevant state.
+    /// Returns the key of the pipeline, the sets and `state`, a hash of all other relevant state, and the index of its entries in `checked`.
     #[inline]
-    fn pair(&mut self, state: u64) -> (u64, &mut [(u64, u32); 2]) {
+    fn pair(&self, state: u64) -> (u64, usize) {
         // Each bit of both reaches the highest, which selects the pair.
         let key = (self.key ^ state).wrapping_mul(GOLDEN);
-        let index = (key >> (u64::BITS - CHECKED.ilog2())) as usize;
-        (key, &mut self.checked[index])
+        (key, (key >> (u64::BITS - CHECKED.ilog2())) as usize)
     }
+}
+
+/// Hash of no dynamic offsets. Not 0, so that it changes the key.
+const NO_OFFSETS: u64 = GOLDEN;
+
+/// Hash of the parameters that accesses of a pipeline may depend on, from the hashes of dynamic offsets and push constants.
+#[inline(always)]
+fn parameters_key(offsets: u64, groups: Option<[u32; 3]>, pushed: u64) -> u64 {
+    let [x, y, z] = groups.unwrap_or_default().map(u64::from);
+    let mix = |key: u64, part: u64| spread(key.rotate_left(7) ^ part);
+    // Mixed one after another: parts with the same structure would cancel each other.
+    mix(mix(mix(offsets, x | y << 32), z), pushed)
 }
 
 /// The index of a bind point, if its descriptors are tracked.
@@ -234,17 +241,35 @@ impl BoundSets {
     /// relevant state; `None` if it was not checked yet.
     #[inline]
     pub(crate) fn checked<'a>(
-        &mut self,
+        &self,
         reachable: ReachableDescriptors,
         state: u64,
         parameters: impl FnOnce() -> Parameters<'a>,
     ) -> Option<u32> {
-        let point = &mut self.points[index_of_reachable(reachable)];
+        let point = &self.points[index_of_reachable(reachable)];
         match point.checked(state) {
             Some(BY_PARAMETERS) => {
                 let state = state ^ point.parameters_key(parameters());
                 point.checked(state)
             }
+            list => list,
+        }
+    }
+
+    /// As `checked`, in a few instructions; also `None` if the accesses may depend on dynamic offsets or push constants.
+    #[inline(always)]
+    pub(crate) fn checked_quickly(
+        &self,
+        reachable: ReachableDescriptors,
+        state: u64,
+        groups: Option<[u32; 3]>,
+    ) -> Option<u32> {
+        let point = &self.points[index_of_reachable(reachable)];
+        match point.checked(state) {
+            Some(BY_PARAMETERS) if point.offsets.is_empty() && point.compared.is_empty() => {
+                point.checked(state ^ parameters_key(NO_OFFSETS, groups, 0))
+            }
+            Some(BY_PARAMETERS) => None,
             list => list,
         }
     }

@@ -72,6 +72,15 @@ impl Operation<'_> {
         }
     }
 
+    /// Returns `true` for a draw or a dispatch that does something and has its parameters in its arguments.
+    #[inline(always)]
+    pub(crate) const fn is_direct(&self) -> bool {
+        match self {
+            Operation::Fetch(fetch) => fetch.parameters.is_none() && !fetch.is_empty,
+            _ => false,
+        }
+    }
+
     /// Returns `true` if it certainly draws or dispatches nothing.
     #[inline]
     pub(crate) const fn is_empty(&self) -> bool {

@@ -115,7 +115,7 @@ impl Recording {
     /// The list of accesses of a draw or dispatch; `None` if it may perform accesses that were not checked before.
     #[inline]
     pub(crate) fn checked(
-        &mut self,
+        &self,
         reachable: ReachableDescriptors,
         acts: bool,
         operation: &Operation<'_>,
@@ -126,6 +126,38 @@ impl Recording {
             groups: operation.groups(),
             push_constants,
         })
+    }
+
+    /// Handles a draw or dispatch that was checked before, discards nothing, and draws to the same attachments as the one before it. Does nothing and
+    /// returns `false` for any other.
+    #[inline(always)]
+    pub(crate) fn repeat(
+        &mut self,
+        reachable: ReachableDescriptors,
+        groups: Option<[u32; 3]>,
+        (command, acts): (&'static str, bool),
+    ) -> bool {
+        let acts = acts && !self.is_conditional;
+        let is_same = self.contents.entry.is_some()
+            && match &self.pass {
+                Some(pass) => {
+                    reachable == ReachableDescriptors::Draw && pass.subpasses.has_drawn(&self.order, acts)
+                }
+                None => self.contents.live == self.at.bound.map_or(0, |bound| bound.size),
+            };
+        if !is_same {
+            return false;
+        }
+        let Some(list) = self
+            .sets
+            .checked_quickly(reachable, self.checked_state(acts), groups)
+        else {
+            return false;
+        };
+        self.at.actions += 1;
+        let is_done = self.order.access_again(list, command, &mut self.at);
+        self.at.actions -= u32::from(!is_done);
+        is_done
     }
 
     /// Logs that a command draws to the attachments of the render pass instance; without `acts` it may draw nothing. Returns its accesses to them if

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ash::vk;
 use tileheap_device::scopes::WRITES;
 use tileheap_sync::program::{
-    AccessKind, BarrierChange, Command, CommandBuffer, Dependency, DependencyMemory, MemoryAccess, MemoryId,
-    PassAttachment, ResourceId, ResourcePart, Tag,
+    AccessKind, BarrierChange, Command, CommandBuffer, Dependency, DependencyMemory, DependencyScopes,
+    MemoryAccess, MemoryId, PassAttachment, ResourceId, ResourcePart, Tag,
 };
 
 use crate::model::discards::Discard;
@@ -92,10 +92,26 @@ struct Events {
 impl Events {
     #[inline(always)]
     fn push(&mut self, at: &Position, event: Event) {
-        if self.last.len() == self.last.capacity() {
+        if !self.has_room() {
             self.begin_next();
         }
         self.last.push((*at, event));
+    }
+
+    /// Returns `true` if the next event needs no allocation.
+    #[inline(always)]
+    fn has_room(&self) -> bool {
+        self.last.len() < self.last.capacity()
+    }
+
+    /// Adds an event if it needs no allocation; without a call.
+    #[inline(always)]
+    fn push_into_room(&mut self, at: &Position, event: Event) {
+        if let Some(slot) = self.last.spare_capacity_mut().first_mut() {
+            slot.write((*at, event));
+            // SAFETY: The element past the last one was written just now.
+            unsafe { self.last.set_len(self.last.len() + 1) };
+        }
     }
 
     #[cold]
@@ -403,6 +419,25 @@ impl Recorded {
         }
     }
 
+    /// As `access`, for a list that an earlier command performed, if that needs no allocation; otherwise does nothing and returns `false`.
+    #[inline(always)]
+    pub(crate) fn access_again(&mut self, list: u32, command: &'static str, at: &mut Position) -> bool {
+        let Some(accessed) = self.accessed.get_mut(list as usize) else {
+            return true;
+        };
+        if *accessed == self.epoch {
+            return true;
+        }
+        if !self.log.events.has_room() {
+            return false;
+        }
+        *accessed = self.epoch;
+        self.log.has_accesses = true;
+        at.is_at(command);
+        self.log.events.push_into_room(at, Event::Access(list));
+        true
+    }
+
     /// Logs that a command performs its own accesses, and those of a list.
     pub(crate) fn access_with(&mut self, own: Vec<LoggedAccess>, list: u32, at: &Position) {
         let mut all = own;
@@ -462,6 +497,29 @@ impl Recorded {
         }
         let end = dependencies.len() as u32;
         self.event(Event::Barrier(end - 1, end), at);
+    }
+
+    /// Logs a barrier for all memory, if the last dependency is the same; otherwise does nothing and returns `false`.
+    #[inline(always)]
+    pub(crate) fn repeat_global_barrier(
+        &mut self,
+        scopes: DependencyScopes,
+        command: &'static str,
+        at: &mut Position,
+    ) -> bool {
+        let Some(last) = self.log.dependencies.last() else {
+            return false;
+        };
+        let is_global =
+            matches!(last.extent, DependencyMemory::All) && matches!(last.change, BarrierChange::None);
+        if !is_global || last.scopes != scopes || !self.log.events.has_room() {
+            return false;
+        }
+        at.is_between(command);
+        let end = self.log.dependencies.len() as u32;
+        self.epoch += 1;
+        self.log.events.push_into_room(at, Event::Barrier(end - 1, end));
+        true
     }
 
     /// Logs an event that begins an epoch.

@@ -17,6 +17,8 @@ pub(crate) struct Subpasses {
     last_drawn: [u32; 2],
     /// True if draws of the current subpass can read attachments that they draw to.
     has_feedback: bool,
+    /// See [`Subpasses::key`].
+    key: u64,
     /// True if work per tile also reads and writes attachments, in an order that is not tracked.
     is_tile_shading: bool,
     /// By attachment: true if draws of dynamic rendering may read it as an input attachment, in some layouts. Empty for none.
@@ -37,6 +39,7 @@ impl Subpasses {
     pub(crate) fn inherited(has_feedback: bool) -> Subpasses {
         Subpasses {
             has_feedback,
+            key: u64::from(has_feedback),
             ..Subpasses::default()
         }
     }
@@ -74,6 +77,7 @@ impl Subpasses {
     pub(crate) fn end(&mut self, recorded: &mut Recorded, at: &Position) {
         self.leave(recorded, at);
         self.pass = None;
+        self.key = u64::from(self.has_feedback);
     }
 
     /// Ends a subpass. The attachments that were drawn to are unknown: a store operation `NONE` keeps them.
@@ -81,6 +85,12 @@ impl Subpasses {
         if let Some(pass) = &self.pass {
             recorded.pass(pass.end(self.subpass, |_| Aspects::empty()), at);
         }
+    }
+
+    /// Returns `true` if a draw has nothing to log for its attachments: one of this epoch has drawn to them, and none can read them.
+    #[inline]
+    pub(crate) fn has_drawn(&self, recorded: &Recorded, acts: bool) -> bool {
+        !self.has_feedback && self.last_drawn[usize::from(acts)] == recorded.epoch
     }
 
     /// Logs the first draw or clear of attachments in an epoch; without `acts` it may do nothing.
@@ -153,7 +163,7 @@ impl Subpasses {
         }
     }
 
-    /// Determines whether the subpass that has begun reads attachments that it draws to.
+    /// Determines whether the subpass that has begun reads attachments that it draws to, and its key.
     fn find_feedback(&mut self) {
         let uses = self
             .pass
@@ -165,6 +175,9 @@ impl Subpasses {
             one.role == Role::Input || is_local && self.resource_of(one) != Some(ORDINARY)
         };
         self.has_feedback = !self.is_tile_shading && reads_drawn(uses, is_input);
+        self.key = self.drawn().fold(u64::from(self.has_feedback), |key, resource| {
+            key.rotate_left(7) ^ u64::from(resource.0)
+        });
     }
 
     fn resource_of(&self, one: &AttachmentUse) -> Option<ResourceId> {
@@ -184,11 +197,9 @@ impl Subpasses {
     }
 
     /// Hash of the resources that the current subpass draws to, and of whether draws may read them; 0 if there are none.
+    #[inline]
     pub(crate) fn key(&self) -> u64 {
-        let feedback = u64::from(self.has_feedback);
-        self.drawn().fold(feedback, |key, resource| {
-            key.rotate_left(7) ^ u64::from(resource.0)
-        })
+        self.key
     }
 }
 
