@@ -174,7 +174,6 @@ plain_wrappers! {
     creates vkCreateDescriptorPool: vk::PFN_vkCreateDescriptorPool;
     creates vkCreateDescriptorUpdateTemplate: vk::PFN_vkCreateDescriptorUpdateTemplate;
     creates vkCreateSemaphore: vk::PFN_vkCreateSemaphore;
-    creates vkCreateCommandPool: vk::PFN_vkCreateCommandPool;
     destroys vkFreeMemory: vk::PFN_vkFreeMemory;
     destroys vkDestroyBuffer: vk::PFN_vkDestroyBuffer;
     destroys vkDestroyImage: vk::PFN_vkDestroyImage;
@@ -247,13 +246,13 @@ wrappers! {
         unsafe { below(instance, allocator) };
     }
 
-    // The driver has one queue; it reports two to the layer.
+    // The driver has one queue; the layer sees a second one, and a second family with one that is the same.
     vkCreateDevice: vk::PFN_vkCreateDevice => |physical, info, allocator, out| below {
         attempt!("vkCreateDevice");
         let mut copy = *given!(info);
         let mut queues = *given!(copy.p_queue_create_infos);
         queues.queue_count = 1;
-        copy.p_queue_create_infos = &raw const queues;
+        (copy.p_queue_create_infos, copy.queue_create_info_count) = (&raw const queues, 1);
         // SAFETY: The layer's arguments; drivers skip structures that they do not know.
         let result = unsafe { below(physical, &copy, allocator, out) };
         if result == vk::Result::SUCCESS {

@@ -18,6 +18,7 @@ mod memory_types;
 mod names;
 mod passes;
 mod program;
+mod queue_families;
 mod queue_order;
 mod queues;
 mod shaders;

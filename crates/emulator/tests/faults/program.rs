@@ -1,7 +1,7 @@
 //! The application: an instance and a device through the layer, and all operations in which the layer calls the driver.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 
 use ash::prelude::VkResult;
 use ash::vk;
@@ -62,6 +62,8 @@ pub(crate) struct Options {
     pub(crate) force: bool,
     pub(crate) version: u32,
     pub(crate) profile: &'static CStr,
+    /// Makes the layer check ordinary memory, and append its messages to this file.
+    pub(crate) ordinary_log: Option<CString>,
 }
 
 impl Default for Options {
@@ -71,6 +73,7 @@ impl Default for Options {
             force: false,
             version: vk::API_VERSION_1_3,
             profile: c"generous",
+            ordinary_log: None,
         }
     }
 }
@@ -81,8 +84,16 @@ pub(crate) const SIDE: u32 = 64;
 impl Owned {
     /// Creates an instance through the layer, its first device with tile memory, and a command pool.
     pub(crate) fn create(&mut self, strange: bool) -> VkResult<(vk::Queue, u32)> {
-        let options = Options::default();
-        let physical = self.create_instance(&Options { strange, ..options })?;
+        self.create_with(&Options {
+            strange,
+            ..Options::default()
+        })
+    }
+
+    /// As `create`, with other options.
+    pub(crate) fn create_with(&mut self, options: &Options) -> VkResult<(vk::Queue, u32)> {
+        let strange = options.strange;
+        let physical = self.create_instance(options)?;
         let made = self.create_device(strange, physical)?;
         self.unknown = strange.then(|| Box::new(Unknown::before(std::ptr::null())));
         self.pool = self.make(vk::CommandPoolCreateInfo::default())?;
@@ -107,7 +118,25 @@ impl Owned {
             p_values: (&raw const force).cast(),
             ..setting
         };
-        let settings = [setting, force];
+        let log = options
+            .ordinary_log
+            .as_ref()
+            .map_or(std::ptr::null(), |log| log.as_ptr());
+        let log = vk::LayerSettingEXT {
+            p_setting_name: c"message_log".as_ptr(),
+            p_values: (&raw const log).cast(),
+            ..setting
+        };
+        let is_ordinary = vk::TRUE;
+        let ordinary = vk::LayerSettingEXT {
+            p_setting_name: c"ordinary".as_ptr(),
+            p_values: (&raw const is_ordinary).cast(),
+            ..force
+        };
+        let mut settings = vec![setting, force];
+        if options.ordinary_log.is_some() {
+            settings.extend([ordinary, log]);
+        }
         let layer_settings = vk::LayerSettingsCreateInfoEXT::default().settings(&settings);
         let unknown = Unknown::before((&raw const layer_settings).cast());
         let under = link();
@@ -182,7 +211,11 @@ impl Owned {
             function: 0,
             payload: (&raw const under).cast(),
         };
-        let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0, 1.0])];
+        let queues = vk::DeviceQueueCreateInfo::default();
+        let queues = [
+            queues.queue_priorities(&[1.0, 1.0]),
+            queues.queue_priorities(&[1.0]).queue_family_index(1),
+        ];
         let extensions = [
             ffi::tile_memory_heap::NAME.as_ptr(),
             ffi::tile_properties::NAME.as_ptr(),

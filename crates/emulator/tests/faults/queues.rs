@@ -1,13 +1,15 @@
-//! Two queues on a driver that has one: the second has a separate handle for the layer, and is the same queue in the driver.
+//! Two queues on a driver that has one: the second has a separate handle for the layer, and is the same queue in the driver. It is also the queue of a
+//! second family.
 
 use std::sync::Mutex;
+use std::sync::atomic::Ordering::SeqCst;
 
 use ash::vk;
 use ash::vk::Handle;
 use tileheap_layer::batches::{Batch, SemaphoreUse};
 use tileheap_layer::{array, given, store};
 
-use crate::driver::{attempt, lock, wrappers};
+use crate::driver::{LIVE, attempt, lock, wrappers};
 
 /// The machine's queue, and the handle of the second one: it begins with the loader's table, as every dispatchable handle does.
 static SECOND: Mutex<(u64, [usize; 2])> = Mutex::new((0, [0; 2]));
@@ -32,14 +34,23 @@ wrappers! {
     wrapper:
     vkGetDeviceQueue: vk::PFN_vkGetDeviceQueue => |device, family, index, out| below {
         // SAFETY: The layer's arguments.
-        unsafe { below(device, family, 0, out) };
-        if index == 1 {
+        unsafe { below(device, 0, 0, out) };
+        if index == 1 || family == 1 {
             let mut second = lock(&SECOND);
             second.0 = given!(out).as_raw();
             // A live handle, which points to the loader's table.
             second.1[0] = *given!(second.0 as usize as *const usize);
             store!(out, vk::Queue::from_raw((&raw const second.1) as usize as u64));
         }
+    }
+
+    vkCreateCommandPool: vk::PFN_vkCreateCommandPool => |device, info, allocator, out| below {
+        attempt!("vkCreateCommandPool");
+        let info = given!(info).queue_family_index(0);
+        // SAFETY: The layer's arguments, with the driver's family.
+        let result = unsafe { below(device, &info, allocator, out) };
+        LIVE.fetch_add((result == vk::Result::SUCCESS).into(), SeqCst);
+        result
     }
 
     vkQueueSubmit: vk::PFN_vkQueueSubmit => |queue, count, infos, fence| below {
