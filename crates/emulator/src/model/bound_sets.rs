@@ -331,3 +331,37 @@ impl BoundSets {
         values.collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quick_look_ups_find_what_full_ones_find_without_offsets() {
+        const DISPATCH: ReachableDescriptors = ReachableDescriptors::Dispatch;
+        let push_constants = PushConstants::default();
+        let parameters = |groups| Parameters {
+            groups: Some(groups),
+            push_constants: &push_constants,
+        };
+        let mut sets = BoundSets::default();
+        sets.bind_pipeline(vk::PipelineBindPoint::COMPUTE, vk::Pipeline::from_raw(7));
+        sets.check(DISPATCH, 1, 5, None);
+        sets.check(DISPATCH, 2, 6, Some(parameters([1, 2, 3])));
+        let both = |sets: &BoundSets, state, groups| {
+            let full = sets.checked(DISPATCH, state, || parameters(groups));
+            (full, sets.checked_quickly(DISPATCH, state, Some(groups)))
+        };
+        assert_eq!(both(&sets, 1, [1, 1, 1]), (Some(5), Some(5)));
+        assert_eq!(both(&sets, 2, [1, 2, 3]), (Some(6), Some(6)));
+        assert_eq!(both(&sets, 2, [3, 2, 1]), (None, None), "other workgroups");
+        assert_eq!(both(&sets, 3, [1, 2, 3]), (None, None), "another state");
+        sets.points[index_of_reachable(DISPATCH)]
+            .offsets
+            .push((0, vec![64]));
+        sets.check(DISPATCH, 2, 8, Some(parameters([1, 2, 3])));
+        assert_eq!(both(&sets, 2, [1, 2, 3]), (Some(8), None), "with offsets");
+        sets.bind_pipeline(vk::PipelineBindPoint::COMPUTE, vk::Pipeline::from_raw(9));
+        assert_eq!(both(&sets, 1, [1, 1, 1]), (None, None), "another pipeline");
+    }
+}
