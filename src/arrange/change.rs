@@ -303,7 +303,12 @@ pub(super) fn replanned(plan_before: &Plan, change: DescriptionChange) -> Option
     };
     let executed = ExecutedFrame::as_described(&frame);
     let runnable = Runnable::new(&executed, &plan_before.profile).ok()?;
-    make(runnable, &needs, &options, None).ok()
+    let plan = make(runnable, &needs, &options, None).ok()?;
+    // The options of the plan that it replaces.
+    Some(Plan {
+        options: plan_before.options,
+        ..plan
+    })
 }
 
 /// Content size of an image in bytes, without padding; 0 for buffers.

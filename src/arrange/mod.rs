@@ -24,6 +24,7 @@ mod charges;
 mod check;
 mod crowded;
 mod error;
+mod finalists;
 mod json;
 mod laid_strips;
 mod layout;

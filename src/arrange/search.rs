@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use super::allowed::SearchOptions;
 use super::change::{DescriptionChange, candidates, replanned};
+use super::finalists::{Finalists, Judged};
 use super::moves::{Search, undivided, ungrouped, with_strips};
 use super::search_result::{CHOICE, SearchResult, as_described, residents};
 use super::traffic::Model;
@@ -14,8 +15,9 @@ use crate::plan::{Plan, Traffic};
 /// Searches for the arrangement of a planned frame that moves the fewest bytes. Deterministic. `watch` receives the best traffic so far, before each
 /// arrangement that is evaluated, and may end the search.
 ///
-/// `plan` is the plan of the described frame. The result is not a plan: it is [applied](Arrangement::apply) and planned like any frame. If the
-/// description may change, the change that saves most comes first, and each one saves at least a hundredth of the traffic.
+/// `plan` is the plan of the described frame. The result is not a plan: it is [applied](Arrangement::apply) and planned like any frame. Its traffic is
+/// that of a plan with the same options, known sizes of whole resources and estimated sizes of the images of strips: never more than that of `plan`.
+/// If the description may change, the change that saves most comes first, and each one saves at least a hundredth of the traffic.
 pub fn search(
     plan: &Plan,
     allowed: &SearchOptions,
@@ -57,7 +59,6 @@ pub fn search_from(
     }
     best.described = Traffic::of(plan);
     best.take_plan_if_described(plan);
-    // The planner may know a better result for the unarranged frame than the search: splits, or residents that took longer to find.
     match best.traffic.off_chip() < best.described.off_chip() {
         true => best,
         false => SearchResult {
@@ -116,6 +117,7 @@ fn search_as_described(
     let mut best = Best {
         arrangement: start,
         traffic: described,
+        finalists: Finalists::new(plan),
         ended: false,
         watch,
     };
@@ -141,9 +143,24 @@ fn search_as_described(
     search.restart(&mut best);
     search.begin(true);
     search.climb(best.arrangement.clone(), Moves::SmallFirst, &mut best);
-    search
-        .model
-        .found(best.arrangement, described, best.traffic, &residents(plan))
+    let Best {
+        arrangement,
+        traffic,
+        mut finalists,
+        ..
+    } = best;
+    finalists.add(&(arrangement.clone(), traffic));
+    match finalists.best_planned(&search.model) {
+        Some((arrangement, traffic)) => SearchResult {
+            traffic,
+            ..search
+                .model
+                .found(arrangement, described, traffic, &residents(plan))
+        },
+        None => search
+            .model
+            .found(arrangement, described, traffic, &residents(plan)),
+    }
 }
 
 /// The moves that improve an arrangement, in the order in which they are tried.
@@ -157,13 +174,12 @@ pub(super) enum Moves {
     Small,
 }
 
-/// An arrangement and its traffic.
-type Judged = (Arrangement, Traffic);
-
 /// The best arrangement so far.
 pub(super) struct Best<'w> {
     pub(super) arrangement: Arrangement,
     pub(super) traffic: Traffic,
+    /// Arrangements that no move improved.
+    finalists: Finalists,
     /// Set if `watch` ended the search.
     ended: bool,
     watch: &'w mut dyn FnMut(&Traffic) -> ControlFlow<()>,
@@ -270,7 +286,7 @@ impl Search<'_> {
                     debug_assert_eq!(next.0.check(self.model.plan.input.frame()), Ok(()));
                     here = next;
                 }
-                None => return,
+                None => return best.finalists.add(&here),
             }
             // One small change at a time.
             strips = false;
@@ -424,6 +440,7 @@ mod tests {
                 let mut best = Best {
                     arrangement: here.0.clone(),
                     traffic,
+                    finalists: Finalists::new(&plan),
                     ended: false,
                     watch: &mut |_| ControlFlow::Continue(()),
                 };

@@ -78,7 +78,7 @@ pub(super) struct Model<'a> {
     pub(super) plan: &'a Plan,
     pub(super) costs: ArrangementCosts,
     /// Traffic of the described frame with nothing in tile memory.
-    described: Bytes,
+    pub(super) described: Bytes,
     heap: Bytes,
     submit_boundary: bool,
     /// Per resource.

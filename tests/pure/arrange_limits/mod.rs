@@ -10,7 +10,7 @@ use tileheap::arrange::{Arrangement, ArrangementCosts, SearchOptions, SearchResu
 use tileheap::execute::ExecutedFrame;
 use tileheap::frame::import::read;
 use tileheap::frame::{
-    ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, ReachAssumptions, ReadReach, ResourceId,
+    ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, ReachAssumptions, ReadReach, ResourceId,
 };
 use tileheap::plan::{Plan, PlanOptions, Traffic};
 use tileheap::profile::DeviceProfile;
@@ -33,6 +33,10 @@ fn found(plan: &Plan) -> SearchResult {
         ..SearchOptions::default()
     };
     search(plan, &allowed, &mut |_| ControlFlow::Continue(()))
+}
+
+fn pass_name(plan: &Plan, pass: PassId) -> &str {
+    &plan.input.frame().pass(pass).name
 }
 
 /// The result for the frame as described: its cap is that of every arrangement.
@@ -66,9 +70,8 @@ fn judged(name: &str, plan: &Plan) -> [f64; 2] {
     [share, as_described(plan).cap()]
 }
 
-/// Frames of six kinds, on devices with tile heaps of several sizes and without.
-#[test]
-fn no_arrangement_of_a_random_frame_exceeds_its_cap() {
+/// A device for a random frame: with a tile heap of one of several sizes, or without.
+fn device(seed: u64) -> DeviceProfile {
     let heaps = [
         ("adreno-830", None),
         ("adreno-830", Some(1024)),
@@ -77,22 +80,46 @@ fn no_arrangement_of_a_random_frame_exceeds_its_cap() {
         ("no-tile-memory", None),
         ("mali-g72", None),
     ];
+    let (preset, heap) = heaps[(seed / 6 % 6) as usize];
+    let profile = DeviceProfile::preset(preset).unwrap();
+    match heap {
+        Some(heap) => profile.with_tile_heap_size(Bytes::kib(heap)).unwrap(),
+        None => profile,
+    }
+}
+
+/// Frames of six kinds, on devices of all kinds.
+#[test]
+fn no_arrangement_of_a_random_frame_exceeds_its_cap() {
     let mut kinds = [0; 6];
     for seed in 0..200 {
         let Some(frame) = random_frame(seed) else { continue };
-        let (preset, heap) = heaps[(seed / 6 % 6) as usize];
-        let mut profile = DeviceProfile::preset(preset).unwrap();
-        if let Some(heap) = heap {
-            profile = profile.with_tile_heap_size(Bytes::kib(heap)).unwrap();
-        }
         let options = PlanOptions {
             split: seed % 2 == 1,
             ..PlanOptions::default()
         };
-        judged(&format!("seed {seed}"), &planned(&frame, &profile, &options));
+        judged(&format!("seed {seed}"), &planned(&frame, &device(seed), &options));
         kinds[(seed % 6) as usize] += 1;
     }
     assert!(kinds.iter().all(|&frames| frames >= 15), "{kinds:?}");
+}
+
+/// With an arrangement, a plan may split fewer lifetimes than as described: the search compares plans.
+#[test]
+fn no_arrangement_is_worse_than_the_frame_as_described_with_splits() {
+    let options = PlanOptions {
+        split: true,
+        ..PlanOptions::default()
+    };
+    let (mut frames, mut split) = (0, 0);
+    for seed in 1550..1700 {
+        let Some(frame) = random_frame(seed) else { continue };
+        let plan = planned(&frame, &device(seed), &options);
+        judged(&format!("seed {seed}"), &plan);
+        frames += 1;
+        split += usize::from(plan.stores().next().is_some());
+    }
+    assert!(frames > 100 && split > 10, "{frames} frames, {split} with splits");
 }
 
 #[test]
@@ -188,12 +215,7 @@ fn what_a_pass_uses_at_once_has_to_fit() {
     let crowded: Vec<(&str, bool)> = limits
         .crowded
         .iter()
-        .map(|one| {
-            (
-                plan.input.frame().pass(one.pass).name.as_str(),
-                one.bytes >= Bytes(3_600_000),
-            )
-        })
+        .map(|one| (pass_name(&plan, one.pass), one.bytes >= Bytes(3_600_000)))
         .collect();
     assert_eq!(crowded, [("gather", true)]);
     let words = limits.crowded[0].in_words(plan.input.frame());
