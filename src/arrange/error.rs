@@ -151,6 +151,9 @@ pub enum CannotGroup {
         /// The reason.
         why: &'static str,
     },
+    /// The tile heap holds it only in this many strips or more, and each strip repeats passes at a cost.
+    #[error("it fits only in {0} strips or more, which repeat passes")]
+    StripCost(u32),
     /// No image would become smaller.
     #[error("these passes are not the only users of any image that they write")]
     NothingInside,

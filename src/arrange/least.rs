@@ -76,12 +76,12 @@ fn smallest<'a>(frame: &Frame, accesses: impl Iterator<Item = &'a Access>, size:
 }
 
 impl Model<'_> {
-    /// Returns the reason why no run of strips can hold a resource for its whole lifetime, in any arrangement; `None` if one may.
-    pub(super) fn never_in_strips(
+    /// The resources that strips divide with a resource if they hold it for its whole lifetime, and the passes of any run of such strips.
+    pub(super) fn run_inside(
         &self,
         id: ResourceId,
         merging: &MergeablePasses<'_>,
-    ) -> Option<CannotGroup> {
+    ) -> (Vec<ResourceId>, Vec<PassId>) {
         let frame = self.plan.input.frame();
         // A run holds all passes that use the resource, and all users of what is attached with it, unless that can be copied at the border.
         let (mut inside, mut run) = (vec![id], Vec::new());
@@ -104,6 +104,17 @@ impl Model<'_> {
             at += 1;
         }
         let run = merging.with_those_between(&run);
+        (inside, run)
+    }
+
+    /// Returns the reason why no run of strips can hold a resource for its whole lifetime, in any arrangement; `None` if one may.
+    pub(super) fn never_in_strips(
+        &self,
+        id: ResourceId,
+        merging: &MergeablePasses<'_>,
+    ) -> Option<CannotGroup> {
+        let frame = self.plan.input.frame();
+        let (inside, run) = self.run_inside(id, merging);
         let why = never_divided(frame, &run);
         let apart = run.first().zip(run.last());
         let is_apart = apart.is_some_and(|(&first, &last)| !merging.share_batch(first, last));

@@ -2,23 +2,25 @@
 
 use tileheap_units::CompactSort;
 
-use super::crowded::CrowdedPass;
+use super::crowded::{Crowd, LeastMoved};
 use super::error::CannotGroup;
 use super::mergeable::MergeablePasses;
+use super::residents::DescribedResident;
+use super::strip_cost::StripCost;
 use super::strips::Division;
 use super::traffic::Model;
 use super::types::{Arrangement, PassGroup};
 use crate::frame::{Frame, PassId, ResourceId};
 use crate::units::Bytes;
 
-/// A resource that cannot be divided into strips, and that the tile heap cannot hold as a whole.
+/// A resource that the tile heap cannot hold as a whole, and that cannot be divided into strips, or not without cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceCap {
     /// The resource.
     pub resource: ResourceId,
-    /// Lower bound on the bytes per frame that it moves, even if passes are merged.
+    /// Lower bound on the bytes per frame that it moves, even if passes are merged, or that the repeats of its strips cost.
     pub bytes: Bytes,
-    /// The reason why it is not divided.
+    /// The reason why it is not divided, or what its strips cost.
     pub why: CannotGroup,
 }
 
@@ -166,12 +168,15 @@ pub(super) struct Bounds {
     /// Per resource, its part of these bytes.
     least: Vec<u64>,
     /// Passes that use more of the other resources than the tile heap holds.
-    pub(super) crowded: Vec<CrowdedPass>,
+    pub(super) crowded: Vec<Crowd>,
+    /// Of the resources that tile memory holds only in strips.
+    pub(super) strips: Vec<StripCost>,
 }
 
 impl Model<'_> {
-    /// Computes the bytes that every arrangement moves. Resources that are on chip `as_described` are only limited by what each pass uses at once.
-    pub(super) fn bounds(&self, as_described: &[ResourceId]) -> Bounds {
+    /// Computes the bytes that every arrangement moves. Resources that are on chip `as_described` for their whole lifetimes are only limited by what
+    /// each pass uses at once.
+    pub(super) fn bounds(&self, as_described: &[DescribedResident]) -> Bounds {
         let frame = self.plan.input.frame();
         let merging = MergeablePasses::new(frame);
         let mut bounds = Bounds {
@@ -179,23 +184,39 @@ impl Model<'_> {
             fixed: Bytes::ZERO,
             least: vec![0; frame.resources().len()],
             crowded: Vec::new(),
+            strips: Vec::new(),
         };
+        let (mut unless_whole, mut striped) = (bounds.least.clone(), Vec::new());
         for resource in frame.resource_ids() {
             let moved = self.moved_whole(resource);
-            if moved == Bytes::ZERO || as_described.contains(&resource) {
+            let described = as_described.iter().find(|one| one.resource == resource);
+            let moved = described.map_or(moved, |one| match one.moved {
+                Bytes::ZERO => moved,
+                stretch => moved.min(stretch),
+            });
+            if moved == Bytes::ZERO {
                 continue;
             }
-            let why = match self.could_be_resident(resource) {
-                true if self.fits_whole(resource, &merging) => continue,
-                true => match self.never_in_strips(resource, &merging) {
-                    None => continue,
-                    why => why,
-                },
+            let fits = described.is_some_and(|one| one.moved == Bytes::ZERO)
+                || self.could_be_resident(resource) && self.fits_whole(resource, &merging);
+            let resident = self.could_be_resident(resource);
+            let why = match resident {
+                true => self.never_in_strips(resource, &merging),
                 false => None,
             };
             let bytes = self.least_off_chip(resource, &merging, |_| false);
-            let in_part = self.least_in_part(resource, why.is_some(), &merging);
+            let in_part = self.least_in_part(resource, resident, &merging);
             let bytes = in_part.map_or(bytes, |least| bytes.min(least)).min(moved);
+            if resident && why.is_none() {
+                if !fits {
+                    striped.push(self.only_in_strips(resource, bytes, &merging));
+                }
+                continue;
+            }
+            if fits {
+                unless_whole[resource.index()] = bytes.0;
+                continue;
+            }
             bounds.least[resource.index()] = bytes.0;
             match why {
                 _ if bytes == Bytes::ZERO => {}
@@ -203,9 +224,21 @@ impl Model<'_> {
                 None => bounds.fixed += bytes,
             }
         }
+        bounds.strips = self.strip_costs(striped);
+        for cost in &bounds.strips {
+            let (resource, bytes) = (cost.resource, cost.bytes());
+            bounds.least[resource.index()] = bytes.0;
+            let why = CannotGroup::StripCost(cost.strips);
+            let cap = ResourceCap { resource, bytes, why };
+            bounds.caps.extend((bytes > Bytes::ZERO).then_some(cap));
+        }
         let caps = &mut bounds.caps;
         caps.compact_sort_by_key(|cap| std::cmp::Reverse(cap.bytes));
-        bounds.crowded = self.crowded(&bounds.least, &merging);
+        let least = LeastMoved {
+            always: &bounds.least,
+            unless_whole: &unless_whole,
+        };
+        bounds.crowded = self.crowded(least, &merging);
         bounds
     }
 
@@ -213,9 +246,14 @@ impl Model<'_> {
     pub(super) fn shortfalls(&mut self, arrangement: &Arrangement, bounds: &Bounds) -> Vec<Shortfall> {
         let shortfall = |bytes, cause| Shortfall { bytes, cause };
         let repeats = self.laid.repeats.iter();
-        let mut all: Vec<Shortfall> = repeats
-            .map(|&(pass, times, bytes)| shortfall(bytes, ShortfallCause::Repeats(pass, times)))
-            .collect();
+        let mut counted = self.counted_repeats(bounds);
+        let above = |&(pass, times, bytes): &(PassId, u32, Bytes)| {
+            let counted = &mut counted[pass.index()];
+            let above = Bytes(bytes.0.saturating_sub(*counted));
+            *counted = counted.saturating_sub(bytes.0);
+            shortfall(above, ShortfallCause::Repeats(pass, times))
+        };
+        let mut all: Vec<Shortfall> = repeats.map(above).collect();
         all.push(shortfall(self.laid.merges, ShortfallCause::Merged));
         let before: Bytes = self.input_charges.into_iter().sum();
         all.push(shortfall(before, ShortfallCause::Rewritten));
@@ -228,24 +266,40 @@ impl Model<'_> {
                 continue;
             }
             let divided = laid.part.is_some();
-            let cause = if !self.could_be_resident(resource) || bounds.least[resource.index()] > 0 {
-                ShortfallCause::NotMerged(resource)
-            } else {
-                match self.outside_every_run(arrangement, resource) {
-                    _ if laid.windows.is_some_and(|(first, last)| first != last) => {
-                        ShortfallCause::SeveralWindows(resource)
+            let in_strips = bounds.strips.iter().any(|cost| cost.resource == resource);
+            let cause =
+                if !self.could_be_resident(resource) || bounds.least[resource.index()] > 0 && !in_strips {
+                    ShortfallCause::NotMerged(resource)
+                } else {
+                    match self.outside_every_run(arrangement, resource) {
+                        _ if laid.windows.is_some_and(|(first, last)| first != last) => {
+                            ShortfallCause::SeveralWindows(resource)
+                        }
+                        Some(why) if !divided && self.counted_size(resource).0 > self.heap() => {
+                            ShortfallCause::Whole(resource, why)
+                        }
+                        _ => ShortfallCause::NoRoom(resource),
                     }
-                    Some(why) if !divided && self.counted_size(resource).0 > self.heap() => {
-                        ShortfallCause::Whole(resource, why)
-                    }
-                    _ => ShortfallCause::NoRoom(resource),
-                }
-            };
+                };
             all.push(shortfall(Bytes(more), cause));
         }
         all.retain(|one| one.bytes > Bytes::ZERO);
         all.compact_sort_by_key(|one| std::cmp::Reverse(one.bytes));
         all
+    }
+
+    /// Per pass, the bytes of its repeats that the bounds count: those for resources that do not move the bytes of their bounds instead.
+    fn counted_repeats(&self, bounds: &Bounds) -> Vec<u64> {
+        let mut counted = vec![0; self.plan.input.frame().passes().len()];
+        for cost in &bounds.strips {
+            let mut left = cost.bytes().0.saturating_sub(self.still_moved(cost.resource));
+            for &(pass, bytes) in &cost.repeats {
+                let taken = left.min(bytes.0);
+                counted[pass.index()] += taken;
+                left -= taken;
+            }
+        }
+        counted
     }
 
     /// Per resource, the bytes that it still moves above the bounds; those of a crowded pass count for the resources that it moves.
@@ -254,16 +308,12 @@ impl Model<'_> {
         let moved = frame.resource_ids().map(|id| self.still_moved(id));
         let moved = moved.zip(&bounds.least);
         let mut above: Vec<u64> = moved.map(|(moved, least)| moved.saturating_sub(*least)).collect();
-        for crowded in &bounds.crowded {
-            let mut bytes = crowded.bytes.0;
-            for access in frame.accesses_of(crowded.pass) {
-                let id = access.resource;
-                if self.could_be_resident(id) && bounds.least[id.index()] == 0 {
-                    let moved = frame.traffic_of(access, self.counted_size(id)).0;
-                    let taken = bytes.min(moved).min(above[id.index()]);
-                    bytes -= taken;
-                    above[id.index()] -= taken;
-                }
+        for crowd in &bounds.crowded {
+            let mut bytes = crowd.pass.bytes.0;
+            for &(id, moved) in &crowd.moved {
+                let taken = bytes.min(moved).min(above[id.index()]);
+                bytes -= taken;
+                above[id.index()] -= taken;
             }
         }
         above

@@ -4,11 +4,11 @@ use super::change::replanned;
 use super::crowded::CrowdedPass;
 use super::error::ArrangeError;
 use super::limits::{ResourceCap, Shortfall};
+use super::residents::{DescribedResident, residents};
 use super::traffic::{ArrangementCosts, Model};
 use super::types::Arrangement;
 use crate::execute::ExecutedFrame;
-use crate::frame::ResourceId;
-use crate::plan::{MemoryKind, Plan, Traffic};
+use crate::plan::{Plan, Traffic};
 use crate::units::Bytes;
 
 /// Result of the search.
@@ -20,11 +20,11 @@ pub struct SearchResult {
     pub described: Traffic,
     /// Traffic of the frame in this arrangement.
     pub traffic: Traffic,
-    /// The resources that no run of strips can hold and that do not fit as a whole, each with the reason.
+    /// The resources that do not fit as a whole, and that no run of strips can hold, or not without cost, each with the reason.
     pub caps: Vec<ResourceCap>,
     /// Lower bound on the bytes moved by resources that tile memory cannot hold: external, history, copied, or all of them without a tile heap.
     pub fixed: Bytes,
-    /// The passes that use more at once than the tile heap holds, of resources that it could hold otherwise, most bytes first.
+    /// The passes that use or keep more at once than the tile heap holds, of resources that it could hold otherwise, most bytes first.
     pub crowded: Vec<CrowdedPass>,
     /// The difference between the share and the cap, by cause, largest first.
     pub shortfalls: Vec<Shortfall>,
@@ -59,8 +59,8 @@ impl SearchResult {
         Ok(found)
     }
 
-    /// Upper bound on the share of every arrangement, given what tile memory cannot hold, reads anywhere, which keep images out of strips, and what each
-    /// pass uses at once.
+    /// Upper bound on the share of every arrangement, given what tile memory cannot hold, reads anywhere, which keep images out of strips, what each
+    /// pass uses or keeps at once, and the repeats of passes in strips.
     pub fn cap(&self) -> f64 {
         let capped: Bytes = self.caps.iter().map(|cap| cap.bytes).sum();
         let crowded: Bytes = self.crowded.iter().map(|pass| pass.bytes).sum();
@@ -105,16 +105,6 @@ pub(super) fn as_described(plan: &Plan, costs: ArrangementCosts) -> SearchResult
     }
 }
 
-/// The described resources that a plan places in tile memory, for their whole lifetime or a stretch of it.
-pub(super) fn residents(plan: &Plan) -> Vec<ResourceId> {
-    let described = plan.input.frame().resource_ids();
-    let is_resident = |id: &ResourceId| {
-        let stretch = plan.stores().any(|store| store.to == *id);
-        stretch || plan.memory_of(*id) == Some(MemoryKind::Tile)
-    };
-    described.filter(is_resident).collect()
-}
-
 /// Steps of the search for residents of the final arrangement.
 pub(super) const CHOICE: u64 = 2_000;
 
@@ -125,7 +115,7 @@ impl Model<'_> {
         arrangement: Arrangement,
         described: Traffic,
         otherwise: Traffic,
-        as_described: &[ResourceId],
+        as_described: &[DescribedResident],
     ) -> SearchResult {
         let chosen = self.traffic(&arrangement, CHOICE);
         let bounds = self.bounds(as_described);
@@ -135,7 +125,7 @@ impl Model<'_> {
             shortfalls: self.shortfalls(&arrangement, &bounds),
             caps: bounds.caps,
             fixed: bounds.fixed,
-            crowded: bounds.crowded,
+            crowded: bounds.crowded.into_iter().map(|crowd| crowd.pass).collect(),
             steps: self.steps,
             costs: self.costs,
             arrangement,

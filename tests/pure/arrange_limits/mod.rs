@@ -1,6 +1,6 @@
 //! The cap on the share of a frame: no arrangement exceeds it, and it counts no saving that cannot happen.
 
-mod frames;
+pub(crate) mod frames;
 
 use std::ops::ControlFlow;
 
@@ -10,7 +10,8 @@ use tileheap::arrange::{Arrangement, ArrangementCosts, SearchOptions, SearchResu
 use tileheap::execute::ExecutedFrame;
 use tileheap::frame::import::read;
 use tileheap::frame::{
-    ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, ReachAssumptions, ReadReach, ResourceId,
+    ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence, ReachAssumptions, ReadReach,
+    ResourceId,
 };
 use tileheap::plan::{Plan, PlanOptions, Traffic};
 use tileheap::profile::DeviceProfile;
@@ -224,4 +225,62 @@ fn what_a_pass_uses_at_once_has_to_fit() {
     assert!(cap < 0.9 && share <= cap, "{share} of at most {cap}");
     let roomy = planned(&frame, &heap(Bytes::mib(20)), &PlanOptions::default());
     assert_eq!(as_described(&roomy).crowded, []);
+}
+
+/// An image that only fits as a whole moves in all of its passes, or in none: those that are needed after a pass have to fit with those that it uses.
+#[test]
+fn what_lives_across_a_pass_has_to_fit_with_what_it_uses() {
+    let size = extent(1280, 720);
+    let mut frame = FrameBuilder::new("kept", size);
+    let commands = one_queue(&mut frame, vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
+    let mut image = |name: &str| frame.image(name, ImageDesc::new(vk::Format::R8G8B8A8_UNORM, size));
+    let [kept, first, second] = ["kept", "first", "second"].map(&mut image);
+    let draw = frame.render_pass(commands, "draw kept");
+    draw.color(kept, LoadOp::DontCare);
+    let draw = frame.render_pass(commands, "draw first").sampled(kept);
+    draw.color(first, LoadOp::DontCare);
+    let draw = frame.render_pass(commands, "draw second").sampled(first);
+    draw.color(second, LoadOp::DontCare);
+    let all = frame.compute_pass(commands, "all");
+    all.sampled(second).sampled(kept);
+    let profile = DeviceProfile::preset("adreno-830").unwrap();
+    let profile = profile.with_tile_heap_size(Bytes::mib(8)).unwrap();
+    let plan = planned(&frame.build().unwrap(), &profile, &PlanOptions::default());
+    // `draw second` uses `first` and `second`, and `all` reads `kept` after it. An image moves when it is drawn and when it is read.
+    let limits = as_described(&plan);
+    let crowded: Vec<&str> = limits
+        .crowded
+        .iter()
+        .map(|one| pass_name(&plan, one.pass))
+        .collect();
+    assert_eq!(crowded, ["draw second"]);
+    let bytes: Bytes = limits.crowded.iter().map(|one| one.bytes).sum();
+    assert!(bytes >= Bytes(7_300_000), "{bytes}");
+    let [share, cap] = judged("kept", &plan);
+    assert!(cap <= share + 0.01, "{share} of at most {cap}");
+}
+
+/// A stretch of a history's lifetime is in tile memory as described: its store moves nevertheless, and the read of the last frame's version.
+#[test]
+fn histories_in_tile_memory_are_stored() {
+    let size = extent(1280, 720);
+    let mut frame = FrameBuilder::new("history", size);
+    let commands = one_queue(&mut frame, vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
+    let desc = ImageDesc::new(vk::Format::R8G8B8A8_UNORM, size);
+    let history = frame.resource("history", desc, Persistence::History);
+    let out = frame.image("out", desc);
+    let resolve = frame.render_pass(commands, "resolve").sampled_previous(history);
+    resolve.color(history, LoadOp::DontCare);
+    let tone = frame.compute_pass(commands, "tone").sampled(history);
+    tone.storage_write(out);
+    frame.compute_pass(commands, "show").sampled(out).sampled(history);
+    let options = PlanOptions {
+        split: true,
+        ..PlanOptions::default()
+    };
+    let profile = DeviceProfile::preset("adreno-830").unwrap();
+    let plan = planned(&frame.build().unwrap(), &profile, &options);
+    assert_eq!(plan.stores().count(), 1);
+    let [share, cap] = judged("history", &plan);
+    assert!(cap < 0.7 && cap <= share + 0.01, "{share} of at most {cap}");
 }
