@@ -2,9 +2,10 @@
 //!
 //! A list of moves describes them only: a frame of 300 passes has about 100,000, and each copy of its arrangement takes 30 KB.
 
+use super::check::fusible;
 use super::moves::Search;
 use super::types::{Arrangement, GroupMode, PassGroup, StripGrid};
-use crate::frame::ResourceId;
+use crate::frame::{BatchId, ResourceId};
 
 /// A small change of one batch.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,21 +44,29 @@ enum Change {
     Cut(u32),
     /// Joins a run with the next one, in strips of this grid.
     JoinNext(StripGrid),
+    /// Submits the batch and the next one as one.
+    FuseNext,
 }
 
 impl Move {
     /// The arrangement after the move.
     pub(super) fn applied(self, arrangement: &Arrangement) -> Arrangement {
         let mut changed = arrangement.clone();
-        self.change.apply(
-            &mut changed.batches[self.batch as usize].groups,
-            self.group as usize,
-        );
+        let batch = self.batch as usize;
+        match self.change {
+            Change::FuseNext => {
+                let next = changed.batches.remove(batch + 1);
+                changed.batches[batch].batches.end = next.batches.end;
+                changed.batches[batch].groups.extend(next.groups);
+            }
+            change => change.apply(&mut changed.batches[batch].groups, self.group as usize),
+        }
         changed
     }
 }
 
 impl Change {
+    /// Changes the groups of one batch.
     fn apply(self, groups: &mut Vec<PassGroup>, at: usize) {
         match self {
             Change::AddBorder(image) => groups[at].borders.push(image),
@@ -111,6 +120,7 @@ impl Change {
                 groups[at].borders.extend(next.borders);
                 groups[at].mode = GroupMode::Strips(grid);
             }
+            Change::FuseNext => {}
         }
     }
 }
@@ -144,6 +154,7 @@ impl Search<'_> {
     /// All small moves from an arrangement, in the order in which they are tried.
     pub(super) fn small_moves(&mut self, arrangement: &Arrangement) -> Vec<Move> {
         let mut moves = Vec::new();
+        self.fuse(arrangement, &mut moves);
         self.add_borders(arrangement, &mut moves);
         for (number, batch) in (0..).zip(&arrangement.batches) {
             for at in 0..batch.groups.len() {
@@ -156,6 +167,21 @@ impl Search<'_> {
             }
         }
         moves
+    }
+
+    /// Two adjacent batches as one.
+    fn fuse(&self, arrangement: &Arrangement, moves: &mut Vec<Move>) {
+        let frame = self.model.plan.input.frame();
+        for (batch, pair) in (0..).zip(arrangement.batches.windows(2)) {
+            let (last, first) = (BatchId(pair[0].batches.end - 1), BatchId(pair[1].batches.first));
+            if self.allowed.fuse && fusible(frame, last, first).is_ok() {
+                moves.push(Move {
+                    batch,
+                    group: 0,
+                    change: Change::FuseNext,
+                });
+            }
+        }
     }
 
     /// One image more at the border of a run of strips.
@@ -260,5 +286,77 @@ fn cut_or_join(batch: u32, groups: &[PassGroup], at: usize, moves: &mut Vec<Move
         [grid, next]
             .into_iter()
             .for_each(|grid| add(Change::JoinNext(grid)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use ash::vk;
+
+    use super::*;
+    use crate::arrange::SearchOptions;
+    use crate::arrange::traffic::Model;
+    use crate::frame::{Frame, FrameBuilder, ImageDesc, LoadOp};
+    use crate::measure::estimate;
+    use crate::plan::{PlanOptions, plan};
+    use crate::profile::DeviceProfile;
+
+    /// Two batches in one submit, and one that waits for a semaphore of the second.
+    fn three_batches() -> Frame {
+        let extent = vk::Extent2D {
+            width: 64,
+            height: 64,
+        };
+        let mut frame = FrameBuilder::new("batches", extent);
+        let queue = frame.queue("main", vk::QueueFlags::GRAPHICS);
+        let semaphore = frame.semaphore("done");
+        let stages = vk::PipelineStageFlags2::ALL_COMMANDS;
+        let mut submit = frame.submit(queue);
+        for number in 0..3 {
+            if number == 2 {
+                submit = frame.submit(queue);
+            }
+            let batch = frame.batch(submit);
+            match number {
+                1 => frame.signal(batch, semaphore, stages),
+                2 => frame.wait(batch, semaphore, stages),
+                _ => {}
+            }
+            let image = ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent);
+            let image = frame.image(format!("image {number}"), image);
+            let commands = frame.command_buffer(batch, format!("commands {number}"));
+            let draw = frame.render_pass(commands, format!("draw {number}"));
+            draw.color(image, LoadOp::DontCare);
+        }
+        frame.build().unwrap()
+    }
+
+    #[test]
+    fn adjacent_batches_are_fused_unless_a_semaphore_is_between_them() {
+        let profile = Arc::new(DeviceProfile::preset("adreno-830").unwrap());
+        let frame = three_batches();
+        let needs = Arc::new(estimate(&frame, &profile).unwrap());
+        let plan = plan(&frame, &needs, &profile, &PlanOptions::default()).unwrap();
+        let described = Arrangement::described(&frame);
+        let fused = |fuse| {
+            let allowed = SearchOptions {
+                fuse,
+                ..SearchOptions::default()
+            };
+            let mut search = Search::new(Model::new(&plan, &plan, allowed.costs), &allowed);
+            let moves = search.small_moves(&described).into_iter();
+            let fused = moves.filter(|one| one.change == Change::FuseNext);
+            let fused = fused.map(|one| one.applied(&described));
+            fused.collect::<Vec<_>>()
+        };
+        let [one] = &fused(true)[..] else {
+            panic!("one pair of batches can be fused");
+        };
+        assert_eq!(one.check(&frame), Ok(()));
+        let groups: Vec<usize> = one.batches.iter().map(|batch| batch.groups.len()).collect();
+        assert_eq!(groups, [2, 1]);
+        assert_eq!(fused(false), []);
     }
 }
