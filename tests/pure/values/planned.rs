@@ -1,11 +1,13 @@
 //! Frames that pool their images are planned as well as the same frames with an image for each value.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use ash::vk;
 use serde_json::Value;
 use tileheap::Checked;
+use tileheap::arrange::{SearchOptions, search};
 use tileheap::execute::ExecutedFrame;
 use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
@@ -19,6 +21,7 @@ use tileheap::units::{Bytes, SplitMix64};
 
 use super::frames::random_frame;
 use super::{CLEAR, separate};
+use crate::arrange_limits::frames::random_frame as renderer_frame;
 use crate::planned::plan_with;
 
 /// Effects at half the size of an image that is drawn to throughout: ambient occlusion, bloom and blur use images of one pool, reflections and depth
@@ -227,6 +230,52 @@ fn frames_that_pool_at_random_plan_as_well_as_frames_that_do_not() {
     assert!(
         pooled_frames > 700 && gains > 200,
         "{pooled_frames} pooled, {gains} gain"
+    );
+}
+
+/// Bytes that the best arrangement moves, its bound on those of every arrangement, and the quality of its plan.
+fn best(plan: &Plan) -> (Bytes, Bytes, (Bytes, Option<i64>, Bytes)) {
+    let allowed = SearchOptions {
+        steps: 1_000,
+        ..SearchOptions::default()
+    };
+    let found = search(plan, &allowed, &mut |_| ControlFlow::Continue(()));
+    let caps = found.caps.iter().map(|cap| cap.bytes);
+    let crowded = found.crowded.iter().map(|pass| pass.bytes);
+    let least: Bytes = caps.chain(crowded).chain([found.fixed]).sum();
+    let arranged = plan_with(found.apply(plan).unwrap(), &plan.profile, &plan.options);
+    (found.traffic.off_chip(), least, quality(&arranged))
+}
+
+#[test]
+fn arrangements_of_frames_that_pool_are_as_good_as_of_frames_that_do_not() {
+    let (mut pooled_frames, mut arranged) = (0, 0);
+    // Frames of the other kinds pool already, or have images of separate levels, which their documents do not list.
+    for seed in (0..180).filter(|seed| ![1, 3].contains(&(seed % 6))) {
+        let Some(apart) = renderer_frame(seed) else {
+            continue;
+        };
+        let (pooled, count) = pool(&apart, &mut SplitMix64::new(seed));
+        if count.is_empty() {
+            continue;
+        }
+        let executed = separate(&pooled);
+        let apart = separate(&in_order_of(&executed, &apart));
+        let options = PlanOptions {
+            split: seed % 4 == 0,
+            ..PlanOptions::default()
+        };
+        let profile = DeviceProfile::preset("adreno-830").unwrap();
+        let profile = profile.with_tile_heap_size(Bytes::mib(1 + seed % 7)).unwrap();
+        let [pooled, apart] = [executed, apart].map(|frame| plan_with(frame, &profile, &options));
+        let found = best(&pooled);
+        assert_eq!(found, best(&apart), "seed {seed}");
+        pooled_frames += 1;
+        arranged += usize::from(found.2.0 < pooled.dram_traffic());
+    }
+    assert!(
+        pooled_frames > 40 && arranged > 15,
+        "{pooled_frames} pooled, {arranged} arranged"
     );
 }
 
