@@ -1,5 +1,7 @@
 //! Results of functions.
 
+use std::ops::{Deref, DerefMut};
+
 use ash::vk;
 use tileheap::runtime::{RuntimeError, RuntimeRule};
 
@@ -50,9 +52,13 @@ pub enum Status {
     ErrorDeviceLost = -17,
 }
 
-/// A status that is not success, and its message.
+/// A status that is not success, and its message. As small as a pointer: every function returns it through several others.
 #[derive(Debug)]
-pub(crate) struct Fault {
+pub(crate) struct Fault(Box<FaultFields>);
+
+/// The fields of a [`Fault`].
+#[derive(Debug)]
+pub(crate) struct FaultFields {
     pub(crate) status: Status,
     pub(crate) message: String,
     /// The argument or the field, in the notation of C: `ThFrameDesc.passes[1].name`. Empty if the message says it.
@@ -67,10 +73,24 @@ pub(crate) struct Fault {
     pub(crate) result: vk::Result,
 }
 
+impl Deref for Fault {
+    type Target = FaultFields;
+
+    fn deref(&self) -> &FaultFields {
+        &self.0
+    }
+}
+
+impl DerefMut for Fault {
+    fn deref_mut(&mut self) -> &mut FaultFields {
+        &mut self.0
+    }
+}
+
 impl Fault {
     #[cold]
     pub(crate) fn new(status: Status, message: impl Into<String>) -> Fault {
-        Fault {
+        Fault(Box::new(FaultFields {
             status,
             message: message.into(),
             place: String::new(),
@@ -78,7 +98,7 @@ impl Fault {
             is_of_rust: false,
             rule: "",
             result: vk::Result::SUCCESS,
-        }
+        }))
     }
 
     pub(crate) fn argument(message: impl Into<String>) -> Fault {
@@ -159,26 +179,29 @@ impl Fault {
 
     /// Converts an error of the library with a status other than that of its type.
     pub(crate) fn with(status: Status) -> impl Fn(tileheap::Error) -> Fault {
-        move |error| Fault {
-            status,
-            ..Fault::from(error)
+        move |error| {
+            let mut fault = Fault::from(error);
+            fault.status = status;
+            fault
         }
     }
 }
 
 impl<E: Into<tileheap::Error>> From<E> for Fault {
     fn from(error: E) -> Fault {
-        let error = error.into();
-        Fault {
-            is_of_rust: true,
-            rule: error.invalid_usage().map_or("", |broken| broken.rule),
-            result: match &error {
-                tileheap::Error::Runtime(RuntimeError::Vulkan { result, .. }) => *result,
-                _ => vk::Result::SUCCESS,
-            },
-            ..Fault::new(status_of(&error), with_c_names(in_full(&error)))
-        }
+        of_library(error.into())
     }
+}
+
+#[cold]
+fn of_library(error: tileheap::Error) -> Fault {
+    let mut fault = Fault::new(status_of(&error), with_c_names(in_full(&error)));
+    fault.is_of_rust = true;
+    fault.rule = error.invalid_usage().map_or("", |broken| broken.rule);
+    if let tileheap::Error::Runtime(RuntimeError::Vulkan { result, .. }) = error {
+        fault.result = result;
+    }
+    fault
 }
 
 fn status_of(error: &tileheap::Error) -> Status {
