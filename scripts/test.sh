@@ -6,9 +6,10 @@
 # --all adds: the examples' pictures, the emulator's profile `hostile` on this machine's lavapipe, the emulator's own tests below validation,
 # random recordings under synchronization validation and the aliasing layer,
 # the wrong order of layers, Debian's programs and ANGLE on the emulator, the comparison with other planners.
-# --matrix runs the rest instead: the emulator's other profiles and drivers, the library without features, the C library with Clang and as released,
-# the C++ programs under sanitizers and valgrind, the archive on a Debian without Rust, the Python package as released, two minutes of ANGLE, 100,000
-# programs for the synchronization model, 10,000 random frames, 12,000 random recordings, two minutes of fuzzing, the packages of all published crates.
+# --matrix runs the rest instead: the emulator's other profiles and drivers, the examples' pictures without layers, the library without features, the
+# C library with Clang and as released, the C++ programs under sanitizers and valgrind, the archive on a Debian without Rust, the Python package as
+# released, two minutes of ANGLE, 100,000 programs for the synchronization model, 10,000 random frames, 12,000 random recordings, two minutes of
+# fuzzing, the packages of all published crates.
 # docs/test_matrix.md has its last results.
 #
 # Examples:
@@ -173,10 +174,10 @@ check cpp-subdirectory cpp_subdirectory
 check emulator-staged bash scripts/stage-emulator.sh --built
 check capture-staged bash scripts/stage-capture.sh --built
 check aliasing-staged bash scripts/stage-aliasing.sh --built
-# The example programs render hundreds of frames.
-quick=()
-$all || $matrix || quick=(-- --skip programs::)
-drivers=(--test vulkan --test examples "${quick[@]}")
+# The example programs render hundreds of frames: with --all under validation and in emulated tile memory, without layers only in the matrix.
+quick=(-- --skip programs::)
+drivers=(--test vulkan --test examples)
+$all || $matrix || drivers+=("${quick[@]}")
 
 if ! $matrix; then
     check wheel env PROFILE=dev bash scripts/test-wheel.sh
@@ -187,6 +188,7 @@ if $all; then
     on_lavapipe check compare bash scripts/compare.sh --quick
 fi
 if $matrix; then
+    on_lavapipe run programs-here --test examples -- programs::
     run_pure
     need_packages clang
     run_c
