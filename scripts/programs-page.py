@@ -57,10 +57,12 @@ program (layers 1.4.363, across submits, with its heuristic for shader accesses)
 """
 
 
-def megabytes(count):
-    for unit, scale, digits in (("GB", 1e9, 2), ("MB", 1e6, 1), ("kB", 1e3, 1)):
+def amount(count):
+    """A number of bytes, as the command prints it."""
+    for unit, scale in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if count >= scale:
-            return f"{count / scale:.{digits}f} {unit}"
+            tenths = (10 * count + scale // 2) // scale
+            return f"{tenths / 10:.1f}".removesuffix(".0") + f" {unit}"
     return f"{count} B"
 
 
@@ -102,14 +104,14 @@ def followed(capture):
 def limits(report):
     """The reasons for the traffic that stays, those of 5 % or more."""
     told = [one for one in report["stays"] if one["bytes"] * 20 >= report["now_bytes"]]
-    return "; ".join(f"{megabytes(one['bytes'])} {one['why']}" for one in told) or "nothing of 5 % or more stays"
+    return "; ".join(f"{amount(one['bytes'])} {one['why']}" for one in told) or "nothing of 5 % or more stays"
 
 
 def first_change(report):
     """The change that saves most."""
     for change in report["changes"]:
         saves, frees = change["saves_bytes"], change.get("frees_bytes", 0)
-        gain = f"saves {megabytes(saves)} per frame" if saves else f"frees {megabytes(frees)} of memory"
+        gain = f"saves {amount(saves)} per frame" if saves else f"frees {amount(frees)} of memory"
         return f"{change['title']}: {gain}, {change['helps']}"
     return "none"
 
@@ -119,7 +121,7 @@ def described(report):
     changes = report["description_changes"]
     if not changes["changes"]:
         return ""
-    return f"\n  *Changes of usages, formats and extents*: {megabytes(changes['saves_bytes'])} more, first {changes['changes'][0]}."
+    return f"\n  *Changes of usages, formats and extents*: {amount(changes['saves_bytes'])} more, first {changes['changes'][0]}."
 
 
 class Program:
@@ -140,7 +142,7 @@ class Program:
         passes = len(self.document["capture"]["passes"])
         now, required = self.report["now_bytes"], self.report["required_bytes"]
         shares = " | ".join(removed(report) for report in self.reports.values())
-        return f"| {self.name} | {passes} | {megabytes(now)} | {followed(self.document['capture'])} | {percent(required, now)} | {shares} |"
+        return f"| {self.name} | {passes} | {amount(now)} | {followed(self.document['capture'])} | {percent(required, now)} | {shares} |"
 
     def sentences(self):
         report = self.report
