@@ -25,8 +25,8 @@ note() {
     printf '%s\n' "$*" | tee -a "$log"
 }
 
-# run_parts FILE TITLE PART...: runs parts, functions that call `step` and `note`. FILE has the last log of every part that ever ran here,
-# and lists those of `all_parts` that did not.
+# run_parts FILE TITLE PART...: runs parts, functions that call `step` and `note`, and replaces their sections in FILE. Parts that did not run
+# keep theirs.
 run_parts() {
     local file=$1 title=$2 part
     mkdir -p "$cross/log"
@@ -45,9 +45,16 @@ run_parts() {
     {
         printf '# %s\n\nWritten by `bash scripts/%s`; its `--help` says what each part does.\n\n' "$title" "$(basename "$0")"
         for part in "${all_parts[@]}"; do
-            cat "$cross/log/$(basename "$file" .md).$part" 2>/dev/null || printf '## %s\n\nNot run yet.\n\n' "$part"
+            cat "$cross/log/$(basename "$file" .md).$part" 2>/dev/null || section "$file" "$part"
         done
-    } >"$file"
+    } >"$cross/log/page"
+    cp "$cross/log/page" "$file"
+}
+
+# section FILE PART: prints the section of a part, or that it was not run.
+section() {
+    grep -qxF "## $2" "$1" 2>/dev/null || { printf '## %s\n\nNot run yet.\n\n' "$2" && return; }
+    awk -v title="## $2" '/^## / {is_wanted = $0 == title} is_wanted' "$1"
 }
 
 # step TEXT COMMAND...: runs a command, and logs its result and duration. Prints the output of a command that fails.

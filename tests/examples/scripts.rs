@@ -55,3 +55,36 @@ fn every_script_explains_its_options() {
     let left = std::fs::read_dir(&elsewhere).expect("a folder").count();
     assert_eq!(left, 0, "scripts wrote files");
 }
+
+/// Logs of parts that run elsewhere, or on another day, stay in the page.
+#[test]
+fn a_part_that_runs_again_replaces_only_its_own_log() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("logs of parts");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let page = folder.join("check.md");
+    let head = "# Checks\n\nWritten by `bash scripts/run.sh`; its `--help` says what each part does.\n\n";
+    let of = |part: &str, what: &str| format!("## {part}\n\nan earlier day:\n\n- {what}\n\n");
+    let earlier = [head, &of("first", "one: yes"), &of("second", "two: yes")].concat();
+    std::fs::write(&page, &earlier).expect("a page");
+    let script = folder.join("run.sh");
+    let text = "set -euo pipefail; root=$1; cross=$2/cross; source \"$1/scripts/cross.sh\"; all_parts=(first second third)\n\
+                second() { note '- two: again'; }\n\
+                rustc() { echo rustc 1.0; }\n\
+                run_parts \"$2/check.md\" Checks second\n";
+    std::fs::write(&script, text).expect("a script");
+    let ran = Command::new("bash")
+        .arg(&script)
+        .args([root, &folder])
+        .output()
+        .expect("bash runs");
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let now = std::fs::read_to_string(&page).expect("a page");
+    let (before, after) = now.split_once("## second\n\n").expect("the part that ran");
+    assert_eq!(before, [head, &of("first", "one: yes")].concat());
+    assert!(
+        after.ends_with("\n\n- two: again\n\n## third\n\nNot run yet.\n\n"),
+        "{after}"
+    );
+}
