@@ -17,9 +17,15 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
+#[cfg(unix)]
+use std::sync::Arc;
+#[cfg(unix)]
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::{Error, Result};
 use crate::input::shown;
+#[cfg(unix)]
+use crate::interrupt::interrupt;
 
 /// A layer of this project.
 pub(crate) struct Layer {
@@ -219,16 +225,27 @@ fn run_to_its_end(command: &mut Command) -> std::io::Result<ExitStatus> {
     use rustix::process::{Pid, Signal, kill_process};
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
+    // Handlers stay registered. Once the program has ended, these signals end the command again, as does Ctrl-C outside of a search.
+    let has_ended = Arc::new(AtomicBool::new(false));
+    for signal in [SIGQUIT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register_conditional_default(signal, has_ended.clone())?;
+    }
+    let ends_command = interrupt();
+    ends_command.store(false, Ordering::Relaxed);
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
     let handle = signals.handle();
     let mut child = command.spawn()?;
     let program = Pid::from_child(&child);
-    std::thread::scope(|scope| {
+    let ended = std::thread::scope(|scope| {
         scope.spawn(|| {
             for signal in signals.forever() {
                 let passed = match signal {
                     SIGTERM => Signal::TERM,
                     SIGHUP => Signal::HUP,
+                    SIGINT => {
+                        ends_command.store(false, Ordering::Relaxed);
+                        continue;
+                    }
                     _ => continue,
                 };
                 // The program may have ended already.
@@ -238,7 +255,10 @@ fn run_to_its_end(command: &mut Command) -> std::io::Result<ExitStatus> {
         let ended = child.wait();
         handle.close();
         ended
-    })
+    });
+    has_ended.store(true, Ordering::Relaxed);
+    ends_command.store(true, Ordering::Relaxed);
+    ended
 }
 
 #[cfg(not(unix))]

@@ -19,6 +19,7 @@ mod error;
 mod findings;
 mod frames;
 mod input;
+mod interrupt;
 mod layered;
 mod networks;
 mod output;

@@ -17,8 +17,8 @@ use tileheap_pack::{
 
 use crate::certificates;
 use crate::error::{Error, Result};
-use crate::frames::arrange::interrupt;
 use crate::input::{read_text_in, shown};
+use crate::interrupt::interrupt;
 use crate::output::Output;
 use crate::pools;
 use crate::progress::Progress;

@@ -2,8 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use clap::{ArgGroup, Args, ValueHint};
@@ -23,6 +22,7 @@ use super::limits::{caps_document, crowded_document, limits_in_words, shortfalls
 use super::plan::{FrameOptions, of_parts};
 use crate::error::{Error, Result};
 use crate::input::{read_text, shown};
+use crate::interrupt::interrupt;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::values::{Budget, named, parse_factor, parse_repeat_cost, parse_time, share};
@@ -155,23 +155,6 @@ impl Limits {
         stop.store(true, Ordering::Relaxed);
         found
     }
-}
-
-/// Set by Ctrl-C; where it is set already, Ctrl-C ends the command.
-pub(crate) fn interrupt() -> &'static Arc<AtomicBool> {
-    static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
-    STOP.get_or_init(|| {
-        let stop = Arc::new(AtomicBool::new(false));
-        #[cfg(unix)]
-        {
-            use signal_hook::consts::SIGINT;
-            use signal_hook::flag::{register, register_conditional_default};
-            // Where it cannot be caught, it ends the command.
-            let caught = register_conditional_default(SIGINT, stop.clone());
-            let _ = caught.and_then(|_| register(SIGINT, stop.clone()));
-        }
-        stop
-    })
 }
 
 /// A planned frame, from which others are arranged.

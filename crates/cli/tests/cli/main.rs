@@ -17,6 +17,7 @@ mod replay;
 mod report;
 mod run;
 mod scripts;
+mod signals;
 use tileheap_testkit as support;
 mod terminal;
 mod values;

@@ -1,0 +1,21 @@
+//! Ctrl-C: it ends a search with the best answer so far, and otherwise the command.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
+
+/// Set by Ctrl-C; where it is set already, Ctrl-C ends the command.
+pub(crate) fn interrupt() -> &'static Arc<AtomicBool> {
+    static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+    STOP.get_or_init(|| {
+        let stop = Arc::new(AtomicBool::new(false));
+        #[cfg(unix)]
+        {
+            use signal_hook::consts::SIGINT;
+            use signal_hook::flag::{register, register_conditional_default};
+            // Where it cannot be caught, it ends the command.
+            let caught = register_conditional_default(SIGINT, stop.clone());
+            let _ = caught.and_then(|_| register(SIGINT, stop.clone()));
+        }
+        stop
+    })
+}
