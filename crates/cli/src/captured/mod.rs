@@ -1,7 +1,7 @@
 //! The report about a captured frame, for the developer who decides what to change in the program.
 //!
 //! ```text
-//! verdict       one sentence, and the traffic of a frame now and with the proposed changes
+//! verdict       one sentence, and the traffic of a frame now and with the proposed changes; if it is not a whole frame, a second one
 //! changes       at most five, each with its savings, its cost and the change in Vulkan
 //! in addition   changes of usages, formats and extents
 //! limits        traffic that stays in memory, an upper bound for asynchronous compute, accesses that were not followed
@@ -38,6 +38,9 @@ pub(crate) struct CaptureReport {
     pub(crate) title: String,
     /// One sentence.
     verdict: String,
+    /// Set if the program ended before the frame did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notice: Option<&'static str>,
     /// Memory traffic per frame, before and after the proposed changes.
     now_bytes: u64,
     proposed_bytes: u64,
@@ -101,12 +104,14 @@ impl CaptureReport {
         let required_bytes = required.map(|one| one.bytes).sum();
         stays.truncate(MAX_REASONS);
         let is_eligible = plan.totals.eligible_bytes.0 > 0;
-        let verdict = verdict(now_bytes, &changes, (is_eligible, &stays));
+        let moves = moved(capture, now_bytes);
+        let verdict = verdict((&moves, now_bytes), &changes, (is_eligible, &stays));
         Ok(CaptureReport {
             format: "tileheap-capture-report",
             version: 1,
             title: format!("{} on {}", program(capture, frame), plan.profile.name),
             verdict,
+            notice: notice(capture),
             now_bytes,
             proposed_bytes,
             changes,
@@ -135,14 +140,43 @@ fn program<'a>(capture: &'a Capture, frame: &'a Frame) -> &'a str {
     }
 }
 
+/// Returns true if the program ended before its first frame did: it probably presents nothing.
+fn is_whole_run(capture: &Capture) -> bool {
+    capture.border == FrameBoundary::End && capture.frame == 0
+}
+
+/// The beginning of the verdict.
+fn moved(capture: &Capture, now: u64) -> String {
+    let now = amount(now);
+    match is_whole_run(capture) {
+        true => format!("All that the program submitted moves {now} to and from memory"),
+        false => format!("A frame moves {now} to and from memory"),
+    }
+}
+
+/// A sentence to read before all figures.
+fn notice(capture: &Capture) -> Option<&'static str> {
+    match capture.border {
+        _ if is_whole_run(capture) => Some(
+            "No frame ended before the program did: everything that it submitted counts as one frame. If it does not present, \
+             `--border submits:N` ends a frame after N submits, and `--border label:NAME` at a debug label.",
+        ),
+        FrameBoundary::End => Some("The program ended in this frame: it may be incomplete."),
+        _ => None,
+    }
+}
+
 /// One sentence: the traffic, the part that the changes remove, and the devices that benefit.
-fn verdict(now: u64, changes: &[Change], (is_eligible, stays): (bool, &[RemainingTraffic])) -> String {
+fn verdict(
+    (moves, now): (&str, u64),
+    changes: &[Change],
+    (is_eligible, stays): (bool, &[RemainingTraffic]),
+) -> String {
     let of = |helps| -> u64 {
         let all = changes.iter().filter(|change| change.helps == helps);
         all.map(|change| change.saves_bytes).sum()
     };
     let (everywhere, tile) = (of(HelpedDevices::EveryTiler), of(HelpedDevices::OnlyTileHeap));
-    let moves = format!("A frame moves {} to and from memory", amount(now));
     match (everywhere, tile) {
         (0, 0) => {
             let why: Vec<String> = stays
@@ -336,6 +370,9 @@ fn times(frame: &Frame, capture: &Capture) -> Option<String> {
 /// The captured frame, and the reason that it was chosen.
 fn which_frame(capture: &Capture) -> String {
     let number = capture.frame;
+    if is_whole_run(capture) {
+        return "all that the program submitted before it ended".to_owned();
+    }
     let Some(choice) = &capture.choice else {
         return format!("{number}, as requested");
     };
@@ -375,16 +412,6 @@ fn not_known(frame: &Frame, capture: &Capture, cannot_run: &[String]) -> Vec<Str
         .map(|broken| format!("The device cannot run this frame as it is: {broken}."))
         .collect();
     all.extend(capture.unresolved.iter().map(|one| unfollowed(frame, one)));
-    if capture.border == FrameBoundary::End {
-        let ended = match capture.frame {
-            0 => {
-                "No frame ended before the program did: this is all that it submitted. If it does not present, `--border submits:N` ends a frame \
-                 after N submits, and `--border label:NAME` at a debug label."
-            }
-            _ => "The program ended in this frame: it may be incomplete.",
-        };
-        all.push(ended.to_owned());
-    }
     let assumed = capture.resources.iter().zip(frame.resource_ids());
     let assumed = assumed.filter(|(facts, _)| facts.decided == LifetimeEvidence::Assumed);
     let assumed: Vec<String> = assumed.map(|(_, id)| described(frame, id)).collect();

@@ -146,9 +146,11 @@ fn assert_complete(report: &CaptureReport) {
     for part in told
         .chain(report.limits.iter())
         .chain([&report.verdict, &report.async_compute])
+        .map(String::as_str)
+        .chain(report.notice)
     {
         let quoted = serde_json::to_string(part).expect("JSON");
-        assert!(text.contains(part.as_str()), "{part}\n{text}");
+        assert!(text.contains(part), "{part}\n{text}");
         assert!(json.contains(&quoted), "{part}");
     }
     for word in ["declared", "window", "summed", " MB", "arena", "eligible traffic"] {
@@ -310,25 +312,35 @@ fn nothing_is_explained() {
     assert!(report.changes.is_empty());
     let early = "37: the program ended before a later frame could be captured";
     assert_eq!(report.facts[0].1, early);
-    assert!(
-        report
-            .limits
-            .iter()
-            .any(|limit| limit.contains("may be incomplete"))
+    assert_eq!(
+        report.notice,
+        Some("The program ended in this frame: it may be incomplete.")
     );
 }
 
 #[test]
-fn a_program_that_does_not_present_is_told_how_frames_end() {
+fn a_program_that_does_not_present_is_told_first_that_its_whole_run_counts() {
     let mut captured = Captured::new();
     let result = captured.color("result", InferredLifetime::External);
     captured.capture.border = FrameBoundary::End;
     captured.capture.frame = 0;
     captured.render("scene", &[], &[(result, false, true)]);
-    let limits = captured.report().limits;
-    let hint =
-        |limit: &String| limit.starts_with("No frame ended before") && limit.contains("--border submits:N");
-    assert!(limits.iter().any(hint), "{limits:?}");
+    let report = captured.report();
+    assert_complete(&report);
+    let moves = "All that the program submitted moves 7.9 MiB to and from memory; ";
+    assert!(report.verdict.starts_with(moves), "{}", report.verdict);
+    let notice = report.notice.expect("a notice");
+    assert!(notice.starts_with("No frame ended before") && notice.contains("--border submits:N"));
+    let text = report.text();
+    let (first, _) = text.split_once("\n\n").expect("paragraphs");
+    assert!(
+        first.contains(&report.verdict) && first.ends_with(notice),
+        "{text}"
+    );
+    assert_eq!(
+        report.facts[0].1,
+        "all that the program submitted before it ended"
+    );
 }
 
 #[test]

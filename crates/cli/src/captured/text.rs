@@ -8,7 +8,11 @@ const BAR: u64 = 48;
 
 impl CaptureReport {
     pub(crate) fn text(&self) -> String {
-        let mut text = format!("{}\n  {}\n\n", self.title, self.verdict);
+        let mut text = format!("{}\n  {}\n", self.title, self.verdict);
+        if let Some(notice) = self.notice {
+            text += &format!("  {notice}\n");
+        }
+        text.push('\n');
         for (name, bytes) in [("now", self.now_bytes), ("proposed", self.proposed_bytes)] {
             let length = (u128::from(bytes) * u128::from(BAR) / u128::from(self.now_bytes.max(1))) as usize;
             text += &format!("  {name:10} {:>10}  {}\n", amount(bytes), "#".repeat(length));

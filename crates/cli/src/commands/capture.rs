@@ -212,7 +212,11 @@ fn planned(arguments: &Arguments, document: &Path) -> Result<(CaptureReport, Vec
     for (how, arranged) in [("as it is", None), ("in the best arrangement", Some(&best))] {
         let mut chart = plan::chart(&with_advice(best.described(), arranged, None)?);
         chart.title = format!("{}, {how}", chart.title);
-        chart.notes.clear(); // Advice is a separate command.
+        // Advice is a separate command.
+        chart.notes = vec![format!(
+            "Sizes and traffic of this plan include the padding of {}; those of the report above do not.",
+            described.profile.name
+        )];
         charts.push(chart);
     }
     Ok((report, charts))

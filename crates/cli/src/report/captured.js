@@ -38,7 +38,9 @@ function makeChange(change) {
 }
 function makeReport(report) {
   const section = element("div", { className: "report" });
-  section.append(makeVerdict(verdictOf(report)));
+  const verdict = makeVerdict(verdictOf(report));
+  if (report.notice) verdict.querySelector(".verdict").after(element("p", { className: "notice" }, ...rich(report.notice)));
+  section.append(verdict);
   const first = element("div", {}, element("h3", { textContent: "Proposed changes" }));
   first.append(report.changes.length ? element("ol", { className: "changes" }, ...report.changes.map(makeChange)) : element("p", { textContent: "None." }));
   const second = element("div", {}, element("h3", { textContent: "Changes of usages, formats and extents" }));
