@@ -36,8 +36,9 @@ photograph 1200,1030 "$work/report.html" "$pictures/report_dark.png" --blink-set
 captured=$root/target/programs/godot.adreno-830/report.html
 if [ -e "$captured" ]; then
     say "The report of a captured frame"
-    photograph 1200,1040 "$captured" "$pictures/capture.png"
-    photograph 1200,1040 "$captured" "$pictures/capture_dark.png" --blink-settings=preferredColorScheme=0
+    # A test compares the pictures with the page of this report, and draws them.
+    cp "${captured%.html}.json" crates/cli/tests/data/pictured_report.json
+    TILEHEAP_REFRESH_PICTURES=1 cargo test --package tileheap-cli --test cli the_pictures_of_the_first_page_are_current
 else
     say "No report of a captured frame: bash scripts/test-programs.sh godot makes one"
 fi

@@ -11,6 +11,7 @@ use resvg::tiny_skia::{IntSize, Pixmap};
 use crate::browser::browser;
 use crate::report::{RECORDS, RENDERER, reported, texture_trace};
 use crate::run::{file, place, scratch, tileheap};
+use crate::support::workspace;
 
 /// Pixels per cell, along each side.
 const CELL: u32 = 8;
@@ -148,6 +149,170 @@ fn assert_looks_like_reference(png: &[u8], name: &str) {
         full.display(),
         reference.display()
     );
+}
+
+/// The report that `docs/capture.png` shows; `scripts/draw-pictures.sh` writes both.
+const PICTURED: &str = include_str!("../data/pictured_report.json");
+
+/// The page of [`PICTURED`], which another frame's page becomes.
+fn pictured_page() -> String {
+    let page = std::fs::read_to_string(capture_page("pictured-report")).expect("a page");
+    let (before, rest) = page
+        .split_once("<script id=\"data\" type=\"application/json\">")
+        .expect("data");
+    let (data, after) = rest.split_once("</script>").expect("an end");
+    let mut data: serde_json::Value = serde_json::from_str(data).expect("JSON");
+    let report: serde_json::Value = serde_json::from_str(PICTURED).expect("JSON");
+    let title = report[0]["title"].as_str().expect("a title");
+    let heading = format!(
+        "<h1>{}</h1>",
+        data["charts"][0]["title"].as_str().expect("a title")
+    );
+    assert!(before.contains(&heading), "{heading}");
+    let before = before.replace(&heading, &format!("<h1>{title}</h1>"));
+    data["charts"][0]["report"] = report[0].clone();
+    let data = data.to_string().replace('<', "\\u003c");
+    file(
+        "pictured-report.html",
+        &format!("{before}<script id=\"data\" type=\"application/json\">{data}</script>{after}"),
+    )
+}
+
+/// The guide's pictures of the first page look like the page of the same report now.
+#[test]
+fn the_pictures_of_the_first_page_are_current() {
+    let page = pictured_page();
+    let Some(mut browser) = browser() else { return };
+    for (name, scheme) in [("capture.png", "light"), ("capture_dark.png", "dark")] {
+        // The verdict and all changes; the edge is between two paragraphs.
+        browser.open(&page, (1200, 1316));
+        browser.show_as("", scheme);
+        let png = browser.picture();
+        let picture = workspace().join("docs").join(name);
+        if std::env::var_os("TILEHEAP_REFRESH_PICTURES").is_some() {
+            std::fs::write(&picture, &png).expect("a picture");
+        }
+        let shown = Coarse::of(&std::fs::read(&picture).expect("a picture"));
+        let (difference, (x, y)) = Coarse::of(&png).difference(&shown);
+        eprintln!("{name}: differs by {difference:.1} of {TOLERANCE} at most");
+        let name = picture.display();
+        assert!(
+            difference <= TOLERANCE,
+            "{name} differs by {difference:.1} about ({x}, {y}): {REFRESH}"
+        );
+    }
+    browser.assert_no_faults();
+}
+
+/// The parts of a sentence between names, numbers and punctuation, of at least two words.
+fn phrases(sentence: &str) -> Vec<String> {
+    let outside: Vec<&str> = sentence.split('`').step_by(2).collect();
+    let is_number = |word: &str| word.starts_with(|first: char| first.is_ascii_digit());
+    let is_unit = |word: &str| ["%", "B", "KiB", "MiB", "GiB"].contains(&word);
+    let is_constant = |word: &str| {
+        word.contains('_')
+            && word
+                .chars()
+                .all(|letter| letter == '_' || letter.is_ascii_uppercase())
+    };
+    let mut phrases = Vec::new();
+    for part in outside
+        .iter()
+        .flat_map(|part| part.split([';', ':', ',', '(', ')', '.']))
+    {
+        for phrase in part
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .split(|word| is_number(word) || is_unit(word) || is_constant(word))
+        {
+            if phrase.len() > 1 {
+                phrases.push(phrase.join(" "));
+            }
+        }
+    }
+    phrases
+}
+
+/// The source of the report's sentences, without the breaks of long literals.
+fn source_of_reports() -> String {
+    let mut text = String::new();
+    let mut folders = vec![workspace().join("src/arrange")];
+    folders.extend(
+        [
+            "crates/cli/src/captured",
+            "crates/cli/src/frames",
+            "crates/capture/src",
+        ]
+        .map(|folder| workspace().join(folder)),
+    );
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder)
+            .expect("a folder")
+            .map(|entry| entry.expect("an entry").path())
+        {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.file_name().is_some_and(|name| name != "tests.rs") {
+                text += &std::fs::read_to_string(path).expect("a source file");
+            }
+        }
+    }
+    let parts: Vec<&str> = text.split("\\\n").collect();
+    let joined: Vec<&str> = parts.iter().map(|part| part.trim_start()).collect();
+    joined.concat()
+}
+
+/// The pictured report says what the command says now: its phrases are in the source.
+#[test]
+fn the_pictured_report_has_the_current_words() {
+    let report: serde_json::Value = serde_json::from_str(PICTURED).expect("JSON");
+    let report = &report[0];
+    let source = source_of_reports();
+    let mut sentences = vec![
+        &report["verdict"],
+        &report["async_compute"],
+        &report["description_changes"]["none"],
+    ];
+    let all = |field: &str| report[field].as_array().expect("a list").iter();
+    // The list of resources that later frames may read stands among the words of its sentence.
+    sentences.extend(all("limits").filter(|limit| {
+        !limit
+            .as_str()
+            .is_some_and(|limit| limit.starts_with("Later frames"))
+    }));
+    sentences.extend(all("stays").map(|one| &one["why"]));
+    sentences.extend(all("changes").flat_map(|one| [&one["title"], &one["how"], &one["cost"]]));
+    sentences.extend(
+        all("facts")
+            .filter(|fact| fact[0] != "captured on")
+            .flat_map(|fact| [&fact[0], &fact[1]]),
+    );
+    let mut count = 0;
+    for sentence in sentences {
+        let sentence = sentence.as_str().expect("a sentence");
+        for phrase in phrases(sentence) {
+            assert!(
+                source.contains(&phrase),
+                "no message has `{phrase}`: {sentence}: scripts/draw-pictures.sh draws the pictures of the report again"
+            );
+            count += 1;
+        }
+    }
+    assert!(count > 30, "{count} phrases");
+    let old = phrases("8 MiB of tile memory, which the driver's binning has less; a second code path");
+    let unknown = old.iter().filter(|phrase| !source.contains(*phrase));
+    assert_eq!(unknown.count(), 1, "{old:?}");
+    // The guide's description of the picture.
+    let guide = std::fs::read_to_string(workspace().join("docs/guide/capture.md")).expect("the guide");
+    let alt = guide
+        .lines()
+        .find(|line| line.contains("capture.png"))
+        .expect("the picture");
+    for field in ["now_bytes", "proposed_bytes"] {
+        let bytes = report[field].as_u64().expect("a number");
+        let text = format!("{:#}", tileheap_units::Bytes(bytes));
+        assert!(alt.contains(&text), "{text} is not in {alt}");
+    }
 }
 
 /// The page about a captured frame, in a folder of this name.
