@@ -139,3 +139,25 @@ fn the_first_screen_of_the_readme_has_a_command_for_everyone() {
     ];
     assert_eq!(tools, BTreeSet::from(expected));
 }
+
+/// The README and the page that it names have the terms that people search for.
+#[test]
+fn terms_of_other_tools_are_in_the_readme_and_explained() {
+    let pages = ["README.md", "docs/guide/terms.md"].map(|page| read(&root().join(page)).to_lowercase());
+    for term in [
+        "high performance memory (hpm)",
+        "gmem",
+        "lazily allocated",
+        "memoryless",
+        "render graph",
+        "transient aliasing",
+        "local read",
+        "vma",
+        "rps",
+        "granite",
+        "wgpu",
+        "heuristics",
+    ] {
+        assert!(pages.iter().all(|page| page.contains(term)), "{term}");
+    }
+}
