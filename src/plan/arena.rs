@@ -31,10 +31,10 @@ pub(super) fn place_all(
     let always = Span::new(0, frame.passes().len() as u32);
     let mut placements = Vec::with_capacity(rulings.len() + 4);
     let mut of_resource = Vec::with_capacity(rulings.len());
-    // Placements in arenas; their object and offset are set once all are known: (memory type and group, placement). Each history is a separate group:
-    // it shares no bytes, and the next plan may keep it.
-    let mut waiting: Vec<((u32, u32), u32)> = Vec::with_capacity(rulings.len());
-    let mut histories = Vec::new();
+    // Memory types and placements in arenas; their object and offset are set once all are known. Each history has its own arena: it shares no bytes,
+    // and the next plan may keep it.
+    let mut waiting: Vec<(u32, u32)> = Vec::with_capacity(rulings.len());
+    let mut histories: Vec<(u32, u32)> = Vec::new();
     let mut resident_of = vec![u32::MAX; rulings.len()];
     for (index, resident) in residents.iter().enumerate() {
         resident_of[resident.resource.index()] = index as u32;
@@ -114,8 +114,8 @@ pub(super) fn place_all(
                     } else {
                         let at = placements.len() as u32;
                         match history {
-                            true => histories.push(((memory_type, 1 + at), at)),
-                            false => waiting.push(((memory_type, 0), at)),
+                            true => histories.push((memory_type, at)),
+                            false => waiting.push((memory_type, at)),
                         }
                     }
                     placements.push(placement);
@@ -124,11 +124,24 @@ pub(super) fn place_all(
         }
         of_resource.push(Run::new(first, placements.len() as u32));
     }
-    // Already in order within one memory type.
-    waiting.append(&mut histories);
-    waiting.compact_sort();
-    for group in waiting.chunk_by(|a, b| a.0 == b.0) {
-        pack_group(context, group, &mut placements, objects, old)?;
+    let mut group = Vec::with_capacity(waiting.len());
+    objects.reserve(histories.len() + 1);
+    for memory_type in 0..profile.memory_types.len() as u32 {
+        let of_type = |one: &&(u32, u32)| one.0 == memory_type;
+        group.clear();
+        group.extend(waiting.iter().filter(of_type).map(|one| one.1));
+        if !group.is_empty() {
+            pack_group(context, memory_type, &group, &mut placements, objects, old)?;
+        }
+        for &(_, history) in histories.iter().filter(of_type) {
+            let placement = &mut placements[history as usize];
+            placement.object = Some(ObjectId(objects.len() as u32));
+            objects.push(MemoryObject {
+                memory: MemoryKind::Arena,
+                memory_type,
+                size: placement.size,
+            });
+        }
     }
     Ok(Placed {
         placements,
@@ -146,10 +159,11 @@ fn reads_previous(frame: &Frame, id: ResourceId) -> bool {
         .any(|access| access.version == HistoryVersion::Previous)
 }
 
-/// Packs the placements of one group into one object, or into several where the device's largest allocation is smaller.
+/// Packs the placements of one memory type into one object, or into several where the device's largest allocation is smaller.
 fn pack_group(
     context: &Context<'_>,
-    group: &[((u32, u32), u32)],
+    memory_type: u32,
+    group: &[u32],
     placements: &mut [Placement],
     objects: &mut Vec<MemoryObject>,
     old: Option<&Plan>,
@@ -160,9 +174,9 @@ fn pack_group(
     let granularity = profile.limits.buffer_image_granularity;
     let images = group
         .iter()
-        .any(|&(_, p)| frame.resource(placements[p as usize].resource).is_image());
+        .any(|&index| frame.resource(placements[index as usize].resource).is_image());
     let mut items = Vec::with_capacity(group.len());
-    for &(_, index) in group {
+    for &index in group {
         let placement = &mut placements[index as usize];
         let mut alignment = requirements.resources[placement.resource.index()].alignment;
         let mut size = placement.size;
@@ -180,11 +194,10 @@ fn pack_group(
         true => unordered_pairs(frame, group, placements),
         false => Vec::new(),
     };
-    let (memory_type, number) = group[0].0;
     let heap = &profile.heaps[profile.memory_types[memory_type as usize].heap as usize];
     let limit = heap.size.min(profile.limits.max_allocation);
     let mut all = Bytes::ZERO;
-    let old = old.filter(|_| options.aliasing && number == 0);
+    let old = old.filter(|_| options.aliasing);
     let arenas = match old.and_then(|old| kept(old, memory_type, &items, &conflicts)) {
         Some(packing) if packing.height <= limit => vec![Arena {
             items: (0..items.len() as u32).collect(),
@@ -200,7 +213,7 @@ fn pack_group(
             size: packing.height,
         });
         for (&item, &offset) in items.iter().zip(&packing.offsets) {
-            let placement = &mut placements[group[item as usize].1 as usize];
+            let placement = &mut placements[group[item as usize] as usize];
             // A whole page may be more than the resource needs.
             too_large(context, placement.resource, placement.size, memory_type)?;
             placement.object = Some(ObjectId(objects.len() as u32 - 1));
@@ -284,7 +297,7 @@ fn too_large(
 /// queue 1   │   b        c              └─► wait   d …      a and b, a and c must not share bytes
 ///           a.end                           ordered from here on
 /// ```
-fn unordered_pairs(frame: &Frame, group: &[((u32, u32), u32)], placements: &[Placement]) -> Vec<(u32, u32)> {
+fn unordered_pairs(frame: &Frame, group: &[u32], placements: &[Placement]) -> Vec<(u32, u32)> {
     let mut pairs = Vec::new();
     let queues = frame.queues().len();
     if queues < 2 {
@@ -296,10 +309,10 @@ fn unordered_pairs(frame: &Frame, group: &[((u32, u32), u32)], placements: &[Pla
         batches_on[queue_of(batch)].push(id);
     }
     // On each queue, only the first and the last use matter.
-    let span = |item: u32| placements[group[item as usize].1 as usize].span;
+    let span = |item: u32| placements[group[item as usize] as usize].span;
     let mut first_on: Vec<Vec<(PassId, u32)>> = vec![Vec::new(); queues];
     let mut lasts: Vec<(u32, PassId)> = Vec::new();
-    for (item, &(_, placement)) in (0..).zip(group) {
+    for (item, &placement) in (0..).zip(group) {
         let known = lasts.len();
         for access in frame.accesses_to(placements[placement as usize].resource) {
             let pass = access.pass;
@@ -362,8 +375,7 @@ mod tests {
                 span: frame.lifetime_of(id),
             };
             let placements: Vec<Placement> = frame.resource_ids().filter(used).map(placement).collect();
-            let items = 0..placements.len() as u32;
-            let group: Vec<_> = items.map(|item| ((0, 0), item)).collect();
+            let group: Vec<u32> = (0..placements.len() as u32).collect();
             let mut pairs = unordered_pairs(&frame, &group, &placements);
             pairs.sort_unstable();
             pairs.dedup();

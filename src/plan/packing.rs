@@ -35,11 +35,6 @@ pub(super) fn pack_arenas(
     options: &PlanOptions,
 ) -> Result<Vec<Arena>, tileheap_pack::Error> {
     let pack = |wanted: &[u32]| -> Result<Packing, tileheap_pack::Error> {
-        if let [only] = wanted {
-            // As each copy of a history is.
-            let (offsets, height) = (vec![Bytes::ZERO], items[*only as usize].size);
-            return Ok(Packing { offsets, height });
-        }
         let problem = part(items, conflicts, wanted).build()?;
         Ok(match options.strategy {
             ResidencyStrategy::Fast => {
