@@ -24,6 +24,8 @@ pub(super) struct Context<'a> {
     /// The tile heap, limited by the options; `None` if there is none, or the strategy does not use it.
     pub(super) heap: Option<TileHeap>,
     pub(super) timeline: Timeline,
+    /// Per resource of the frame, the result of [`only_render_pass`](super::traffic::only_render_pass).
+    pub(super) only_passes: Vec<Option<PassId>>,
     /// Per resource of the frame, where the rules allow its placement.
     pub(super) rulings: Vec<Ruling>,
     /// Per pass, the cost of reserving tile memory; empty if the strategy does not weigh it.

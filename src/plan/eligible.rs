@@ -3,7 +3,6 @@
 use ash::vk;
 
 use super::context::{Context, Ruling};
-use super::traffic::only_render_pass;
 use super::{OffChipReason, WindowRule, model};
 use crate::frame::tables::{Access, CommandSource, ResourceKind};
 use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId, TileConstraint};
@@ -41,7 +40,7 @@ fn judge_one(context: &Context<'_>, id: ResourceId) -> Ruling {
         return Ruling::External;
     }
     let published = options.windows == WindowRule::WholeFrame;
-    let one_pass = only_render_pass(frame, id, options.windows);
+    let one_pass = context.only_passes[id.index()];
     if let Some(pass) = one_pass.filter(|_| options.lazy && needs.lazy_type_bits != 0) {
         return Ruling::Lazy(pass);
     }

@@ -5,7 +5,7 @@ use super::context::{Context, Ruling};
 use super::eligible::could_be_whole;
 use super::residency::{Residency, TileResident};
 use super::timeline::Timeline;
-use super::traffic::{Traffic, described_traffic, halos, only_render_pass, traffic_off_chip};
+use super::traffic::{Traffic, described_traffic, halos, traffic_off_chip};
 use super::{
     MemoryKind, ObjectId, OffChipReason, PassPlan, Placement, PlacementReason, PlanTotals, ResourcePlan,
 };
@@ -46,7 +46,7 @@ pub(super) fn explain(
     let (frame, requirements) = (context.frame, context.requirements);
     let (timeline, rulings) = (&context.timeline, &context.rulings);
     let residents = &residency.residents;
-    let mut conflicts = Vec::new();
+    let mut conflicts = Vec::with_capacity(rulings.len());
     let mut resources = Vec::with_capacity(rulings.len());
     for (id, (&ruling, &placements)) in frame.resource_ids().zip(rulings.iter().zip(&placed.of_resource)) {
         let memory = placements
@@ -179,7 +179,7 @@ pub(super) fn sum(
         totals.live_bytes += pass.live_tile;
     }
     for (id, resource) in frame.resource_ids().zip(resources) {
-        if only_render_pass(frame, id, context.options.windows).is_some() {
+        if context.only_passes[id.index()].is_some() {
             continue; // It moves nothing, and is not eligible.
         }
         // Traffic, not savings: those may be measured.
@@ -216,15 +216,14 @@ pub(super) fn sum(
         }
     }
     let executed = context.executed;
-    let windows = context.options.windows;
     let is_changed = executed.charges().described_traffic.is_some();
     totals.traffic_bytes = match executed.origins().is_identity() && !is_changed {
         true => executed_traffic,
-        false => described_traffic(executed, requirements, windows),
+        false => described_traffic(executed, requirements, context.options.windows),
     };
     let halos = halos(executed, requirements, |id| {
         let is_tile = matches!(resources[id.index()].reason, PlacementReason::Tile { .. });
-        !is_tile && only_render_pass(frame, id, windows).is_none()
+        !is_tile && context.only_passes[id.index()].is_none()
     });
     let moved = executed_traffic - totals.on_chip_bytes + totals.stored_bytes;
     let traffic = Traffic {

@@ -51,6 +51,12 @@ pub(crate) fn only_render_pass(frame: &Frame, id: ResourceId, windows: WindowRul
     is_only.then_some(first)
 }
 
+/// The result of [`only_render_pass`] for each resource.
+pub(super) fn only_render_passes(frame: &Frame, windows: WindowRule) -> Vec<Option<PassId>> {
+    let ids = frame.resource_ids();
+    ids.map(|id| only_render_pass(frame, id, windows)).collect()
+}
+
 /// Traffic of the described frame with nothing in tile memory.
 pub(super) fn described_traffic(
     executed: &ExecutedFrame,
@@ -61,11 +67,11 @@ pub(super) fn described_traffic(
         return first;
     }
     let described = executed.described();
-    let moves = |id| only_render_pass(described, id, windows).is_none();
-    let moves: Vec<bool> = described.resource_ids().map(moves).collect();
+    let only_passes = only_render_passes(described, windows);
     let accesses = described.accesses().iter();
     let moved = accesses.zip(holders_of_accesses(executed)).filter(|(access, _)| {
-        moves[access.resource.index()] && described.pass(access.pass).contents != CommandSource::Store
+        only_passes[access.resource.index()].is_none()
+            && described.pass(access.pass).contents != CommandSource::Store
     });
     let bytes = moved.map(|(access, holder)| {
         let size = counted_size(executed.frame(), requirements, holder);
