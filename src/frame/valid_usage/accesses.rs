@@ -2,6 +2,7 @@
 
 use ash::vk::{self, AccessFlags2 as A, PipelineStageFlags2 as S};
 
+use super::accepted::Accepted;
 use super::rule::{NOT_SUPPORTED, Problem, Rule, Rules, Subject};
 use super::stages::{listed, unknown_stages};
 use crate::frame::tables::{Access, Pass, PassKind, Resource};
@@ -23,6 +24,11 @@ impl Use<'_> {
             LoadOp::Load | LoadOp::DontCare => None,
         }
     }
+
+    /// The format of its view.
+    fn format(&self) -> vk::Format {
+        self.access.view.format.unwrap_or(self.resource.format())
+    }
 }
 
 impl Subject for Use<'_> {
@@ -36,56 +42,50 @@ impl Subject for Use<'_> {
     }
 }
 
-/// The properties of an access that the rules here, and the stages that perform it, depend on, unless it clears or is in a tile.
+/// The properties of an access that the rules here, and the stages that perform it, depend on, unless it is in a tile.
 #[derive(Clone, Copy, PartialEq)]
 struct UseProperties {
     pass: PassKind,
     tile_shading: bool,
     stages: S,
     access: A,
+    /// The value that it clears to, and the format of the view.
+    clear: Option<(ClearValue, vk::Format)>,
 }
 
 impl UseProperties {
     /// `None` if the rules depend on more.
     fn of(used: &Use<'_>) -> Option<UseProperties> {
-        let more = used.clears_to().is_some() || used.access.kind == AccessKind::TileAttachment;
-        (!more).then(|| UseProperties {
+        (used.access.kind != AccessKind::TileAttachment).then(|| UseProperties {
             pass: used.pass.kind,
             tile_shading: used.pass.tile_shading,
             stages: used.access.stages,
             access: used.access.flags(),
+            clear: used.clears_to().map(|value| (value, used.format())),
         })
     }
-}
 
-/// Cache of accepted accesses: most accesses of a frame share the properties of a few.
-pub(super) struct AcceptedUses([Option<UseProperties>; AcceptedUses::PLACES]);
-
-impl Default for AcceptedUses {
-    fn default() -> AcceptedUses {
-        AcceptedUses([None; AcceptedUses::PLACES])
+    /// Differ for most properties that differ.
+    fn bits(&self) -> u64 {
+        let format = self.clear.map_or(0, |(_, format)| format.as_raw() as u64);
+        let access = self.access.as_raw().rotate_left(29);
+        self.stages.as_raw() ^ access ^ format << 40 ^ self.pass as u64
     }
 }
+
+/// Accepted accesses.
+#[derive(Default)]
+pub(super) struct AcceptedUses(Accepted<UseProperties>);
 
 impl AcceptedUses {
-    const PLACES: usize = 64;
-
-    /// Index in the cache; each entry replaces the previous one at its index.
-    fn place(properties: &UseProperties) -> usize {
-        let bits = properties.stages.as_raw() ^ properties.access.as_raw().rotate_left(29);
-        let spread = (bits ^ properties.pass as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        (spread >> 32) as usize % AcceptedUses::PLACES
-    }
-
     /// Returns `true` if an access with the same properties was accepted.
     pub(super) fn contains(&self, used: &Use<'_>) -> bool {
-        let properties = UseProperties::of(used);
-        properties.is_some_and(|own| self.0[AcceptedUses::place(&own)] == Some(own))
+        UseProperties::of(used).is_some_and(|own| self.0.contains(own.bits(), &own))
     }
 
     pub(super) fn add(&mut self, used: &Use<'_>) {
         if let Some(own) = UseProperties::of(used) {
-            self.0[AcceptedUses::place(&own)] = Some(own);
+            self.0.add(own.bits(), own);
         }
     }
 }
@@ -125,8 +125,7 @@ pub(super) static USES: &Rules<fn(&Use<'_>) -> Problem> = &[
     Rule {
         rule: "section \"Clear Values\"",
         broken: |used| {
-            let value = used.clears_to()?;
-            let format = used.access.view.format.unwrap_or(used.resource.format());
+            let (value, format) = (used.clears_to()?, used.format());
             let wanted = ClearValue::zero_of(format);
             let fits = match (wanted, value) {
                 // The bits are the same.

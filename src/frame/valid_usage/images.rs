@@ -2,6 +2,7 @@
 
 use ash::vk::{self, ImageCreateFlags as F, ImageUsageFlags as U};
 
+use super::accepted::Accepted;
 use super::rule::{NOT_SUPPORTED, Problem, Rule, Rules, Subject};
 use crate::ffi::IMAGE_USAGE_TILE_MEMORY_BIT_QCOM;
 use crate::format::FormatInfo;
@@ -115,35 +116,30 @@ impl ImageProperties {
             is_history: image.is_history,
         }
     }
-}
 
-/// Cache of accepted images: most images of a frame share the properties of a few.
-pub(in crate::frame) struct AcceptedImages([Option<ImageProperties>; AcceptedImages::PLACES]);
-
-impl Default for AcceptedImages {
-    fn default() -> AcceptedImages {
-        AcceptedImages([None; AcceptedImages::PLACES])
+    /// Differ for most properties that differ.
+    fn bits(&self) -> u64 {
+        let kind = u64::from(self.usage.as_raw()) << 32 | u64::from(self.desc.format.as_raw() as u32);
+        let size = u64::from(self.extent.width) << 32 | u64::from(self.extent.height);
+        let owner = u64::from(self.is_external) << 1 | u64::from(self.is_history);
+        kind ^ size.rotate_left(13) ^ owner << 16
     }
 }
+
+/// Accepted images.
+#[derive(Default)]
+pub(in crate::frame) struct AcceptedImages(Accepted<ImageProperties>);
 
 impl AcceptedImages {
-    const PLACES: usize = 32;
-
-    /// Index in the cache; each entry replaces the previous one at its index.
-    fn place(image: &Image<'_>) -> usize {
-        let kind = u64::from(image.usage.as_raw()) << 32 | u64::from(image.desc.format.as_raw() as u32);
-        let size = u64::from(image.extent.width) << 32 | u64::from(image.extent.height);
-        let spread = (kind ^ size.rotate_left(13)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        (spread >> 32) as usize % AcceptedImages::PLACES
-    }
-
     /// Returns `true` if an image with the same properties was accepted.
     pub(super) fn contains(&self, image: &Image<'_>) -> bool {
-        self.0[AcceptedImages::place(image)] == Some(ImageProperties::of(image))
+        let own = ImageProperties::of(image);
+        self.0.contains(own.bits(), &own)
     }
 
     pub(super) fn add(&mut self, image: &Image<'_>) {
-        self.0[AcceptedImages::place(image)] = Some(ImageProperties::of(image));
+        let own = ImageProperties::of(image);
+        self.0.add(own.bits(), own);
     }
 }
 

@@ -13,6 +13,7 @@
 //! builds alike. Rows for usage that Vulkan allows but tileheap does not have the rule [`NOT_SUPPORTED`]. The first broken rule is the error, in the
 //! order of resources, passes, accesses and batches; `EDGES` come last.
 
+mod accepted;
 mod accesses;
 mod buffers;
 mod device;

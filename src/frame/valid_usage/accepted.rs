@@ -1,0 +1,44 @@
+//! A cache of accepted subjects.
+
+/// The properties of accepted subjects, all that rules depend on: most subjects of a frame share the properties of a few.
+pub(super) struct Accepted<P> {
+    /// Per highest byte of a hash, the index of its properties.
+    places: [u8; 256],
+    /// Fewer than 256: the last index means none.
+    properties: Vec<P>,
+}
+
+impl<P> Default for Accepted<P> {
+    fn default() -> Accepted<P> {
+        Accepted {
+            places: [u8::MAX; 256],
+            properties: Vec::with_capacity(32),
+        }
+    }
+}
+
+/// The place of properties whose `bits` differ from those of most others. The highest bits of a product depend on all bits of its factors.
+fn place(bits: u64) -> usize {
+    (bits.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as usize
+}
+
+impl<P: PartialEq> Accepted<P> {
+    /// Returns `true` if a subject with the same properties was accepted.
+    pub(super) fn contains(&self, bits: u64, own: &P) -> bool {
+        let index = usize::from(self.places[place(bits)]);
+        self.properties.get(index) == Some(own)
+    }
+
+    /// Adds the properties of an accepted subject, in place of others with the same place.
+    pub(super) fn add(&mut self, bits: u64, own: P) {
+        let (index, count) = (&mut self.places[place(bits)], self.properties.len());
+        match self.properties.get_mut(usize::from(*index)) {
+            Some(known) => *known = own,
+            None if count < usize::from(u8::MAX) => {
+                *index = count as u8;
+                self.properties.push(own);
+            }
+            None => {}
+        }
+    }
+}
