@@ -146,7 +146,9 @@ pub(super) fn check_used(tables: &Tables) -> Result<(), InvalidUsage> {
 
 /// Checks that queues support the commands that the runtime adds to them. Parts must have been derived.
 pub(super) fn check_queues(tables: &Tables) -> Result<(), InvalidUsage> {
-    (0..tables.resources.len()).try_for_each(|index| {
+    let resources = tables.resources.iter().enumerate();
+    let mut kept = resources.filter(|(_, resource)| !matches!(resource.persistence, Persistence::Transient));
+    kept.try_for_each(|(index, _)| {
         queues::visit_edges(tables, index, &mut |edge| check(table!(queues::EDGES), edge))
     })
 }
