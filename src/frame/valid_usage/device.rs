@@ -1,6 +1,8 @@
 //! Rules of a device about resources, views and clear values: its limits and features.
 
-use ash::vk::{self, ImageAspectFlags as Aspects, ImageUsageFlags as U, ImageViewType as V};
+use ash::vk::{
+    self, BufferUsageFlags as B, ImageAspectFlags as Aspects, ImageUsageFlags as U, ImageViewType as V,
+};
 
 use super::accesses::Use;
 use super::buffers::Buffer;
@@ -87,6 +89,9 @@ pub(super) fn exceeds(device: &DeviceProfile, what: &str, found: u32, limit: u32
 /// already.
 fn too_long(image: &Image<'_>, device: &DeviceProfile, what: &str, side: u32) -> Problem {
     let limits = &device.limits;
+    if limits.guaranteed || image.is_external {
+        return None;
+    }
     let cube = image.desc.flags.contains(vk::ImageCreateFlags::CUBE_COMPATIBLE);
     let (limit, name) = match image.desc.image_type {
         vk::ImageType::TYPE_1D => (limits.max_image_dimension_1d, "maxImageDimension1D"),
@@ -94,8 +99,7 @@ fn too_long(image: &Image<'_>, device: &DeviceProfile, what: &str, side: u32) ->
         _ if cube => (limits.max_image_dimension_cube, "maxImageDimensionCube"),
         _ => (limits.max_image_dimension_2d, "maxImageDimension2D"),
     };
-    let problem = || exceeds(device, what, side, limit, name);
-    (!limits.guaranteed && !image.is_external).then(problem).flatten()
+    exceeds(device, what, side, limit, name)
 }
 
 /// The sample counts of an image on a device, and the name of the limit.
@@ -153,6 +157,45 @@ fn sample_counts(
     ]
 }
 
+/// The usages of images that extensions define. Only external images, which the program creates, have the last two.
+const EXTENSION_IMAGE_USAGES: [(U, Feature, &str); 7] = [
+    (
+        U::FRAGMENT_DENSITY_MAP_EXT,
+        Feature::FRAGMENT_DENSITY_MAP,
+        "the usage FRAGMENT_DENSITY_MAP",
+    ),
+    (
+        U::FRAGMENT_SHADING_RATE_ATTACHMENT_KHR,
+        Feature::ATTACHMENT_FRAGMENT_SHADING_RATE,
+        "the usage FRAGMENT_SHADING_RATE_ATTACHMENT",
+    ),
+    (
+        U::HOST_TRANSFER_EXT,
+        Feature::HOST_IMAGE_COPY,
+        "the usage HOST_TRANSFER",
+    ),
+    (
+        U::SAMPLE_WEIGHT_QCOM,
+        Feature::IMAGE_PROCESSING,
+        "the usage SAMPLE_WEIGHT",
+    ),
+    (
+        U::SAMPLE_BLOCK_MATCH_QCOM,
+        Feature::IMAGE_PROCESSING,
+        "the usage SAMPLE_BLOCK_MATCH",
+    ),
+    (
+        U::ATTACHMENT_FEEDBACK_LOOP_EXT,
+        Feature::ATTACHMENT_FEEDBACK_LOOP_LAYOUT,
+        "the usage ATTACHMENT_FEEDBACK_LOOP",
+    ),
+    (
+        U::INVOCATION_MASK_HUAWEI,
+        Feature::INVOCATION_MASK,
+        "the usage INVOCATION_MASK",
+    ),
+];
+
 pub(super) static IMAGES: &Rules<fn(&Image<'_>, &DeviceProfile) -> Problem> = &[
     Rule {
         rule: "VUID-VkImageCreateInfo-format-parameter",
@@ -185,15 +228,16 @@ pub(super) static IMAGES: &Rules<fn(&Image<'_>, &DeviceProfile) -> Problem> = &[
     Rule {
         rule: "VUID-VkImageCreateInfo-samples-02258",
         broken: |image, device| {
+            if device.limits.guaranteed || image.is_external {
+                return None;
+            }
             let samples = image.desc.samples;
             let mut limits = sample_counts(image, device).into_iter();
             let (_, counts, name) = limits.find(|(used, counts, _)| *used && !counts.contains(samples))?;
-            (!device.limits.guaranteed && !image.is_external).then(|| {
-                format!(
-                    "its sample count is {samples:?}, but `{}` allows {counts:?} ({name})",
-                    device.name
-                )
-            })
+            Some(format!(
+                "its sample count is {samples:?}, but `{}` allows {counts:?} ({name})",
+                device.name
+            ))
         },
     },
     Rule {
@@ -247,50 +291,58 @@ pub(super) static IMAGES: &Rules<fn(&Image<'_>, &DeviceProfile) -> Problem> = &[
     Rule {
         rule: "VUID-VkImageCreateInfo-usage-parameter",
         broken: |image, device| {
-            let usages = [
-                (
-                    U::FRAGMENT_DENSITY_MAP_EXT,
-                    Feature::FRAGMENT_DENSITY_MAP,
-                    "the usage FRAGMENT_DENSITY_MAP",
-                ),
-                (
-                    U::FRAGMENT_SHADING_RATE_ATTACHMENT_KHR,
-                    Feature::ATTACHMENT_FRAGMENT_SHADING_RATE,
-                    "the usage FRAGMENT_SHADING_RATE_ATTACHMENT",
-                ),
-                (
-                    U::HOST_TRANSFER_EXT,
-                    Feature::HOST_IMAGE_COPY,
-                    "the usage HOST_TRANSFER",
-                ),
-                (
-                    U::SAMPLE_WEIGHT_QCOM,
-                    Feature::IMAGE_PROCESSING,
-                    "the usage SAMPLE_WEIGHT",
-                ),
-                (
-                    U::SAMPLE_BLOCK_MATCH_QCOM,
-                    Feature::IMAGE_PROCESSING,
-                    "the usage SAMPLE_BLOCK_MATCH",
-                ),
-                // Frames have these only in external images, which the program creates.
-                (
-                    U::ATTACHMENT_FEEDBACK_LOOP_EXT,
-                    Feature::ATTACHMENT_FEEDBACK_LOOP_LAYOUT,
-                    "the usage ATTACHMENT_FEEDBACK_LOOP",
-                ),
-                (
-                    U::INVOCATION_MASK_HUAWEI,
-                    Feature::INVOCATION_MASK,
-                    "the usage INVOCATION_MASK",
-                ),
-            ];
-            let mut used = usages
-                .into_iter()
-                .filter(|(usage, ..)| image.usage.contains(*usage) && !image.is_external);
-            used.find_map(|(_, feature, user)| undefined(device, feature, user))
+            if image.is_external {
+                return None;
+            }
+            let mut used = EXTENSION_IMAGE_USAGES
+                .iter()
+                .filter(|(usage, ..)| image.usage.contains(*usage));
+            used.find_map(|&(_, feature, user)| undefined(device, feature, user))
         },
     },
+];
+
+/// The usages of buffers that extensions define.
+const EXTENSION_BUFFER_USAGES: [(B, Feature, &str); 6] = [
+    (
+        B::from_raw(
+            B::SAMPLER_DESCRIPTOR_BUFFER_EXT.as_raw()
+                | B::RESOURCE_DESCRIPTOR_BUFFER_EXT.as_raw()
+                | B::PUSH_DESCRIPTORS_DESCRIPTOR_BUFFER_EXT.as_raw(),
+        ),
+        Feature::DESCRIPTOR_BUFFER,
+        "a usage for descriptor buffers",
+    ),
+    (
+        B::from_raw(B::MICROMAP_BUILD_INPUT_READ_ONLY_EXT.as_raw() | B::MICROMAP_STORAGE_EXT.as_raw()),
+        Feature::OPACITY_MICROMAP,
+        "a usage for micromaps",
+    ),
+    (
+        B::from_raw(
+            B::ACCELERATION_STRUCTURE_STORAGE_KHR.as_raw()
+                | B::ACCELERATION_STRUCTURE_BUILD_INPUT_READ_ONLY_KHR.as_raw(),
+        ),
+        Feature::ACCELERATION_STRUCTURE,
+        "a usage for acceleration structures",
+    ),
+    (
+        B::SHADER_BINDING_TABLE_KHR,
+        Feature::RAY_TRACING_PIPELINE,
+        "the usage SHADER_BINDING_TABLE",
+    ),
+    (
+        B::CONDITIONAL_RENDERING_EXT,
+        Feature::CONDITIONAL_RENDERING,
+        "the usage CONDITIONAL_RENDERING",
+    ),
+    (
+        B::from_raw(
+            B::TRANSFORM_FEEDBACK_BUFFER_EXT.as_raw() | B::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT.as_raw(),
+        ),
+        Feature::TRANSFORM_FEEDBACK,
+        "a usage for transform feedback",
+    ),
 ];
 
 pub(super) static BUFFERS: &Rules<fn(&Buffer<'_>, &DeviceProfile) -> Problem> = &[
@@ -309,53 +361,20 @@ pub(super) static BUFFERS: &Rules<fn(&Buffer<'_>, &DeviceProfile) -> Problem> = 
     Rule {
         rule: "VUID-VkBufferCreateInfo-None-09499",
         broken: |buffer, device| {
-            use vk::BufferUsageFlags as B;
-            let feedback = B::TRANSFORM_FEEDBACK_BUFFER_EXT | B::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT;
-            let structures =
-                B::ACCELERATION_STRUCTURE_STORAGE_KHR | B::ACCELERATION_STRUCTURE_BUILD_INPUT_READ_ONLY_KHR;
-            let descriptors = B::SAMPLER_DESCRIPTOR_BUFFER_EXT
-                | B::RESOURCE_DESCRIPTOR_BUFFER_EXT
-                | B::PUSH_DESCRIPTORS_DESCRIPTOR_BUFFER_EXT;
-            let micromaps = B::MICROMAP_BUILD_INPUT_READ_ONLY_EXT | B::MICROMAP_STORAGE_EXT;
-            let usages = [
-                (
-                    descriptors,
-                    Feature::DESCRIPTOR_BUFFER,
-                    "a usage for descriptor buffers",
-                ),
-                (micromaps, Feature::OPACITY_MICROMAP, "a usage for micromaps"),
-                (
-                    structures,
-                    Feature::ACCELERATION_STRUCTURE,
-                    "a usage for acceleration structures",
-                ),
-                (
-                    B::SHADER_BINDING_TABLE_KHR,
-                    Feature::RAY_TRACING_PIPELINE,
-                    "the usage SHADER_BINDING_TABLE",
-                ),
-                (
-                    B::CONDITIONAL_RENDERING_EXT,
-                    Feature::CONDITIONAL_RENDERING,
-                    "the usage CONDITIONAL_RENDERING",
-                ),
-                (
-                    feedback,
-                    Feature::TRANSFORM_FEEDBACK,
-                    "a usage for transform feedback",
-                ),
-            ];
-            let mut used = usages
-                .into_iter()
-                .filter(|(usage, ..)| buffer.usage.intersects(*usage) && !buffer.is_external);
-            used.find_map(|(_, feature, user)| undefined(device, feature, user))
+            if buffer.is_external {
+                return None;
+            }
+            let mut used = EXTENSION_BUFFER_USAGES
+                .iter()
+                .filter(|(usage, ..)| buffer.usage.intersects(*usage));
+            used.find_map(|&(_, feature, user)| undefined(device, feature, user))
         },
     },
     Rule {
         // About the memory that is allocated for the buffer.
         rule: "VUID-VkMemoryAllocateInfo-flags-03331",
         broken: |buffer, device| {
-            let usage = vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;
+            let usage = B::SHADER_DEVICE_ADDRESS;
             let user = "its usage SHADER_DEVICE_ADDRESS, whose memory has the flag DEVICE_ADDRESS,";
             let allocated = buffer.usage.contains(usage) && !buffer.is_external;
             let problem = || lacks(device, Feature::BUFFER_DEVICE_ADDRESS, user);
