@@ -42,3 +42,27 @@ impl<P: PartialEq> Accepted<P> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_bit_changes_the_place() {
+        assert!((0..u64::BITS).all(|bit| place(1 << bit) != place(0)));
+    }
+
+    #[test]
+    fn only_accepted_properties_are_contained() {
+        let mut accepted = Accepted::default();
+        let mut found = 0;
+        for own in 0..1000u64 {
+            assert!(!accepted.contains(own, &own));
+            accepted.add(own, own);
+            found += u32::from(accepted.contains(own, &own));
+            // Others with the same place are not taken for it.
+            assert!(!accepted.contains(own, &(own + 1)));
+        }
+        assert!(found > 900 && accepted.properties.len() < 256, "{found}");
+    }
+}
