@@ -339,12 +339,15 @@ impl Plan {
     /// The placement of the current version of a resource that a pass uses.
     pub(crate) fn placement_in(&self, resource: ResourceId, pass: PassId) -> PlacementId {
         let run = self.resources[resource.index()].placements;
+        if run.len() == 1 {
+            return PlacementId(run.first);
+        }
         let bound = self.passes[pass.index()].bound_object;
         let in_bound = |index: &usize| {
             let placement = &self.placements[*index];
             placement.memory == MemoryKind::Tile && placement.object == bound
         };
-        let found = (run.len() > 1).then(|| run.indices().find(in_bound)).flatten();
+        let found = run.indices().find(in_bound);
         PlacementId(found.map_or(run.first, |index| index as u32))
     }
 
