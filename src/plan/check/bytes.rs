@@ -3,7 +3,7 @@
 
 use super::checker::Checker;
 use super::error::PlanRule;
-use super::sites::{Site, Space, placement_of, sites};
+use super::sites::{Site, Space, sites, uses_of};
 use crate::frame::PassId;
 use crate::measure::DedicatedRequirement;
 use crate::plan::{MemoryKind, Placement};
@@ -236,9 +236,5 @@ fn check_pair(checker: &mut Checker<'_>, sites: &[Site], first: usize, second: u
 }
 
 fn uses<'a>(checker: &Checker<'a>, placement: usize) -> impl Iterator<Item = PassId> + use<'a> {
-    let plan = checker.plan;
-    let accesses = plan.frame.accesses().iter();
-    accesses
-        .filter(move |access| placement_of(plan, access) == placement)
-        .map(|access| access.pass)
+    uses_of(checker.plan, placement).map(|access| access.pass)
 }

@@ -63,6 +63,12 @@ pub(super) fn placement_of(plan: &Plan, access: &Access) -> usize {
         .unwrap_or(first)
 }
 
+/// The accesses that use a placement, in the order of the passes: a run of placements belongs to one resource.
+pub(super) fn uses_of(plan: &Plan, placement: usize) -> impl Iterator<Item = &Access> {
+    let uses = plan.frame.accesses_to(plan.placements[placement].resource);
+    uses.filter(move |access| placement_of(plan, access) == placement)
+}
+
 /// The site of every placement. For a tile placement on several queues (a fault), the first queue counts.
 pub(super) fn sites(plan: &Plan) -> Vec<Site> {
     let site = |(index, placement): (usize, &Placement)| Site {
@@ -80,8 +86,7 @@ fn space(plan: &Plan, index: usize, placement: &Placement) -> Space {
         Some(object) if placement.memory != MemoryKind::Tile => Space::Object(object.index()),
         Some(_) if plan.options.windows == WindowRule::WholeFrame => Space::Tile(None),
         Some(_) => {
-            let mut uses = plan.frame.accesses().iter();
-            let first = uses.find(|access| placement_of(plan, access) == index);
+            let first = uses_of(plan, index).next();
             Space::Tile(first.map(|access| plan.frame.queue_of(access.pass)))
         }
     }

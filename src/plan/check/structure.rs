@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use super::checker::Checker;
 use super::error::PlanRule;
-use super::sites::placement_of;
+use super::sites::{placement_of, uses_of};
 use crate::frame::tables::HistoryVersion;
 use crate::frame::{Persistence, ResourceId};
 use crate::plan::{MemoryKind, OffChipReason, PlacementReason};
@@ -177,8 +177,7 @@ fn check_spans(checker: &mut Checker<'_>) {
                 format!("the placement of `{resource}` spans {span}, but the frame has steps [0, {steps})");
             checker.report(PlanRule::SpanOutside, message);
         }
-        let mut accesses = plan.frame.accesses().iter();
-        if !accesses.any(|access| placement_of(plan, access) == index) {
+        if uses_of(plan, index).next().is_none() {
             let resource = checker.resident(index);
             let message = format!("placement {index} of `{resource}` is used by no pass");
             checker.report(PlanRule::Idle, message);
