@@ -351,3 +351,57 @@ fn narrower(format: vk::Format) -> &'static [vk::Format] {
         _ => &[],
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::{FrameBuilder, LoadOp};
+    use crate::measure::estimate;
+    use crate::plan::plan;
+    use crate::profile::DeviceProfile;
+
+    /// A changed description is planned quickly. The plan nevertheless has the options of the one that it replaces: the search plans what it finds, with
+    /// splits if they are allowed.
+    #[test]
+    fn plans_of_changed_descriptions_keep_their_options() {
+        let extent = vk::Extent2D {
+            width: 640,
+            height: 360,
+        };
+        let mut frame = FrameBuilder::new("changed", extent);
+        let wide = frame.image("wide", ImageDesc::new(vk::Format::R16G16B16A16_SFLOAT, extent));
+        let out = frame.image("out", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent));
+        let queue = frame.queue("main", vk::QueueFlags::GRAPHICS);
+        let submit = frame.submit(queue);
+        let batch = frame.batch(submit);
+        let commands = frame.command_buffer(batch, "commands");
+        frame.render_pass(commands, "draw").color(wide, LoadOp::DontCare);
+        let show = frame.render_pass(commands, "show").sampled(wide);
+        show.color(out, LoadOp::DontCare);
+        let frame = frame.build().unwrap();
+        let profile = Arc::new(DeviceProfile::preset("adreno-830").unwrap());
+        let needs = Arc::new(estimate(&frame, &profile).unwrap());
+        let options = PlanOptions {
+            split: true,
+            tile_limit: Some(Bytes::mib(4)),
+            ..PlanOptions::default()
+        };
+        let described = plan(&frame, &needs, &profile, &options).unwrap();
+        let narrower = DescriptionChange::Format {
+            image: wide,
+            format: vk::Format::B10G11R11_UFLOAT_PACK32,
+        };
+        let smaller = DescriptionChange::Extent {
+            image: wide,
+            quarters: 2,
+        };
+        let narrow = replanned(&described, narrower).unwrap();
+        let small = replanned(&narrow, smaller).unwrap();
+        for changed in [&narrow, &small] {
+            assert_eq!(changed.options, options);
+            assert!(changed.options.splits());
+        }
+        let bytes = [&*described, &narrow, &small].map(|plan| plan.totals.traffic_bytes);
+        assert!(bytes[0] > bytes[1] && bytes[1] > bytes[2], "{bytes:?}");
+    }
+}
