@@ -162,13 +162,18 @@ fn check_group(frame: &Frame, group: &PassGroup) -> Result<(), ArrangeError> {
     })
 }
 
+/// Returns true if two consecutive passes can be merged.
+pub(super) fn can_merge_pair(frame: &Frame, first: PassId, second: PassId) -> bool {
+    [first, second].map(|pass| frame.pass(pass).kind) == [PassKind::Render; 2]
+        && frame.merges_with(first, second)
+}
+
 /// Checks that consecutive render passes can be merged: each pair by [`Frame::merges_with`].
 pub(super) fn can_merge(frame: &Frame, passes: &[PassId]) -> Result<(), CannotGroup> {
     let name = |pass: PassId| frame.pass(pass).name.clone();
     for (at, &second) in passes.iter().enumerate().skip(1) {
         for &first in &passes[..at] {
-            let render = [first, second].map(|pass| frame.pass(pass).kind) == [PassKind::Render; 2];
-            if !render || !frame.merges_with(first, second) {
+            if !can_merge_pair(frame, first, second) {
                 return Err(CannotGroup::NotOnePass {
                     first: name(first),
                     second: name(second),
@@ -177,11 +182,8 @@ pub(super) fn can_merge(frame: &Frame, passes: &[PassId]) -> Result<(), CannotGr
         }
     }
     match passes {
-        [] => Err(CannotGroup::NotOnePass {
-            first: String::new(),
-            second: String::new(),
-        }),
-        [pass] => Err(CannotGroup::alone(frame, *pass)),
+        [] => Err(CannotGroup::OnlyPass(String::new())),
+        [pass] => Err(CannotGroup::OnlyPass(name(*pass))),
         _ => Ok(()),
     }
 }

@@ -2,8 +2,6 @@
 
 use tileheap_json::{JsonSyntaxError, written_by};
 
-use crate::frame::{Frame, PassId};
-
 /// The reason why an arrangement does not fit its frame; names passes and resources.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -167,6 +165,9 @@ pub enum CannotGroup {
         /// The second pass.
         second: String,
     },
+    /// There is no other pass to merge it with.
+    #[error("`{0}` is the only pass of its batch or group, and merging takes two")]
+    OnlyPass(String),
     /// A pass that cannot be merged with both has to run between two passes.
     #[error("cannot merge `{second}` into `{first}`: `{between}` has to run between them")]
     Between {
@@ -194,15 +195,6 @@ pub enum CannotGroup {
 }
 
 impl CannotGroup {
-    /// The reason why a pass that no other shares a batch with is not merged.
-    pub(super) fn alone(frame: &Frame, pass: PassId) -> CannotGroup {
-        let name = &frame.pass(pass).name;
-        CannotGroup::NotOnePass {
-            first: name.clone(),
-            second: name.clone(),
-        }
-    }
-
     /// Returns true if the reason also applies to every longer run that contains this one.
     pub(super) fn is_in_longer_runs(&self) -> bool {
         !matches!(

@@ -7,9 +7,9 @@ use super::error::CannotGroup;
 use super::mergeable::MergeablePasses;
 use super::residents::DescribedResident;
 use super::strip_cost::StripCost;
-use super::strips::Division;
+use super::strips::{Division, can_repeat};
 use super::traffic::Model;
-use super::types::{Arrangement, PassGroup};
+use super::types::{Arrangement, GroupMode, PassGroup};
 use crate::frame::{Frame, PassId, ResourceId};
 use crate::units::Bytes;
 
@@ -115,20 +115,11 @@ impl Arrangement {
         let mut alone = Vec::new();
         for batch in &self.batches {
             let groups = batch.groups.iter();
-            let order: Vec<PassId> = groups.flat_map(|group| group.passes.iter().copied()).collect();
-            let once = |pass: PassId| batch.groups.contains(&PassGroup::once(pass));
-            for (at, &pass) in order.iter().enumerate().filter(|(_, pass)| once(**pass)) {
-                let others = order.iter().filter(|other| **other != pass);
-                let reasons: Option<Vec<CannotGroup>> =
-                    others.map(|&other| merging.check(pass, other).err()).collect();
-                // The pass in between says most.
-                let merge = reasons.map(|mut reasons| {
-                    let between = |why: &CannotGroup| matches!(why, CannotGroup::Between { .. });
-                    match reasons.iter().position(between).unwrap_or(0) {
-                        at if at < reasons.len() => reasons.swap_remove(at),
-                        _ => CannotGroup::alone(frame, pass),
-                    }
-                });
+            let passes = groups.flat_map(|group| group.passes.iter().map(move |&pass| (pass, group)));
+            let (order, groups): (Vec<PassId>, Vec<&PassGroup>) = passes.unzip();
+            let once = |at: usize| groups[at].mode == GroupMode::Once;
+            for (at, &pass) in order.iter().enumerate().filter(|(at, _)| once(*at)) {
+                let merge = merging.why_alone(pass, &order);
                 let strips = no_strips(frame, &order, at);
                 alone.push(UngroupedPass { pass, strips, merge });
             }
@@ -139,6 +130,9 @@ impl Arrangement {
 
 /// Returns the reason why no run of an order that contains a pass can be divided; `None` if one can.
 fn no_strips(frame: &Frame, order: &[PassId], at: usize) -> Option<CannotGroup> {
+    if let Err(why) = can_repeat(frame, order[at]) {
+        return Some(why);
+    }
     let mut why = Division::of(frame, &order[at..=at], &[]).err()?;
     for start in (0..=at).rev() {
         for end in (at + 1).max(start + 2)..=order.len() {

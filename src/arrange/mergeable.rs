@@ -10,9 +10,20 @@ use std::collections::HashMap;
 
 use tileheap_units::CompactSort;
 
-use super::check::{can_merge, dependencies, fusible};
+use super::check::{can_merge_pair, dependencies, fusible};
 use super::error::{ArrangeError, CannotGroup};
+use crate::frame::tables::PassKind;
 use crate::frame::{BatchId, Frame, PassId};
+
+/// What keeps two passes from being merged.
+enum Obstacle {
+    /// They cannot run as one, whatever runs between them.
+    Pair,
+    /// Batches that cannot be submitted as one, by number, and the reason.
+    Batches((u32, u32), &'static str),
+    /// A pass that cannot be merged with both has to run between them.
+    Between(PassId),
+}
 
 /// The pairs of passes that can be in one merged group, in whatever order and batches the frame runs.
 pub(super) struct MergeablePasses<'a> {
@@ -69,55 +80,72 @@ impl<'a> MergeablePasses<'a> {
         })
     }
 
-    /// Checks that some arrangement can merge two passes.
-    ///
-    /// # Errors
-    /// The reason why none can.
-    pub(super) fn check(&self, one: PassId, other: PassId) -> Result<(), CannotGroup> {
-        let (first, second) = (one.min(other), one.max(other));
-        let name = |pass: PassId| self.frame.pass(pass).name.clone();
+    /// What keeps any arrangement from merging two passes; `None` if one can.
+    fn obstacle(&self, first: PassId, second: PassId) -> Option<Obstacle> {
         if !self.pair(first, second) {
-            return can_merge(self.frame, &[first, second]);
+            return Some(Obstacle::Pair);
         }
         let [start, end] = [first, second].map(|pass| self.frame.batch_of(pass).0);
         let mut batches = start..end;
         let apart = batches.find_map(|batch| fusible(self.frame, BatchId(batch), BatchId(batch + 1)).err());
-        if let Some(ArrangeError::CannotFuse {
-            first: before,
-            second: after,
-            why,
-        }) = apart
-        {
-            return Err(CannotGroup::NotOneBatch {
-                first: name(first),
-                second: name(second),
-                batches: (before, after),
-                why,
-            });
+        if let Some(ArrangeError::CannotFuse { first, second, why }) = apart {
+            return Some(Obstacle::Batches((first, second), why));
         }
         let mut between = self.between(first, second);
-        match between.find(|&pass| !self.pair(first, pass) || !self.pair(pass, second)) {
-            Some(between) => Err(CannotGroup::Between {
-                first: name(first),
-                second: name(second),
-                between: name(between),
-            }),
-            None => Ok(()),
-        }
+        let between = between.find(|&pass| !self.pair(first, pass) || !self.pair(pass, second));
+        between.map(Obstacle::Between)
     }
 
     /// Returns true if some arrangement can merge two passes.
     pub(super) fn merges(&self, one: PassId, other: PassId) -> bool {
-        one != other && self.check(one, other).is_ok()
+        one != other && self.obstacle(one.min(other), one.max(other)).is_none()
+    }
+
+    /// Returns the reason why a pass cannot be merged with any other of these passes of its batch; `None` if it can.
+    pub(super) fn why_alone(&self, pass: PassId, passes: &[PassId]) -> Option<CannotGroup> {
+        let name = |pass: PassId| self.frame.pass(pass).name.clone();
+        let mut why: Option<((PassId, PassId), Obstacle)> = None;
+        for &other in passes.iter().filter(|other| **other != pass) {
+            let pair = (pass.min(other), pass.max(other));
+            let obstacle = self.obstacle(pair.0, pair.1)?;
+            // The pass in between says most.
+            let says_more = |known: &Obstacle| {
+                matches!(obstacle, Obstacle::Between(_)) && !matches!(known, Obstacle::Between(_))
+            };
+            if why.as_ref().is_none_or(|(_, known)| says_more(known)) {
+                why = Some((pair, obstacle));
+            }
+        }
+        let Some(((first, second), obstacle)) = why else {
+            return Some(CannotGroup::OnlyPass(name(pass)));
+        };
+        let (first, second) = (name(first), name(second));
+        Some(match obstacle {
+            Obstacle::Pair => CannotGroup::NotOnePass { first, second },
+            Obstacle::Batches(batches, why) => CannotGroup::NotOneBatch {
+                first,
+                second,
+                batches,
+                why,
+            },
+            Obstacle::Between(between) => CannotGroup::Between {
+                first,
+                second,
+                between: name(between),
+            },
+        })
     }
 
     /// Returns true if the passes of a pair share what they would share as one pass. Independent passes may run in either order.
     fn pair(&self, first: PassId, second: PassId) -> bool {
+        if [first, second].map(|pass| self.frame.pass(pass).kind) != [PassKind::Render; 2] {
+            return false;
+        }
         let known = self.pairs.borrow().get(&(first, second)).copied();
         known.unwrap_or_else(|| {
-            let merges = |pair: [PassId; 2]| can_merge(self.frame, &pair).is_ok();
             let is_ordered = self.has_to_precede(first, second);
-            let merges = merges([first, second]) || !is_ordered && merges([second, first]);
+            let merges = can_merge_pair(self.frame, first, second)
+                || !is_ordered && can_merge_pair(self.frame, second, first);
             self.pairs.borrow_mut().insert((first, second), merges);
             merges
         })

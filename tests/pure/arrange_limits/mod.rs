@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use ash::vk;
 use tileheap::Checked;
-use tileheap::arrange::{Arrangement, ArrangementCosts, SearchOptions, SearchResult, search};
+use tileheap::arrange::{Arrangement, ArrangementCosts, GroupMode, SearchOptions, SearchResult, search};
 use tileheap::execute::ExecutedFrame;
 use tileheap::frame::import::read;
 use tileheap::frame::{
@@ -183,6 +183,36 @@ fn passes_do_not_merge_across_one_that_runs_between_them() {
     assert_eq!(
         why,
         "cannot merge `shadow 1` into `clear`: `light 0` has to run between them"
+    );
+}
+
+/// A last pass in a batch of its own: there is nothing to merge it with, not even itself.
+#[test]
+fn the_only_pass_of_a_batch_has_none_to_merge_with() {
+    let size = extent(640, 360);
+    let mut frame = FrameBuilder::new("copied", size);
+    let [drawn, shown] =
+        ["drawn", "shown"].map(|name| frame.image(name, ImageDesc::new(vk::Format::R8G8B8A8_UNORM, size)));
+    let queue = frame.queue("main", vk::QueueFlags::GRAPHICS);
+    let submit = frame.submit(queue);
+    let [drawing, copying] = ["drawing", "copying"].map(|name| {
+        let batch = frame.batch(submit);
+        frame.command_buffer(batch, name)
+    });
+    let draw = frame.render_pass(drawing, "draw");
+    draw.color(drawn, LoadOp::DontCare);
+    let copy = frame.render_pass(copying, "copy").sampled(drawn);
+    copy.color(shown, LoadOp::DontCare);
+    let frame = frame.build().unwrap();
+    let mut arrangement = Arrangement::described(&frame);
+    let why = "`copy` is the only pass of its batch or group, and merging takes two";
+    let copy = arrangement.ungrouped(&frame).pop().unwrap();
+    assert_eq!(copy.merge.unwrap().to_string(), why);
+    arrangement.batches[1].groups[0].mode = GroupMode::Merged;
+    let refused = arrangement.check(&frame).unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        format!("arrangement: passes `copy` to `copy` cannot run as one: {why}")
     );
 }
 
