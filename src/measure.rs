@@ -219,6 +219,24 @@ pub(crate) fn tile_requirements_of_part(
     }
 }
 
+/// The bytes that a part of a resource counts for, as a separate image or buffer: those of its tile memory if it may be placed there, else those in
+/// ordinary memory.
+#[cfg(feature = "arrange")]
+pub(crate) fn counted_size_of_part(
+    resource: &Resource,
+    part: vk::Extent2D,
+    profile: &DeviceProfile,
+) -> Bytes {
+    if let Some(tile) = tile_requirements_of_part(resource, part, profile) {
+        return tile.size;
+    }
+    let bytes = match resource.lists() {
+        Some(lists) => lists.size_of(part).checked_align_up(BUFFER_ALIGNMENT),
+        None => ordinary_image_bytes(&image_info(resource).extent(part.into())),
+    };
+    bytes.unwrap_or(LARGEST_RESOURCE)
+}
+
 /// Returns true if an image is only a color, depth, stencil or input attachment
 /// (VUID-VkImageCreateInfo-usage-00963 allows no other usage of transient attachments).
 fn attachment_only(resource: &Resource) -> bool {

@@ -1,5 +1,6 @@
 //! A run of strips in the layout of a frame: sizes, halos and copies, which do not depend on the rest of the arrangement, and are computed once.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use ash::vk;
@@ -9,11 +10,64 @@ use super::strips::Division;
 use super::traffic::Model;
 use super::types::{GroupMode, PassGroup, texels_of};
 use super::uses::{Border, DividedImage};
-use crate::frame::tables::{Access, AccessFraction, HistoryVersion, ResourceKind};
+use crate::frame::tables::{Access, HistoryVersion, ResourceKind};
 use crate::frame::{PassId, ResourceId};
-use crate::measure::tile_requirements_of_part;
+use crate::measure::{counted_size_of_part, tile_requirements_of_part};
 use crate::profile::TileRequirements;
 use crate::units::Bytes;
+
+/// The strips of a run, and what many of its accesses share.
+struct Strips<'d> {
+    division: &'d Division,
+    areas: Vec<vk::Rect2D>,
+    /// Per divided image, its part in each strip.
+    parts: Vec<Vec<Part>>,
+    /// Cache: halos and scales, each with the texels of all strips.
+    texels: RefCell<Vec<((u32, u32), u64)>>,
+}
+
+/// The part of an image in one strip.
+#[derive(Clone, Copy)]
+struct Part {
+    extent: vk::Extent2D,
+    texels: u64,
+    /// The bytes that it counts for, with padding.
+    size: Bytes,
+}
+
+impl Strips<'_> {
+    /// Texels of all strips, each with a halo around it, in an image with `scale` pixels of the whole per texel.
+    fn texels(&self, halo: u32, scale: u32) -> u64 {
+        let mut known = self.texels.borrow_mut();
+        if let Some((_, texels)) = known.iter().find(|(key, _)| *key == (halo, scale)) {
+            return *texels;
+        }
+        let regions = self
+            .areas
+            .iter()
+            .map(|&strip| self.division.region(strip, halo, scale));
+        let texels = regions.map(texels_of).sum();
+        known.push(((halo, scale), texels));
+        texels
+    }
+
+    /// The part of a divided image in each strip; `None` if it is whole.
+    fn parts_of(&self, resource: ResourceId) -> Option<&[Part]> {
+        let inside = self.division.inside.iter();
+        let number = inside
+            .zip(&self.parts)
+            .find(|(image, _)| image.resource == resource);
+        number.map(|(_, parts)| &parts[..])
+    }
+}
+
+/// Extent of the largest part.
+fn largest(parts: &[Part]) -> Option<vk::Extent2D> {
+    parts
+        .iter()
+        .max_by_key(|part| part.texels)
+        .map(|part| part.extent)
+}
 
 impl Model<'_> {
     /// The layout of a group in strips; `None` if it cannot be divided.
@@ -32,26 +86,34 @@ impl Model<'_> {
         };
         let division = self.division(&group.passes, &group.borders);
         let division = division.as_ref().as_ref().ok()?;
-        let strips = division.strips(grid).ok()?;
+        let areas = division.strips(grid).ok()?;
+        let parts = division
+            .inside
+            .iter()
+            .map(|image| self.parts(division, &areas, image));
+        let strips = Strips {
+            division,
+            parts: parts.collect(),
+            areas,
+            texels: RefCell::default(),
+        };
         let frame = self.plan.input.frame();
         let mut run = LaidRun::default();
-        for image in &division.inside {
+        for (image, parts) in division.inside.iter().zip(&strips.parts) {
             match image.border {
-                Some(border) => run
-                    .borders
-                    .push(self.laid_copy(group, (division, &strips), (image, border))),
-                None => run.parts.push(self.laid_part(group, (division, &strips), image)),
+                Some(border) => {
+                    run.borders
+                        .push(self.laid_copy(group, &strips, (image, border, largest(parts))))
+                }
+                None => run.parts.push(self.laid_part(group, image, largest(parts))),
             }
         }
-        let whole = texels_of(division.all());
+        let whole = division.texels(1);
         for (&pass, divided) in group.passes.iter().zip(&division.passes) {
-            let regions = strips
-                .iter()
-                .map(|strip| division.region(*strip, divided.halo, 1));
-            let area: u64 = regions.map(texels_of).sum();
+            let area = strips.texels(divided.halo, 1);
             let texels = u128::from(self.texels[pass.index()]);
             run.computed += (texels * u128::from(area) / u128::from(whole)) as u64;
-            let times = strips.len() as u32 - 1;
+            let times = strips.areas.len() as u32 - 1;
             let cost = self.costs.repeat_of(frame.pass(pass)).0;
             let bytes = Bytes(cost.saturating_mul(u64::from(times)));
             run.repeats.push((pass, times, bytes));
@@ -60,7 +122,7 @@ impl Model<'_> {
                 if is_current && group.borders.contains(&access.resource) {
                     continue;
                 }
-                let halo = self.halo_bytes(access, division, divided.halo, &strips);
+                let halo = self.halo_bytes(access, divided.halo, &strips);
                 if halo > 0 {
                     run.halos.push((is_current.then_some(access.resource), halo));
                 }
@@ -69,14 +131,28 @@ impl Model<'_> {
         Some(run)
     }
 
-    fn laid_part(
-        &self,
-        group: &PassGroup,
-        (division, strips): (&Division, &[vk::Rect2D]),
-        image: &DividedImage,
-    ) -> LaidPart {
+    /// The parts of a divided image, each measured once per extent.
+    fn parts(&self, division: &Division, areas: &[vk::Rect2D], image: &DividedImage) -> Vec<Part> {
+        let resource = self.plan.input.frame().resource(image.resource);
+        let mut parts: Vec<Part> = Vec::with_capacity(areas.len());
+        for &strip in areas {
+            let area = division.region(strip, image.halo, image.scale);
+            let known = parts
+                .iter()
+                .rev()
+                .find(|part| part.extent == area.extent)
+                .copied();
+            parts.push(known.unwrap_or_else(|| Part {
+                extent: area.extent,
+                texels: texels_of(area),
+                size: counted_size_of_part(resource, area.extent, &self.plan.profile),
+            }));
+        }
+        parts
+    }
+
+    fn laid_part(&self, group: &PassGroup, image: &DividedImage, largest: Option<vk::Extent2D>) -> LaidPart {
         let frame = self.plan.input.frame();
-        let largest = largest_region(division, strips, image);
         let tile = largest.and_then(|part| {
             tile_requirements_of_part(frame.resource(image.resource), part, &self.plan.profile)
         });
@@ -96,19 +172,15 @@ impl Model<'_> {
     fn laid_copy(
         &self,
         group: &PassGroup,
-        (division, strips): (&Division, &[vk::Rect2D]),
-        (image, border): (&DividedImage, Border),
+        strips: &Strips<'_>,
+        (image, border, largest): (&DividedImage, Border, Option<vk::Extent2D>),
     ) -> LaidCopy {
-        let regions = strips
-            .iter()
-            .map(|&strip| division.region(strip, image.halo, image.scale));
-        let all = texels_of(division.region(division.all(), 0, image.scale));
+        let all = strips.division.texels(image.scale);
         let size = self.counted_size(image.resource).0;
-        let loaded: u64 = regions.map(texels_of).sum();
+        let loaded = strips.texels(image.halo, image.scale);
         let loaded = (u128::from(size) * u128::from(loaded) / u128::from(all.max(1))) as u64;
         let copied = if border.enters { loaded } else { 0 } + if border.leaves { size } else { 0 };
-        let (used, halos) = self.in_run(group, (division, strips), image);
-        let largest = largest_region(division, strips, image);
+        let (used, halos) = self.in_run(group, strips, image);
         LaidCopy {
             resource: image.resource,
             uses: border.uses,
@@ -118,37 +190,48 @@ impl Model<'_> {
     }
 
     /// Bytes of an image that the passes of a run move, and those of its halos.
-    fn in_run(
-        &self,
-        group: &PassGroup,
-        (division, strips): (&Division, &[vk::Rect2D]),
-        image: &DividedImage,
-    ) -> (u64, u64) {
+    fn in_run(&self, group: &PassGroup, strips: &Strips<'_>, image: &DividedImage) -> (u64, u64) {
         let frame = self.plan.input.frame();
         let size = self.counted_size(image.resource);
         let (mut used, mut halos) = (0, 0);
-        for (&pass, divided) in group.passes.iter().zip(&division.passes) {
+        for (&pass, divided) in group.passes.iter().zip(&strips.division.passes) {
             let accesses = frame.accesses_of(pass).iter();
             for access in
                 accesses.filter(|it| it.resource == image.resource && it.version == HistoryVersion::Current)
             {
                 used += frame.traffic_of(access, size).0;
-                halos += self.halo_bytes(access, division, divided.halo, strips);
+                halos += self.halo_bytes(access, divided.halo, strips);
             }
         }
         (used, halos)
     }
 
-    /// Additional bytes that an access of a pass with a halo moves in strips.
-    fn halo_bytes(&self, access: &Access, division: &Division, halo: u32, strips: &[vk::Rect2D]) -> u64 {
+    /// Additional bytes that an access of a pass with a halo moves off chip in strips, at their cost: those of its halos, and the padding of each part.
+    fn halo_bytes(&self, access: &Access, halo: u32, strips: &Strips<'_>) -> u64 {
         let frame = self.plan.input.frame();
-        let touched = |&strip| division.touched(frame, access, halo, strip);
-        let shares: Option<Vec<AccessFraction>> = strips.iter().map(touched).collect();
-        let Some(shares) = shares else { return 0 };
-        let whole = shares[0].of;
-        let more = shares.iter().map(|share| share.part).sum::<u64>() - whole;
-        let bytes = frame.traffic_of(access, self.counted_size(access.resource)).0;
-        (bytes as f64 * self.costs.halo * more as f64 / whole as f64) as u64
+        let division = strips.division;
+        let touches = division.touches(frame, access, halo);
+        let whole = frame.traffic_of(access, self.counted_size(access.resource)).0;
+        let parts = strips.parts_of(access.resource);
+        if let Some(parts) = parts.filter(|_| access.version == HistoryVersion::Current) {
+            let resource = frame.resource(access.resource);
+            let times = u64::from(frame.times_moved(access));
+            let moved = parts.iter().zip(&strips.areas).map(|(part, &strip)| {
+                let touched = touches.map_or(part.texels, |(around, scale)| {
+                    texels_of(division.region(strip, around, scale)).min(part.texels)
+                });
+                let bytes = u128::from(resource.bytes_in(access.range, part.size).0);
+                times * (bytes * u128::from(touched) / u128::from(part.texels.max(1))) as u64
+            });
+            let more = moved.sum::<u64>().saturating_sub(whole);
+            return (more as f64 * self.costs.halo) as u64;
+        }
+        let Some((around, scale)) = touches else {
+            return 0;
+        };
+        let all = division.texels(scale);
+        let more = strips.texels(around, scale) - all;
+        (whole as f64 * self.costs.halo * more as f64 / all as f64) as u64
     }
 
     /// Tile memory requirements of one part of an image at the border of strips; `None` if tile memory cannot hold it.
@@ -163,13 +246,4 @@ impl Model<'_> {
             false => tile_requirements_of_part(resource, part, &self.plan.profile),
         }
     }
-}
-
-fn largest_region(division: &Division, strips: &[vk::Rect2D], image: &DividedImage) -> Option<vk::Extent2D> {
-    let regions = strips
-        .iter()
-        .map(|&strip| division.region(strip, image.halo, image.scale));
-    regions
-        .map(|area| area.extent)
-        .max_by_key(|it| u64::from(it.width) * u64::from(it.height))
 }

@@ -171,14 +171,9 @@ impl Division {
         scale_in(frame, self.whole, image)
     }
 
-    /// The part of a resource that an access of a pass with a halo touches in one strip; `None` for reads anywhere and buffers without lists.
-    pub(super) fn touched(
-        &self,
-        frame: &Frame,
-        access: &Access,
-        halo: u32,
-        strip: vk::Rect2D,
-    ) -> Option<AccessFraction> {
+    /// How far around a strip, in pixels of the whole, an access of a pass with a halo touches a resource, and the pixels per texel of the resource;
+    /// `None` for reads anywhere and buffers without lists.
+    pub(super) fn touches(&self, frame: &Frame, access: &Access, halo: u32) -> Option<(u32, u32)> {
         let ReadReach::Texels(reach) = access.reach() else {
             return None;
         };
@@ -192,10 +187,27 @@ impl Division {
         } else {
             0
         };
+        Some((halo.saturating_add(reach), scale))
+    }
+
+    /// The part of a resource that an access of a pass with a halo touches in one strip; `None` as for [`touches`](Division::touches).
+    pub(super) fn touched(
+        &self,
+        frame: &Frame,
+        access: &Access,
+        halo: u32,
+        strip: vk::Rect2D,
+    ) -> Option<AccessFraction> {
+        let (around, scale) = self.touches(frame, access, halo)?;
         Some(AccessFraction {
-            part: texels_of(self.region(strip, halo.saturating_add(reach), scale)),
-            of: texels_of(self.region(self.all(), 0, scale)),
+            part: texels_of(self.region(strip, around, scale)),
+            of: self.texels(scale),
         })
+    }
+
+    /// Texels of an image of the whole, each as large as `scale` by `scale` pixels.
+    pub(super) fn texels(&self, scale: u32) -> u64 {
+        texels_of(self.region(self.all(), 0, scale))
     }
 
     fn cuts(&self, length: u32, parts: u32) -> Vec<(u32, u32)> {
