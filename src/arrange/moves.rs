@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::allowed::SearchOptions;
-use super::check::{can_merge, dependencies, fusible, in_order};
+use super::check::{can_merge_pair, dependencies, fusible, in_order};
 use super::strips::{Division, can_repeat};
 use super::traffic::Model;
 use super::types::{Arrangement, GroupMode, PassGroup, StripGrid};
@@ -56,7 +56,7 @@ impl<'a> Search<'a> {
         passes.len() > 1
             && pairs.all(|(first, second)| {
                 let pair = (passes[first], passes[second]);
-                let merges = || can_merge(frame, &[pair.0, pair.1]).is_ok();
+                let merges = || can_merge_pair(frame, pair.0, pair.1);
                 *self.merges.entry(pair).or_insert_with(merges)
             })
     }
@@ -237,22 +237,24 @@ impl<'a> Search<'a> {
     ) -> Option<(i64, PassGroup)> {
         let division = self.model.division(run, borders);
         let division = division.as_ref().as_ref().ok()?;
-        let mut best: Option<(i64, PassGroup)> = None;
+        let group = PassGroup {
+            borders: borders.to_vec(),
+            ..PassGroup::new(run.to_vec(), GroupMode::Once)
+        };
+        let mut candidate = plain.with_group(&group)?;
+        let mut best: Option<(i64, GroupMode)> = None;
         for grid in self.grids(division) {
-            let group = PassGroup {
-                borders: borders.to_vec(),
-                ..PassGroup::new(run.to_vec(), GroupMode::Strips(grid))
-            };
-            let candidate = plain.with_group(&group)?;
+            let mode = GroupMode::Strips(grid);
+            candidate.group_of(run[0])?.mode = mode;
             let Some(traffic) = self.judged(&candidate) else {
                 continue;
             };
             let gain = base - traffic.off_chip().0 as i64;
-            if gain > best.as_ref().map_or(0, |best| best.0) {
-                best = Some((gain, group));
+            if gain > best.map_or(0, |best| best.0) {
+                best = Some((gain, mode));
             }
         }
-        best
+        best.map(|(gain, mode)| (gain, PassGroup { mode, ..group }))
     }
 
     /// Grids with about as many strips as are needed for the inside images to fit.

@@ -9,10 +9,10 @@ use super::search::{Best, Moves};
 use super::types::Arrangement;
 
 /// The search ends after this many restarts in a row that find nothing better.
-const VAIN_RESTARTS: u32 = 12;
+const VAIN_RESTARTS: u32 = 24;
 
 /// Moves of a restart: at least 2, and fewer than this.
-const MAX_MOVES: u64 = 5;
+const MAX_MOVES: u64 = 6;
 
 impl Search<'_> {
     /// Restarts near the best arrangement until that no longer helps. Deterministic.
@@ -48,9 +48,6 @@ impl Search<'_> {
                 }
                 let chosen = random.below(all.len() as u64) as usize;
                 let one = all.swap_remove(chosen);
-                if !self.may_keep_order(one, &here) {
-                    continue;
-                }
                 let changed = one.applied(&here);
                 if self.fits(&changed) && self.judged(&changed).is_some() {
                     break changed;

@@ -307,9 +307,6 @@ impl Search<'_> {
             }
             false => {
                 for one in self.small_moves(&here.0) {
-                    if !self.may_keep_order(one, &here.0) {
-                        continue;
-                    }
                     if best.is_final(self) {
                         return None;
                     }

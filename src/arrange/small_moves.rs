@@ -2,9 +2,12 @@
 //!
 //! A list of moves describes them only: a frame of 300 passes has about 100,000, and each copy of its arrangement takes 30 KB.
 
+use std::ops::RangeInclusive;
+
 use super::check::fusible;
 use super::moves::Search;
 use super::types::{Arrangement, GroupMode, PassGroup, StripGrid};
+use crate::frame::tables::PassKind;
 use crate::frame::{BatchId, ResourceId};
 
 /// A small change of one batch.
@@ -126,13 +129,8 @@ impl Change {
 }
 
 impl Search<'_> {
-    /// Returns false if a move is known to break the order of passes, without applying it.
-    pub(super) fn may_keep_order(&self, one: Move, arrangement: &Arrangement) -> bool {
-        let Change::MoveTo(to) = one.change else {
-            return true;
-        };
-        let groups = &arrangement.batches[one.batch as usize].groups;
-        let (at, to) = (one.group as usize, to as usize);
+    /// The first and the last position to which dependencies let a group move.
+    fn positions(&self, groups: &[PassGroup], at: usize) -> RangeInclusive<usize> {
         let depends = |earlier: &PassGroup, later: &PassGroup| {
             let mut pairs = earlier
                 .passes
@@ -140,15 +138,10 @@ impl Search<'_> {
                 .flat_map(|&first| later.passes.iter().map(move |&second| (first, second)));
             pairs.any(|(first, second)| self.has_to_precede(first, second))
         };
-        match at < to {
-            true => !groups[at + 1..=to]
-                .iter()
-                .any(|later| depends(&groups[at], later)),
-            false => !groups[to..at]
-                .iter()
-                .rev()
-                .any(|earlier| depends(earlier, &groups[at])),
-        }
+        let (before, after) = (groups[..at].iter().rev(), groups[at + 1..].iter());
+        let earlier = before.take_while(|before| !depends(before, &groups[at])).count();
+        let later = after.take_while(|after| !depends(&groups[at], after)).count();
+        at - earlier..=at + later
     }
 
     /// All small moves from an arrangement, in the order in which they are tried.
@@ -244,7 +237,11 @@ impl Search<'_> {
                 change,
             });
         };
-        let mergeable = |group: &PassGroup| group.mode == GroupMode::Merged || group.passes.len() == 1;
+        let frame = self.model.plan.input.frame();
+        let mergeable = |group: &PassGroup| {
+            (group.mode == GroupMode::Merged || group.passes.len() == 1)
+                && frame.pass(group.passes[0]).kind == PassKind::Render
+        };
         let farthest = match self.allowed.order {
             true => groups.len(),
             false => groups.len().min(at + 2),
@@ -263,7 +260,9 @@ impl Search<'_> {
             }
         }
         if self.allowed.order {
-            let others = (0..groups.len()).filter(|to| to.abs_diff(at) > 1 || *to == at + 1);
+            // Moving up by one is moving the group above down.
+            let others = self.positions(groups, at);
+            let others = others.filter(|to| to.abs_diff(at) > 1 || *to == at + 1);
             others.for_each(|to| add(Change::MoveTo(to as u32)));
         }
     }

@@ -70,8 +70,8 @@ impl ArrangementCosts {
     }
 }
 
-/// The passes of a run and the images at the border of its strips.
-type DividedRun = (Vec<PassId>, Vec<ResourceId>);
+/// Divisions of one run of passes, by the images at the border of its strips.
+type Divisions = HashMap<Vec<ResourceId>, Rc<Result<Division, CannotGroup>>>;
 
 /// The search's model of a planned frame.
 pub(super) struct Model<'a> {
@@ -87,7 +87,8 @@ pub(super) struct Model<'a> {
     pub(super) texels: Vec<u64>,
     /// Charges of the frame that is arranged, which may be a rewritten one.
     pub(super) input_charges: [Bytes; 2],
-    divisions: HashMap<DividedRun, Rc<Result<Division, CannotGroup>>>,
+    /// Cache: per run.
+    divisions: HashMap<Vec<PassId>, Divisions>,
     /// Cache: groups in strips, laid out; `None` for those that cannot be divided.
     pub(super) runs: HashMap<PassGroup, Option<Rc<LaidRun>>>,
     /// Cache: per run, the images for which copies at the border of its strips pay.
@@ -243,11 +244,14 @@ impl<'a> Model<'a> {
         run: &[PassId],
         borders: &[ResourceId],
     ) -> Rc<Result<Division, CannotGroup>> {
-        let key = (run.to_vec(), borders.to_vec());
-        let frame = self.plan.input.frame();
-        let entry = self.divisions.entry(key);
-        let divide = || Rc::new(Division::of(frame, run, borders));
-        entry.or_insert_with(divide).clone()
+        let known = self.divisions.get(run).and_then(|known| known.get(borders));
+        if let Some(known) = known {
+            return known.clone();
+        }
+        let division = Rc::new(Division::of(self.plan.input.frame(), run, borders));
+        let of_run = self.divisions.entry(run.to_vec()).or_default();
+        of_run.insert(borders.to_vec(), division.clone());
+        division
     }
 
     /// Images for which copies at the border of the strips of a run pay; none without a tile heap.

@@ -162,6 +162,12 @@ impl Arrangement {
         self.batches.iter().flat_map(|batch| &batch.groups)
     }
 
+    /// The group of a pass.
+    pub(super) fn group_of(&mut self, pass: PassId) -> Option<&mut PassGroup> {
+        let mut groups = self.batches.iter_mut().flat_map(|batch| &mut batch.groups);
+        groups.find(|group| group.passes.contains(&pass))
+    }
+
     /// Every pass, in order of first execution.
     pub fn passes(&self) -> impl Iterator<Item = PassId> + use<'_> {
         self.groups().flat_map(|group| group.passes.iter().copied())
