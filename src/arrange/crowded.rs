@@ -5,6 +5,12 @@
 //! ```
 //! A resource that no strips hold for its whole lifetime is whole in tile memory in all passes from its first use to its last, or moves at least the
 //! bytes that it would move if strips copied it at their borders, or if a stretch of its lifetime were in tile memory.
+//!
+//! ```text
+//! heap 8 MiB       light, in n strips, writes hdr 8 and bloom 8: n = 1 moves 8, n = 2 moves nothing, and repeats light once
+//! ```
+//! For each number of strips, what is on chip in the pass has to fit: whole resources in each strip, and the parts of divided ones in all strips
+//! together. Every other access moves, and every strip but the first repeats the pass: the bound is the least sum over all numbers of strips.
 
 use tileheap_units::CompactSort;
 
@@ -19,10 +25,10 @@ use crate::units::Bytes;
 pub struct CrowdedPass {
     /// The pass.
     pub pass: PassId,
-    /// Size of the resources that it uses and that the tile heap could hold, without those that strips divide, and of those that only fit as a whole and
-    /// are used before and after it in every order.
+    /// Size of the resources that it uses and that the tile heap could hold, and of those that only fit as a whole and are used before and after it in
+    /// every order. Those that strips divide count only if it is the repeats of these strips that cost.
     pub used: Bytes,
-    /// Lower bound on the bytes per frame that move because they do not fit together.
+    /// Lower bound on the bytes per frame that move because they do not fit together, or that the repeats of its strips cost.
     pub bytes: Bytes,
 }
 
@@ -52,8 +58,18 @@ struct Used {
     size: u64,
     /// Bytes that move at least if the resource is off chip in the pass.
     saved: u64,
-    /// True if strips may divide it.
-    is_divided: bool,
+    /// Bytes that all strips hold together if strips may divide it.
+    divided: Option<u64>,
+}
+
+impl Used {
+    /// The bytes that a number of strips, 2 or more, hold in all: of a whole resource, all of it in each strip.
+    fn in_strips(self, strips: u64) -> Used {
+        Used {
+            size: self.divided.unwrap_or_else(|| self.size.saturating_mul(strips)),
+            ..self
+        }
+    }
 }
 
 /// Lower bounds on the bytes that resources move.
@@ -63,6 +79,8 @@ pub(super) struct LeastMoved<'a> {
     pub(super) always: &'a [u64],
     /// Per resource, unless tile memory holds all of it for its whole lifetime; 0 if strips may hold it instead.
     pub(super) unless_whole: &'a [u64],
+    /// Per pass, the cost of one more execution, as far as no other bound counts it.
+    pub(super) repeats: &'a [u64],
 }
 
 impl Model<'_> {
@@ -146,32 +164,40 @@ impl Model<'_> {
                 false => frame.traffic_of(access, size).0,
             };
             let is_divided = strips && may_be_of_part(frame, access);
+            let divided = is_divided.then(|| self.divided_size(resource));
             match all.iter_mut().find(|one| one.resource == resource) {
                 Some(one) => {
                     one.saved += saved;
-                    one.is_divided |= is_divided;
+                    one.divided = one.divided.or(divided);
                 }
                 None => all.push(Used {
                     resource,
                     size: size.0,
                     saved,
-                    is_divided,
+                    divided,
                 }),
             }
         }
-        all.retain(|one| !one.is_divided);
-        let used: u64 = all.iter().map(|one| one.size).sum();
+        let size = |one: &Used| one.size;
+        let used: u64 = all.iter().map(size).sum();
         if used <= heap {
             return None;
         }
+        let whole: u64 = all.iter().filter(|one| one.divided.is_none()).map(size).sum();
         all.retain(|one| one.saved > 0);
-        let total: u64 = all.iter().map(|one| one.saved).sum();
-        let moved = all.iter().map(|one| (one.resource, one.saved)).collect();
-        let bytes = Bytes(total - most_saved(all, heap).min(total));
-        let used = Bytes(used);
-        (bytes > Bytes::ZERO).then_some(Crowd {
-            pass: CrowdedPass { pass, used, bytes },
-            moved,
+        let free = moved_in_any_strips(&all, heap);
+        let bytes = least_cost(&all, heap, free, least.repeats[pass.index()]);
+        let used = match bytes > free {
+            true => used,
+            false => whole,
+        };
+        (bytes > 0).then(|| Crowd {
+            pass: CrowdedPass {
+                pass,
+                used: Bytes(used),
+                bytes: Bytes(bytes),
+            },
+            moved: all.iter().map(|one| (one.resource, one.saved)).collect(),
         })
     }
 
@@ -193,10 +219,41 @@ impl Model<'_> {
             resource,
             size: self.counted_size(resource).0,
             saved,
-            is_divided: false,
+            divided: None,
         })
         .collect()
     }
+}
+
+/// Bytes that these resources move, minus those that the ones on chip save at most.
+fn moved(all: &[Used], on_chip: Vec<Used>, heap: u64) -> u64 {
+    let total: u64 = all.iter().map(|one| one.saved).sum();
+    total - most_saved(on_chip, heap).min(total)
+}
+
+/// Bytes that move at least in a pass in any number of strips, whatever they cost: those of whole resources.
+fn moved_in_any_strips(all: &[Used], heap: u64) -> u64 {
+    let whole = all.iter().filter(|one| one.divided.is_none()).copied();
+    let whole: Vec<Used> = whole.collect();
+    moved(&whole, whole.clone(), heap)
+}
+
+/// Numbers of strips tried for one pass.
+const MAX_STRIPS: u64 = 64;
+
+/// Bytes that move or that repeats cost at least, in the best number of strips. `free` bytes move in any number; one more execution costs `repeat`.
+fn least_cost(all: &[Used], heap: u64, free: u64, repeat: u64) -> u64 {
+    let mut least = moved(all, all.to_vec(), heap);
+    for strips in 2..=MAX_STRIPS {
+        let repeats = repeat.saturating_mul(strips - 1);
+        if repeat == 0 || free.saturating_add(repeats) >= least {
+            break;
+        }
+        let on_chip = all.iter().map(|one| one.in_strips(strips)).collect();
+        let bytes = moved(all, on_chip, heap.saturating_mul(strips));
+        least = least.min(bytes.saturating_add(repeats));
+    }
+    least.min(free.saturating_add(repeat.saturating_mul(MAX_STRIPS)))
 }
 
 /// Sets of resources tried for one pass; beyond them, the bound may count a part of a resource.
@@ -273,7 +330,7 @@ mod tests {
                 resource: ResourceId(0),
                 size,
                 saved,
-                is_divided: false,
+                divided: None,
             };
             sizes.iter().map(of).collect::<Vec<_>>()
         };
@@ -285,5 +342,30 @@ mod tests {
         let many: Vec<(u64, u64)> = (0..60).map(|at| (101 + at % 7, 101 + at % 7)).collect();
         let most = most_saved(used(&many), 1000);
         assert!((909..=1000).contains(&most), "{most}");
+    }
+
+    /// Three divided resources of 6 in a heap of 10: two strips hold 20 of 18 bytes, at the cost of one repeat; a whole one takes its room in each.
+    #[test]
+    fn more_strips_hold_more_at_a_cost() {
+        let used = |size, saved, divided| Used {
+            resource: ResourceId(0),
+            size,
+            saved,
+            divided,
+        };
+        let divided = vec![used(6, 12, Some(6)); 3];
+        let cost = |all: &[Used], repeat| least_cost(all, 10, moved_in_any_strips(all, 10), repeat);
+        // Unless repeats cost more than what does not fit, which moves.
+        assert_eq!(
+            [0, 5, 24, 1000].map(|repeat| cost(&divided, repeat)),
+            [0, 5, 24, 24]
+        );
+        // Of 10 bytes, 4 are left for the parts: at least 5 strips, or one resource less in 3 strips.
+        let with_whole = [&divided[..], &[used(6, 100, None)]].concat();
+        assert_eq!([0, 2, 5].map(|repeat| cost(&with_whole, repeat)), [0, 8, 20]);
+        assert_eq!([10, 1000].map(|repeat| cost(&with_whole, repeat)), [32, 36]);
+        // What is too large in any number of strips moves.
+        let too_large = [&divided[..], &[used(11, 7, None)]].concat();
+        assert_eq!([0, 5].map(|repeat| cost(&too_large, repeat)), [7, 12]);
     }
 }

@@ -192,6 +192,69 @@ impl Model<'_> {
     }
 }
 
+impl Model<'_> {
+    /// Returns true if some arrangement may make two accesses to a resource in one group, with its contents on chip in between: in one merged pass, or in
+    /// the same strips, which also run what has to run between them.
+    fn may_share_group(&self, write: &Access, read: &Access, merging: &MergeablePasses<'_>) -> bool {
+        let frame = self.plan.input.frame();
+        let (first, second) = (write.pass, read.pass);
+        let in_strips = || {
+            self.heap() > 0
+                && [write, read].iter().all(|access| may_be_of_part(frame, access))
+                && merging.share_batch(first, second)
+                && never_divided(frame, &merging.with_those_between(&[first, second])).is_none()
+        };
+        first == second || merging.merges(first, second) || in_strips()
+    }
+
+    /// Minimum number of bytes that a resource moves between groups, unless tile memory holds all of it.
+    ///
+    /// Whatever a write leaves for an access that never shares its group is stored after the one group and loaded before the other. Both count once per
+    /// write. No other write counts the same bytes: between two writes of one group, nothing outside the group runs that uses the resource.
+    pub(super) fn least_between_groups(&self, id: ResourceId, merging: &MergeablePasses<'_>) -> Bytes {
+        if self.may_be_stored(id) {
+            return Bytes::ZERO;
+        }
+        let frame = self.plan.input.frame();
+        let size = self.counted_size(id);
+        let touched = |access: &Access| match frame.times_moved(access) {
+            0 => Bytes::ZERO,
+            _ => frame.bytes_touched(access, size),
+        };
+        // What both touch at least, wherever that is in their part of the resource.
+        let common = |write: &Access, read: &Access| match write.range == read.range {
+            true => {
+                let part = frame.resource(id).bytes_in(write.range, size);
+                Bytes((touched(write) + touched(read)).0.saturating_sub(part.0))
+            }
+            false => Bytes::ZERO,
+        };
+        // The last write, and the bytes counted for it so far: those of its store, and those of a load.
+        let mut last: Option<(&Access, Bytes)> = None;
+        let mut least = Bytes::ZERO;
+        let current = |access: &&Access| access.version == HistoryVersion::Current;
+        for access in frame.accesses_to(id).filter(current) {
+            if let Some((write, counted)) = last.as_mut().filter(|_| access.needs_contents()) {
+                let bytes = common(write, access);
+                if bytes > *counted && !self.may_share_group(write, access, merging) {
+                    least += Bytes(2 * (bytes.0 - counted.0));
+                    *counted = bytes;
+                }
+            }
+            if access.writes {
+                last = Some((access, Bytes::ZERO));
+            }
+        }
+        match (frame.resource(id).persistence, last) {
+            // What is needed after the frame is stored.
+            (Persistence::History | Persistence::External(_), Some((write, stored))) => {
+                least + Bytes(touched(write).0.saturating_sub(stored.0))
+            }
+            _ => least,
+        }
+    }
+}
+
 /// Returns true if some arrangement may run a pass in strips.
 pub(super) fn may_be_in_strips(frame: &Frame, pass: PassId) -> bool {
     never_divided(frame, &[pass]).is_none()

@@ -6,7 +6,7 @@ use super::crowded::{Crowd, LeastMoved};
 use super::error::CannotGroup;
 use super::mergeable::MergeablePasses;
 use super::residents::DescribedResident;
-use super::strip_cost::StripCost;
+use super::strip_cost::{OnlyInStrips, StripCost, strip_costs};
 use super::strips::{Division, can_repeat};
 use super::traffic::Model;
 use super::types::{Arrangement, GroupMode, PassGroup};
@@ -200,7 +200,9 @@ impl Model<'_> {
             };
             let bytes = self.least_off_chip(resource, &merging, |_| false);
             let in_part = self.least_in_part(resource, resident, &merging);
-            let bytes = in_part.map_or(bytes, |least| bytes.min(least)).min(moved);
+            let bytes = in_part.map_or(bytes, |least| bytes.min(least));
+            let between = self.least_between_groups(resource, &merging);
+            let bytes = bytes.max(between).min(moved);
             if resident && why.is_none() {
                 if !fits {
                     striped.push(self.only_in_strips(resource, bytes, &merging));
@@ -218,22 +220,53 @@ impl Model<'_> {
                 None => bounds.fixed += bytes,
             }
         }
-        bounds.strips = self.strip_costs(striped);
+        self.bound_repeats(&mut bounds, striped, &unless_whole, &merging);
         for cost in &bounds.strips {
             let (resource, bytes) = (cost.resource, cost.bytes());
-            bounds.least[resource.index()] = bytes.0;
             let why = CannotGroup::StripCost(cost.strips);
             let cap = ResourceCap { resource, bytes, why };
             bounds.caps.extend((bytes > Bytes::ZERO).then_some(cap));
         }
         let caps = &mut bounds.caps;
         caps.compact_sort_by_key(|cap| std::cmp::Reverse(cap.bytes));
-        let least = LeastMoved {
-            always: &bounds.least,
-            unless_whole: &unless_whole,
-        };
-        bounds.crowded = self.crowded(least, &merging);
         bounds
+    }
+
+    /// Adds the larger of two bounds on what passes use at once, and on the repeats of strips: each repeat counts first for a resource that fits only in
+    /// strips, whatever else is on chip, or for all resources of the pass together.
+    fn bound_repeats(
+        &self,
+        bounds: &mut Bounds,
+        striped: Vec<OnlyInStrips>,
+        unless_whole: &[u64],
+        merging: &MergeablePasses<'_>,
+    ) {
+        let mut left = self.repeat_costs();
+        let strips = strip_costs(striped, &mut left);
+        let mut with_strips = bounds.least.clone();
+        for cost in &strips {
+            with_strips[cost.resource.index()] = cost.bytes().0;
+        }
+        let crowded = |always: &[u64], repeats: &[u64]| {
+            let least = LeastMoved {
+                always,
+                unless_whole,
+                repeats,
+            };
+            self.crowded(least, merging)
+        };
+        let bytes = |crowds: &[Crowd]| crowds.iter().map(|crowd| crowd.pass.bytes).sum::<Bytes>();
+        let by_resource = crowded(&with_strips, &left);
+        let by_pass = match strips.is_empty() {
+            true => Vec::new(),
+            false => crowded(&bounds.least, &self.repeat_costs()),
+        };
+        let of_strips: Bytes = strips.iter().map(StripCost::bytes).sum();
+        if bytes(&by_pass) > of_strips + bytes(&by_resource) {
+            bounds.crowded = by_pass;
+        } else {
+            (bounds.crowded, bounds.strips, bounds.least) = (by_resource, strips, with_strips);
+        }
     }
 
     /// Returns what the arrangement evaluated last moves or is charged above the bounds.
@@ -241,17 +274,18 @@ impl Model<'_> {
         let shortfall = |bytes, cause| Shortfall { bytes, cause };
         let repeats = self.laid.repeats.iter();
         let mut counted = self.counted_repeats(bounds);
-        let above = |&(pass, times, bytes): &(PassId, u32, Bytes)| {
+        let above = self.above(bounds, &mut counted);
+        let repeated = |&(pass, times, bytes): &(PassId, u32, Bytes)| {
             let counted = &mut counted[pass.index()];
             let above = Bytes(bytes.0.saturating_sub(*counted));
             *counted = counted.saturating_sub(bytes.0);
             shortfall(above, ShortfallCause::Repeats(pass, times))
         };
-        let mut all: Vec<Shortfall> = repeats.map(above).collect();
+        let mut all: Vec<Shortfall> = repeats.map(repeated).collect();
         all.push(shortfall(self.laid.merges, ShortfallCause::Merged));
         let before: Bytes = self.input_charges.into_iter().sum();
         all.push(shortfall(before, ShortfallCause::Rewritten));
-        for (resource, more) in (0..).map(ResourceId).zip(self.above(bounds)) {
+        for (resource, more) in (0..).map(ResourceId).zip(above) {
             let laid = self.laid.resources[resource.index()];
             if self.still_moved(resource) > 0 {
                 all.push(shortfall(Bytes(laid.halos), ShortfallCause::Halo(resource)));
@@ -296,8 +330,9 @@ impl Model<'_> {
         counted
     }
 
-    /// Per resource, the bytes that it still moves above the bounds; those of a crowded pass count for the resources that it moves.
-    fn above(&self, bounds: &Bounds) -> Vec<u64> {
+    /// Per resource, the bytes that it still moves above the bounds; those of a crowded pass count for the resources that it moves, then for its
+    /// repeats (`counted`, per pass).
+    fn above(&self, bounds: &Bounds, counted: &mut [u64]) -> Vec<u64> {
         let frame = self.plan.input.frame();
         let moved = frame.resource_ids().map(|id| self.still_moved(id));
         let moved = moved.zip(&bounds.least);
@@ -309,6 +344,7 @@ impl Model<'_> {
                 bytes -= taken;
                 above[id.index()] -= taken;
             }
+            counted[crowd.pass.pass.index()] += bytes;
         }
         above
     }

@@ -47,10 +47,10 @@ impl Model<'_> {
         moved: Bytes,
         merging: &MergeablePasses<'_>,
     ) -> OnlyInStrips {
-        let content = self.plan.input.frame().resource(resource).content_size();
-        // Each part is padded like the whole.
-        let size = content.min(self.counted_size(resource)).0;
-        let strips = size.div_ceil(self.heap().max(1)).clamp(2, u64::from(u32::MAX));
+        let strips = self
+            .divided_size(resource)
+            .div_ceil(self.heap().max(1))
+            .clamp(2, u64::from(u32::MAX));
         OnlyInStrips {
             resource,
             moved,
@@ -59,16 +59,26 @@ impl Model<'_> {
         }
     }
 
-    /// The bounds of resources that tile memory holds only in strips.
-    pub(super) fn strip_costs(&self, all: Vec<OnlyInStrips>) -> Vec<StripCost> {
+    /// Bytes of a resource that all of its strips hold together at least: each part is padded like the whole, or more.
+    pub(super) fn divided_size(&self, resource: ResourceId) -> u64 {
+        let frame = self.plan.input.frame();
+        let described = frame.resource(resource);
+        let lists = described.lists().map(|lists| lists.size(frame.base_extent()));
+        let contents = lists.unwrap_or_else(|| described.content_size());
+        contents.min(self.counted_size(resource)).0
+    }
+
+    /// Per pass, the cost of one more execution.
+    pub(super) fn repeat_costs(&self) -> Vec<u64> {
         let frame = self.plan.input.frame();
         let repeat = |pass: PassId| self.costs.repeat_of(frame.pass(pass)).0;
-        costs(all, frame.pass_ids().map(repeat).collect())
+        frame.pass_ids().map(repeat).collect()
     }
 }
 
-/// Bounds that count each repeat of a pass for one resource at most, in most strips first. `left` has the cost of one repeat of each pass.
-fn costs(mut all: Vec<OnlyInStrips>, mut left: Vec<u64>) -> Vec<StripCost> {
+/// Bounds of resources that tile memory holds only in strips. They count each repeat of a pass for one resource at most, in most strips first, and take
+/// it out of `left`, which has the cost of one repeat of each pass.
+pub(super) fn strip_costs(mut all: Vec<OnlyInStrips>, left: &mut [u64]) -> Vec<StripCost> {
     all.compact_sort_by_key(|one| std::cmp::Reverse(one.strips));
     let mut costs = Vec::new();
     for one in all {
@@ -105,7 +115,7 @@ mod tests {
             run: vec![PassId(0), PassId(1)],
         };
         let bounds = |moved: [u64; 2]| {
-            let costs = costs(vec![one(0, moved[0], 2), one(1, moved[1], 3)], vec![10, 5]);
+            let costs = strip_costs(vec![one(0, moved[0], 2), one(1, moved[1], 3)], &mut [10, 5]);
             costs
                 .iter()
                 .map(|cost| (cost.resource.0, cost.bytes().0))

@@ -8,6 +8,7 @@ use ash::vk;
 use tileheap::Checked;
 use tileheap::arrange::{Arrangement, ArrangementCosts, GroupMode, SearchOptions, SearchResult, search};
 use tileheap::execute::ExecutedFrame;
+use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::import::read;
 use tileheap::frame::{
     ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence, ReachAssumptions, ReadReach,
@@ -255,6 +256,44 @@ fn what_a_pass_uses_at_once_has_to_fit() {
     assert!(cap < 0.9 && share <= cap, "{share} of at most {cap}");
     let roomy = planned(&frame, &heap(Bytes::mib(20)), &PlanOptions::default());
     assert_eq!(as_described(&roomy).crowded, []);
+}
+
+/// Three images of 3.5 MiB with a heap of 8 MiB fit in two strips: the passes that use all of them run once more, in any arrangement.
+#[test]
+fn what_only_strips_hold_at_once_costs_their_repeats() {
+    let size = extent(1280, 720);
+    let mut frame = FrameBuilder::new("in strips", size);
+    let commands = one_queue(&mut frame, vk::QueueFlags::GRAPHICS);
+    let desc = ImageDesc::new(vk::Format::R8G8B8A8_UNORM, size);
+    let images = ["first", "second", "third"].map(|name| frame.image(name, desc));
+    let out = Persistence::External(ExternalDesc::SWAPCHAIN);
+    let out = frame.resource("out", desc, out);
+    let repeat = Bytes::kib(512);
+    let mut draw = frame.render_pass(commands, "draw");
+    for image in images {
+        draw = draw.color(image, LoadOp::DontCare);
+    }
+    draw.in_strips(repeat);
+    let mut present = frame.render_pass(commands, "present");
+    for image in images {
+        present = present.sampled(image).reaching(ReadReach::PIXEL);
+    }
+    present.color(out, LoadOp::DontCare).in_strips(repeat);
+    let profile = DeviceProfile::preset("adreno-830").unwrap();
+    let profile = profile.with_tile_heap_size(Bytes::mib(8)).unwrap();
+    let plan = planned(&frame.build().unwrap(), &profile, &PlanOptions::default());
+    let limits = as_described(&plan);
+    let crowded: Vec<(&str, Bytes)> = limits
+        .crowded
+        .iter()
+        .map(|one| (pass_name(&plan, one.pass), one.bytes))
+        .collect();
+    assert_eq!(crowded, [("draw", repeat), ("present", repeat)]);
+    let [share, cap] = judged("in strips", &plan);
+    assert!(cap <= share + 0.001, "{share} of at most {cap}");
+    // The cap counts the repeats: nothing is left to explain.
+    let shortfalls = found(&plan).shortfalls;
+    assert!(shortfalls.iter().all(|one| one.bytes < repeat), "{shortfalls:?}");
 }
 
 /// An image that only fits as a whole moves in all of its passes, or in none: those that are needed after a pass have to fit with those that it uses.
