@@ -364,7 +364,7 @@ mod tests {
         let with_whole = [&divided[..], &[used(6, 100, None)]].concat();
         assert_eq!([0, 2, 5].map(|repeat| cost(&with_whole, repeat)), [0, 8, 20]);
         assert_eq!([10, 1000].map(|repeat| cost(&with_whole, repeat)), [32, 36]);
-        // What is too large in any number of strips moves.
+        // A resource that is too large in any number of strips moves.
         let too_large = [&divided[..], &[used(11, 7, None)]].concat();
         assert_eq!([0, 5].map(|repeat| cost(&too_large, repeat)), [7, 12]);
     }

@@ -192,25 +192,61 @@ impl Model<'_> {
     }
 }
 
+/// The kinds of groups in which two accesses to a resource may find the same contents on chip.
+#[derive(Clone, Copy)]
+struct SharedGroups {
+    merged: bool,
+    strips: bool,
+}
+
+impl SharedGroups {
+    fn any(self) -> bool {
+        self.merged || self.strips
+    }
+
+    /// The kinds that both have.
+    fn and(self, other: SharedGroups) -> SharedGroups {
+        SharedGroups {
+            merged: self.merged && other.merged,
+            strips: self.strips && other.strips,
+        }
+    }
+}
+
+/// A write, and what has been counted for its contents.
+struct Written<'a> {
+    write: &'a Access,
+    stored: Bytes,
+    /// Accesses in different groups, each of which loads the contents.
+    loads: Vec<&'a Access>,
+    /// The groups that it may share with the write before, and the bytes that it costs if they have none in common.
+    joined: Option<(SharedGroups, Bytes)>,
+}
+
 impl Model<'_> {
-    /// Returns true if some arrangement may make two accesses to a resource in one group, with its contents on chip in between: in one merged pass, or in
-    /// the same strips, which also run what has to run between them.
-    fn may_share_group(&self, write: &Access, read: &Access, merging: &MergeablePasses<'_>) -> bool {
+    /// The kinds of groups in which some arrangement may make two accesses to a resource with its contents on chip in between: one merged pass, or the same
+    /// strips, which also run what has to run between them.
+    fn shared_groups(&self, one: &Access, other: &Access, merging: &MergeablePasses<'_>) -> SharedGroups {
         let frame = self.plan.input.frame();
-        let (first, second) = (write.pass, read.pass);
+        let (first, second) = (one.pass, other.pass);
         let in_strips = || {
             self.heap() > 0
-                && [write, read].iter().all(|access| may_be_of_part(frame, access))
+                && [one, other].iter().all(|access| may_be_of_part(frame, access))
                 && merging.share_batch(first, second)
                 && never_divided(frame, &merging.with_those_between(&[first, second])).is_none()
         };
-        first == second || merging.merges(first, second) || in_strips()
+        SharedGroups {
+            merged: first == second || merging.merges(first, second),
+            strips: first == second || in_strips(),
+        }
     }
 
     /// Minimum number of bytes that a resource moves between groups, unless tile memory holds all of it.
     ///
-    /// Whatever a write leaves for an access that never shares its group is stored after the one group and loaded before the other. Both count once per
-    /// write. No other write counts the same bytes: between two writes of one group, nothing outside the group runs that uses the resource.
+    /// Whatever a write leaves for an access that never shares its group is stored once after the one group, and loaded before each group with such an
+    /// access. No other write counts the same bytes: between two writes of one group, nothing outside the group runs that uses the resource. A group is
+    /// merged or runs in strips: if a write may share only one kind with the write before, and an access only the other kind with it, one of the two is
+    /// in another group.
     pub(super) fn least_between_groups(&self, id: ResourceId, merging: &MergeablePasses<'_>) -> Bytes {
         if self.may_be_stored(id) {
             return Bytes::ZERO;
@@ -221,7 +257,7 @@ impl Model<'_> {
             0 => Bytes::ZERO,
             _ => frame.bytes_touched(access, size),
         };
-        // What both touch at least, wherever that is in their part of the resource.
+        // Bytes that both touch at least, wherever they are in the resource.
         let common = |write: &Access, read: &Access| match write.range == read.range {
             true => {
                 let part = frame.resource(id).bytes_in(write.range, size);
@@ -229,26 +265,52 @@ impl Model<'_> {
             }
             false => Bytes::ZERO,
         };
-        // The last write, and the bytes counted for it so far: those of its store, and those of a load.
-        let mut last: Option<(&Access, Bytes)> = None;
         let mut least = Bytes::ZERO;
+        let mut last: Option<Written<'_>> = None;
         let current = |access: &&Access| access.version == HistoryVersion::Current;
         for access in frame.accesses_to(id).filter(current) {
-            if let Some((write, counted)) = last.as_mut().filter(|_| access.needs_contents()) {
-                let bytes = common(write, access);
-                if bytes > *counted && !self.may_share_group(write, access, merging) {
-                    least += Bytes(2 * (bytes.0 - counted.0));
-                    *counted = bytes;
+            let mut joined = None;
+            if let Some(written) = last.as_mut().filter(|_| access.needs_contents()) {
+                let bytes = common(written.write, access);
+                // A write that keeps what it does not overwrite reads nothing.
+                let loaded = if access.reads { bytes } else { Bytes::ZERO };
+                let shared = self.shared_groups(written.write, access, merging);
+                let apart = written.loads.iter();
+                let mut apart = apart.map(|other| self.shared_groups(other, access, merging));
+                if !shared.any() {
+                    let stored = bytes.0.saturating_sub(written.stored.0);
+                    written.stored += Bytes(stored);
+                    least += Bytes(stored);
+                    if apart.all(|shared| !shared.any()) {
+                        least += loaded;
+                        written.loads.push(access);
+                    }
+                } else if written.stored == Bytes::ZERO {
+                    let cut = bytes + loaded;
+                    let before = written.joined.take_if(|(before, _)| !before.and(shared).any());
+                    match before {
+                        Some((_, before)) => {
+                            least += before.min(cut);
+                            written.stored = bytes;
+                            written.loads.push(access);
+                        }
+                        None => joined = Some((shared, cut)),
+                    }
                 }
             }
             if access.writes {
-                last = Some((access, Bytes::ZERO));
+                last = Some(Written {
+                    write: access,
+                    stored: Bytes::ZERO,
+                    loads: Vec::new(),
+                    joined,
+                });
             }
         }
         match (frame.resource(id).persistence, last) {
-            // What is needed after the frame is stored.
-            (Persistence::History | Persistence::External(_), Some((write, stored))) => {
-                least + Bytes(touched(write).0.saturating_sub(stored.0))
+            // Contents needed after the frame are stored.
+            (Persistence::History | Persistence::External(_), Some(written)) => {
+                least + Bytes(touched(written.write).0.saturating_sub(written.stored.0))
             }
             _ => least,
         }

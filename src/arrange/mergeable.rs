@@ -15,7 +15,7 @@ use super::error::{ArrangeError, CannotGroup};
 use crate::frame::tables::PassKind;
 use crate::frame::{BatchId, Frame, PassId};
 
-/// What keeps two passes from being merged.
+/// An obstacle to merging two passes.
 enum Obstacle {
     /// They cannot run as one, whatever runs between them.
     Pair,
@@ -80,7 +80,7 @@ impl<'a> MergeablePasses<'a> {
         })
     }
 
-    /// What keeps any arrangement from merging two passes; `None` if one can.
+    /// The obstacle to merging two passes in any arrangement; `None` if one can.
     fn obstacle(&self, first: PassId, second: PassId) -> Option<Obstacle> {
         if !self.pair(first, second) {
             return Some(Obstacle::Pair);

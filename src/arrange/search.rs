@@ -451,6 +451,29 @@ mod tests {
         }
     }
 
+    /// The search expects what plans move, also for images in strips that tile memory cannot hold, each of which is padded.
+    #[test]
+    fn the_expected_traffic_is_that_of_the_plan() {
+        let mut padded = 0;
+        for file in [
+            "granite_deferred_taa_bloom.json",
+            "qualcomm_tile_memory_sample.json",
+        ] {
+            for size in [[1280, 720], [1920, 1080], [2560, 1440], [3840, 2160]] {
+                let plan = planned(file, size);
+                let found = found(&plan, &[]);
+                let mut model = Model::new(&plan, &plan, found.costs);
+                let expected = model.traffic(&found.arrangement, CHOICE).unwrap();
+                // Fractions of areas are rounded.
+                let rounding = plan.totals.traffic_bytes.0 / 5000;
+                let difference = expected.off_chip().0.abs_diff(found.traffic.off_chip().0);
+                assert!(difference <= rounding, "{file} {size:?}: {difference} B");
+                padded += usize::from(expected.halos.0 > 10 * rounding);
+            }
+        }
+        assert!(padded > 0);
+    }
+
     /// An arrangement found at another size never makes the result worse, with many strips or with few.
     #[test]
     fn arrangements_of_other_sizes_are_tried() {

@@ -171,8 +171,8 @@ impl Division {
         scale_in(frame, self.whole, image)
     }
 
-    /// How far around a strip, in pixels of the whole, an access of a pass with a halo touches a resource, and the pixels per texel of the resource;
-    /// `None` for reads anywhere and buffers without lists.
+    /// Distance from a strip, in pixels of the whole, within which an access of a pass with a halo touches a resource, and the pixels per texel of the
+    /// resource; `None` for reads anywhere and buffers without lists.
     pub(super) fn touches(&self, frame: &Frame, access: &Access, halo: u32) -> Option<(u32, u32)> {
         let ReadReach::Texels(reach) = access.reach() else {
             return None;
