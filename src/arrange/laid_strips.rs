@@ -126,6 +126,11 @@ impl Model<'_> {
                 if halo > 0 {
                     run.halos.push((is_current.then_some(access.resource), halo));
                 }
+                let is_whole = is_current && strips.parts_of(access.resource).is_none();
+                if is_whole && self.moved_whole(access.resource) == Bytes::ZERO {
+                    let moved = frame.traffic_of(access, self.counted_size(access.resource)).0;
+                    run.rendered.push((access.resource, moved));
+                }
             }
         }
         Some(run)

@@ -61,6 +61,8 @@ pub(super) struct LaidResource {
     pub(super) part: Option<Option<u64>>,
     /// Bytes of its halos that move off chip.
     pub(super) halos: u64,
+    /// Bytes that it moves because strips repeat the only render pass that uses it, which as described keeps it on chip.
+    pub(super) rendered: u64,
 }
 
 /// A run of strips, apart from its position in the frame.
@@ -72,6 +74,8 @@ pub(super) struct LaidRun {
     pub(super) repeats: Vec<(PassId, u32, Bytes)>,
     /// Bytes of halos off chip, per access; `None` for those of the previous version, which strips never hold.
     pub(super) halos: Vec<(Option<ResourceId>, u64)>,
+    /// Attachments of only one pass that are not divided, each with the bytes that the strips of the pass move.
+    pub(super) rendered: Vec<(ResourceId, u64)>,
     pub(super) parts: Vec<LaidPart>,
     pub(super) borders: Vec<LaidCopy>,
 }
@@ -117,6 +121,9 @@ impl LaidRun {
             if let Some(resource) = resource {
                 laid.resources[resource.index()].halos += bytes;
             }
+        }
+        for &(resource, bytes) in &self.rendered {
+            laid.resources[resource.index()].rendered += bytes;
         }
         for copy in &self.borders {
             let [used, halos, copied] = copy.moved;

@@ -230,11 +230,12 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// Bytes that a resource moves outside tile memory: those as described, minus the savings of merged passes.
+    /// Bytes that a resource moves outside tile memory: those as described, minus the savings of merged passes. An attachment of only one render pass moves
+    /// nothing unless strips repeat the pass.
     fn off_chip(&self, laid: &Layout, resource: ResourceId) -> u64 {
         let traffic = self.candidates[resource.index()].traffic;
         match traffic {
-            0 => 0,
+            0 => laid.resources[resource.index()].rendered,
             _ => traffic.saturating_add_signed(-laid.resources[resource.index()].merged),
         }
     }
