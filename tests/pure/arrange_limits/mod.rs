@@ -53,6 +53,12 @@ fn judged(name: &str, plan: &Plan) -> [f64; 2] {
     let arranged = found.apply(plan).unwrap();
     let best = plan_with(arranged, &plan.profile, &plan.options);
     found.planned(&best);
+    let all = found.described.described.0 as f64;
+    let named: Bytes = found.shortfalls.iter().map(|one| one.bytes).sum();
+    let short = (found.cap() - found.traffic.share()) * all;
+    // The search does not count what splits save.
+    let is_explained = plan.options.split || (named.0 as f64 - short).abs() <= all / 50.0;
+    assert!(is_explained, "{name}: {named} of {short}");
     let (share, described) = (found.traffic.share(), Traffic::of(plan).share());
     assert!(
         share >= described - 1e-9,
@@ -196,12 +202,14 @@ fn the_only_pass_of_a_batch_has_none_to_merge_with() {
         ["drawn", "shown"].map(|name| frame.image(name, ImageDesc::new(vk::Format::R8G8B8A8_UNORM, size)));
     let queue = frame.queue("main", vk::QueueFlags::GRAPHICS);
     let submit = frame.submit(queue);
-    let [drawing, copying] = ["drawing", "copying"].map(|name| {
+    let next_commands = |frame: &mut FrameBuilder, name: &str| {
         let batch = frame.batch(submit);
         frame.command_buffer(batch, name)
-    });
+    };
+    let drawing = next_commands(&mut frame, "drawing");
     let draw = frame.render_pass(drawing, "draw");
     draw.color(drawn, LoadOp::DontCare);
+    let copying = next_commands(&mut frame, "copying");
     let copy = frame.render_pass(copying, "copy").sampled(drawn);
     copy.color(shown, LoadOp::DontCare);
     let frame = frame.build().unwrap();
@@ -288,7 +296,7 @@ fn what_only_strips_hold_at_once_costs_their_repeats() {
         .iter()
         .map(|one| (pass_name(&plan, one.pass), one.bytes))
         .collect();
-    assert_eq!(crowded, [("draw", repeat), ("present", repeat)]);
+    assert_eq!(crowded, [("present", repeat), ("draw", repeat)]);
     let [share, cap] = judged("in strips", &plan);
     assert!(cap <= share + 0.001, "{share} of at most {cap}");
     // The cap counts the repeats: nothing is left to explain.
