@@ -136,10 +136,10 @@ impl Resource {
         let ResourceKind::Image { desc, extent, .. } = &self.kind else {
             return size;
         };
-        let (levels, layers) = (up_to(desc.mip_levels), self.layers_of(0));
         if self.is_all(range) {
             return size;
         }
+        let (levels, layers) = (up_to(desc.mip_levels), self.layers_of(0));
         let whole = SubresourceRange {
             levels,
             layers,
