@@ -44,7 +44,7 @@ commands! {
         let read = predicate(device, info.buffer, info.offset);
         let is_known = read.is_some();
         recording.set_conditional(true);
-        recording.push(Op::Condition(read));
+        recording.push(Op::Condition(read.map(Box::new)));
         if !is_known {
             recording.push(Op::Unresolved(K::UnknownObject));
         }

@@ -11,9 +11,10 @@ use tileheap_layer::{array, given, text};
 use super::device::Device;
 use super::recorder::commands;
 use crate::document::UnresolvedKind;
+use crate::model::bound_sets::BoundSet;
 use crate::model::objects::Set;
 use crate::model::pipelines::Pipeline;
-use crate::model::recording::{BoundSet, Op, Recording, point_index};
+use crate::model::recording::{Op, Recording, point_index};
 
 commands! {
     vkCmdBindPipeline(point, pipeline) |device, it| {
@@ -165,7 +166,7 @@ fn bind_sets(
         let mut offsets = offsets.iter().copied();
         for (index, set) in (first..).zip(sets) {
             let Some(set) = device.sets.get(set.as_raw()) else {
-                bound.sets.remove(&index);
+                bound.sets.remove(index);
                 continue;
             };
             let count = set.layout.as_ref().map_or(0, |layout| layout.dynamic().count());
@@ -186,7 +187,7 @@ fn change(
     it.bind(at, |bound| {
         let mut set = bound
             .sets
-            .get(&index)
+            .get(index)
             .map_or_else(Set::default, |bound| bound.set.copied());
         set.layout = device.layouts.of_pipeline(layout, index).or(set.layout);
         change(&set);

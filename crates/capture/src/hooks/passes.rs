@@ -34,7 +34,7 @@ commands! {
     vkCmdEndRenderPass() |device, recording| recording.push(Op::EndPass);
     vkCmdEndRenderPass2(info) |device, recording| recording.push(Op::EndPass);
     vkCmdBeginRendering(info) |device, recording| {
-        recording.push(Op::BeginPass(rendering(device, given!(info))));
+        recording.push(Op::BeginPass(Box::new(rendering(device, given!(info)))));
     };
     vkCmdEndRendering() |device, recording| recording.push(Op::EndPass);
     vkCmdEndRendering2KHR(info) |device, recording| recording.push(Op::EndPass);
@@ -77,10 +77,10 @@ fn begin_render_pass(
         layers: framebuffer.layers,
     };
     let instance = pass.begin(&views, clears, rendered);
-    recording.push(Op::BeginPass(RenderPassInstance {
+    recording.push(Op::BeginPass(Box::new(RenderPassInstance {
         secondary: contents == SECONDARY,
         ..instance
-    }));
+    })));
 }
 
 /// Returns the views of a framebuffer; empty if one of them is not known.

@@ -1,4 +1,4 @@
-//! The elements that draws fetch.
+//! The elements that draws fetch, and the counts of commands.
 
 /// The elements that a draw fetches: vertices, indices or instances.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,4 +27,17 @@ pub(crate) enum DrawnElements {
     Unknown { indexed: bool, draws: u64 },
     /// No elements: mesh shaders, with the number of workgroups.
     Groups([u32; 3]),
+}
+
+/// The counts of commands, as [`PassFacts`](crate::document::PassFacts) describes them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct CommandCounts {
+    pub(crate) draws: u64,
+    pub(crate) indirect_draws: u64,
+    pub(crate) vertices: u64,
+    pub(crate) indices: u64,
+    pub(crate) vertex_bytes: u64,
+    pub(crate) dispatches: u64,
+    pub(crate) transfers: u64,
+    pub(crate) has_side_effects: bool,
 }

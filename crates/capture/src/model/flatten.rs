@@ -11,8 +11,10 @@ use ash::vk;
 use tileheap::frame::tables::PassKind;
 use tileheap::frame::{AccessKind, LoadOp, SubresourceRange};
 use tileheap::units::Run;
+use tileheap_layer::push_constants::PushConstants;
 
 use super::access::{AccessedPart, Coverage, FollowedAccess};
+use super::drawn::CommandCounts;
 use super::objects::Resource;
 use super::recording::{DependencyMemory, Op, Recorded, RenderPassInstance, ShaderCommand, Synchronization};
 use super::resource_table::ResourceTable;
@@ -124,6 +126,10 @@ impl<'a> Walker<'a> {
                 Op::Dispatch(shaded) => {
                     self.run(PassKind::Compute);
                     self.run_shaders(one, shaded);
+                    self.count(&CommandCounts {
+                        dispatches: 1,
+                        ..CommandCounts::default()
+                    });
                 }
                 Op::ClearAttachments => self.command(one, CommandEffect::Access(Vec::new())),
                 Op::Transfer(accesses) => {
@@ -133,8 +139,8 @@ impl<'a> Walker<'a> {
                     self.command(one, CommandEffect::Access(accesses));
                 }
                 Op::Condition(predicate) => {
-                    self.predicate = predicate.as_ref();
-                    let accesses = self.recorded(predicate.as_slice());
+                    self.predicate = predicate.as_deref();
+                    let accesses = self.recorded(self.predicate.map_or(&[], std::slice::from_ref));
                     if !accesses.is_empty() {
                         self.command(one, CommandEffect::Access(accesses));
                     }
@@ -316,7 +322,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn count(&mut self, facts: &PassFacts) {
+    fn count(&mut self, facts: &CommandCounts) {
         let Some(open) = self.open else { return };
         let all = &mut self.flat.passes[open].facts;
         macro_rules! add {
@@ -373,7 +379,9 @@ impl<'a> Walker<'a> {
         accesses
             .iter_mut()
             .for_each(|access| access.is_conditional |= self.is_conditional);
-        let performed = found.performed(shaded.groups, &shaded.push_constants).into_iter();
+        let none = PushConstants::default();
+        let push_constants = shaded.push_constants.as_deref().unwrap_or(&none);
+        let performed = found.performed(shaded.groups, push_constants).into_iter();
         accesses.extend(performed.map(|access| FollowedAccess {
             is_conditional: access.is_conditional || shaded.is_conditional || self.is_conditional,
             ..access

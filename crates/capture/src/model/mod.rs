@@ -11,11 +11,13 @@
 //! ```
 
 pub(crate) mod access;
+pub(crate) mod bound_sets;
 pub(crate) mod build;
 pub(crate) mod choice;
 pub(crate) mod contents;
 pub(crate) mod drawn;
 pub(crate) mod facts;
+pub(crate) mod fetched;
 pub(crate) mod flatten;
 pub(crate) mod infer;
 pub(crate) mod objects;

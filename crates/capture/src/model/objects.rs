@@ -330,14 +330,15 @@ impl BufferRange {
         }
     }
 
-    /// Returns a part of the range.
-    pub(crate) fn part(&self, offset: u64, size: u64) -> BufferRange {
+    /// Returns its bytes in the buffer, `[first, end)`.
+    pub(crate) fn bytes(&self) -> [u64; 2] {
+        [self.first, self.end]
+    }
+
+    /// Returns the bytes of a part of the range.
+    pub(crate) fn part(&self, offset: u64, size: u64) -> [u64; 2] {
         let first = self.first.saturating_add(offset).min(self.end);
-        BufferRange {
-            buffer: self.buffer.clone(),
-            first,
-            end: first.saturating_add(size).min(self.end),
-        }
+        [first, first.saturating_add(size).min(self.end)]
     }
 }
 

@@ -1,6 +1,6 @@
 //! Commands as they are recorded.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ash::vk;
@@ -8,12 +8,14 @@ use tileheap::frame::AccessKind;
 use tileheap_layer::push_constants::PushConstants;
 
 use super::access::FollowedAccess;
-use super::drawn::{DrawnElements, Elements};
-use super::objects::{BufferRange, Image, Set, View};
+use super::bound_sets::BoundSets;
+use super::drawn::{CommandCounts, DrawnElements, Elements};
+use super::fetched::Fetched;
+use super::objects::{BufferRange, Image, View};
 use super::pipelines::Pipeline;
 use super::timing::{Mark, TimedCommand, Timer};
+use crate::document::UnresolvedKind;
 use crate::document::recording::{self, DependencyScopes};
-use crate::document::{PassFacts, UnresolvedKind};
 
 /// A subpass, or a dynamic rendering instance.
 #[derive(Clone, Debug, Default)]
@@ -40,18 +42,11 @@ pub(crate) struct RenderPassInstance {
     pub(crate) views: Vec<Arc<View>>,
 }
 
-/// A bound descriptor set with its dynamic offsets.
-#[derive(Clone, Debug)]
-pub(crate) struct BoundSet {
-    pub(crate) set: Arc<Set>,
-    pub(crate) offsets: Vec<u32>,
-}
-
 /// The shaders and descriptors of draws or dispatches.
 #[derive(Debug)]
 pub(crate) struct ShaderState {
     pub(crate) pipeline: Option<Arc<Pipeline>>,
-    pub(crate) sets: BTreeMap<u32, BoundSet>,
+    pub(crate) sets: BoundSets,
     /// True if descriptor buffers replace sets.
     pub(crate) buffers: bool,
 }
@@ -66,7 +61,7 @@ impl ShaderState {
         let sets = self.sets.iter().flat_map(|(index, bound)| {
             let offsets = bound.offsets.iter().map(|offset| *offset as usize);
             [
-                *index as usize,
+                index as usize,
                 Arc::as_ptr(&bound.set) as usize,
                 bound.offsets.len(),
             ]
@@ -88,8 +83,8 @@ pub(crate) struct ShaderCommand {
     pub(crate) fetches: Vec<FollowedAccess>,
     /// The workgroups of a dispatch, if known.
     pub(crate) groups: Option<[u32; 3]>,
-    /// The push constants of a dispatch.
-    pub(crate) push_constants: Arc<PushConstants>,
+    /// The push constants of a dispatch; `None` for a draw.
+    pub(crate) push_constants: Option<Arc<PushConstants>>,
     /// True if it may run no shader: its parameters or its condition are in a buffer.
     pub(crate) is_conditional: bool,
 }
@@ -125,23 +120,23 @@ pub(crate) enum DependencyMemory {
     },
 }
 
-/// The effect of a recorded command.
+/// The effect of a recorded command. Every command copies it: what is large and rare is behind a pointer.
 #[derive(Debug)]
 pub(crate) enum Op {
     /// Draws inside a render pass.
     Draw(ShaderCommand),
-    /// A dispatch outside a render pass.
+    /// A dispatch outside a render pass, which also counts it.
     Dispatch(ShaderCommand),
     /// Clears attachments of the subpass.
     ClearAttachments,
     /// A copy, fill or clear outside a render pass.
     Transfer(Vec<FollowedAccess>),
     /// Conditional rendering begins, with the read of its predicate if the buffer is known, or ends.
-    Condition(Option<FollowedAccess>),
+    Condition(Option<Box<FollowedAccess>>),
     /// The counts of the commands since the previous operation.
-    Count(PassFacts),
+    Count(CommandCounts),
     Synchronization(Synchronization),
-    BeginPass(RenderPassInstance),
+    BeginPass(Box<RenderPassInstance>),
     NextSubpass {
         secondary: bool,
     },
@@ -168,7 +163,7 @@ pub(crate) struct Recorded {
 #[derive(Default)]
 pub(crate) struct BoundState {
     pub(crate) pipeline: Option<Arc<Pipeline>>,
-    pub(crate) sets: BTreeMap<u32, BoundSet>,
+    pub(crate) sets: BoundSets,
     /// True if descriptor buffers replace sets.
     pub(crate) buffers: bool,
     /// The same state, as referred to by commands.
@@ -204,8 +199,8 @@ pub(crate) struct Recording {
     vertex_input: Vec<(u32, u32, bool)>,
     /// The index buffer, and the size of an index in bytes.
     indices: Option<(BufferRange, u64)>,
-    /// Bytes fetched since the last command that is not a draw: disjoint ranges of each resource, first to end.
-    fetched: HashMap<(AccessKind, usize), BTreeMap<u64, u64>>,
+    /// Bytes fetched since the last command that is not a draw.
+    fetched: Fetched,
     /// The draw that represents the following ones.
     last_draw: Option<usize>,
     /// True while conditional rendering is active.
@@ -291,9 +286,10 @@ impl Recording {
     }
 
     pub(crate) fn bind_vertices(&mut self, binding: u32, range: Option<BufferRange>, stride: Option<u32>) {
-        self.vertices.remove(&binding);
-        self.vertices
-            .extend(range.map(|range| (binding, (range, stride))));
+        match range {
+            Some(range) => _ = self.vertices.insert(binding, (range, stride)),
+            None => _ = self.vertices.remove(&binding),
+        }
     }
 
     /// Sets the vertex bindings of pipelines without their own.
@@ -306,15 +302,6 @@ impl Recording {
         }
         self.vertex_input = bindings;
         self.bound[0].changed = true;
-    }
-
-    /// Returns the vertex bindings of the bound pipeline, or those that were set if it takes these.
-    fn vertex_bindings(&self) -> Vec<(u32, u32, bool)> {
-        match &self.bound[0].pipeline {
-            Some(pipeline) if pipeline.takes_vertex_input() => self.vertex_input.clone(),
-            Some(pipeline) => pipeline.vertex().collect(),
-            None => Vec::new(),
-        }
     }
 
     pub(crate) fn bind_indices(&mut self, range: Option<BufferRange>, bytes: u64) {
@@ -340,9 +327,9 @@ impl Recording {
     }
 
     /// Adds to the counts of the pass.
-    pub(crate) fn count(&mut self, add: impl Fn(&mut PassFacts)) {
+    pub(crate) fn count(&mut self, add: impl Fn(&mut CommandCounts)) {
         if !matches!(self.ops.last().map(|one| &one.op), Some(Op::Count(_))) {
-            self.add(Op::Count(PassFacts::default()));
+            self.add(Op::Count(CommandCounts::default()));
         }
         if let Some(Op::Count(facts)) = self.ops.last_mut().map(|one| &mut one.op) {
             add(facts);
@@ -360,8 +347,9 @@ impl Recording {
         };
         let is_conditional = is_empty || self.is_conditional;
         let mut fetches = self.fetches(drawn);
-        fetches.extend(parameters);
-        fetches.retain(|access| self.is_new_fetch(access));
+        let fetched = &mut self.fetched;
+        let is_new = |access: &FollowedAccess| fetched.add(access.kind, access.resource.key(), access.bytes);
+        fetches.extend(parameters.into_iter().filter(is_new));
         for access in &mut fetches {
             let reads_parameters = access.kind == AccessKind::IndirectBuffer && !self.is_conditional;
             access.is_conditional |= is_conditional && !reads_parameters;
@@ -379,7 +367,7 @@ impl Recording {
                     using,
                     fetches,
                     groups: None,
-                    push_constants: Arc::default(),
+                    push_constants: None,
                     is_conditional,
                 }));
             }
@@ -421,28 +409,8 @@ impl Recording {
         }
     }
 
-    /// Returns true if no draw since the last command of another kind has made this fetch.
-    fn is_new_fetch(&mut self, access: &FollowedAccess) -> bool {
-        let [first, end] = access.bytes;
-        let known = self
-            .fetched
-            .entry((access.kind, access.resource.key()))
-            .or_default();
-        let before = known.range(..=first).next_back();
-        if first >= end || before.is_some_and(|(_, known_end)| end <= *known_end) {
-            return false;
-        }
-        let (mut first, mut end) = (first, end);
-        while let Some((&from, &to)) = known.range(..=end).next_back().filter(|(_, to)| **to >= first) {
-            known.remove(&from);
-            (first, end) = (first.min(from), end.max(to));
-        }
-        known.insert(first, end);
-        true
-    }
-
-    /// Returns the accesses of a draw to vertex and index buffers.
-    fn fetches(&self, drawn: DrawnElements) -> Vec<FollowedAccess> {
+    /// Returns the accesses of a draw to vertex and index buffers, except those that a draw since the last command of another kind has made.
+    fn fetches(&mut self, drawn: DrawnElements) -> Vec<FollowedAccess> {
         let (vertices, instances) = match drawn {
             DrawnElements::Vertices(vertices, instances) => (Some(vertices), Some(instances)),
             DrawnElements::Indices(_, instances) => (None, Some(instances)),
@@ -450,35 +418,43 @@ impl Recording {
             DrawnElements::Groups(_) => return Vec::new(),
         };
         let mut all = Vec::new();
-        for (binding, stride, by_instance) in self.vertex_bindings() {
+        let fetched = &mut self.fetched;
+        let mut fetch = |range: &BufferRange, bytes: [u64; 2], kind, is_whole| {
+            if fetched.add(kind, Arc::as_ptr(&range.buffer) as usize, bytes) {
+                let access = FollowedAccess::of_buffer(range, kind).reading();
+                all.push(FollowedAccess {
+                    bytes,
+                    is_whole,
+                    ..access
+                });
+            }
+        };
+        for (binding, stride, by_instance) in vertex_bindings(&self.bound[0], &self.vertex_input) {
             let Some((range, bound_stride)) = self.vertices.get(&binding) else {
                 continue;
             };
             let stride = u64::from(bound_stride.unwrap_or(stride));
             let elements = if by_instance { instances } else { vertices };
-            let read = match elements.filter(|_| stride > 0) {
+            let bytes = match elements.filter(|_| stride > 0) {
                 Some(Elements { first, count }) => {
                     range.part(first.saturating_mul(stride), count.saturating_mul(stride))
                 }
-                None => range.clone(),
+                None => range.bytes(),
             };
-            all.push(FollowedAccess::of_buffer(&read, AccessKind::VertexBuffer).reading());
+            fetch(range, bytes, AccessKind::VertexBuffer, false);
         }
-        let indices = self.indices.as_ref();
-        all.extend(indices.and_then(|(range, bytes)| match drawn {
-            DrawnElements::Indices(Elements { first, count }, _) => {
-                let read = range.part(first * bytes, count * bytes);
-                Some(
-                    FollowedAccess::of_buffer(&read, AccessKind::IndexBuffer)
-                        .reading()
-                        .whole(),
-                )
+        if let Some((range, bytes)) = &self.indices {
+            match drawn {
+                DrawnElements::Indices(Elements { first, count }, _) => {
+                    let read = range.part(first * bytes, count * bytes);
+                    fetch(range, read, AccessKind::IndexBuffer, true);
+                }
+                DrawnElements::Unknown { indexed: true, .. } => {
+                    fetch(range, range.bytes(), AccessKind::IndexBuffer, false);
+                }
+                _ => {}
             }
-            DrawnElements::Unknown { indexed: true, .. } => {
-                Some(FollowedAccess::of_buffer(range, AccessKind::IndexBuffer).reading())
-            }
-            _ => None,
-        }));
+        }
         all
     }
 
@@ -495,7 +471,7 @@ impl Recording {
             let count = if by_instance { instances } else { vertices };
             count * u64::from(bound.unwrap_or(stride))
         };
-        let bindings = self.vertex_bindings().into_iter();
+        let bindings = vertex_bindings(&self.bound[0], &self.vertex_input);
         let indices = if indexed { vertices } else { 0 };
         let index_bytes = self.indices.as_ref().map_or(0, |(_, bytes)| *bytes);
         let bytes = bindings.map(fetched).sum::<u64>() + indices * index_bytes;
@@ -520,18 +496,17 @@ impl Recording {
         let runs = groups.is_some_and(|groups| groups.iter().all(|count| *count > 0));
         self.add(Op::Dispatch(ShaderCommand {
             using,
-            fetches: parameters
-                .into_iter()
-                .map(|access| FollowedAccess {
+            fetches: match parameters {
+                Some(access) => vec![FollowedAccess {
                     is_conditional: self.is_conditional,
                     ..access
-                })
-                .collect(),
+                }],
+                None => Vec::new(),
+            },
             groups,
-            push_constants: self.push_constants.clone(),
+            push_constants: Some(self.push_constants.clone()),
             is_conditional: !runs || self.is_conditional,
         }));
-        self.count(|facts| facts.dispatches += 1);
     }
 
     /// Records a transfer command that runs at this stage; accesses to objects whose creation was not seen are `None`.
@@ -559,6 +534,15 @@ impl Recording {
         self.timestamps = timer.map_or(0, |timer| timer.count);
         self.ended = Arc::new(std::mem::take(&mut self.ops));
     }
+}
+
+/// Iterates over the vertex bindings of the bound pipeline, or over `set`, those that commands set, if it takes these.
+fn vertex_bindings(bound: &BoundState, set: &[(u32, u32, bool)]) -> impl Iterator<Item = (u32, u32, bool)> {
+    let pipeline = bound.pipeline.as_deref();
+    let takes = pipeline.is_some_and(Pipeline::takes_vertex_input);
+    let set = if takes { set } else { &[] };
+    let own = pipeline.filter(|_| !takes).into_iter();
+    set.iter().copied().chain(own.flat_map(Pipeline::vertex))
 }
 
 /// Returns true for rendering that is suspended or resumed.

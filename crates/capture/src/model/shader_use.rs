@@ -51,7 +51,7 @@ impl ShaderUse {
             Ok(entries) => entries,
             Err(why) => {
                 // Any bound resource may be accessed.
-                let all = using.sets.values().flat_map(|bound| bound.set.all());
+                let all = using.sets.iter().flat_map(|(_, bound)| bound.set.all());
                 let all = all.map(|one| one.resource()).collect();
                 found.miss(UnresolvedKind::Shader, why, all);
                 return found;
@@ -59,8 +59,8 @@ impl ShaderUse {
         };
         for entry in entries {
             for binding in entry.bindings.iter().filter(|one| one.reads || one.writes) {
-                let set = using.sets.get(&binding.set);
-                let at = |bound: &super::recording::BoundSet| bound.set.at(binding.binding, &bound.offsets);
+                let set = using.sets.get(binding.set);
+                let at = |bound: &super::bound_sets::BoundSet| bound.set.at(binding.binding, &bound.offsets);
                 found.bound(binding, &entry.name, set.map_or_else(Vec::new, at));
                 let guards = binding.certain.iter().flat_map(|one| &one.guards);
                 for value in guards.flat_map(Guard::values) {
@@ -207,7 +207,7 @@ fn guard_value(using: &ShaderState, value: GuardValue) -> Option<u32> {
     else {
         return None;
     };
-    let bound = using.sets.get(&set)?;
+    let bound = using.sets.get(set)?;
     let layout = bound.set.layout.as_ref()?.binding(binding)?;
     let uncertain = F::UPDATE_AFTER_BIND | F::UPDATE_UNUSED_WHILE_PENDING | F::PARTIALLY_BOUND;
     let found = bound.set.at(binding, &bound.offsets);

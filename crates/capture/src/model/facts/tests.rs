@@ -76,7 +76,7 @@ fn rendered(image: &Arc<Image>, load: LoadOp, store: vk::AttachmentStoreOp) -> V
         }],
         ..RenderPassInstance::default()
     };
-    vec![Op::BeginPass(instance), Op::EndPass]
+    vec![Op::BeginPass(Box::new(instance)), Op::EndPass]
 }
 
 fn copied(image: &Arc<Image>) -> Vec<Op> {

@@ -199,7 +199,7 @@ fn secondary_command_buffers_with_parts_of_a_rendering_are_not_timed() {
     let part = || Recorded {
         call: "vkCmdBeginRendering",
         number: 1,
-        op: Op::BeginPass(rendering()),
+        op: Op::BeginPass(Box::new(rendering())),
     };
     let secondary = |ops| vec![(String::new(), Arc::new(ops))];
     let nested = Recorded {

@@ -1,6 +1,5 @@
 //! Accesses of dispatches with bounds checks.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ash::vk;
@@ -10,9 +9,9 @@ use tileheap_layer::set_layouts::SetLayout;
 use tileheap_testkit::glsl::{Stage, compile};
 
 use super::*;
+use crate::model::bound_sets::{BoundSet, BoundSets};
 use crate::model::objects::{Buffer, Image, Objects, Set, View};
 use crate::model::pipelines::{self, Pipeline};
-use crate::model::recording::BoundSet;
 
 const COMPUTE: vk::ShaderStageFlags = vk::ShaderStageFlags::COMPUTE;
 
@@ -79,9 +78,11 @@ fn using(body: &str) -> ShaderState {
         set: Arc::new(set),
         offsets: Vec::new(),
     };
+    let mut sets = BoundSets::default();
+    sets.insert(0, set);
     ShaderState {
         pipeline: Some(Arc::new(pipeline)),
-        sets: BTreeMap::from([(0, set)]),
+        sets,
         buffers: false,
     }
 }
