@@ -41,6 +41,15 @@ impl BoundSets {
         self.0.clear();
     }
 
+    /// Returns true if the same sets are bound, with the same offsets.
+    pub(crate) fn are_same(&self, other: &BoundSets) -> bool {
+        let mut pairs = self.0.iter().zip(&other.0);
+        self.0.len() == other.0.len()
+            && pairs.all(|((index, one), (other_index, other))| {
+                index == other_index && Arc::ptr_eq(&one.set, &other.set) && one.offsets == other.offsets
+            })
+    }
+
     /// Iterates over them in the order of their indices.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &BoundSet)> {
         self.0.iter().map(|(index, bound)| (*index, bound))

@@ -11,7 +11,6 @@ use ash::vk;
 use tileheap::frame::tables::PassKind;
 use tileheap::frame::{AccessKind, LoadOp, SubresourceRange};
 use tileheap::units::Run;
-use tileheap_layer::push_constants::PushConstants;
 
 use super::access::{AccessedPart, Coverage, FollowedAccess};
 use super::drawn::CommandCounts;
@@ -379,9 +378,7 @@ impl<'a> Walker<'a> {
         accesses
             .iter_mut()
             .for_each(|access| access.is_conditional |= self.is_conditional);
-        let none = PushConstants::default();
-        let push_constants = shaded.push_constants.as_deref().unwrap_or(&none);
-        let performed = found.performed(shaded.groups, push_constants).into_iter();
+        let performed = found.performed(shaded.groups, &shaded.push_constants).into_iter();
         accesses.extend(performed.map(|access| FollowedAccess {
             is_conditional: access.is_conditional || shaded.is_conditional || self.is_conditional,
             ..access

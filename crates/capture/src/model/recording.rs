@@ -83,8 +83,8 @@ pub(crate) struct ShaderCommand {
     pub(crate) fetches: Vec<FollowedAccess>,
     /// The workgroups of a dispatch, if known.
     pub(crate) groups: Option<[u32; 3]>,
-    /// The push constants of a dispatch; `None` for a draw.
-    pub(crate) push_constants: Option<Arc<PushConstants>>,
+    /// The push constants of a dispatch.
+    pub(crate) push_constants: PushConstants,
     /// True if it may run no shader: its parameters or its condition are in a buffer.
     pub(crate) is_conditional: bool,
 }
@@ -168,19 +168,36 @@ pub(crate) struct BoundState {
     pub(crate) buffers: bool,
     /// The same state, as referred to by commands.
     using: Option<Arc<ShaderState>>,
+    /// The last different states that commands referred to: many programs alternate between few.
+    recent: Vec<Arc<ShaderState>>,
     changed: bool,
 }
 
 impl BoundState {
     fn using(&mut self) -> Arc<ShaderState> {
-        let using = self.using.get_or_insert_with(|| {
-            Arc::new(ShaderState {
+        /// Maximum number of recent states.
+        const MAX: usize = 4;
+        if let Some(using) = &self.using {
+            return using.clone();
+        }
+        let pipeline = self.pipeline.as_ref().map(Arc::as_ptr);
+        let is_same = |known: &&Arc<ShaderState>| {
+            known.pipeline.as_ref().map(Arc::as_ptr) == pipeline
+                && known.buffers == self.buffers
+                && known.sets.are_same(&self.sets)
+        };
+        let using = self.recent.iter().find(is_same).cloned().unwrap_or_else(|| {
+            let new = Arc::new(ShaderState {
                 pipeline: self.pipeline.clone(),
                 sets: self.sets.clone(),
                 buffers: self.buffers,
-            })
+            });
+            self.recent.truncate(MAX - 1);
+            self.recent.insert(0, new.clone());
+            new
         });
-        using.clone()
+        self.using = Some(using.clone());
+        using
     }
 }
 
@@ -193,7 +210,7 @@ pub(crate) struct Recording {
     number: u32,
     /// For graphics and compute.
     bound: [BoundState; 2],
-    push_constants: Arc<PushConstants>,
+    push_constants: PushConstants,
     vertices: BTreeMap<u32, (BufferRange, Option<u32>)>,
     /// The vertex bindings that commands set, in place of those of a pipeline: binding, stride, and whether it advances per instance.
     vertex_input: Vec<(u32, u32, bool)>,
@@ -310,13 +327,13 @@ impl Recording {
 
     /// Updates push constants.
     pub(crate) fn push_constants(&mut self, stages: vk::ShaderStageFlags, offset: u32, bytes: &[u8]) {
-        Arc::make_mut(&mut self.push_constants).push(stages, offset, bytes);
+        self.push_constants.push(stages, offset, bytes);
     }
 
     /// Executes secondary command buffers.
     pub(crate) fn execute(&mut self, all: Vec<(String, Arc<Vec<Recorded>>)>) {
         // This leaves push constants undefined.
-        self.push_constants = Arc::default();
+        self.push_constants.clear();
         self.push(Op::Execute(self.is_conditional, all));
     }
 
@@ -367,7 +384,7 @@ impl Recording {
                     using,
                     fetches,
                     groups: None,
-                    push_constants: None,
+                    push_constants: PushConstants::default(),
                     is_conditional,
                 }));
             }
@@ -504,7 +521,7 @@ impl Recording {
                 None => Vec::new(),
             },
             groups,
-            push_constants: Some(self.push_constants.clone()),
+            push_constants: self.push_constants.clone(),
             is_conditional: !runs || self.is_conditional,
         }));
     }

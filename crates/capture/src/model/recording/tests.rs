@@ -1,8 +1,9 @@
 //! Tests of recorded draws and dispatches.
 
 use super::*;
+use crate::model::bound_sets::BoundSet;
 use crate::model::flatten::flatten;
-use crate::model::objects::{Buffer, Image};
+use crate::model::objects::{Buffer, Image, Set};
 use crate::model::resource_table::ResourceTable;
 
 fn buffer(number: u64) -> Arc<Buffer> {
@@ -113,6 +114,34 @@ fn every_dispatch_is_recorded_with_its_number() {
         dispatches.collect::<Vec<_>>(),
         [(1, false), (2, true), (3, false)]
     );
+}
+
+#[test]
+fn commands_that_repeat_a_recent_state_refer_to_the_same_one() {
+    let pipelines = [(); 6].map(|()| Arc::new(Pipeline::default()));
+    let sets = [(); 2].map(|()| Arc::<Set>::default());
+    let mut recording = Recording::default();
+    let mut used = |pipeline: usize, set: usize, offsets: &[u32]| {
+        recording.bind(1, |bound| {
+            bound.pipeline = Some(pipelines[pipeline].clone());
+            let (set, offsets) = (sets[set].clone(), offsets.to_vec());
+            bound.sets.insert(0, BoundSet { set, offsets });
+        });
+        recording.dispatch(Some([1; 3]), None);
+        let Some(Op::Dispatch(shaded)) = recording.ops.last().map(|one| &one.op) else {
+            panic!("{:?}", recording.ops.last());
+        };
+        let bound = shaded.using.sets.get(0).expect("a set");
+        assert!(Arc::ptr_eq(&bound.set, &sets[set]));
+        assert_eq!(bound.offsets, offsets);
+        Arc::as_ptr(&shaded.using)
+    };
+    let first = used(0, 0, &[]);
+    let different = [used(1, 0, &[]), used(0, 1, &[]), used(0, 0, &[4])];
+    assert!(!different.contains(&first));
+    assert_eq!(used(0, 0, &[]), first);
+    (1..6).for_each(|other| _ = used(other, 1, &[]));
+    assert_ne!(used(0, 0, &[]), first, "it is no longer recent");
 }
 
 /// `VK_EXT_vertex_input_dynamic_state`: the command replaces the bindings of pipelines with this dynamic state, and of shader objects.
