@@ -513,31 +513,55 @@ impl ArrangedPlan<'_> {
         if traffic.charges() > Bytes::ZERO && self.described.plan.profile.costs.is_none() {
             report += "  the costs of repeats, halos and merged passes are assumed: no device was measured\n";
         }
-        for line in arrangement.in_words(frame).lines() {
-            report += &format!("  {line}\n");
-        }
         let changes = changes(frame, arrangement, &self.arranged);
-        report += match changes.is_empty() {
-            true => "  as described: no allowed change keeps more on chip\n",
-            false => "  changes\n",
-        };
+        if changes.is_empty() {
+            report += "  as described: no allowed change keeps more on chip\n";
+        } else {
+            for line in arrangement.in_words(frame).lines() {
+                report += &format!("  {line}\n");
+            }
+            report += "  changes\n";
+        }
         for change in changes {
             report += &format!("    {change}\n");
         }
-        report += "  passes that run neither in strips nor merged, and why\n";
-        for UngroupedPass { pass, strips, merge } in self.ungrouped() {
-            let why = |why: Option<CannotGroup>| match why {
-                Some(why) => why.to_string(),
-                None => "possible, but saves no more than it costs".to_owned(),
-            };
-            let name = &frame.pass(pass).name;
-            report += &format!("    {name}: in strips: {}; merged: {}\n", why(strips), why(merge));
-        }
+        let ungrouped = self.ungrouped();
+        let name = |one: &UngroupedPass| frame.pass(one.pass).name.as_str();
+        let strips = ungrouped.iter().map(|one| (name(one), one.strips.as_ref()));
+        report += &by_reason("passes that do not run in strips", strips);
+        let merges = ungrouped.iter().map(|one| (name(one), one.merge.as_ref()));
+        report += &by_reason("passes that are not merged", merges);
         for line in limits_in_words(self.described.plan, &self.found).lines() {
             report += &format!("  {line}\n");
         }
         report + "\n"
     }
+}
+
+/// Passes under a title, those with the same reason on one line.
+fn by_reason<'a>(title: &str, passes: impl Iterator<Item = (&'a str, Option<&'a CannotGroup>)>) -> String {
+    let mut lines: Vec<(String, Vec<&str>)> = Vec::new();
+    for (pass, why) in passes {
+        let why = match why {
+            None => "possible, but saves no more than it costs".to_owned(),
+            Some(CannotGroup::NotDeclared(_)) => {
+                "support for strips is not declared (`PassBuilder::in_strips`, in JSON `repeat_bytes`)"
+                    .to_owned()
+            }
+            Some(why) => why.to_string(),
+        };
+        match lines.iter_mut().find(|line| line.0 == why) {
+            Some(line) => line.1.push(pass),
+            None => lines.push((why, vec![pass])),
+        }
+    }
+    if lines.is_empty() {
+        return String::new();
+    }
+    let lines = lines
+        .iter()
+        .map(|(why, passes)| format!("    {}: {why}\n", passes.join(", ")));
+    format!("  {title}\n{}", lines.collect::<String>())
 }
 
 #[cfg(test)]
