@@ -191,7 +191,9 @@ fn verdict(
             match why.split_last() {
                 None => format!("{moves}: it has no loads and stores."),
                 Some((last, [])) => format!("{moves}; {what}, because {last}."),
-                Some((last, others)) => format!("{moves}; {what}, because {} and {last}.", others.join(", ")),
+                Some((last, others)) => {
+                    format!("{moves}; {what}, because {}; and {last}.", others.join("; "))
+                }
             }
         }
         (some, 0) => format!(
