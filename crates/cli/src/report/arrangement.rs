@@ -26,8 +26,21 @@ const WIDTH: f64 = 1000.0;
 /// The color of texts on boxes, which are light in both color schemes.
 const ON_BOX: &str = "#000000";
 
+/// Says that nothing better was found, if the arrangement is the described one.
+fn unchanged(arranged: &Value) -> Option<String> {
+    (arranged["arrangement"] == arranged["described"]).then(|| {
+        format!(
+            "No allowed change of the described order keeps more on chip ({}).",
+            share(arranged, "share")
+        )
+    })
+}
+
 /// The form that the page's script reads, from a plan's field `arrangement`.
 pub(super) fn for_page(arranged: &Value) -> Value {
+    if let Some(sentence) = unchanged(arranged) {
+        return json!({ "sentence": sentence });
+    }
     let mut body = String::new();
     let height = draw(&mut body, arranged, (0.0, WIDTH), &PAGE);
     json!({
@@ -54,6 +67,10 @@ fn share(arranged: &Value, field: &str) -> String {
 }
 
 fn draw(out: &mut String, arranged: &Value, (left, right): (f64, f64), inks: &Inks) -> f64 {
+    if let Some(sentence) = unchanged(arranged) {
+        text(out, (left, 14.0), inks.ink, "", &sentence);
+        return HEAD;
+    }
     let wide = (right - left - BETWEEN) / 2.0;
     let mut bottom: f64 = 0.0;
     for (title, field, document, x) in [

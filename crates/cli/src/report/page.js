@@ -19,12 +19,16 @@ function moveTip(where) {
   tip.style.top = (where.bottom + 14 + height < innerHeight ? where.bottom + 14 : Math.max(8, where.bottom - height - 20)) + "px";
 }
 
+// A name that may be broken after a slash or an underscore.
+function breakable(name) {
+  return String(name).split(/(?<=[/_])/).flatMap((part, index) => index ? [element("wbr"), part] : [part]);
+}
 // Rows of cells, each a word or [number, text]; headings sort. Returns the element and its rows in the order of `rows`.
 function makeTable(columns, rows, label) {
   const isNumber = columns.map((_, column) => rows.some(row => Array.isArray(row[column])));
   const made = rows.map(row => element("tr", {}, ...row.map((cell, column) => {
     const text = Array.isArray(cell) ? cell[1] : cell;
-    return column === 0 ? named(element("th", { textContent: text }), { scope: "row" }) : element("td", { className: isNumber[column] ? "number" : "" }, ...rich(text));
+    return column === 0 ? named(element("th", {}, ...breakable(text)), { scope: "row" }) : element("td", { className: isNumber[column] ? "number" : "" }, ...rich(text));
   })));
   const body = element("tbody", {}, ...made);
   const heads = columns.map((name, column) => {
@@ -188,10 +192,12 @@ function makeSection(chart, number) {
   if (chart.report) section.append(makeReport(chart.report), body);
   else section.append(makeVerdict(chart.verdict), facts, body);
   if (chart.arrangement) {
-    const figure = element("figure", { className: "across" });
-    figure.innerHTML = chart.arrangement.svg;
-    named(figure.firstElementChild, { role: "img", "aria-label": chart.arrangement.label });
-    body.append(element("h3", { textContent: "Arrangement" }), figure);
+    const { sentence, svg, label } = chart.arrangement, figure = element("figure", { className: "across" });
+    body.append(element("h3", { textContent: "Arrangement" }), sentence ? element("p", { textContent: sentence }) : figure);
+    if (!sentence) {
+      figure.innerHTML = svg;
+      named(figure.firstElementChild, { role: "img", "aria-label": label });
+    }
   }
   if (chart.panels.length) {
     const view = new View(chart, data.kinds, number, showSelection);

@@ -247,7 +247,7 @@ fn nothing_on_chip(plan: &Value) -> String {
         let (name, reason) = (text(&resource["name"]), text(&resource["reason"]["text"]));
         match count {
             1 => format!("`{name}`: {reason}"),
-            _ => format!("{count} resources such as `{name}`: {reason}"),
+            _ => format!("`{name}` and {} more: {reason}", count - 1),
         }
     });
     let reasons: Vec<String> = reasons.collect();
@@ -259,7 +259,7 @@ fn facts(plan: &Value) -> Facts {
     let total = |name: &str| amount(bytes(&totals[name]));
     let mut facts = Vec::new();
     let mut fact = |name, value: String| facts.push((name, value));
-    if let Some(saves) = plan["arrangement"]["saves_bytes"].as_u64() {
+    if let Some(saves @ 1..) = plan["arrangement"]["saves_bytes"].as_u64() {
         fact("traffic saved by the arrangement", amount(saves));
     }
     if plan["profile"]["tile"].is_object() {

@@ -6,23 +6,32 @@ use super::verdict::Verdict;
 use super::words::amount;
 use crate::documents::{SweepOver, SweepPoint, SweepResult};
 
+/// The property that a sweep varies.
+fn varied(swept: &SweepResult) -> &'static str {
+    match swept.over {
+        SweepOver::Heap => "tile heap size",
+        SweepOver::Size => "extent",
+        SweepOver::Repeat => "cost of one more execution of a pass",
+    }
+}
+
+/// The value of that property at a point, with its unit.
+fn position(swept: &SweepResult, point: &SweepPoint) -> String {
+    match swept.over {
+        SweepOver::Heap | SweepOver::Repeat => amount(point.size),
+        SweepOver::Size => point.at.clone(),
+    }
+}
+
 /// The curves; `here` marks the plan's own heap size or number of texels.
 pub(crate) fn curves(swept: &SweepResult, here: Option<u64>) -> Vec<Curve> {
     let points = &swept.points;
-    let at = points.iter().map(|point| match swept.over {
-        SweepOver::Heap | SweepOver::Repeat => amount(point.size),
-        SweepOver::Size => point.at.clone(),
-    });
-    let at: Vec<String> = at.collect();
+    let at: Vec<String> = points.iter().map(|point| position(swept, point)).collect();
     // The nearest point.
     let nearest =
         here.and_then(|here| (0..points.len()).min_by_key(|&index| points[index].size.abs_diff(here)));
     let mark = nearest.map(|index| (index, format!("this plan, {}", at[index])));
-    let what = match swept.over {
-        SweepOver::Heap => "tile heap size",
-        SweepOver::Size => "extent",
-        SweepOver::Repeat => "cost of one more execution of a pass",
-    };
+    let what = varied(swept);
     let curve = |title: String, unit: Unit, top: u64, values: Vec<u64>| Curve {
         title,
         across: what.to_owned(),
@@ -61,9 +70,9 @@ fn verdict(swept: &SweepResult) -> Verdict {
         [first, .., last] => format!(
             "{} of the traffic stays on chip at {}, {} at {}.",
             Unit::Share.shown(share(first)),
-            first.at,
+            position(swept, first),
             Unit::Share.shown(share(last)),
-            last.at
+            position(swept, last)
         ),
         _ => String::new(),
     };
@@ -73,7 +82,7 @@ fn verdict(swept: &SweepResult) -> Verdict {
 /// The chart of a sweep without a plan.
 pub(crate) fn chart(swept: &SweepResult, name: &str) -> Chart {
     Chart {
-        title: format!("{name}: a sweep"),
+        title: format!("{name}: share on chip by {}", varied(swept)),
         verdict: verdict(swept),
         curves: curves(swept, None),
         ..Chart::default()

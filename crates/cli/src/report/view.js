@@ -276,7 +276,8 @@ class View {
     g.textAlign = "left";
   }
   drawNames(g) {
-    const every = Math.max(1, Math.ceil(13 / this.column)), [first, end] = this.visible();
+    // Rotated by 45 degrees, lines of text need this distance.
+    const every = Math.max(1, Math.ceil(17 / this.column)), [first, end] = this.visible();
     g.fillStyle = this.inks.soft;
     for (let step = Math.ceil(first / every) * every; step < end; step += every) {
       const x = this.x(step + .5) - this.from, { name } = this.chart.steps[step];
