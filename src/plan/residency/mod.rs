@@ -375,43 +375,10 @@ fn improve(
             Ladder::Always => true,
         };
         let mut problem = Problem::of(window, &steps, heap.size, binning_costs, by_step);
-        let mut start = greedy_choice(&problem, window, greedy);
-        let (mut bound, mut prices) = (i128::MAX, None);
-        if problem.has_stretches() {
-            // Choices by loads ignore that stretches of one lifetime exclude each other.
-            if let Some(choice) = by_value(&problem) {
-                if choice.is_better_than(&start) {
-                    start = choice;
-                }
-            }
-        } else if costless {
-            let (choice, most, steps) = by_loads(&problem, (options.budget - optimality.steps) / 2);
-            bound = most;
-            optimality.steps += steps;
-            if choice.is_better_than(&start) {
-                start = choice;
-            }
-        } else {
-            let left = options.budget - optimality.steps;
-            let found = Prices::of(&problem, start.value().max(0) as u64);
-            let by_loads = found.by_loads(&problem, start.value(), left / 4);
-            bound = by_loads.bound;
-            optimality.steps += by_loads.steps.min(left);
-            let placed = choice_of(&problem, &by_loads.items, options.budget, &mut optimality.steps);
-            for choice in [placed, by_value(&problem)].into_iter().flatten() {
-                if choice.is_better_than(&start) {
-                    start = choice;
-                }
-            }
-            prices = Some(found);
-        }
-        if let Some(settled) = choice_of(&problem, &start.items, options.budget, &mut optimality.steps) {
-            if settled.is_better_than(&start) {
-                start = settled;
-            }
-        }
-        let prices = prices.unwrap_or_else(|| Prices::of(&problem, start.value().max(0) as u64));
-        let mut found = search(&problem, &prices, start, options.budget - optimality.steps);
+        let start = greedy_choice(&problem, window, greedy);
+        let start = SearchStart::of(&problem, start, costless, options.budget, &mut optimality.steps);
+        let (prices, bound) = (start.prices, start.bound);
+        let mut found = search(&problem, &prices, start.choice, options.budget - optimality.steps);
         optimality.steps += found.steps;
         optimality.upper_bound += found.bound.min(bound) as i64;
         if by_step && options.ladder == Ladder::Auto && !found.choice.pays_by_step(&problem) {
@@ -428,4 +395,52 @@ fn improve(
         }
     }
     (residents, optimality)
+}
+
+/// The start of the search of a window.
+struct SearchStart {
+    /// The best choice found without a search.
+    choice: ResidencyChoice,
+    /// Upper bound on the value of any choice, besides that of the search.
+    bound: i128,
+    prices: Prices,
+}
+
+impl SearchStart {
+    /// The greedy choice, or a better one from selections by value or by loads; `steps` of `budget` are spent, and more are added.
+    fn of(
+        problem: &Problem<'_>,
+        greedy: ResidencyChoice,
+        costless: bool,
+        budget: u64,
+        steps: &mut u64,
+    ) -> SearchStart {
+        let (mut choice, mut bound, mut prices) = (greedy, i128::MAX, None);
+        if problem.has_stretches() {
+            // Choices by loads ignore that stretches of one lifetime exclude each other.
+            choice = choice.or_better(by_value(problem));
+        } else if costless {
+            let (found, most, spent) = by_loads(problem, (budget - *steps) / 2);
+            bound = most;
+            *steps += spent;
+            choice = choice.or_better(Some(found));
+        } else {
+            let left = budget - *steps;
+            let of_start = Prices::of(problem, choice.value().max(0) as u64);
+            let found = of_start.by_loads(problem, choice.value(), left / 4);
+            bound = found.bound;
+            *steps += found.steps.min(left);
+            let placed = choice_of(problem, &found.items, budget, steps);
+            choice = choice.or_better(placed).or_better(by_value(problem));
+            prices = Some(of_start);
+        }
+        let settled = choice_of(problem, &choice.items, budget, steps);
+        let choice = choice.or_better(settled);
+        let prices = prices.unwrap_or_else(|| Prices::of(problem, choice.value().max(0) as u64));
+        SearchStart {
+            choice,
+            bound,
+            prices,
+        }
+    }
 }

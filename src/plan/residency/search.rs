@@ -69,6 +69,14 @@ impl ResidencyChoice {
     pub(super) fn is_better_than(&self, other: &ResidencyChoice) -> bool {
         (self.value(), other.cost.reserved) > (other.value(), self.cost.reserved)
     }
+
+    /// The other choice if there is one and it is better, otherwise this one.
+    pub(super) fn or_better(self, other: Option<ResidencyChoice>) -> ResidencyChoice {
+        match other {
+            Some(other) if other.is_better_than(&self) => other,
+            _ => self,
+        }
+    }
 }
 
 /// The best choice found, with a bound on the best possible one.
