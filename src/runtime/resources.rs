@@ -10,14 +10,14 @@ use super::memory::{DedicatedTo, MemoryDesc};
 use super::owned::OwnedObjects;
 use super::pool::{Borrower, Handle, Lease, LentResource, Pool};
 use super::pool_key::{BlockKey, Label, ResourceKey, Row};
+use super::pool_memory::UnpooledBlock;
 use crate::Result;
 use crate::frame::tables::{HistoryVersion, Resource};
 use crate::frame::{Persistence, ResourceId, SubresourceRange};
 use crate::lower::Lowered;
 use crate::lower::tables::ImageOrBuffer;
 use crate::lower::tables::objects::{BufferRow, MemoryBinding, MemoryRow, Sharing, ViewRow};
-use crate::measure::{DedicatedRequirement, MemoryRequirements};
-use crate::measure::{Requirements, ResourceRequirements};
+use crate::measure::{DedicatedRequirement, MemoryRequirements, Requirements, ResourceRequirements};
 use crate::plan::{MemoryKind, Plan};
 use crate::units::{Alignment, Bytes};
 
@@ -317,21 +317,11 @@ impl<'a> Creator<'a> {
         addressed: bool,
         owned: &mut OwnedObjects,
     ) -> Result<(Handle, vk::DeviceAddress)> {
-        let creation = self.creation;
-        let row = &creation.tables.memory[place.memory as usize];
-        let history = self.is_history(resource);
-        let mut known = self.handles.histories.last();
-        known = known.filter(|known| known.resource == resource);
-        let copy = u8::from(known.is_some()) ^ u8::from(creation.swapped.contains(&resource));
-        let label = Label {
-            memory_type: row.memory_type,
-            lazy: row.kind == MemoryKind::Lazy,
-            history: history.then(|| (self.resource(resource).name.clone(), copy)),
-        };
-        let known = self
-            .pool
-            .lock()
-            .borrow_own(creation.borrower, (&label, &key), &mut owned.lease);
+        let (state, borrower) = (self.creation.state, self.creation.borrower);
+        let label = self.label_of_own(resource, place.memory);
+        let mut pool = self.pool.lock();
+        let known = pool.borrow_own(borrower, (&label, &key), &mut owned.lease);
+        drop(pool);
         let (block, lent) = match known {
             Some(known) => known,
             None => {
@@ -339,41 +329,80 @@ impl<'a> Creator<'a> {
                 if self.has_grown(resource, place, &lent) {
                     return Ok((lent.handle, 0));
                 }
-                let name = self.name_of(place.memory);
-                let mut desc = MemoryDesc {
-                    own_object: row.kind == MemoryKind::Lazy,
-                    device_address: addressed,
-                    ..MemoryDesc::new(&name, row.memory_type, row.size, lent.answer.alignment)
-                };
-                adapt_to_only(&mut desc, row, &lent);
-                let block = self
-                    .pool
-                    .allocate(creation.state, &desc, (row.kind, key.hook()))?;
+                let block = self.allocate_own(&key, place.memory, &lent, addressed)?;
                 let location = block.memory().location();
                 self.bind(&mut lent, (resource, Bytes::ZERO), location, addressed)?;
                 owned.release(lent.handle);
-                let name = creation.state.recorded_name(&self.resource(resource).name);
+                let name = state.recorded_name(&self.resource(resource).name);
                 let mut pool = self.pool.lock();
                 let own = BlockKey::Own(label, key.clone());
-                let block = block.lend(&mut pool, own, creation.borrower, &mut owned.lease);
+                let block = block.lend(&mut pool, own, borrower, &mut owned.lease);
                 pool.insert_resident((block, Bytes::ZERO), key, (lent, name), &mut owned.lease);
                 (block, lent)
             }
         };
         self.handles.blocks[place.memory as usize] = block;
-        let mut uses = creation.plan.frame.accesses_to(resource);
-        let mut known = self.handles.histories.last_mut();
-        match known.take_if(|known| known.resource == resource) {
-            Some(known) => (known.copies[1], known.paired) = ((object, block), true),
-            None if history => self.handles.histories.push(History {
-                resource,
-                copies: [(object, block); 2],
-                paired: false,
-                written: uses.any(|access| access.writes && access.version == HistoryVersion::Current),
-            }),
-            None => {}
+        if self.is_history(resource) {
+            self.add_copy(resource, (object, block));
         }
         Ok((lent.handle, lent.address))
+    }
+
+    /// The label of the separate block of a resource; of a history, of its next copy.
+    fn label_of_own(&self, resource: ResourceId, memory: u32) -> Label {
+        let row = &self.creation.tables.memory[memory as usize];
+        let history = self.is_history(resource).then(|| {
+            let copy = self.first_copy(resource).is_some() ^ self.creation.swapped.contains(&resource);
+            (self.resource(resource).name.clone(), u8::from(copy))
+        });
+        Label {
+            memory_type: row.memory_type,
+            lazy: row.kind == MemoryKind::Lazy,
+            history,
+        }
+    }
+
+    /// Allocates the block of a resource that shares it with no other.
+    fn allocate_own(
+        &self,
+        key: &ResourceKey,
+        memory: u32,
+        lent: &LentResource,
+        addressed: bool,
+    ) -> Result<UnpooledBlock<'a>> {
+        let row = &self.creation.tables.memory[memory as usize];
+        let name = self.name_of(memory);
+        let mut desc = MemoryDesc {
+            own_object: row.kind == MemoryKind::Lazy,
+            device_address: addressed,
+            ..MemoryDesc::new(&name, row.memory_type, row.size, lent.answer.alignment)
+        };
+        adapt_to_only(&mut desc, row, lent);
+        self.pool
+            .allocate(self.creation.state, &desc, (row.kind, key.hook()))
+    }
+
+    /// The position of a history whose first copy is known already: copies follow one another.
+    fn first_copy(&self, resource: ResourceId) -> Option<usize> {
+        let histories = &self.handles.histories;
+        (histories.last()?.resource == resource).then(|| histories.len() - 1)
+    }
+
+    /// Notes a copy of a history, with its block.
+    fn add_copy(&mut self, resource: ResourceId, copy: (ImageOrBuffer, u32)) {
+        if let Some(first) = self.first_copy(resource) {
+            let history = &mut self.handles.histories[first];
+            (history.copies[1], history.paired) = (copy, true);
+            return;
+        }
+        let mut uses = self.creation.plan.frame.accesses_to(resource);
+        let written = uses.any(|access| access.writes && access.version == HistoryVersion::Current);
+        self.handles.histories.push(History {
+            resource,
+            copies: [copy; 2],
+            paired: false,
+            written,
+        });
     }
 
     /// Creates an image or a buffer without memory, with its requirements.
