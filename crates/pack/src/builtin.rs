@@ -87,7 +87,7 @@ strategies! {
     GreedyByConflicts "greedy-by-conflicts" Method::Once(|packer, problem| packer.rules.run(problem, Rule::GREEDY_BY_CONFLICTS));
     /// Hill climbing: swaps in the order of placement that lower the peak.
     HillClimb "hill-climb" Method::Improve(Packer::climb_from_size);
-    /// Finds rectangles of items where no byte is to spare, and searches each separately.
+    /// Finds rectangles of items without a byte to spare, and searches each separately.
     Glue "glue" Method::Improve(Packer::search_glued);
     /// Only the exact search.
     Exact "exact" Method::Prove { rules_first: false };
@@ -96,7 +96,7 @@ strategies! {
         let bound = packer.lower_bound(problem).0;
         packer.rules.quick(problem, bound);
     });
-    /// The cheap rules until one reaches the lower bound; then searches that improve and prove.
+    /// The cheap rules until one reaches the lower bound; then searches for a lower packing, and for a proof that none exists.
     @default Auto "auto" Method::Prove { rules_first: true };
 }
 

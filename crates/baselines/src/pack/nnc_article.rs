@@ -31,7 +31,7 @@ impl PackingStrategy for NncArticle {
     }
 
     fn description(&self) -> &str {
-        "NNC as its article has it: tuples of up to three, the most conflicts first"
+        "NNC as described in its article: tuples of up to three, the most conflicts first"
     }
 
     fn pack_into(&self, problem: &Problem, packer: &mut Packer, packing: &mut Packing) {
@@ -48,7 +48,7 @@ struct Tuple {
     size: u64,
     /// The sum of the members' conflicts.
     conflicts: u64,
-    /// The same for all members.
+    /// The alignment of every member.
     alignment: Alignment,
 }
 

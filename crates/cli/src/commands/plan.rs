@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     /// With --lowered or --aliasing: the device queue of each declared queue, as family.index; by default each has its own family
     #[arg(long, value_name = "QUEUES", requires = "tables", value_delimiter = ',', value_parser = parse_queue)]
     queues: Vec<FamilyQueue>,
-    /// With --lowered: the number of the frame, from 1; the first frames clear histories, and from the third on every second frame is equal
+    /// With --lowered: the number of the frame, from 1; the first frames clear histories; from the third on, all odd frames are equal, and all even ones
     #[arg(long, value_name = "N", requires = "lowered", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     frame_number: u32,
     /// Write to a file instead of standard output

@@ -36,7 +36,7 @@ pub(crate) struct Limits {
     /// Maximum number of pixels shaded per pixel of the described frame: strips overlap [default: 1.5]
     #[arg(long, value_name = "FACTOR", value_parser = parse_factor)]
     shaded: Option<f64>,
-    /// Cost of one more execution of a pass, in bytes of traffic, instead of the declared ones; at most 1 TiB
+    /// Cost of each further execution of a pass, in bytes of traffic, instead of the declared cost; at most 1 TiB
     #[arg(long, value_name = "SIZE", value_parser = parse_repeat_cost)]
     pub(crate) repeat_cost: Option<Bytes>,
     /// Limit each search for arrangements to a time: 500ms, 2s. The result then depends on the machine

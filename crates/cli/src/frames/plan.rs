@@ -42,7 +42,7 @@ pub(crate) struct FrameOptions {
     /// The size of the tile heap: 8355840, 18MiB, 8.5MB
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, allow_negative_numbers = true)]
     pub(crate) heap: Option<Bytes>,
-    /// The base extent, which scaled images follow, instead of the frame's own
+    /// The base extent, which determines the size of scaled images, instead of the frame's own
     #[arg(long, value_name = "WxH", value_parser = parse_extent)]
     pub(crate) size: Option<(u32, u32)>,
     /// Strategy that chooses the resources in tile memory
@@ -60,7 +60,7 @@ pub(crate) struct FrameOptions {
     /// When to bind several tile memory objects of rising size (a ladder); `always` with --sizes raw
     #[arg(long, value_parser = ladders())]
     pub(crate) ladder: Option<Ladder>,
-    /// Split lifetimes: keep the first part in tile memory if that saves more than the store that ends it costs
+    /// Split lifetimes: keep the first part in tile memory if that saves more than it costs to store it afterwards
     #[arg(long)]
     pub(crate) split: bool,
     /// Measured savings per access, instead of the model's, as JSON ("format": "tileheap-weights")

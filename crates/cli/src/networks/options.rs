@@ -49,7 +49,7 @@ pub(crate) struct TensorOptions {
     /// The maximum unroll count of a loop
     #[arg(long, default_value_t = 8, value_name = "COUNT")]
     pub(crate) unroll_limit: u32,
-    /// The bound of dynamic dimensions to plan for: the ends of their ranges, or the values of the examples
+    /// The values of dynamic dimensions to plan for: the largest in their ranges, or those of the example inputs
     #[arg(long, default_value = "ranges", value_name = "BOUND", value_parser = boundings())]
     pub(crate) bound: ShapeBound,
     /// The largest side of an image, in texels

@@ -37,7 +37,8 @@ pub enum IdleVictim {
 pub struct ArenasDesc {
     /// True if every level of a texture has a separate block: the paper's first attempt.
     pub single_levels: bool,
-    /// "Substantially lower": how much cooler the average of a side must be before an arena grows into it.
+    /// How much cooler the arenas on one side must be on average before an arena grows to that side: "substantially lower" in the
+    /// paper.
     pub margin: Temperature,
     /// Added to the instantaneous temperature for each wrongful eviction and each request without a block.
     pub bonus: Temperature,
@@ -61,29 +62,54 @@ pub struct ArenasDesc {
 impl ArenasDesc {
     /// The parameters by name, for [`PolicyDesc::parameters`](crate::PolicyDesc::parameters); temperatures in thousandths.
     pub const PARAMETERS: &[Parameter] = &[
-        Parameter::number("margin", 100, 1 << 20, "how much cooler a side must be"),
-        Parameter::number("bonus", 10, 1 << 20, "for each wrongful eviction"),
-        Parameter::number("ceiling", 2000, 1 << 20, "of the instantaneous temperature"),
-        Parameter::number("active-frames", 2, 1 << 16, "for which a texture is active"),
+        Parameter::number(
+            "margin",
+            100,
+            1 << 20,
+            "how much cooler a side must be before an arena grows into it",
+        ),
+        Parameter::number(
+            "bonus",
+            10,
+            1 << 20,
+            "added to the temperature for each wrongful eviction",
+        ),
+        Parameter::number("ceiling", 2000, 1 << 20, "upper limit of the temperature"),
+        Parameter::number(
+            "active-frames",
+            2,
+            1 << 16,
+            "frames for which a texture is active",
+        ),
         Parameter::number(
             "stride",
             100,
             1 << 20,
-            "thousandths of blocks per degree and update",
+            "growth per update, in thousandths of the blocks per degree of difference",
         ),
         Parameter::choice(
             "walls",
             1,
             &["equal-bytes", "equal-blocks", "largest"],
-            "at first",
+            "initial positions of the walls",
         ),
-        Parameter::choice("average", 1, &["arenas", "bytes"], "what counts for a side"),
-        Parameter::choice("idle-victim", 0, &["oldest", "any"], "unless an arena is boiling"),
+        Parameter::choice(
+            "average",
+            1,
+            &["arenas", "bytes"],
+            "weights in the average temperature of a side",
+        ),
+        Parameter::choice(
+            "idle-victim",
+            0,
+            &["oldest", "any"],
+            "eviction from a full arena that is not boiling",
+        ),
         Parameter::number(
             "damping",
             8,
             1 << 20,
-            "updates with twice the margin for going back",
+            "updates for which moving a wall back needs twice the margin",
         ),
     ];
 

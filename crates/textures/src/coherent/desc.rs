@@ -27,25 +27,25 @@ impl CoherentDesc {
             "candidates",
             32,
             64,
-            "stale textures compared for the least valuable",
+            "stale textures compared to find the least valuable",
         ),
         Parameter::number(
             "search-blocks",
             48,
             1 << 16,
-            "blocks or textures that a search visits",
+            "blocks or textures visited by a search",
         ),
         Parameter::number(
             "accepted-cost",
             768,
             1 << 16,
-            "of evictions, in 1024ths of the value",
+            "highest cost of evictions, in 1024ths of the value of the new texture",
         ),
         Parameter::number(
             "confidence",
             16,
             1 << 16,
-            "weight of the learnt coherence, in requests",
+            "weight of the learned coherence, in requests",
         ),
     ];
 
