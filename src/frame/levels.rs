@@ -91,7 +91,8 @@ pub(super) fn resolve(tables: &mut Tables) -> Result<(), FrameError> {
         };
         let broken = |why: &str| {
             let name = &resource.name;
-            Err(FrameRule::SeparateLevels.broken(format!("resource `{name}` cannot be a level: {why}")))
+            Err(FrameRule::SeparateLevels
+                .broken(format!("resource `{name}` cannot be a separate level: {why}")))
         };
         let Some(of) = tables.resources.get(image.index()) else {
             return broken(&format!(
@@ -110,7 +111,7 @@ pub(super) fn resolve(tables: &mut Tables) -> Result<(), FrameError> {
             ));
         }
         if !(1..u32::BITS).contains(&level) {
-            return broken(&format!("{level} is not from 1 to {}", u32::BITS - 1));
+            return broken(&format!("level {level} is not between 1 and {}", u32::BITS - 1));
         }
         let mut before = tables.resources[..index].iter();
         if let Some(other) = before.find(|other| other.level_of == resource.level_of) {

@@ -339,8 +339,8 @@ fn an_image_that_cannot_be_a_level_is_refused() {
         (with("last level", 1), "`last level` must not be a level"),
         (with("bloom level 3", 1), "`bloom level 3` must not be a level"),
         (with("bloom", 2), "level 2 of `bloom` is `bloom level 1`"),
-        (with("bloom", 0), "0 is not from 1 to 31"),
-        (with("bloom", 32), "32 is not from 1 to 31"),
+        (with("bloom", 0), "level 0 is not between 1 and 31"),
+        (with("bloom", 32), "level 32 is not between 1 and 31"),
     ];
     for (message, why) in refused {
         assert!(message.contains(why), "{message}");

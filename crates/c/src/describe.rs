@@ -504,7 +504,7 @@ fn range(range: &vk::ImageSubresourceRange, resource: &Declared) -> Result<Subre
         _ => match first.checked_add(count) {
             Some(end) => Ok(Run::new(first, end)),
             None => Err(Fault::argument(format!(
-                "{what} {first} and {count} more exceed 32 bits"
+                "{what} {first} plus a count of {count} exceeds 32 bits"
             ))),
         },
     };

@@ -112,7 +112,7 @@ pub enum Error {
     #[error(transparent)]
     Pools(#[from] super::pools::PoolsError),
     /// No built-in strategy has this name; lists the valid ones.
-    #[error("no packing strategy is called `{0}`: one of {1}")]
+    #[error("no packing strategy is called `{0}`: use one of {1}")]
     UnknownStrategy(String, String),
 }
 
@@ -132,8 +132,8 @@ pub enum CertificateError {
     /// A branch on two items that may share bytes.
     #[error("branch {0} is on items {1} and {2}, which may share bytes")]
     MayShare(usize, u32, u32),
-    /// Branches on more items than can be ordered.
-    #[error("branches on {0} items, of which at most 128 can be ordered")]
+    /// Branches on more items than a tree can have.
+    #[error("the branches are on {0} items, but at most 128 are possible")]
     TooMany(usize),
     /// A leaf of the tree that does not rule out a packing.
     #[error("branch {0} ends where a packing up to {1} is not excluded")]

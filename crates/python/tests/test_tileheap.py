@@ -96,7 +96,7 @@ def test_errors_name_the_item(problem, item, says):
 
 def test_errors_of_names_and_weights():
     problem = Problem([(0, 3)], [4], capacity=4)
-    with pytest.raises(Error, match="no packing strategy is called `best`: one of naive, "):
+    with pytest.raises(Error, match="no packing strategy is called `best`: use one of naive, "):
         pack(problem, "best")
     with pytest.raises(Error, match="weights sum to"):
         select(Problem([(0, 3)] * 3, [4] * 3, capacity=4), [2**62, 2**62, 1])

@@ -166,7 +166,7 @@ impl Semaphore<'_> {
         let host = self.waits == waits && self.op.stages.contains(S::HOST);
         host.then(|| {
             format!(
-                "no command of a batch runs at {}: remove this stage",
+                "no command of a batch uses {}: remove this stage",
                 listed(S::HOST)
             )
         })

@@ -154,17 +154,19 @@ fn check_families(
         let own = if is_outside(src) { dst } else { src };
         let shared = at.checker.is_concurrent(object);
         let wanted = if shared { ignored } else { family };
-        let needs = format!("{wanted} beside the other one (VUID-VkImageMemoryBarrier2-image-09118)");
+        let needs = format!(
+            "{wanted}, since the other one is outside the device (VUID-VkImageMemoryBarrier2-image-09118)"
+        );
         at.demand(own == wanted, parameter, own, needs);
     } else if src == ignored || dst == ignored || src >= known || dst >= known {
-        let needs = format!("two of {known} families, or QUEUE_FAMILY_IGNORED twice");
+        let needs = format!("two of the device's {known} families, or QUEUE_FAMILY_IGNORED twice");
         at.wrong(parameter, &(src, dst), &needs);
     } else if at.checker.is_concurrent(object) {
-        let needs = "ignored: families share it (VUID-VkImageMemoryBarrier2-None-09097)";
+        let needs = "QUEUE_FAMILY_IGNORED twice: its sharing mode is concurrent (VUID-VkImageMemoryBarrier2-None-09097)";
         at.wrong(parameter, &(src, dst), &needs);
     } else if ![src, dst].contains(&family) {
         let needs = format!(
-            "family {family}, which the queue is of, and another one \
+            "family {family}, that of the queue, and another one \
              (VUID-vkCmdPipelineBarrier2-srcQueueFamilyIndex-10387)"
         );
         at.wrong(parameter, &(src, dst), &needs);

@@ -30,7 +30,7 @@ pub(super) fn validate(recording: &Recording) -> Result<(), MalformedRecording> 
         {
             if levels > MAX_LEVELS || layers > MAX_LAYERS || extent[2] > MAX_LAYERS {
                 return error(format!(
-                    "`{name}` has {levels} levels, {layers} layers and {} slices",
+                    "`{name}` has {levels} levels, {layers} layers and {} slices: at most {MAX_LEVELS} levels and {MAX_LAYERS} layers or slices are possible",
                     extent[2]
                 ));
             }

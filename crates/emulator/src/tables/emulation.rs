@@ -99,7 +99,7 @@ impl Emulation {
         };
         let memory_types = MemoryTypes::new(&driver, added).ok_or_else(|| {
             format!(
-                "it has {} memory types and {} heaps, and there must be room for the emulator's, and a device local type",
+                "it has {} memory types and {} heaps: the emulator needs room for its own, and a device-local type",
                 driver.memory_type_count, driver.memory_heap_count
             )
         })?;

@@ -93,7 +93,7 @@ impl TableColumns {
             let more = if names.len() > 12 { " and others" } else { "" };
             let fields = fields.join(", ");
             return Err(format!(
-                "the header has no column `{name}`, only {fields}{more}; separated by commas, it may name {ACCEPTED}"
+                "the header has no column `{name}`, only {fields}{more}; the columns, separated by commas, can be {ACCEPTED}"
             ));
         }
         Ok(TableColumns {

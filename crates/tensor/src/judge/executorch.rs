@@ -534,7 +534,8 @@ impl Plan<'_> {
             }
         }
         if unbounded > 0 {
-            let note = format!("{name}: {unbounded} tensors without a bound of their size are not judged");
+            let note =
+                format!("{name}: {unbounded} tensors without an upper bound on their size are not judged");
             allocations.notes.push(note);
         }
         if unplaced_views > 0 {

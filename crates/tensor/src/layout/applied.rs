@@ -79,7 +79,7 @@ impl LayoutRule {
         };
         if !(layers <= rows && rows <= dims.len()) {
             return Err(wrong(format!(
-                "layers {layers} and rows {rows} of {} axes",
+                "layers end at axis {layers} and rows at axis {rows}, of {} axes",
                 dims.len()
             )));
         }

@@ -326,7 +326,10 @@ impl NodeCall<'_> {
         let output = self.output()?;
         let target = self.shape(output)?;
         let Some((axis, count)) = target.lanes else {
-            return Err(self.fault(format!("tensor `{}` is in a plain buffer", self.name(output))));
+            return Err(self.fault(format!(
+                "tensor `{}` is not packed along one of its axes",
+                self.name(output)
+            )));
         };
         // 1 if one element serves all lanes.
         let one = |input: TensorId| {

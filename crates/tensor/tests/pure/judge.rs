@@ -319,7 +319,7 @@ fn errors_of_tables_name_the_line() {
         ),
         (
             "id,first,last,size,offset\na,0,9,8,0\n",
-            "line 1: the header has no column `lower`, only `id`, `first`, `last`, `size`, `offset`; separated by commas, it may name id (or buffer",
+            "line 1: the header has no column `lower`, only `id`, `first`, `last`, `size`, `offset`; the columns, separated by commas, can be id (or buffer",
         ),
         (
             "id,lower,upper,size,offset,gaps\na,0,9,8,0,6-3\n",

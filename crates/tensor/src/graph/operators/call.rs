@@ -140,7 +140,7 @@ pub(super) fn wrap(axis: i64, rank: usize) -> Answer<usize> {
 pub(super) fn positive(name: &str, values: &[i64]) -> Answer<()> {
     match values.iter().all(|&value| value > 0) {
         true => Ok(()),
-        false => Err(format!("`{name}` is {values:?}: it must be above 0")),
+        false => Err(format!("`{name}` is {values:?}: every value must be above 0")),
     }
 }
 

@@ -202,7 +202,7 @@ impl Reader<'_> {
         }
         let given = node.input.get(2..).unwrap_or(&[]);
         let (Some(parameters), Some(outputs)) = (body.input.get(2..), body.output.get(1..)) else {
-            return Err(self.fault(node, "its body has no round number and condition"));
+            return Err(self.fault(node, "its body has no iteration number and condition"));
         };
         if given.len() != parameters.len() || outputs.len() < given.len() {
             let (values, parameters, results) = (given.len(), parameters.len(), outputs.len());
@@ -261,7 +261,7 @@ impl Reader<'_> {
             let dims = self.dims(id);
             let axis = axis("scan_input_axes", place - states);
             let axis = wrapped(axis, dims.len()).ok_or_else(|| {
-                let problem = format!("axis {axis} of `{input}` of rank {} is scanned", dims.len());
+                let problem = format!("it scans axis {axis} of `{input}`, which has rank {}", dims.len());
                 self.fault(node, problem)
             })?;
             rounds = Some(dims[axis].clone());

@@ -263,14 +263,14 @@ impl Reader<'_> {
             .map(|of| clip(&of.name).to_string());
         if let Some(first) = first {
             self.graph.note(format!(
-                "{others} tensors have elements of a type that is not known (ONNX's {}), planned as {} bits each: `{first}` is the first",
+                "{others} tensors have elements of an unknown type (ONNX's {}), planned as {} bits each: `{first}` is the first",
                 types.join(", "),
                 UNKNOWN.bits()
             ));
         }
         if constants > 0 {
             self.graph.note(format!(
-                "{constants} constants have elements of a type that is not known, counted by the size of their data"
+                "{constants} constants have elements of an unknown type, counted by the size of their data"
             ));
         }
     }

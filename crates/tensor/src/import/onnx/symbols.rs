@@ -76,11 +76,14 @@ impl Reader<'_> {
         let names: Vec<String> = first.map(|name| format!("`{}`", clip(name))).collect();
         let described = match (names.is_empty(), self.dynamic_names.len() - names.len()) {
             (true, _) => "all dimensions are fixed".to_owned(),
-            (_, 0) => format!("dynamic dimensions are {}", names.join(", ")),
-            (_, more) => format!("dynamic dimensions are {} and {more} others", names.join(", ")),
+            (_, 0) => format!("the dynamic dimensions are {}", names.join(", ")),
+            (_, more) => format!(
+                "the dynamic dimensions are {} and {more} others",
+                names.join(", ")
+            ),
         };
         Err(wrong(format!(
-            "a range is given for `{}`; {described}",
+            "a range is given for `{}`, which is not a dynamic dimension: {described}",
             clip(name)
         )))
     }
