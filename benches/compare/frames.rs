@@ -134,7 +134,7 @@ pub(crate) fn compare(rows: &mut Rows) {
     rows.table(Table {
         name: "frames",
         title: "A frame that changes",
-        says: "Time of each step from a description to a frame that can be recorded, synthetic frames on one thread, beside the project's \
+        says: "Time of each step from a description to a frame that can be recorded, synthetic frames on one thread, alongside the project's \
                first version on a quiet machine. Changed and known frames are dynamic frames on a driver that does nothing: a changed one \
                finds all images, buffers and memory in the pool.",
         unit: Unit::Microseconds,

@@ -7,7 +7,7 @@ use tileheap::units::Bytes;
 
 use crate::rows::{Better, Row, Rows, Side, Table, Unit};
 
-const TITLE: &str = "tileheap beside its baselines";
+const TITLE: &str = "tileheap compared with its baselines";
 
 /// Writes `rows.json`, `index.md` and `index.html`.
 pub(crate) fn write(folder: &Path, machine: &[(&str, String)], rows: &Rows) -> std::io::Result<()> {

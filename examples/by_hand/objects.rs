@@ -18,7 +18,7 @@ pub(crate) struct Objects {
     pub(crate) images: Vec<vk::Image>,
     /// By row.
     pub(crate) buffers: Vec<vk::Buffer>,
-    /// Of all tables so far.
+    /// The views of all tables so far.
     views: Vec<(ViewRow, vk::ImageView)>,
     /// By row of images and of buffers: the resource that the caller imports, if any.
     imported: [Vec<Option<ResourceId>>; 2],

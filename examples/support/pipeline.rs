@@ -75,7 +75,7 @@ pub struct Drawing<'a> {
     pub nearer: vk::CompareOp,
     /// Depth bias away from the eye: constant and slope factor.
     pub bias: Option<[f32; 2]>,
-    /// Blending of color channels; alpha is replaced, or added likewise.
+    /// Blend state of every color attachment; `None` disables blending.
     pub blend: Option<vk::PipelineColorBlendAttachmentState>,
 }
 

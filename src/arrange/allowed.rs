@@ -2,7 +2,7 @@
 
 use super::traffic::ArrangementCosts;
 
-/// The changes that the search may make, and its costs.
+/// The changes that the search may make, their costs, and the limits of the search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SearchOptions {
     /// Run passes in another order.

@@ -75,9 +75,9 @@ impl Used {
 /// Lower bounds on the bytes that resources move.
 #[derive(Clone, Copy)]
 pub(super) struct LeastMoved<'a> {
-    /// Per resource, in every arrangement.
+    /// Per resource, the bytes that it moves in every arrangement.
     pub(super) always: &'a [u64],
-    /// Per resource, unless tile memory holds all of it for its whole lifetime; 0 if strips may hold it instead.
+    /// Per resource, the bytes that it moves unless tile memory holds all of it for its whole lifetime; 0 if strips may hold it instead.
     pub(super) unless_whole: &'a [u64],
     /// Per pass, the cost of one more execution, as far as no other bound counts it.
     pub(super) repeats: &'a [u64],

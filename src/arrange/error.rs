@@ -165,7 +165,7 @@ pub enum CannotGroup {
         /// The second pass.
         second: String,
     },
-    /// There is no other pass to merge it with.
+    /// The pass is the only one of its batch or group.
     #[error("`{0}` is the only pass of its batch or group, and merging takes two")]
     OnlyPass(String),
     /// A pass that cannot be merged with both has to run between two passes.

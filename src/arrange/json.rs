@@ -250,7 +250,7 @@ impl Arrangement {
         Ok((repaired, lost))
     }
 
-    /// As `with_group`, with the result checked.
+    /// Like `with_group`, with the result checked.
     fn with_checked(&self, frame: &Frame, group: &PassGroup) -> Result<Arrangement, ArrangeError> {
         let apart = || ArrangeError::Apart(frame.pass(group.passes[0]).name.clone());
         let changed = self.with_group(group).ok_or_else(apart)?;

@@ -219,7 +219,7 @@ struct Written<'a> {
     stored: Bytes,
     /// Accesses in different groups, each of which loads the contents.
     loads: Vec<&'a Access>,
-    /// The groups that it may share with the write before, and the bytes that it costs if they have none in common.
+    /// The kinds of groups that it may share with the previous write, and the bytes that move if they are in different groups.
     joined: Option<(SharedGroups, Bytes)>,
 }
 

@@ -41,7 +41,7 @@ pub enum ShortfallCause {
     Repeats(PassId, u32),
     /// Halos of strips are read and written in a resource that is not on chip.
     Halo(ResourceId),
-    /// Render passes run as parts of others.
+    /// Render passes are merged into others.
     Merged,
     /// The frame that is arranged is a rewritten one, in which passes are already repeated or merged.
     Rewritten,
@@ -163,7 +163,7 @@ pub(super) struct Bounds {
     least: Vec<u64>,
     /// Passes that use more of the other resources than the tile heap holds.
     pub(super) crowded: Vec<Crowd>,
-    /// Of the resources that tile memory holds only in strips.
+    /// Costs of the strips of resources that tile memory holds only in strips.
     pub(super) strips: Vec<StripCost>,
 }
 

@@ -15,7 +15,7 @@ use super::error::{ArrangeError, CannotGroup};
 use crate::frame::tables::PassKind;
 use crate::frame::{BatchId, Frame, PassId};
 
-/// An obstacle to merging two passes.
+/// The reason why no arrangement can merge two passes.
 enum Obstacle {
     /// They cannot run as one, whatever runs between them.
     Pair,
@@ -80,7 +80,7 @@ impl<'a> MergeablePasses<'a> {
         })
     }
 
-    /// The obstacle to merging two passes in any arrangement; `None` if one can.
+    /// Returns the reason why no arrangement can merge two passes; `None` if one can.
     fn obstacle(&self, first: PassId, second: PassId) -> Option<Obstacle> {
         if !self.pair(first, second) {
             return Some(Obstacle::Pair);

@@ -43,7 +43,7 @@ pub(super) struct DividedPass {
 }
 
 impl Division {
-    /// Images for which copies at the border of the strips of a run pay.
+    /// Images for which copies at the border of the strips of a run save traffic.
     pub(super) fn saving_borders(frame: &Frame, run: &[PassId]) -> Vec<ResourceId> {
         let uses = Uses { frame, run };
         let measured = || {

@@ -91,7 +91,7 @@ pub(super) struct Model<'a> {
     divisions: HashMap<Vec<PassId>, Divisions>,
     /// Cache: groups in strips, laid out; `None` for those that cannot be divided.
     pub(super) runs: HashMap<PassGroup, Option<Rc<LaidRun>>>,
-    /// Cache: per run, the images for which copies at the border of its strips pay.
+    /// Cache: per run, the images for which copies at the border of its strips save traffic.
     saving_borders: HashMap<Vec<PassId>, Vec<ResourceId>>,
     /// True if images may be at the border of strips.
     pub(super) with_borders: bool,
@@ -255,7 +255,7 @@ impl<'a> Model<'a> {
         division
     }
 
-    /// Images for which copies at the border of the strips of a run pay; none without a tile heap.
+    /// Images for which copies at the border of the strips of a run save traffic; none without a tile heap.
     pub(super) fn saving_borders(&mut self, run: &[PassId]) -> Vec<ResourceId> {
         if self.heap == Bytes::ZERO || !self.with_borders {
             return Vec::new();

@@ -120,7 +120,7 @@ impl Arrangement {
         }
     }
 
-    /// Returns the frame with the changes of its description; passes and resources keep their ids.
+    /// Returns the frame with the changes that the arrangement makes to its description; passes and resources keep their ids.
     ///
     /// # Errors
     /// Same as [`DescriptionChange::apply`].

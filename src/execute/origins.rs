@@ -31,7 +31,7 @@ struct Tables {
 pub struct OriginTables {
     /// Per pass of the executed frame, its origin.
     pub passes: Vec<PassOrigin>,
-    /// Per resource of the executed frame, the described one.
+    /// Per resource of the executed frame, its origin in the described frame.
     pub resources: Vec<ResourceOrigin>,
     /// Per access of the executed frame, the index of the described one in [`Frame::accesses`]; `None` for those of passes that the
     /// runtime records.

@@ -315,7 +315,7 @@ impl BufferDesc {
 pub enum ResourceKind {
     /// An image; `extent` is resolved, `usage` complete except for the tile bit.
     Image {
-        /// As declared.
+        /// The description, as declared.
         desc: ImageDesc,
         /// Texels of mip level 0.
         extent: vk::Extent3D,
@@ -324,7 +324,7 @@ pub enum ResourceKind {
     },
     /// A buffer; `usage` complete except for the tile bit.
     Buffer {
-        /// As declared.
+        /// The description, as declared.
         desc: BufferDesc,
         /// Declared and derived usage.
         usage: vk::BufferUsageFlags,
@@ -349,7 +349,7 @@ pub struct Resource {
 /// Identifies an image as a level of another one, whose levels are [images of their own](ImageDesc::separate_levels).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SeparateLevel {
-    /// The image that was declared, which keeps level 0.
+    /// The declared image, which is level 0.
     pub image: ResourceId,
     /// The level, at least 1.
     pub level: u32,

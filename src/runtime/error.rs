@@ -23,7 +23,7 @@ pub enum RuntimeError {
     Allocator {
         /// The object that it should have allocated memory for.
         what: String,
-        /// Its error.
+        /// The allocator's error.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A budget would be exceeded, and no unused memory is left to free.

@@ -55,7 +55,7 @@ pub struct BlockRequest<'a> {
 pub struct AllocatedBlock {
     /// The memory object.
     pub memory: vk::DeviceMemory,
-    /// Offset of the block's first byte in it.
+    /// Offset of the block's first byte in the memory object.
     pub offset: vk::DeviceSize,
     /// Its bytes, if the memory type is host-visible and the allocator maps it.
     pub mapped: Option<NonNull<[u8]>>,

@@ -309,7 +309,7 @@ impl<'a> Creator<'a> {
         Ok((lent.handle, lent.address))
     }
 
-    /// As `borrow`, for a resource with a separate block.
+    /// Like `borrow`, for a resource with a separate block.
     fn borrow_own(
         &mut self,
         key: ResourceKey,

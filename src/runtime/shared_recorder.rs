@@ -38,35 +38,35 @@ impl<'a> SharedRecorder<'a> {
         &self.bound.encoded[self.encoded]
     }
 
-    /// As `FrameRecorder::area`.
+    /// Like `FrameRecorder::area`.
     ///
     /// # Panics
-    /// As `FrameRecorder::area`.
+    /// Like `FrameRecorder::area`.
     pub fn area(&self, pass: PassId) -> Option<vk::Rect2D> {
         let pass = self.bound.plan.pass_of_input(pass);
         self.bound.target_of(pass, 0);
         self.bound.areas[pass.index()]
     }
 
-    /// As `FrameRecorder::is_skipped`.
+    /// Like `FrameRecorder::is_skipped`.
     pub fn is_skipped(&self, pass: PassId) -> bool {
         self.bound.skipped[self.bound.plan.pass_of_input(pass).index()].load(Ordering::Acquire)
     }
 
-    /// As `FrameRecorder::access`.
+    /// Like `FrameRecorder::access`.
     ///
     /// # Panics
-    /// As `FrameRecorder::access`.
+    /// Like `FrameRecorder::access`.
     #[track_caller]
     pub fn access(&self, pass: PassId, which: impl Into<AccessKey>) -> BoundAccess {
         let pass = self.bound.plan.pass_of_input(pass);
         self.bound.access_in(self.encoded(), pass, which.into())
     }
 
-    /// As `FrameRecorder::record`.
+    /// Like `FrameRecorder::record`.
     ///
     /// # Errors
-    /// As `FrameRecorder::record`.
+    /// Like `FrameRecorder::record`.
     ///
     /// # Safety
     /// As for `FrameRecorder::record`.
@@ -112,7 +112,7 @@ impl<'a> SharedRecorder<'a> {
         ))
     }
 
-    /// As `FrameRecorder::begin_secondary`.
+    /// Like `FrameRecorder::begin_secondary`.
     ///
     /// # Errors
     /// When the driver fails.
@@ -151,7 +151,7 @@ impl<'a> SharedRecorder<'a> {
         Ok(begun.with_call("vkBeginCommandBuffer", what)?)
     }
 
-    /// As `FrameRecorder::inheritance`.
+    /// Like `FrameRecorder::inheritance`.
     ///
     /// # Panics
     /// If the pass is not a render pass, or has no such subpass.
@@ -207,7 +207,7 @@ impl<'a> SharedRecorder<'a> {
         with(&info)
     }
 
-    /// As `FrameRecorder::bind_secondary`.
+    /// Like `FrameRecorder::bind_secondary`.
     ///
     /// # Safety
     /// As for `FrameRecorder::bind_secondary`.

@@ -186,7 +186,7 @@ fn function_of(state: &DeviceState) -> &'static str {
 /// Makes the call, with the function that the device has.
 ///
 /// # Safety
-/// As `vkQueueSubmit2`: handles alive, command buffers executable, no other thread uses the queue.
+/// Like `vkQueueSubmit2`: handles alive, command buffers executable, no other thread uses the queue.
 pub(super) unsafe fn call(state: &DeviceState, call: &SubmitCall<'_>) -> ash::prelude::VkResult<()> {
     let queue = call.queue.handle;
     if let Some(functions) = &state.functions.synchronization_2 {

@@ -305,7 +305,7 @@ TH_ENUM(ThAddressSpaceKind, uint32_t) {
     TH_ADDRESS_SPACE_KIND_MEMORY,
 };
 
-/** The choice of residents of the tile heap. */
+/** Strategies that choose the resources in tile memory. */
 TH_ENUM(ThStrategy, uint32_t) {
     /** By a search that proves optimality or reports a bound. */
     TH_STRATEGY_OPTIMAL,
@@ -986,7 +986,7 @@ typedef struct ThFrameOrigins {
     uint32_t resourceCount;
     /** Described passes: runs of `passes`. */
     const struct ThDescribedPass *described;
-    /** Per resource of the frame, the described one. */
+    /** Per resource of the frame, its origin in the described frame. */
     const struct ThResourceOrigin *resources;
 } ThFrameOrigins;
 
@@ -1069,7 +1069,7 @@ typedef struct ThPlannerT *ThPlanner;
 typedef struct ThPlanOptionsDesc {
     /** `sizeof(ThPlanOptionsDesc)`. */
     uint32_t structSize;
-    /** The choice of residents of tile memory. */
+    /** The strategy that chooses the resources in tile memory. */
     ThStrategy strategy;
     /** Use of several tile memory objects for overlapping lifetimes. */
     ThLadder ladder;
@@ -1306,7 +1306,7 @@ typedef struct ThArrangementArrays {
     uint32_t resourceCount;
     /** Described passes: runs of `passes`. */
     const struct ThDescribedPass *described;
-    /** Per resource of the arranged frame, the described one. */
+    /** Per resource of the arranged frame, its origin in the described frame. */
     const struct ThArrangedResource *resources;
 } ThArrangementArrays;
 
@@ -1486,7 +1486,7 @@ typedef struct ThAccessRow {
     ThOptionalIndex view;
     /** The layout during the pass, of aspects other than stencil; `VK_IMAGE_LAYOUT_UNDEFINED` for buffers. */
     VkImageLayout layout;
-    /** The layout of stencil during the pass. */
+    /** The layout of the stencil aspect during the pass. */
     VkImageLayout stencilLayout;
 } ThAccessRow;
 
@@ -2168,7 +2168,7 @@ typedef struct ThBlockRequest {
 typedef struct ThBlock {
     /** The memory object. */
     VkDeviceMemory memory;
-    /** The offset of the block in it, a multiple of the alignment. */
+    /** The offset of the block in the memory object, a multiple of the alignment. */
     VkDeviceSize offset;
     /** Reserved for later versions: null, or the first byte of the block if its memory stays mapped while the block is allocated. */
     void *mapped;
@@ -2380,7 +2380,7 @@ typedef struct ThImportedBuffer {
     uint32_t reserved;
     /** The buffer. */
     VkBuffer buffer;
-    /** The offset of the resource's first byte in it. */
+    /** The offset of the resource's first byte in the buffer. */
     VkDeviceSize offset;
     /** The size of the resource in bytes. */
     VkDeviceSize size;
@@ -2396,7 +2396,7 @@ typedef struct ThImportedSemaphore {
     uint32_t reserved;
     /** The semaphore. */
     VkSemaphore handle;
-    /** The value that a timeline semaphore is waited for or signalled with; 0 for a binary one. */
+    /** For a timeline semaphore, the value to wait for or signal; 0 for a binary one. */
     uint64_t value;
 } ThImportedSemaphore;
 
@@ -3066,8 +3066,8 @@ ThStatus thCreateLowerer(ThLowerer *lowerer,
                          ThError error);
 
 /**
- * Lowers a plan into tables: for the first frame, or for the one after the tables of `previous`. After a few frames the tables repeat: those of
- * every second frame are equal.
+ * Lowers a plan into tables: for the first frame, or for the one after the tables of `previous`. After a few frames the tables repeat: all odd
+ * frames have the same ones, and all even frames.
  *
  * Fails with `TH_STATUS_ERROR_CANNOT_LOWER` if the frame cannot run on these queues. The lowerer then has no tables; after other errors it still has
  * those of the previous frame.

@@ -141,7 +141,7 @@ pub struct ArrangementArrays {
     pub resource_count: u32,
     /// Described passes: runs of `passes`.
     pub described: *const DescribedPass,
-    /// Per resource of the arranged frame, the described one.
+    /// Per resource of the arranged frame, its origin in the described frame.
     pub resources: *const ArrangedResource,
 }
 

@@ -35,7 +35,7 @@ pub struct BlockRequest {
 pub struct Block {
     /// The memory object.
     pub memory: vk::DeviceMemory,
-    /// The offset of the block in it, a multiple of the alignment.
+    /// The offset of the block in the memory object, a multiple of the alignment.
     pub offset: vk::DeviceSize,
     /// Reserved for later versions: null, or the first byte of the block if its memory stays mapped while the block is allocated.
     pub mapped: *mut c_void,

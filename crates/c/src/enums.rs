@@ -64,7 +64,7 @@ pub(crate) fn known_bits(flags: u32, known: u32, name: &str, place: &str) -> Res
     }
 }
 
-/// The choice of residents of the tile heap.
+/// Strategies that choose the resources in tile memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Strategy {

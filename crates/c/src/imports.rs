@@ -49,7 +49,7 @@ pub struct ImportedBuffer {
     pub reserved: u32,
     /// The buffer.
     pub buffer: vk::Buffer,
-    /// The offset of the resource's first byte in it.
+    /// The offset of the resource's first byte in the buffer.
     pub offset: vk::DeviceSize,
     /// The size of the resource in bytes.
     pub size: vk::DeviceSize,
@@ -67,7 +67,7 @@ pub struct ImportedSemaphore {
     pub reserved: u32,
     /// The semaphore.
     pub handle: VulkanSemaphore,
-    /// The value that a timeline semaphore is waited for or signalled with; 0 for a binary one.
+    /// For a timeline semaphore, the value to wait for or signal; 0 for a binary one.
     pub value: u64,
 }
 

@@ -354,8 +354,8 @@ pub unsafe extern "C" fn create_lowerer(lowerer: *mut LowererHandle, error: Erro
     })
 }
 
-/// Lowers a plan into tables: for the first frame, or for the one after the tables of `previous`. After a few frames the tables repeat: those of
-/// every second frame are equal.
+/// Lowers a plan into tables: for the first frame, or for the one after the tables of `previous`. After a few frames the tables repeat: all odd
+/// frames have the same ones, and all even frames.
 ///
 /// Fails with `TH_STATUS_ERROR_CANNOT_LOWER` if the frame cannot run on these queues. The lowerer then has no tables; after other errors it still has
 /// those of the previous frame.

@@ -60,7 +60,7 @@ pub struct FrameOrigins {
     pub resource_count: u32,
     /// Described passes: runs of `passes`.
     pub described: *const DescribedPass,
-    /// Per resource of the frame, the described one.
+    /// Per resource of the frame, its origin in the described frame.
     pub resources: *const ResourceOrigin,
 }
 

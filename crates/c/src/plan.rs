@@ -47,7 +47,7 @@ pub struct PlanObject {
 pub struct PlanOptionsDesc {
     /// `sizeof(ThPlanOptionsDesc)`.
     pub struct_size: u32,
-    /// The choice of residents of tile memory.
+    /// The strategy that chooses the resources in tile memory.
     pub strategy: StrategyValue,
     /// Use of several tile memory objects for overlapping lifetimes.
     pub ladder: LadderValue,

@@ -213,7 +213,7 @@ pub struct ResourceFacts {
     pub inferred: InferredLifetime,
     /// The reason, in words.
     pub reason: String,
-    /// The evidence for it.
+    /// Evidence for the inferred lifetime.
     pub decided: LifetimeEvidence,
     /// True if it could be lazily allocated: without wasted loads and stores, its contents stay inside a render pass in both frames.
     #[serde(skip_serializing_if = "is_default")]

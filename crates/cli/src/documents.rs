@@ -80,7 +80,7 @@ pub(crate) struct Levels {
     pub(crate) max: u64,
 }
 
-/// The figures of a policy on a trace.
+/// The results of a policy on a trace.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Policy {
     pub(crate) policy: String,

@@ -178,7 +178,7 @@ pub const WRITES: A = A::from_raw(
         | ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM.as_raw(),
 );
 
-/// One scope of a dependency, expanded.
+/// One scope of a dependency, with the stages that its mask implies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExpandedScope {
     /// The stages of the execution scope, including the logically earlier (or later) ones.

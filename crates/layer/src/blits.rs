@@ -14,7 +14,7 @@ pub enum BlitReads {
 }
 
 impl BlitReads {
-    /// The texels of a blit between regions of these extents: if it shrinks an image, the filter may skip texels.
+    /// Returns the texels that a blit between regions of these extents reads: if it shrinks an image, the filter may skip some.
     ///
     /// Source: "Image Copies With Scaling": without a filter each written texel reads one, with a linear filter the nearest two in each direction,
     /// so that all are read at half the size.

@@ -44,7 +44,7 @@ impl<T> HandleTable<T> {
         &self.0[(handle.wrapping_mul(GOLDEN) >> (u64::BITS - PLACES)) as usize]
     }
 
-    /// Inserts an object if its place is free or has the same handle, whose object it replaces.
+    /// Inserts an object, replacing one with the same handle; does nothing if another handle occupies the slot.
     pub fn insert(&self, handle: u64, object: *const T) {
         let place = self.place(handle);
         let takes = |from| {

@@ -7,7 +7,7 @@ use ash::vk::Handle;
 use crate::loader::dispatch_key;
 use crate::sharded::Sharded;
 
-/// The instances or the devices of a layer; all handles of one share its key.
+/// The instances or the devices of a layer, by the dispatch key that all handles of an instance or device share.
 pub struct Registry<T>(LazyLock<Sharded<Arc<T>>>);
 
 impl<T> Registry<T> {

@@ -71,11 +71,11 @@ pub struct Answer {
     /// The method that found it, among those that the strategy runs: the name of a built-in strategy, or `large-first`.
     #[serde(default)]
     pub found_by: Option<Cow<'static, str>>,
-    /// A lower bound of the height of every packing.
+    /// A lower bound on the height of every packing.
     pub bound: Bytes,
     /// `Proved` if the packing is the lowest (for `minimise`), if a packing was found (for `fit`), or if none exists.
     pub verdict: Verdict,
-    /// The steps that were used.
+    /// Number of search steps used.
     pub steps: Steps,
     /// Items that cannot be packed together, if it is proved that no packing exists.
     pub conflict: Option<Conflict>,

@@ -1,4 +1,4 @@
-//! A lower bound of the height of every packing.
+//! A lower bound on the height of every packing.
 
 use tileheap_units::CompactSort;
 
@@ -8,7 +8,7 @@ use super::gap::{ROOM, align_up};
 use crate::lists::{refill, reset};
 use crate::units::{Bytes, Span};
 
-/// Returns the peak of the live set, a lower bound of the height of every packing.
+/// Returns the peak of the live set, a lower bound on the height of every packing.
 ///
 /// This is the most bytes live at one step, a group counted once, and at least the end of every item at its fixed or lowest offset. It ignores
 /// alignment, conflicts and the gaps that fixed items leave, so the optimum may be higher.

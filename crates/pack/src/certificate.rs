@@ -16,7 +16,7 @@ use tileheap_units::CompactSort;
 use super::{CertificateError, Item, Problem, Result};
 use crate::units::{Bytes, Span};
 
-/// A proof of a lower bound of the height of every packing: see [`certify`](super::certify()) and [`check_certificate`].
+/// A proof of a lower bound on the height of every packing: see [`certify`](super::certify()) and [`check_certificate`].
 ///
 /// It proves that a packing that ends one byte above [`above`](Certificate::above) is the lowest, and that no capacity up to there is large enough.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,4 +1,4 @@
-//! Glues pieces that must be adjacent where no byte is to spare, then searches the reduced problem.
+//! Glues pieces that must be adjacent, where there is not a byte to spare, then searches the reduced problem.
 //!
 //! ```text
 //! ┌── a ──┬─ b ─┐        at step t both sides are full: between the items live across t, what ends and what begins fills the

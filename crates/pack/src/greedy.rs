@@ -14,11 +14,12 @@ pub(super) struct Greedy {
     keys: Vec<u128>,
     /// Units by first step, without those with empty spans.
     births: Vec<u32>,
-    /// Last steps and sizes of the same, by last step: the step above 64 bits of size.
+    /// The last step (upper 64 bits) and the size (lower 64 bits) of each unit in `births`, in ascending order.
     deaths: Vec<u128>,
-    /// Of each step at which a unit is first used, the live bytes, negated, above 32 bits for the number of units first used up to it.
+    /// For each step at which a unit is first used: the complement of the live bytes (upper 96 bits), and the number of units first used up to it
+    /// (lower 32 bits).
     steps: Vec<u128>,
-    /// Over `births`, a binary tree of the last steps of those that are not yet in the order.
+    /// A binary tree over `births` with the last steps of the units that are not in the order yet.
     latest: Latest,
 }
 

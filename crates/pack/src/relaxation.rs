@@ -59,7 +59,7 @@ pub struct LoadChoice {
     pub loss: i128,
     /// True if no choice has a smaller loss.
     pub exact: bool,
-    /// The steps that were used.
+    /// Number of search steps used.
     pub steps: u64,
 }
 

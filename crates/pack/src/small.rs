@@ -246,7 +246,7 @@ impl Small {
         clique
     }
 
-    /// Returns a lower bound of the height; `known` is an initial one.
+    /// Returns a lower bound on the height; `known` is an initial one.
     fn lower_bound(&mut self, known: u64) -> u64 {
         self.set_limit(u64::MAX);
         let alone = self.pieces.iter().zip(&self.floors);

@@ -16,7 +16,7 @@ pub struct SpreadPacking {
     /// `Proved` if the choice for each memory (for the last without a capacity: its height) is the best for the items left by the memories before it;
     /// this does not imply the best over all memories together.
     pub verdict: Verdict,
-    /// The steps that were used.
+    /// Number of search steps used.
     pub steps: Steps,
 }
 

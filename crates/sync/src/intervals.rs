@@ -25,7 +25,7 @@ fn exponent((first, end): (u64, u64)) -> u32 {
 }
 
 impl Intervals {
-    /// Adds a range. Logarithmic.
+    /// Adds a range with its number. Takes logarithmic time.
     pub fn insert(&mut self, number: u64, range: (u64, u64)) {
         let exponent = exponent(range);
         let last = range.1.max(range.0.saturating_add(1)) - 1;
@@ -34,7 +34,7 @@ impl Intervals {
         }
     }
 
-    /// Removes a range that was added. Logarithmic.
+    /// Removes a range that was added. Takes logarithmic time.
     pub fn remove(&mut self, number: u64, range: (u64, u64)) {
         let exponent = exponent(range);
         if self.ends.remove(&(exponent, range.0, number)).is_none() {
@@ -48,8 +48,8 @@ impl Intervals {
         }
     }
 
-    /// The numbers of all ranges that share bytes with a range, in ascending order. Logarithmic in the number of ranges, and linear in the number of
-    /// ranges of each length that begin shortly before it.
+    /// The numbers of all ranges that share bytes with a range, in ascending order. Takes time logarithmic in the number of ranges, and
+    /// linear in the number of ranges of each length that begin shortly before it.
     pub fn overlapping(&self, (first, end): (u64, u64)) -> Vec<u64> {
         let end = end.max(first.saturating_add(1));
         let mut found = Vec::new();

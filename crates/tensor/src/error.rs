@@ -70,7 +70,7 @@ pub enum Error {
         memory: String,
         /// Its capacity.
         capacity: Bytes,
-        /// The lower bound of the memory's tensors, if that already exceeds the capacity.
+        /// The lower bound on the bytes of the memory's tensors, if that already exceeds the capacity.
         needed: Option<Bytes>,
     },
     /// A placement strategy returned an invalid answer.

@@ -40,7 +40,7 @@ pub trait Policy {
         None
     }
 
-    /// Figures of walls between arenas, at the end of a frame.
+    /// Statistics of the walls between arenas, at the end of a frame.
     fn wall_stats(&self) -> WallStats {
         WallStats::default()
     }

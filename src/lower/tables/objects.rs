@@ -222,7 +222,7 @@ pub struct AccessRow {
     /// The layout during the pass, of aspects other than stencil; `VK_IMAGE_LAYOUT_UNDEFINED` for buffers.
     #[serde(with = "names::value")]
     pub layout: vk::ImageLayout,
-    /// The layout of stencil during the pass.
+    /// The layout of the stencil aspect during the pass.
     #[serde(with = "names::value")]
     pub stencil_layout: vk::ImageLayout,
 }

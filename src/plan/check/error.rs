@@ -77,7 +77,7 @@ pub enum PlanRule {
     TileNotTransient,
     /// The driver reports a tile requirement for a resource in tile memory.
     TileRefused,
-    /// A resource in tile memory requires no dedicated allocation, which cannot be one of many aliases of the heap.
+    /// A resource in tile memory does not require a dedicated allocation, since tile memory objects are shared.
     TileDedicated,
     /// A resource in tile memory is used on one queue: each queue has separate tile contents.
     TileTwoQueues,

@@ -1,4 +1,4 @@
-//! Binding of tile memory: one object per connected run of lifetimes, or a ladder of objects if that pays.
+//! Binding of tile memory: one object per connected run of lifetimes, or a ladder of objects if that pays off.
 //!
 //! ```text
 //! heap    ┌── b ──┐ ┌ d ┐                   b and d above a and c: what is bound falls when they die

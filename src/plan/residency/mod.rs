@@ -46,7 +46,7 @@ use tileheap_units::CompactSort;
 pub(super) struct Stretches {
     /// The resources, each with the pass after which it is stored.
     pub(super) stretches: Vec<(ResourceId, PassId)>,
-    /// Of the choice with these stretches, not counting the stores as steps.
+    /// Optimality of the choice with these stretches, not counting the stores as steps.
     pub(super) optimality: Optimality,
 }
 

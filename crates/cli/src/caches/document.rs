@@ -6,7 +6,7 @@ use super::play::Played;
 use super::run::Report;
 use crate::documents::{self, Policy, Reloads, Replay};
 
-/// The figures of each policy, with bytes, hits and arena ends per frame.
+/// The results of each policy, with bytes, hits and arena ends per frame.
 pub(crate) fn document(played: &Played) -> Replay {
     let Played {
         reports, lower_bound, ..

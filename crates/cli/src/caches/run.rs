@@ -24,7 +24,7 @@ pub(super) struct Run {
     wall_history: Vec<Vec<u64>>,
 }
 
-/// The figures of a policy.
+/// The results of a policy.
 pub(crate) struct Report {
     pub(crate) policy: PolicyDesc<'static>,
     pub(crate) summary: TraceSummary,

@@ -163,7 +163,7 @@ structure! {
     /// ```
     TileMemorySizeInfoQCOM, s_type 1_000_547_004, p_next *const,
     extends [ExtendsRenderPassCreateInfo, ExtendsRenderPassCreateInfo2, ExtendsRenderingInfo] {
-        /// Size of the tile memory object, in bytes; the same as not chaining the structure when 0.
+        /// Size of the tile memory object, in bytes; 0 has the same effect as omitting the structure.
         size: vk::DeviceSize,
     }
 }

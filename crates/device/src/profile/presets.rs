@@ -87,7 +87,7 @@ impl Quirks {
 
     const ADRENO: Quirks = Quirks {
         tile_types: &[LAZY],
-        // Not known; programs that take the first device local type should fail wherever they may.
+        // Not known; programs that take the first device-local type should fail wherever they may.
         tile_type_position: MemoryTypePosition::First,
         ..Quirks::NONE
     };

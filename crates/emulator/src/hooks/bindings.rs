@@ -27,7 +27,7 @@ recorded_commands! {
         bind_vertices(recorder, first, array!(buffers, count), (array!(offsets, count), &[], &[]));
     };
 
-    /// As `vkCmdBindVertexBuffers`, with sizes and strides.
+    /// Same as `vkCmdBindVertexBuffers`, with sizes and strides.
     vkCmdBindVertexBuffers2(commands, first, count, buffers, offsets, sizes, strides) => commands DeviceTable unless (!recorder.device.resources.has_fetched()) |recorder| {
         let ranges = (array!(offsets, count), array!(sizes, count), array!(strides, count));
         bind_vertices(recorder, first, array!(buffers, count), ranges);
@@ -45,7 +45,7 @@ recorded_commands! {
         recorder.lock().buffers.bind_indices(buffer, (offset, vk::WHOLE_SIZE), kind);
     };
 
-    /// As `vkCmdBindIndexBuffer`, with a size.
+    /// Same as `vkCmdBindIndexBuffer`, with a size.
     vkCmdBindIndexBuffer2KHR(commands, buffer, offset, size, kind) => commands DeviceTable unless (!recorder.device.resources.has_fetched()) |recorder| {
         recorder.lock().buffers.bind_indices(buffer, (offset, size), kind);
     };
@@ -60,17 +60,17 @@ recorded_commands! {
         recorder.begin_unseen_writes(UnseenWrites::TRANSFORM_FEEDBACK, "vkCmdBeginTransformFeedbackEXT");
     };
 
-    /// As `vkCmdBeginTransformFeedbackEXT`.
+    /// Same as `vkCmdBeginTransformFeedbackEXT`.
     vkCmdEndTransformFeedbackEXT(commands, first, count, buffers, offsets) => commands DeviceTable |recorder| {
         recorder.begin_unseen_writes(UnseenWrites::TRANSFORM_FEEDBACK, "vkCmdEndTransformFeedbackEXT");
     };
 
-    /// As `vkCmdBeginTransformFeedbackEXT`.
+    /// Same as `vkCmdBeginTransformFeedbackEXT`.
     vkCmdBeginTransformFeedback2EXT(commands, first, count, infos) => commands DeviceTable |recorder| {
         recorder.begin_unseen_writes(UnseenWrites::TRANSFORM_FEEDBACK, "vkCmdBeginTransformFeedback2EXT");
     };
 
-    /// As `vkCmdBeginTransformFeedbackEXT`.
+    /// Same as `vkCmdBeginTransformFeedbackEXT`.
     vkCmdEndTransformFeedback2EXT(commands, first, count, infos) => commands DeviceTable |recorder| {
         recorder.begin_unseen_writes(UnseenWrites::TRANSFORM_FEEDBACK, "vkCmdEndTransformFeedback2EXT");
     };
@@ -98,7 +98,7 @@ recorded_commands! {
         }
     };
 
-    /// As `vkCmdBindDescriptorSets`, by stages.
+    /// Same as `vkCmdBindDescriptorSets`, by stages.
     vkCmdBindDescriptorSets2KHR(commands, info) => commands DeviceTable |recorder| {
         let info = given!(info);
         let sets = array!(info.p_descriptor_sets, info.descriptor_set_count);
@@ -117,7 +117,7 @@ recorded_commands! {
         recorder.lock().push_constants.push(stages, offset, bytes);
     };
 
-    /// As `vkCmdPushConstants`.
+    /// Same as `vkCmdPushConstants`.
     vkCmdPushConstants2KHR(commands, info) => commands DeviceTable unless (!recorder.device.descriptors.compares_push_constants()) |recorder| {
         let info = given!(info);
         let bytes = array!(info.p_values.cast::<u8>(), info.size);
@@ -130,7 +130,7 @@ recorded_commands! {
         push(recorder, point, (layout, index), writes);
     };
 
-    /// As `vkCmdPushDescriptorSetKHR`, by stages.
+    /// Same as `vkCmdPushDescriptorSetKHR`, by stages.
     vkCmdPushDescriptorSet2KHR(commands, info) => commands DeviceTable |recorder| {
         let info = given!(info);
         let writes = array!(info.p_descriptor_writes, info.descriptor_write_count);
@@ -139,12 +139,12 @@ recorded_commands! {
         }
     };
 
-    /// As `vkCmdPushDescriptorSetKHR`, by a template.
+    /// Same as `vkCmdPushDescriptorSetKHR`, by a template.
     vkCmdPushDescriptorSetWithTemplateKHR(commands, template, layout, index, data) => commands DeviceTable |recorder| {
         push_by_template(recorder, template, (layout, index), data);
     };
 
-    /// As `vkCmdPushDescriptorSetWithTemplateKHR`, in a structure.
+    /// Same as `vkCmdPushDescriptorSetWithTemplateKHR`, in a structure.
     vkCmdPushDescriptorSetWithTemplate2KHR(commands, info) => commands DeviceTable |recorder| {
         let info = given!(info);
         push_by_template(recorder, info.descriptor_update_template, (info.layout, info.set), info.p_data);
@@ -153,7 +153,7 @@ recorded_commands! {
     /// Descriptor buffers replace sets.
     vkCmdSetDescriptorBufferOffsetsEXT(commands, point, layout, first, count, buffers, offsets) => commands DeviceTable |recorder| unbind(recorder, point, (first, count), "vkCmdSetDescriptorBufferOffsetsEXT");
 
-    /// As `vkCmdSetDescriptorBufferOffsetsEXT`, by stages.
+    /// Same as `vkCmdSetDescriptorBufferOffsetsEXT`, by stages.
     vkCmdSetDescriptorBufferOffsets2EXT(commands, info) => commands DeviceTable |recorder| {
         let info = given!(info);
         for point in points_of(info.stage_flags) {

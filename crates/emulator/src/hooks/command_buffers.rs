@@ -75,7 +75,7 @@ device_entry_points! {
         dependencies(commands, info, 1, OrderedAs::Barrier, record);
     }
 
-    /// As `vkCmdPipelineBarrier2`.
+    /// Same as `vkCmdPipelineBarrier2`.
     vkCmdWaitEvents2(commands, count, events, infos) {
         let record = |device: &Device, infos: *const vk::DependencyInfo<'_>| call_down!(device.driver.commands, vkCmdWaitEvents2(commands, count, events, infos));
         let events = array!(events, count);
@@ -172,7 +172,7 @@ recorded_commands! {
         }
     };
 
-    /// As `vkCmdPipelineBarrier`.
+    /// Same as `vkCmdPipelineBarrier`.
     vkCmdWaitEvents(
         commands, event_count, events, from, to, memory_count, memory, buffer_count, buffers, image_count, images
     ) => commands DeviceTable |recorder| {
@@ -185,7 +185,7 @@ recorded_commands! {
     /// An action command; load operations and initial layouts may discard.
     vkCmdBeginRenderPass(commands, info, contents) => commands DeviceTable |recorder| begin_render_pass(recorder, info, contents, "vkCmdBeginRenderPass");
 
-    /// As `vkCmdBeginRenderPass`.
+    /// Same as `vkCmdBeginRenderPass`.
     vkCmdBeginRenderPass2(commands, info, contents) => commands DeviceTable |recorder| {
         let contents = given!(contents).contents;
         begin_render_pass(recorder, info, contents, "vkCmdBeginRenderPass2")

@@ -79,7 +79,7 @@ macro_rules! binds {
                 }
             }
 
-            /// As the command for one resource.
+            /// Same as the command for one resource.
             $several(handle, count, infos) |device| {
                 let given = array!(infos, count);
                 let mut infos = given.to_vec();
@@ -243,7 +243,7 @@ device_entry_points! {
         result
     }
 
-    /// As `vkMapMemory`.
+    /// Same as `vkMapMemory`.
     vkMapMemory2KHR(handle, info, out) |device| {
         if tile_objects::refuse_mapping(&device, given!(info).memory) {
             return vk::Result::ERROR_MEMORY_MAP_FAILED;

@@ -27,7 +27,7 @@ recorded_commands! {
         order_event(recorder, Event::Reset(event));
     };
 
-    /// As `vkCmdResetEvent`.
+    /// Same as `vkCmdResetEvent`.
     vkCmdResetEvent2(commands, event, stages) => commands DeviceTable |recorder| {
         order_event(recorder, Event::Reset(event));
     };
@@ -37,7 +37,7 @@ recorded_commands! {
         next_subpass(recorder, "vkCmdNextSubpass");
     };
 
-    /// As `vkCmdNextSubpass`.
+    /// Same as `vkCmdNextSubpass`.
     vkCmdNextSubpass2(commands, begin, end) => commands DeviceTable |recorder| next_subpass(recorder, "vkCmdNextSubpass2");
 }
 

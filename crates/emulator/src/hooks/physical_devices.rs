@@ -65,7 +65,7 @@ physical_entry_points! {
         result
     }
 
-    /// As `vkGetPhysicalDeviceImageFormatProperties`, where the bit may also be a stencil usage.
+    /// Same as `vkGetPhysicalDeviceImageFormatProperties`, where the bit may also be a stencil usage.
     vkGetPhysicalDeviceImageFormatProperties2(handle, info, out) |instance, physical| {
         let query = given!(info);
         let request = extended_flags::image_request(query);
@@ -99,7 +99,7 @@ physical_entry_points! {
         );
     }
 
-    /// As `vkGetPhysicalDeviceSparseImageFormatProperties`.
+    /// Same as `vkGetPhysicalDeviceSparseImageFormatProperties`.
     vkGetPhysicalDeviceSparseImageFormatProperties2(handle, info, count, out) |instance, physical| {
         let query = given!(info);
         let usage = extended_flags::sparse_usage(query);

@@ -63,7 +63,7 @@ device_entry_points! {
         result
     }
 
-    /// As `vkAcquireNextImageKHR`.
+    /// Same as `vkAcquireNextImageKHR`.
     vkAcquireNextImage2KHR(handle, info, out) |device| {
         let result = call_down!(device.driver.commands, vkAcquireNextImage2KHR(handle, info, out));
         let given = given!(info);

@@ -19,7 +19,7 @@ device_entry_points! {
         }
     }
 
-    /// As `vkGetDeviceQueue`.
+    /// Same as `vkGetDeviceQueue`.
     vkGetDeviceQueue2(handle, info, out) |device| {
         call_down!(device.driver.commands, vkGetDeviceQueue2(handle, info, out));
         if let Some(check) = &device.check {
@@ -64,7 +64,7 @@ device_entry_points! {
         submit(&device, check, queue, &batches, fence, as_given, |_| as_given())
     }
 
-    /// As `vkQueueSubmit`.
+    /// Same as `vkQueueSubmit`.
     vkQueueSubmit2(queue, count, infos, fence) |device| {
         let as_given = || call_down!(device.driver.commands, vkQueueSubmit2(queue, count, infos, fence));
         let Some(check) = &device.check else { return as_given() };

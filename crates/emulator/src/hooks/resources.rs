@@ -102,7 +102,7 @@ creates! {
         device.resources.render_passes.insert(pass.as_raw(), Arc::new(remembered));
     }
 
-    /// As `vkCreateRenderPass`.
+    /// Same as `vkCreateRenderPass`.
     vkCreateRenderPass2, strip::render_pass2;
     |device, info, pass| {
         let mut remembered = render_pass(&RenderPassDesc::from_v2(info), info.p_next);

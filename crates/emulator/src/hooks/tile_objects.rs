@@ -58,7 +58,7 @@ pub(crate) fn allocate(
         return vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
     }
     let Some(tile) = &device.tile else {
-        // Real memory, in full: programs that take the first device local type bind ordinary resources to it.
+        // Real memory, in full: programs that take the first device-local type bind ordinary resources to it.
         let about = Object::of(device.driver.handle);
         let text = format!(
             "memory type {} is on the tile heap, but the feature tileMemoryHeap of {about} is not enabled \

@@ -256,7 +256,7 @@ impl BoundSets {
         }
     }
 
-    /// As `checked`, in a few instructions; also `None` if the accesses may depend on dynamic offsets or push constants.
+    /// Like `checked`, in a few instructions; also `None` if the accesses may depend on dynamic offsets or push constants.
     #[inline(always)]
     pub(crate) fn checked_quickly(
         &self,

@@ -29,7 +29,7 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// `vkCmdBindTileMemoryQCOM` did not cover them.
+    /// At an action command: the bound tile memory did not include these bytes.
     LessBound = "an action command with less tile memory bound",
         "bind an object that covers it for every action command from the write to the read, also in each further command buffer";
     /// At the beginning of a render pass.

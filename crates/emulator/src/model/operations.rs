@@ -104,7 +104,7 @@ impl Fetch {
     /// Parameters are in memory, or are not read by the layer.
     pub(crate) const UNKNOWN: Fetch = Fetch::of(Drawn::Unknown { is_indexed: false }, false);
 
-    /// As `UNKNOWN`, with an index buffer.
+    /// Like `UNKNOWN`, with an index buffer.
     pub(crate) const UNKNOWN_INDEXED: Fetch = Fetch::of(Drawn::Unknown { is_indexed: true }, false);
 
     const fn of(drawn: Drawn, is_empty: bool) -> Fetch {
@@ -180,7 +180,7 @@ impl Fetch {
         )
     }
 
-    /// As `counted_draws`, for workgroups of mesh shaders.
+    /// Like `counted_draws`, for workgroups of mesh shaders.
     pub(crate) const fn counted_groups<T>(
         parameters: (vk::Buffer, u64),
         number: (vk::Buffer, u64),

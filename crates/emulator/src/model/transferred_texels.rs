@@ -80,7 +80,7 @@ impl ImageRegions<'_> {
         }
     }
 
-    /// As `boxes`, with the extents of copies in texels of each image; `None` for an unknown image.
+    /// Like `boxes`, with the extents of copies in texels of each image; `None` for an unknown image.
     pub(crate) fn between(self, from: Option<&Resource>, to: Option<&Resource>) -> Vec<[TexelBox; 2]> {
         let mut boxes = self.boxes();
         if matches!(self, ImageRegions::Copies(_)) {

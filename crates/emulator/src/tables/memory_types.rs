@@ -45,7 +45,7 @@ pub(crate) struct AddedMemory {
 }
 
 impl MemoryTypes {
-    /// Adds types and heaps to the driver's; `None` if Vulkan's limits leave no room, or the driver does not have a device local type.
+    /// Adds types and heaps to the driver's; `None` if Vulkan's limits leave no room, or the driver does not have a device-local type.
     pub(crate) fn new(
         driver: &vk::PhysicalDeviceMemoryProperties,
         added: AddedMemory,

@@ -90,7 +90,7 @@ impl Owned {
         })
     }
 
-    /// As `create`, with other options.
+    /// Like `create`, with other options.
     pub(crate) fn create_with(&mut self, options: &Options) -> VkResult<(vk::Queue, u32)> {
         let strange = options.strange;
         let physical = self.create_instance(options)?;
@@ -170,7 +170,7 @@ impl Owned {
         self.create_device_with(strange, physical, core13)
     }
 
-    /// As `create_device`, with features in place of those of Vulkan 1.3.
+    /// Like `create_device`, with features in place of those of Vulkan 1.3.
     pub(crate) fn create_device_with<F: vk::ExtendsDeviceCreateInfo + vk::TaggedStructure>(
         &mut self,
         strange: bool,

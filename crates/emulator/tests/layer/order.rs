@@ -198,7 +198,7 @@ rows! {
         scene.read(scene.a);
         scene.write(scene.b);
     };
-    /// As `war_exec_only` with transfers, which certainly access all of their buffers.
+    /// Like `war_exec_only` with transfers, which certainly access all of their buffers.
     war_exec_only_transfers: Valid, |scene| {
         scene.fill(scene.a);
         scene.memory(CLEAR_WRITE, COPY_READ);

@@ -267,7 +267,7 @@ fn an_object_larger_than_the_heap_is_refused() {
     assert_eq!(ids, ["TILEHEAP-too-large"]);
 }
 
-/// Programs that do not know tile memory and take the first device local type: they get a message, and run.
+/// Programs that do not know tile memory and take the first device-local type: they get a message, and run.
 #[test]
 fn the_first_type_holds_what_is_bound_to_it_where_the_feature_is_off() {
     let on = Instance::new(&[("tile_type_position", "first")]);

@@ -38,7 +38,7 @@ fn with_text(settings: &[(&str, &str)]) -> (Seen, Vec<rig::Message>) {
     (seen(&on.instance), on.take_messages())
 }
 
-/// As `with_text` with typed values, and a setting of another layer.
+/// Like `with_text` with typed values, and a setting of another layer.
 fn with_types() -> Seen {
     rig::prepare_environment();
     let (heap, boundary, other) = (2_097_152u64, vk::TRUE, 7u64);

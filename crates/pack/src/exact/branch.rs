@@ -18,7 +18,7 @@ pub(crate) enum Focus {
     LeastSlackBlamed,
     /// The fewest choices, divided by the number of branches that the column has ended; ties by the fewest spare bytes.
     FewestChoicesBlamed,
-    /// Like `FewestChoicesBlamed`, with ties by the lowest floor.
+    /// Like `FewestChoicesBlamed`, but ties are broken by the lowest floor.
     FewestChoicesLow,
     /// The least product of choices and spare bytes.
     Tightest,

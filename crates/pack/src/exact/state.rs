@@ -28,7 +28,7 @@ pub(crate) struct State {
     pub(crate) crossings: Vec<u32>,
     /// The lowest start of each unplaced piece; [`PLACED`] for placed ones.
     pub(crate) ready: Vec<u64>,
-    /// As `ready`, but ignoring skipped bytes: as low as the pieces placed below and the bounds allow.
+    /// Like `ready`, but ignoring skipped bytes: as low as the pieces placed below and the bounds allow.
     pub(crate) borne: Vec<u64>,
     /// The offset of each placed piece.
     pub(crate) offsets: Vec<u64>,

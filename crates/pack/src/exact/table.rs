@@ -12,7 +12,7 @@ pub(crate) struct Table {
     slots: Vec<u128>,
     /// Mask of the slots in use.
     mask: usize,
-    /// Number of times the table was cleared, well mixed.
+    /// Number of times that the table was cleared, times [`Table::GENERATION_STEP`].
     generation: u128,
 }
 

@@ -54,7 +54,7 @@ pub(super) fn infeasible<'a>(
     found.map(Vec::as_slice)
 }
 
-/// Returns a lower bound of the cost of every packing, if the units of each clique fit.
+/// Returns a lower bound on the cost of every packing, if the units of each clique fit.
 pub(super) fn lower_bound(problem: &PoolsProblem, capacities: &[u64], cliques: &[Vec<u32>]) -> u64 {
     let mut costs = Costs::new(problem);
     let mut cover = Cover::default();

@@ -14,10 +14,10 @@ pub struct PoolPlacement {
     pub offset: Bytes,
 }
 
-/// A place for every item.
+/// The pool and the offset of every item.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolsPacking {
-    /// The place of each item, in the problem's order.
+    /// The placement of each item, in the problem's order.
     pub places: Vec<PoolPlacement>,
     /// For each pool, the end of its highest item.
     pub heights: Vec<Bytes>,
@@ -30,11 +30,11 @@ pub struct PoolsPacking {
 pub struct PoolsAnswer {
     /// The best packing found.
     pub packing: Option<PoolsPacking>,
-    /// A lower bound of the cost; if a pool has no capacity, of packings as low as this one.
+    /// A lower bound on the cost; if a pool has no capacity, on that of packings as low as this one.
     pub bound: u64,
     /// `Proved` if no packing is better, or if none exists.
     pub verdict: Verdict,
-    /// The steps that were used.
+    /// Number of search steps used.
     pub steps: Steps,
     /// Items that fit together in no packing, if none exists and they are known.
     pub conflict: Vec<u32>,

@@ -42,12 +42,12 @@ pub(super) struct Branch<'a, 'b> {
     /// The best choice so far, and its weight.
     best: Vec<bool>,
     weight: i128,
-    /// Upper bound of the weight of choices in branches that were not fully searched.
+    /// Upper bound on the weight of choices in branches that were not fully searched.
     open: i128,
 }
 
 impl<'a, 'b> Branch<'a, 'b> {
-    /// Finds the best choice by loads, starting from a good one; returns it with the steps left, and an upper bound of the weight of any choice. The
+    /// Finds the best choice by loads, starting from a good one; returns it with the steps left, and an upper bound on the weight of any choice. The
     /// prices must be those of the task.
     pub(super) fn search(
         prices: &'a mut Prices,

@@ -24,12 +24,12 @@ struct Subsets<'a> {
     /// For each unit, the total weight of it and all units after it.
     rest: Vec<u64>,
     chosen: Vec<u32>,
-    /// Upper bound of the weight of subsets that were not decided.
+    /// Upper bound on the weight of the subsets that are left undecided.
     open: u64,
 }
 
 impl Packer {
-    /// Tries every subset of few units, the heaviest units first; returns an upper bound of the weight of any selection.
+    /// Tries every subset of few units, the heaviest units first; returns an upper bound on the weight of any selection.
     pub(super) fn search_few(
         &mut self,
         problem: &Problem,

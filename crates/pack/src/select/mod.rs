@@ -38,13 +38,13 @@ pub struct Selection {
     pub offsets: Vec<Option<Bytes>>,
     /// The total weight of the chosen items.
     pub weight: u64,
-    /// An upper bound of the weight of any selection.
+    /// An upper bound on the weight of any selection.
     pub bound: u64,
     /// The end of the highest chosen item.
     pub height: Bytes,
     /// `Proved` if the weight equals the bound.
     pub verdict: Verdict,
-    /// The steps that were used.
+    /// Number of search steps used.
     pub steps: Steps,
 }
 

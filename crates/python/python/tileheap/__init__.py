@@ -95,7 +95,7 @@ class Packing:
     height: int | None
     """The end of the highest item."""
     bound: int
-    """The lower bound of the height of every packing."""
+    """A lower bound on the height of every packing."""
     verdict: Verdict
     """`proved`: the packing is the lowest, fits the capacity, or does not exist."""
     steps: int
@@ -117,7 +117,7 @@ class Selection:
     weight: int
     """The weight of the chosen items."""
     bound: int
-    """An upper bound of the weight of any selection."""
+    """An upper bound on the weight of any selection."""
     height: int
     """The end of the highest item chosen."""
     verdict: Verdict

@@ -31,7 +31,7 @@ pub struct ModelStatistics {
     pub followed_operations: u64,
     /// Number of synchronization operations that could not change it.
     pub skipped_operations: u64,
-    /// Number of decisions to follow or skip: many operations are skipped at once.
+    /// Number of decisions to follow or skip operations; one decision can skip many.
     pub decisions: u64,
 }
 

@@ -145,9 +145,9 @@ pub(crate) struct Reach {
     /// Queues on which a semaphore signal covers it, and whether it was available there: later signals of the queue cover everything that earlier
     /// ones do.
     signaled: Vec<(QueueId, bool)>,
-    /// The step since which the host knows that it is complete.
+    /// The first step at which the host knows that it is complete.
     complete: Option<u64>,
-    /// The step since which the host knows that it is also available.
+    /// The first step at which the host knows that it is also available.
     complete_and_available: Option<u64>,
     /// Host accesses that it was made visible to before it was known to be complete.
     host: Usages,

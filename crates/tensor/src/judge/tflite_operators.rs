@@ -5,7 +5,7 @@
 /// The sharing of bytes that an operator allows its outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sharing {
-    /// Nothing.
+    /// The outputs share no bytes with the inputs.
     Apart,
     /// It reads each element of its operands before it writes that of its result: the result may take an operand's place.
     Elementwise,

@@ -480,7 +480,7 @@ fn trip_counts_of_files_are_used() {
 }
 
 /// Loops in sequence, loops without rounds or with a condition that may end them early, and arms that pass on the same value: no copy,
-/// and one value beside conditions and round numbers, or two where a sum is not written over a loop's result.
+/// and one value besides conditions and iteration numbers, or two where a sum is not written over a loop's result.
 #[cfg(feature = "onnx")]
 #[test]
 fn loops_and_branches_of_files_need_no_copy() {

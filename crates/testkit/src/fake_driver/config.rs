@@ -45,7 +45,7 @@ pub struct Tile {
     pub extension: bool,
     /// The feature bit is reported.
     pub feature: bool,
-    /// There is a heap with the tile flag; if false, the heap exists as an ordinary one.
+    /// The heap has the tile flag; if false, it exists as an ordinary heap.
     pub heap_flag: bool,
     /// A memory type is on that heap.
     pub memory_type: bool,

@@ -32,12 +32,12 @@ pub struct ArenaView {
     pub side: ArenaSide,
 }
 
-/// Figures of the walls between arenas.
+/// Statistics of the walls between arenas.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WallStats {
     /// Bytes lost between arenas.
     pub gaps: Bytes,
-    /// An upper bound of `gaps`.
+    /// An upper bound on `gaps`.
     pub worst_gaps: Bytes,
     /// Number of wall moves so far, each of any number of blocks.
     pub wall_moves: u64,

@@ -144,7 +144,7 @@ impl Engine {
         }
     }
 
-    /// Figures of the walls.
+    /// Statistics of the walls.
     pub(super) fn wall_stats(&self) -> WallStats {
         let bytes = |arena: &Arena| u64::from(arena.count()) * arena.block;
         let used = self.arenas.iter().map(bytes);

@@ -62,7 +62,7 @@ impl Replay {
         &self.last
     }
 
-    /// Figures of the walls between arenas.
+    /// Statistics of the walls between arenas.
     pub fn wall_stats(&self) -> WallStats {
         self.policy.policy.wall_stats()
     }

@@ -72,7 +72,7 @@ pub struct TraceSummary {
     pub internal: Bytes,
     /// The largest sum of wall gaps at the end of a frame.
     pub worst_gap: Bytes,
-    /// Figures of the walls at the end.
+    /// Statistics of the walls at the end.
     pub wall_stats: WallStats,
 }
 

@@ -36,7 +36,7 @@ impl Scene {
         Scene::with(SHADER, kind, flags)
     }
 
-    /// As `new`, with another shader.
+    /// Like `new`, with another shader.
     fn with(shader: &str, kind: Type, flags: Flags) -> Scene {
         let resources = Resources::default();
         let buffer = Resource {

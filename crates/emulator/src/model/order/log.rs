@@ -419,7 +419,7 @@ impl Recorded {
         }
     }
 
-    /// As `access`, for a list that an earlier command performed, if that needs no allocation; otherwise does nothing and returns `false`.
+    /// Like `access`, for a list that an earlier command performed, if that needs no allocation; otherwise does nothing and returns `false`.
     #[inline(always)]
     pub(crate) fn access_again(&mut self, list: u32, command: &'static str, at: &mut Position) -> bool {
         let Some(accessed) = self.accessed.get_mut(list as usize) else {

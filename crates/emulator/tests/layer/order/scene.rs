@@ -181,7 +181,7 @@ impl Scene<'_> {
         self.act(COPY_SOME, &[buffer, self.other].map(Descriptor::buffer), 1);
     }
 
-    /// As `read_some`, with a computed number of words.
+    /// Like `read_some`, with a computed number of words.
     pub(super) fn read_computed_count(&self, buffer: vk::Buffer) {
         let copy = COPY_SOME.replace(">= count", ">= count + 1");
         self.act(&copy, &[buffer, self.other].map(Descriptor::buffer), 1);

@@ -72,7 +72,7 @@ impl Rig {
         Rig::with(settings, &Wants::default()).expect("every driver has what every rig needs")
     }
 
-    /// As `new`, with more requirements; `None` if the driver lacks an extension.
+    /// Like `new`, with more requirements; `None` if the driver lacks an extension.
     pub fn with(settings: &[(&str, &str)], wants: &Wants<'_>) -> Option<Rig> {
         static AWAKE: Once = Once::new();
         if is_validated() {
@@ -145,7 +145,7 @@ impl Rig {
         self.take_ids_but(&[])
     }
 
-    /// As `take_ids`, but allows the listed validation messages.
+    /// Like `take_ids`, but allows the listed validation messages.
     pub fn take_ids_but(&self, validated: &[&str]) -> Vec<String> {
         self.on.take_ids_but(validated)
     }

@@ -278,7 +278,7 @@ impl TestDevice {
         self.compute_words(kinds, &compile(Stage::Compute, source, 3), 4)
     }
 
-    /// As `compute`, from SPIR-V and with `constants` bytes of push constants.
+    /// Like `compute`, from SPIR-V and with `constants` bytes of push constants.
     pub fn compute_words(&self, kinds: &[vk::DescriptorType], words: &[u32], constants: u32) -> Pipeline {
         let stages = vk::ShaderStageFlags::COMPUTE;
         let (layout, set_layout) = self

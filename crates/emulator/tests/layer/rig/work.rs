@@ -184,7 +184,7 @@ impl TestDevice {
         self.wait(submitted);
     }
 
-    /// As `submit`, by `vkQueueSubmit2`.
+    /// Like `submit`, by `vkQueueSubmit2`.
     pub fn submit2(&self, batches: &[&[vk::CommandBuffer]]) {
         let info =
             |handle: &vk::CommandBuffer| vk::CommandBufferSubmitInfo::default().command_buffer(*handle);

@@ -14,7 +14,7 @@ const TILE_MEMORY: Ask<'_> = Ask::tile_memory(vk::API_VERSION_1_1);
 /// Writes the first word of a buffer.
 const WRITES: &str = "layout(set = 0, binding = 0) buffer Data { float first; };
 void main() { first = 1.0; }";
-/// As `WRITES` for two buffers, the second through texels.
+/// Like `WRITES` for two buffers, the second through texels.
 const WRITES_BOTH: &str = "layout(set = 0, binding = 0) buffer Data { float first; };
 layout(set = 0, binding = 1, r32f) uniform imageBuffer texels;
 void main() { first = 1.0; imageStore(texels, 0, vec4(0.5)); }";

@@ -182,7 +182,7 @@ impl Suite {
         self.expect(expected, |_| self.try_create(info))
     }
 
-    /// As `try_wrong`, if only validation refuses it.
+    /// Like `try_wrong`, if only validation refuses it.
     pub(crate) fn create_wrong<I: CreateInfo>(&self, info: &I, expected: &[&str]) {
         assert_eq!(self.try_wrong(info, expected).is_err(), self.stops());
     }

@@ -150,7 +150,7 @@ pub(super) fn control(
     }
 }
 
-/// A body from names: values of `[4]`, except for round numbers and conditions.
+/// A body from names: values of `[4]`, except for iteration numbers and conditions.
 pub(super) fn body(inputs: &[&str], nodes: &[NodeProto], outputs: &[&str]) -> GraphProto {
     let of = |name: &&str| match *name {
         "n" | "go" | "more" | "c" => value(name, &[]),
