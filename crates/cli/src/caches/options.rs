@@ -5,9 +5,9 @@ use std::ffi::OsStr;
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Command};
 use tileheap_baselines::textures::ALL;
-use tileheap_textures::{Parameter, PolicyDesc};
+use tileheap_textures::PolicyDesc;
 
-/// Parses a policy by its name, optionally with parameter values; help lists both.
+/// Parses a policy by its name, optionally with parameter values; [`parameters`] describes them.
 #[derive(Clone)]
 pub(crate) struct Policies;
 
@@ -24,14 +24,28 @@ impl TypedValueParser for Policies {
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let parameters = |policy: &PolicyDesc<'static>| {
-            let one = |parameter: &Parameter| format!("; {parameter}: {}", parameter.description);
-            policy.parameters.iter().map(one).collect::<String>()
-        };
-        let value = move |policy: PolicyDesc<'static>| {
-            let help = format!("{}{}", policy.description, parameters(&policy));
-            PossibleValue::new(policy.name).help(help)
+        let value = |policy: PolicyDesc<'static>| {
+            PossibleValue::new(policy.name).help(policy.description.trim_end_matches('.'))
         };
         Some(Box::new(ALL.into_iter().map(value)))
     }
+}
+
+/// The parameters of all policies, as a section of help: those of several policies once.
+pub(crate) fn parameters() -> String {
+    let mut section = String::from("Parameters of policies:\n");
+    let has_parameters = |policy: &&PolicyDesc<'_>| !policy.parameters.is_empty();
+    let mut left: Vec<_> = ALL.iter().filter(has_parameters).collect();
+    while let Some(&first) = left.first() {
+        let (alike, others): (Vec<_>, Vec<_>) = left
+            .iter()
+            .partition(|policy| policy.parameters == first.parameters);
+        let names: Vec<_> = alike.iter().map(|policy| policy.name).collect();
+        section += &format!("  {}\n", names.join(", "));
+        for parameter in first.parameters {
+            section += &format!("    {parameter}: {}\n", parameter.description);
+        }
+        left = others;
+    }
+    section
 }

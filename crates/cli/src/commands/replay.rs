@@ -8,7 +8,7 @@ use tileheap_textures::replay::Distribution;
 use tileheap_textures::{Coherent, PolicyDesc};
 
 use crate::caches::document::document;
-use crate::caches::options::Policies;
+use crate::caches::options::{Policies, parameters};
 use crate::caches::play::{Played, ReplayOptions, play};
 use crate::documents::{self, Replay};
 use crate::error::{Error, Result};
@@ -21,6 +21,7 @@ use crate::values::parse_bytes;
 #[derive(Debug, Args)]
 #[command(long_about = include_str!("about/replay.txt"))]
 #[command(after_help = include_str!("help/replay.txt"))]
+#[command(after_long_help = format!("{}\n{}", parameters(), include_str!("help/replay.txt")))]
 pub(crate) struct Arguments {
     /// The trace, as `tileheap trace` or the library's `TraceWriter` writes it
     #[arg(value_hint = ValueHint::FilePath)]
