@@ -14,7 +14,7 @@ impl BoundFrame {
     /// The situation that the next frame is lowered for, as long as nothing else is submitted to its queues.
     pub fn lowering_desc(&mut self) -> LoweringDesc {
         self.read_situation(self.parity());
-        self.situation.clone()
+        self.lowering.situation.clone()
     }
 
     /// Uses `tables` for frames in `situation`, instead of those that [`lower`](crate::lower::lower) would make: every frame that begins in
@@ -41,10 +41,10 @@ impl BoundFrame {
                 frame = self.plan.frame.name()
             ))
         };
-        if situation.queues != self.situation.queues {
+        if situation.queues != self.lowering.situation.queues {
             let pair = |queue: FamilyQueue| (queue.family, queue.index);
             let list = |one: &LoweringDesc| one.queues.iter().map(pair).collect::<Vec<_>>();
-            let (theirs, ours) = (list(situation), list(&self.situation));
+            let (theirs, ours) = (list(situation), list(&self.lowering.situation));
             let what =
                 format!("they are for the queues (family, index) {theirs:?}, and it is bound to {ours:?}");
             return Err(other(what));
@@ -62,10 +62,13 @@ impl BoundFrame {
         };
         let differs = match situation.parity {
             Parity::Odd if self.parities == 2 => {
-                let first = LoweringDesc::first(self.situation.queues.clone());
-                let own = self.lowerer.lower(&self.plan, &first.after(self.tables()))?;
+                let first = LoweringDesc::first(self.lowering.situation.queues.clone());
+                let own = self
+                    .lowering
+                    .lowerer
+                    .lower(&self.plan, &first.after(self.tables()))?;
                 let differs = difference(&tables, &own);
-                self.lowerer.recycle(own);
+                self.lowering.lowerer.recycle(own);
                 differs
             }
             _ => difference(&tables, self.tables()),
@@ -78,9 +81,9 @@ impl BoundFrame {
         let mut encoded = self.with_encoding(|_, with| EncodedFrame::new(parity, before, tables, with))?;
         encoded.adopted = true;
         let same = |one: &EncodedFrame| one.parity == parity && one.before == encoded.before;
-        match self.encoded.iter().position(same) {
-            Some(index) => self.encoded[index] = encoded,
-            None => self.encoded.push(encoded),
+        match self.lowering.encoded.iter().position(same) {
+            Some(index) => self.lowering.encoded[index] = encoded,
+            None => self.lowering.encoded.push(encoded),
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use ash::vk;
 
-use super::bound_frame::BoundFrame;
+use super::bound_frame::{BoundFrame, FrameLowering, FrameObjects, RecordingState};
 use super::capabilities::Capabilities;
 use super::command_slot::CommandSlot;
 use super::device_queue::DeviceQueue;
@@ -207,22 +207,28 @@ impl Binder<'_> {
             state: state.clone(),
             timelines: self.timelines.clone(),
             bases,
-            situation,
-            lowerer: Lowerer::default(),
-            left: MemoryState::default(),
-            handles,
-            framebuffers,
-            render_passes,
-            encoded: vec![first],
-            copies,
+            lowering: FrameLowering {
+                lowerer: Lowerer::default(),
+                situation,
+                left: MemoryState::default(),
+                encoded: vec![first],
+            },
+            objects: FrameObjects {
+                handles,
+                framebuffers,
+                render_passes,
+                copies,
+                stores,
+            },
+            recording: RecordingState {
+                slots: slots.map(|_| CommandSlot::default()).collect(),
+                areas: passes().map(|pass| Some(pass.area)).collect(),
+                skipped: passes().map(|_| AtomicBool::new(false)).collect(),
+            },
             uses_tile: objects.any(|object| object.memory == MemoryKind::Tile),
             parities,
             targets,
             labels,
-            slots: slots.map(|_| CommandSlot::default()).collect(),
-            areas: passes().map(|pass| Some(pass.area)).collect(),
-            skipped: passes().map(|_| AtomicBool::new(false)).collect(),
-            stores,
             number,
             next: Parity::Even,
             stamp: UseStamp::default(),

@@ -82,7 +82,8 @@ impl BoundFrame {
                 for other in frame.accesses_to(image) {
                     let part = self.strip_part(&frame, other.pass);
                     if let Some(part) = part.filter(|part| part.image == image) {
-                        self.areas[other.pass.index()] = self.border_area(&frame, (other.pass, part));
+                        self.recording.areas[other.pass.index()] =
+                            self.border_area(&frame, (other.pass, part));
                     }
                 }
             }
@@ -123,7 +124,7 @@ impl BoundFrame {
         let accesses = stretches(frame, part.image).flat_map(|image| frame.accesses_to(image));
         let mut uses = accesses.filter(|access| !frame.pass(access.pass).contents.is_own());
         if !part.leaves {
-            let is_used = uses.any(|access| self.areas[access.pass.index()].is_some());
+            let is_used = uses.any(|access| self.recording.areas[access.pass.index()].is_some());
             return is_used.then_some(described);
         }
         let mut written: Option<vk::Rect2D> = None;
@@ -131,7 +132,7 @@ impl BoundFrame {
             if frame.pass(access.pass).kind != PassKind::Render {
                 return Some(described);
             }
-            if let Some(rendered) = self.areas[access.pass.index()] {
+            if let Some(rendered) = self.recording.areas[access.pass.index()] {
                 written = Some(written.map_or(rendered, |before| union(before, rendered)));
             }
         }

@@ -59,19 +59,8 @@ pub struct BoundFrame {
     pub(super) queues: Vec<DeviceQueue>,
     /// Per device queue that runs some of the frame's queues.
     pub(super) bases: Vec<QueueBase>,
-    /// The situation that the next frame is lowered for, once it begins.
-    pub(super) situation: LoweringDesc,
-    pub(super) lowerer: Lowerer,
-    /// The contents that the last frame left in this plan's own memory, with values as of its end.
-    pub(super) left: MemoryState,
-    pub(super) handles: Handles,
-    pub(super) framebuffers: Framebuffers,
-    /// Per row of instances; null for dynamic rendering.
-    pub(super) render_passes: Vec<vk::RenderPass>,
-    /// The frames lowered so far: the first, then some of the latest.
-    pub(super) encoded: Vec<EncodedFrame>,
-    /// Objects of histories in odd frames.
-    pub(super) copies: SwappedCopies,
+    pub(super) lowering: FrameLowering,
+    pub(super) objects: FrameObjects,
     /// `true` if something is placed in tile memory, which plans share.
     pub(super) uses_tile: bool,
     /// 2 if a pass reads a previous version.
@@ -79,14 +68,7 @@ pub struct BoundFrame {
     pub(super) targets: PipelineTargets,
     /// Per pass, its name as a debug label; empty unless debug labels are enabled.
     pub(super) labels: Vec<CString>,
-    /// Per command buffer of the frame.
-    pub(super) slots: Vec<CommandSlot>,
-    /// Per pass, its render area in the frame being recorded; `None` if it renders nothing.
-    pub(super) areas: Vec<Option<vk::Rect2D>>,
-    /// Per pass, true if the frame being recorded skips it.
-    pub(super) skipped: Vec<AtomicBool>,
-    /// Per row of stores.
-    pub(super) stores: Vec<StorePass>,
+    pub(super) recording: RecordingState,
     /// Its number in the pool.
     pub(super) number: u64,
     /// The parity of the next frame.
@@ -100,6 +82,39 @@ pub struct BoundFrame {
     pub(super) submission: Submission,
     /// `None` after it was destroyed or retired.
     pub(super) owned: Option<OwnedObjects>,
+}
+
+/// The frames lowered so far, and the state that the next one is lowered from.
+pub(super) struct FrameLowering {
+    pub(super) lowerer: Lowerer,
+    /// The situation that the next frame is lowered for, once it begins.
+    pub(super) situation: LoweringDesc,
+    /// The contents that the last frame left in this plan's own memory, with values as of its end.
+    pub(super) left: MemoryState,
+    /// The first lowered frame, then some of the latest.
+    pub(super) encoded: Vec<EncodedFrame>,
+}
+
+/// The Vulkan objects that the frame's commands use.
+pub(super) struct FrameObjects {
+    pub(super) handles: Handles,
+    pub(super) framebuffers: Framebuffers,
+    /// Per row of instances; null for dynamic rendering.
+    pub(super) render_passes: Vec<vk::RenderPass>,
+    /// Objects of histories in odd frames.
+    pub(super) copies: SwappedCopies,
+    /// Per row of stores.
+    pub(super) stores: Vec<StorePass>,
+}
+
+/// The frame being recorded.
+pub(super) struct RecordingState {
+    /// Per command buffer of the frame.
+    pub(super) slots: Vec<CommandSlot>,
+    /// Per pass, its render area; `None` if it renders nothing.
+    pub(super) areas: Vec<Option<vk::Rect2D>>,
+    /// Per pass, true if it is skipped.
+    pub(super) skipped: Vec<AtomicBool>,
 }
 
 /// The number of lowered frames kept in addition to the first one.
@@ -185,7 +200,7 @@ impl BoundFrame {
     #[track_caller]
     pub fn access(&self, pass: PassId, which: impl Into<AccessKey>, parity: Parity) -> BoundAccess {
         let index = self.index_of(self.plan.pass_of_input(pass), which.into());
-        let mut access = self.access_at(&self.encoded[0], index, self.object_of(index, parity));
+        let mut access = self.access_at(&self.lowering.encoded[0], index, self.object_of(index, parity));
         if let Persistence::External(_) = self.plan.frame.resource(access.resource).persistence {
             // Imports change from frame to frame, and only the recorder has them.
             access.view = vk::ImageView::null();
@@ -228,7 +243,7 @@ impl BoundFrame {
             .owned
             .as_mut()
             .expect("a bound plan owns its objects until it is given up");
-        for framebuffer in self.framebuffers.forget(view) {
+        for framebuffer in self.objects.framebuffers.forget(view) {
             owned.framebuffers.retain(|other| *other != framebuffer);
             // SAFETY: the caller's duty; both lists have forgotten it.
             unsafe { self.state.device.destroy_framebuffer(framebuffer, None) };
@@ -272,7 +287,12 @@ impl BoundFrame {
 
     /// The histories whose previous version is the most recently written one only in frames of `parity`.
     pub(super) fn histories_for(&self, parity: Parity) -> impl Iterator<Item = ResourceId> + '_ {
-        let pairs = self.handles.histories.iter().filter(|history| history.paired);
+        let pairs = self
+            .objects
+            .handles
+            .histories
+            .iter()
+            .filter(|history| history.paired);
         let wanted = pairs.filter(move |history| {
             let pool = self.state.pool.lock();
             let [first, second] = history.copies.map(|(_, block)| pool.written(block));
@@ -297,14 +317,14 @@ impl BoundFrame {
 
     /// The tables of the first frame, which is even. All frames have the same images, buffers and memory.
     pub(super) fn tables(&self) -> &Lowered {
-        &self.encoded[0].tables
+        &self.lowering.encoded[0].tables
     }
 
     /// The object that an access uses in frames of `parity`, and its view.
     pub(super) fn object_of(&self, access: usize, parity: Parity) -> (ImageOrBuffer, vk::ImageView) {
-        let first = &self.encoded[0];
+        let first = &self.lowering.encoded[0];
         let even = (first.tables.accesses[access].object.get(), first.view_of(access));
-        self.copies.used_in(parity, access, even)
+        self.objects.copies.used_in(parity, access, even)
     }
 
     /// Finds the frame to be begun among those lowered so far, or lowers it; returns its index.
@@ -333,8 +353,8 @@ impl BoundFrame {
                 Some(index) => index,
                 None => self.lower()?,
             };
-            let after = &self.encoded[index].tables.after;
-            let LoweringDesc { parity, before, .. } = &mut self.situation;
+            let after = &self.lowering.encoded[index].tables.after;
+            let LoweringDesc { parity, before, .. } = &mut self.lowering.situation;
             *parity = if self.parities == 2 {
                 parity.next()
             } else {
@@ -348,24 +368,30 @@ impl BoundFrame {
     }
 
     fn known(&self) -> Option<usize> {
-        let LoweringDesc { parity, before, .. } = &self.situation;
+        let LoweringDesc { parity, before, .. } = &self.lowering.situation;
         let known = |encoded: &EncodedFrame| encoded.parity == *parity && encoded.before == *before;
-        self.encoded.iter().position(known)
+        self.lowering.encoded.iter().position(known)
     }
 
     fn lower(&mut self) -> Result<usize> {
         let _span = tracing::debug_span!("lower", frame = self.plan.frame.name()).entered();
-        let tables = self.lowerer.lower(&self.plan, &self.situation)?;
-        let (parity, before) = (self.situation.parity, self.situation.before.clone());
+        let tables = self
+            .lowering
+            .lowerer
+            .lower(&self.plan, &self.lowering.situation)?;
+        let (parity, before) = (
+            self.lowering.situation.parity,
+            self.lowering.situation.before.clone(),
+        );
         let encoded = self.with_encoding(|_, with| EncodedFrame::new(parity, before, tables, with))?;
-        let own = self.encoded.iter().skip(1);
+        let own = self.lowering.encoded.iter().skip(1);
         if own.clone().filter(|one| !one.adopted).count() >= KEPT {
             let oldest = own.clone().position(|one| !one.adopted).unwrap_or(0);
-            let oldest = self.encoded.remove(1 + oldest);
-            self.lowerer.recycle(oldest.tables);
+            let oldest = self.lowering.encoded.remove(1 + oldest);
+            self.lowering.lowerer.recycle(oldest.tables);
         }
-        self.encoded.push(encoded);
-        Ok(self.encoded.len() - 1)
+        self.lowering.encoded.push(encoded);
+        Ok(self.lowering.encoded.len() - 1)
     }
 
     pub(super) fn with_encoding<R>(
@@ -380,11 +406,11 @@ impl BoundFrame {
             state: &self.state,
             plan: &self.plan,
             owned,
-            handles: &self.handles,
-            framebuffers: &mut self.framebuffers,
-            render_passes: &self.render_passes,
+            handles: &self.objects.handles,
+            framebuffers: &mut self.objects.framebuffers,
+            render_passes: &self.objects.render_passes,
         };
-        run(&mut self.encoded, &mut with)
+        run(&mut self.lowering.encoded, &mut with)
     }
 
     /// Reads the state that earlier work has left so far: in the memory of this plan, and in the tile memory of its queues.
@@ -393,7 +419,7 @@ impl BoundFrame {
             parity: current,
             before,
             ..
-        } = &mut self.situation;
+        } = &mut self.lowering.situation;
         *current = if self.parities == 2 { parity } else { Parity::Even };
         before.bytes.clear();
         let queues = self.timelines.lock();
@@ -401,7 +427,13 @@ impl BoundFrame {
             let queue = &queues[base.number];
             let passed = (queue.submitted - base.seen).min(i64::MAX as u64) as i64;
             base.seen = queue.submitted;
-            for one in self.left.bytes.iter_mut().filter(|one| one.last.queue == index) {
+            for one in self
+                .lowering
+                .left
+                .bytes
+                .iter_mut()
+                .filter(|one| one.last.queue == index)
+            {
                 one.last.age(passed);
             }
             if self.uses_tile {
@@ -409,22 +441,22 @@ impl BoundFrame {
             }
         }
         drop(queues);
-        before.contents.clone_from(&self.left.contents);
+        before.contents.clone_from(&self.lowering.left.contents);
         let Some(owned) = &self.owned else { return };
         let own = |number| self.bases.iter().any(|base| base.number == number);
         let pool = self.state.pool.lock();
         if !pool.taken_over(&owned.lease, self.number, own, &mut self.takeover) {
-            before.bytes.extend_from_slice(&self.left.bytes);
+            before.bytes.extend_from_slice(&self.lowering.left.bytes);
             return;
         }
         // Assumes that other frames used everything in any way, so that one lowering is valid after all of them.
-        let memory = (0..).zip(&self.encoded[0].tables.memory);
+        let memory = (0..).zip(&self.lowering.encoded[0].tables.memory);
         for (row, memory) in memory.filter(|(_, memory)| memory.kind != MemoryKind::Tile) {
             let queues = (0..self.bases.len() as u32).map(DeviceQueueIndex);
             let uses = queues.map(|queue| any_use(AddressSpace::memory(row), memory.size, queue));
             before.bytes.extend(uses);
         }
-        let histories = self.handles.histories.iter();
+        let histories = self.objects.handles.histories.iter();
         let copies = || {
             histories
                 .clone()
@@ -466,8 +498,10 @@ impl BoundFrame {
             kind: row.kind,
             subpass: row.subpass,
             object: match object {
-                ImageOrBuffer::Image(row) => BoundObject::Image(self.handles.images[row as usize].handle),
-                ImageOrBuffer::Buffer(row) => BoundObject::Buffer(self.handles.buffers[row as usize]),
+                ImageOrBuffer::Image(row) => {
+                    BoundObject::Image(self.objects.handles.images[row as usize].handle)
+                }
+                ImageOrBuffer::Buffer(row) => BoundObject::Buffer(self.objects.handles.buffers[row as usize]),
             },
             range: row.range,
             view,

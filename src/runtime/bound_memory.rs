@@ -56,7 +56,7 @@ impl BoundFrame {
             .memory
             .get()
             .expect("external resources have the caller's memory");
-        let block = self.handles.blocks[memory as usize];
+        let block = self.objects.handles.blocks[memory as usize];
         let pool = self.state.pool.lock();
         let block = pool.block(block);
         let (handle, start) = block.memory.location();

@@ -79,7 +79,7 @@ impl BoundFrame {
         let number = self.series.progress().next(&self.state)?;
         let parity = self.parity();
         self.stamp = UseStamp::next();
-        for slot in &self.slots {
+        for slot in &self.recording.slots {
             slot.free();
         }
         self.clear_imports(number);
@@ -87,10 +87,10 @@ impl BoundFrame {
         self.import(imports);
         let encoded = self.encode(parity)?;
         self.find_missing_imports(encoded);
-        for (area, pass) in self.areas.iter_mut().zip(self.plan.frame.passes()) {
+        for (area, pass) in self.recording.areas.iter_mut().zip(self.plan.frame.passes()) {
             *area = Some(pass.area);
         }
-        for skipped in &mut self.skipped {
+        for skipped in &mut self.recording.skipped {
             *skipped.get_mut() = false;
         }
         Ok(FrameRecorder {
@@ -218,7 +218,7 @@ impl FrameRecorder<'_> {
         let why = match area {
             _ if declared.kind != PassKind::Render => "it is not a render pass".to_owned(),
             _ if declared.contents == CommandSource::Store => "it stores all of a resource".to_owned(),
-            _ if !self.bound.slots[declared.command_buffer.index()].is_free() => {
+            _ if !self.bound.recording.slots[declared.command_buffer.index()].is_free() => {
                 "its command buffer is already recorded".to_owned()
             }
             Some(area) if intersection(area, declared.area) != Some(area) => {
@@ -226,7 +226,7 @@ impl FrameRecorder<'_> {
                 format!("{area} is empty or not inside of {described}, which it is described for")
             }
             _ => {
-                self.bound.areas[pass.index()] = area;
+                self.bound.recording.areas[pass.index()] = area;
                 if !declared.contents.is_own() {
                     self.bound.limit_borders(pass);
                 }
@@ -252,7 +252,7 @@ impl FrameRecorder<'_> {
     }
 
     fn encoded(&self) -> &EncodedFrame {
-        &self.bound.encoded[self.encoded]
+        &self.bound.lowering.encoded[self.encoded]
     }
 
     /// The functions that several threads can call at once.

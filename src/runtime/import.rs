@@ -76,7 +76,7 @@ pub struct ImportedSemaphore {
 impl BoundFrame {
     /// Discards the handles that were imported for the previous frame.
     pub(super) fn clear_imports(&mut self, number: FrameNumber) {
-        let (handles, tables) = (&mut self.handles, &self.encoded[0].tables);
+        let (handles, tables) = (&mut self.objects.handles, &self.lowering.encoded[0].tables);
         for (image, row) in handles.images.iter_mut().zip(&tables.images) {
             if row.binding.is_imported() {
                 *image = Image::default();
@@ -134,7 +134,7 @@ impl BoundFrame {
 
     /// Writes imported handles into the rows of their resources.
     pub(super) fn import(&mut self, imports: &Imports<'_>) {
-        let (handles, tables) = (&mut self.handles, &self.encoded[0].tables);
+        let (handles, tables) = (&mut self.objects.handles, &self.lowering.encoded[0].tables);
         for import in imports.images {
             for (index, row) in (0..).zip(&tables.images) {
                 if row.resource == import.resource {
@@ -168,7 +168,7 @@ impl BoundFrame {
 
     /// Discards the handles of these resources.
     pub(super) fn forget_imports(&mut self, imports: &Imports<'_>) {
-        let (handles, tables) = (&mut self.handles, &self.encoded[0].tables);
+        let (handles, tables) = (&mut self.objects.handles, &self.lowering.encoded[0].tables);
         for (resource, _) in resources_of(imports) {
             for (index, row) in (0..).zip(&tables.images) {
                 if row.resource == resource {
@@ -186,7 +186,11 @@ impl BoundFrame {
 
     /// Lists the resources that a lowered frame uses and that are not imported.
     pub(super) fn find_missing_imports(&mut self, encoded: usize) {
-        let (frame, tables, handles) = (&self.plan.frame, &self.encoded[encoded].tables, &mut self.handles);
+        let (frame, tables, handles) = (
+            &self.plan.frame,
+            &self.lowering.encoded[encoded].tables,
+            &mut self.objects.handles,
+        );
         let mut missing = std::mem::take(&mut handles.missing_imports);
         missing.clear();
         for ((index, row), image) in (0..).zip(&tables.images).zip(&handles.images) {
@@ -214,7 +218,7 @@ impl BoundFrame {
 
     /// Returns an error if a command buffer uses something that is not imported.
     pub(super) fn check_imported(&self, tables: &Lowered, commands: CommandBufferId) -> Result<()> {
-        if self.handles.missing_imports.is_empty() {
+        if self.objects.handles.missing_imports.is_empty() {
             return Ok(());
         }
         let rows = tables.command_buffers[commands.index()].passes.of(&tables.passes);
@@ -226,7 +230,7 @@ impl BoundFrame {
     /// Returns an error if a recorded pass uses something that is not imported, as part of `user`.
     pub(super) fn check_imported_in(&self, tables: &Lowered, row: &PassRow, user: &str) -> Result<()> {
         let frame = &self.plan.frame;
-        let mut missing = self.handles.missing_imports.iter();
+        let mut missing = self.objects.handles.missing_imports.iter();
         let Some(missing) = missing.find(|missing| uses(frame, tables, row, missing)) else {
             return Ok(());
         };
@@ -281,7 +285,7 @@ impl BoundFrame {
                 ImageOrBuffer::Buffer(index) => tables.buffers[index as usize].resource == resource,
             };
             let uses = |row: &PassRow| uses_object(frame, tables, row, is_imported);
-            let mut slots = self.slots.iter().zip(&tables.command_buffers);
+            let mut slots = self.recording.slots.iter().zip(&tables.command_buffers);
             let recorded =
                 slots.find(|(slot, row)| !slot.is_free() && row.passes.of(&tables.passes).iter().any(uses));
             let Some((_, row)) = recorded else { continue };
@@ -311,7 +315,12 @@ impl BoundFrame {
             };
             frame.accesses_to(id).map(range)
         };
-        let rows = self.handles.images.iter().zip(&self.encoded[0].tables.images);
+        let rows = self
+            .objects
+            .handles
+            .images
+            .iter()
+            .zip(&self.lowering.encoded[0].tables.images);
         let imported =
             rows.filter(|(image, row)| row.binding.is_imported() && image.handle != vk::Image::null());
         let imported = imported.map(|(image, row)| (row.resource, image.handle));
@@ -327,7 +336,12 @@ impl BoundFrame {
     /// Checks that no buffer range that a pass writes is imported twice: barriers do not cover aliases that the frame does not know.
     fn check_buffers_once(&self, imports: &[ImportedBuffer]) -> Result<()> {
         let is_written = |of: ResourceId| self.plan.frame.accesses_to(of).any(|access| access.writes);
-        let rows = self.handles.buffers.iter().zip(&self.encoded[0].tables.buffers);
+        let rows = self
+            .objects
+            .handles
+            .buffers
+            .iter()
+            .zip(&self.lowering.encoded[0].tables.buffers);
         let imported =
             rows.filter(|(one, row)| row.binding.is_imported() && one.handle != vk::Buffer::null());
         let imported = imported.map(|(buffer, row)| (row.resource, *buffer));

@@ -39,12 +39,17 @@ impl BoundFrame {
         for ((resource, _), &index) in own.zip(&owned.lease.residents) {
             pool.rename_resident(index, &frame.resource(resource).name, &mut renamed);
         }
-        for (row, &block) in (0..).zip(&self.handles.blocks) {
+        for (row, &block) in (0..).zip(&self.objects.handles.blocks) {
             pool.rename_block(block, || memory_name(&self.plan, tables, row), &mut renamed);
         }
         // Passes may share a framebuffer, which is then named after the first.
         let mut seen = Vec::new();
-        for (row, rendering) in self.encoded.iter().flat_map(|encoded| encoded.renderings()) {
+        for (row, rendering) in self
+            .lowering
+            .encoded
+            .iter()
+            .flat_map(|encoded| encoded.renderings())
+        {
             if let Rendering::Object(object) = rendering {
                 if !seen.contains(&object.framebuffer) {
                     seen.push(object.framebuffer);

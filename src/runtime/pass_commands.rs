@@ -136,7 +136,8 @@ impl PassCommands<'_> {
 
     /// The render area of a render pass in this frame: the described one, or a [part](super::FrameRecorder::set_area) of it.
     pub fn area(&self) -> vk::Rect2D {
-        self.commands.bound.areas[self.pass.index()].expect("a pass that renders nothing has no commands")
+        self.commands.bound.recording.areas[self.pass.index()]
+            .expect("a pass that renders nothing has no commands")
     }
 
     /// The viewport that covers the render area, with depths from 0 to 1.

@@ -103,7 +103,7 @@ impl<'a> Commands<'a> {
             return Ok(Vec::new());
         };
         for &handle in more {
-            self.bound.slots[self.id.index()].add(handle);
+            self.bound.recording.slots[self.id.index()].add(handle);
         }
         self.begin(pass, Flags::SUSPENDING);
         let mut parts = Vec::with_capacity(more.len());
@@ -171,7 +171,7 @@ impl PassPart<'_> {
         let name = || bound.plan.frame.command_buffers()[id.index()].name.as_str();
         // SAFETY: recording, outside render passes.
         unsafe { bound.state.device.end_command_buffer(handle) }.with_call("vkEndCommandBuffer", name)?;
-        bound.slots[id.index()].finish();
+        bound.recording.slots[id.index()].finish();
         Ok(())
     }
 }

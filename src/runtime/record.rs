@@ -128,7 +128,7 @@ impl<'a> Commands<'a> {
         let pass = self.bound.plan.pass_of_input(pass);
         let declared = self.bound.plan.frame.pass(pass);
         self.check_next(pass)?;
-        if declared.optional.is_none() && self.bound.areas[pass.index()].is_some() {
+        if declared.optional.is_none() && self.bound.recording.areas[pass.index()].is_some() {
             return Err(RuntimeRule::NotOptional.broken(format!(
                 "pass `{}` cannot be left out of a frame: declare it optional",
                 declared.name
@@ -137,7 +137,7 @@ impl<'a> Commands<'a> {
         // It has no contents, inline or secondary.
         self.begin(pass, vk::RenderingFlags::empty());
         self.end();
-        self.bound.skipped[pass.index()].store(true, Ordering::Release);
+        self.bound.recording.skipped[pass.index()].store(true, Ordering::Release);
         self.own_passes();
         Ok(())
     }
@@ -165,7 +165,7 @@ impl<'a> Commands<'a> {
         // SAFETY: begun by `FrameRecorder::record`, outside render passes, which `pass` ends.
         unsafe { self.bound.state.device.end_command_buffer(self.handle) }
             .with_call("vkEndCommandBuffer", || declared.name.as_str())?;
-        self.bound.slots[self.id.index()].finish();
+        self.bound.recording.slots[self.id.index()].finish();
         Ok(())
     }
 
@@ -201,7 +201,7 @@ impl<'a> Commands<'a> {
     /// Returns an error unless `pass` comes next, and renders something if it is a render pass.
     pub(super) fn check_renders(&self, pass: PassId) -> Result<()> {
         self.check_next(pass)?;
-        if self.bound.areas[pass.index()].is_some() {
+        if self.bound.recording.areas[pass.index()].is_some() {
             return Ok(());
         }
         let pass = &self.bound.plan.frame.pass(pass).name;
@@ -240,7 +240,7 @@ impl<'a> Commands<'a> {
         let row = self.row();
         let index = row.instance.get()?;
         let area = match row.contents {
-            PassContents::Described | PassContents::Store => self.bound.areas[row.pass.index()]?,
+            PassContents::Described | PassContents::Store => self.bound.recording.areas[row.pass.index()]?,
             PassContents::Clear => self.encoded.tables.instances[index as usize].area,
         };
         Some((self.encoded.rendering(index), area))
@@ -264,7 +264,7 @@ impl<'a> Commands<'a> {
                 PassContents::Described => return,
                 PassContents::Store => {
                     self.before(vk::RenderingFlags::empty());
-                    let store = &self.bound.stores[self.row().row.get().expect("checked") as usize];
+                    let store = &self.bound.objects.stores[self.row().row.get().expect("checked") as usize];
                     let area = self.rendering().map(|(_, area)| area);
                     // SAFETY: `before` began the pass, with its barriers, in this area if it renders.
                     unsafe { store.record(&self.bound.state, self.handle, self.parity.index(), area) };
@@ -283,7 +283,7 @@ impl<'a> Commands<'a> {
     /// # Safety
     /// Recording outside render passes; the object is in the layout for clearing.
     unsafe fn clear(&self, clear: &ClearRow) {
-        let BoundFrame { state, handles, .. } = self.bound;
+        let (state, handles) = (&self.bound.state, &self.bound.objects.handles);
         let (device, layout) = (&state.device, clear.layout);
         match clear.object.get() {
             ImageOrBuffer::Image(index) => {
@@ -327,7 +327,7 @@ impl<'a> Commands<'a> {
     }
 
     fn before(&self, flags: vk::RenderingFlags) {
-        let (BoundFrame { state, .. }, row) = (self.bound, self.row());
+        let (state, row) = (&self.bound.state, self.row());
         self.begin_label();
         self.bind_tile(row.tile_memory.get());
         // SAFETY: the command buffer is recording, outside render passes.
@@ -440,7 +440,7 @@ impl BoundFrame {
         let Some(tile) = &self.state.functions.tile_memory else {
             return;
         };
-        let memory = memory.map(|memory| self.handles.memory[memory as usize]);
+        let memory = memory.map(|memory| self.objects.handles.memory[memory as usize]);
         let info = memory.map(|memory| TileMemoryBindInfoQCOM::default().memory(memory));
         // SAFETY: the caller's duty; the memory is a tile memory object of this plan (VUID-VkTileMemoryBindInfoQCOM-memory-10726).
         unsafe { tile.cmd_bind_tile_memory(commands, info.as_ref()) };

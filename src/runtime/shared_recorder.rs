@@ -35,7 +35,7 @@ impl<'a> SharedRecorder<'a> {
     }
 
     pub(super) fn encoded(&self) -> &'a EncodedFrame {
-        &self.bound.encoded[self.encoded]
+        &self.bound.lowering.encoded[self.encoded]
     }
 
     /// Like `FrameRecorder::area`.
@@ -45,12 +45,12 @@ impl<'a> SharedRecorder<'a> {
     pub fn area(&self, pass: PassId) -> Option<vk::Rect2D> {
         let pass = self.bound.plan.pass_of_input(pass);
         self.bound.target_of(pass, 0);
-        self.bound.areas[pass.index()]
+        self.bound.recording.areas[pass.index()]
     }
 
     /// Like `FrameRecorder::is_skipped`.
     pub fn is_skipped(&self, pass: PassId) -> bool {
-        self.bound.skipped[self.bound.plan.pass_of_input(pass).index()].load(Ordering::Acquire)
+        self.bound.recording.skipped[self.bound.plan.pass_of_input(pass).index()].load(Ordering::Acquire)
     }
 
     /// Like `FrameRecorder::access`.
@@ -75,12 +75,12 @@ impl<'a> SharedRecorder<'a> {
         command_buffer: vk::CommandBuffer,
         id: CommandBufferId,
     ) -> Result<Commands<'a>> {
-        let Some(slot) = self.bound.slots.get(id.index()) else {
+        let Some(slot) = self.bound.recording.slots.get(id.index()) else {
             let frame = self.bound.plan.frame.name();
             return Err(RuntimeRule::Recording.broken(format!(
                 "command buffer {} is not of frame `{frame}`, which has {}",
                 id.index(),
-                self.bound.slots.len()
+                self.bound.recording.slots.len()
             )));
         };
         self.bound.check_imported(&self.encoded().tables, id)?;
@@ -199,7 +199,7 @@ impl<'a> SharedRecorder<'a> {
         }
         // Inside a render pass, the binding is inherited, or contents are lost (VUID-vkCmdExecuteCommands-memory-10724).
         let memory = encoded.row(pass).tile_memory.get();
-        let memory = memory.map(|memory| self.bound.handles.memory[memory as usize]);
+        let memory = memory.map(|memory| self.bound.objects.handles.memory[memory as usize]);
         let mut tile = TileMemoryBindInfoQCOM::default().memory(memory.unwrap_or_default());
         if memory.is_some() {
             info = info.push_next(&mut tile);

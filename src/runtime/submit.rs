@@ -37,9 +37,9 @@ impl BoundFrame {
             base.submitted = queues[base.number].submitted;
         }
         let heap = self.state.tile_bytes();
-        let submits = self.encoded[frame].tables.submits.len();
+        let submits = self.lowering.encoded[frame].tables.submits.len();
         for index in 0..submits {
-            let row = self.encoded[frame].tables.submits[index];
+            let row = self.lowering.encoded[frame].tables.submits[index];
             self.gather(frame, &row);
             let one = SubmitCall {
                 queue: self.queues[self.plan.frame.submits()[row.submit.index()].queue.index()],
@@ -63,7 +63,7 @@ impl BoundFrame {
             tables,
             parity: tables_parity,
             ..
-        } = &self.encoded[frame];
+        } = &self.lowering.encoded[frame];
         for (index, base) in (0..).map(DeviceQueueIndex).zip(&mut self.bases) {
             let queue = &mut queues[base.number];
             match self.uses_tile {
@@ -75,10 +75,10 @@ impl BoundFrame {
             }
             base.seen = queue.submitted;
         }
-        self.left.contents.clone_from(&tables.after.contents);
-        self.left.bytes.clear();
+        self.lowering.left.contents.clone_from(&tables.after.contents);
+        self.lowering.left.bytes.clear();
         let own = tables.after.bytes.iter().filter(|one| !one.space.is_tile());
-        self.left.bytes.extend(own);
+        self.lowering.left.bytes.extend(own);
         self.takeover.clear();
         let used = self.bases.iter().filter(|base| base.batches > 0);
         self.takeover.extend(used.map(|base| (base.number, base.seen)));
@@ -87,7 +87,7 @@ impl BoundFrame {
             let ends: &[_] = if counted { &self.takeover } else { &[] };
             let mut pool = self.state.pool.lock();
             pool.used(&owned.lease, self.number, ends);
-            for history in &self.handles.histories {
+            for history in &self.objects.handles.histories {
                 let current = tables_parity.index() * usize::from(history.paired);
                 for (copy, &(object, block)) in history.copies[..1 + usize::from(history.paired)]
                     .iter()
@@ -105,17 +105,17 @@ impl BoundFrame {
     /// Fills the lists for one submit.
     fn gather(&mut self, frame: usize, submit: &SubmitRow) {
         let BoundFrame {
-            encoded,
+            lowering,
+            recording,
             submission,
             bases,
-            slots,
             uses_tile,
             takeover,
             timelines,
             ..
         } = self;
         let Submission { semaphores, lists } = submission;
-        let tables = &encoded[frame].tables;
+        let tables = &lowering.encoded[frame].tables;
         let own = bases[submit.queue.0 as usize];
         lists.clear();
         for batch in submit.batches.of(&tables.batches) {
@@ -152,7 +152,7 @@ impl BoundFrame {
             }
             let commands = batch.command_buffers.of(&tables.command_buffers).iter();
             for row in commands {
-                let handles = slots[row.commands.index()].handles();
+                let handles = recording.slots[row.commands.index()].handles();
                 let info = |&handle| vk::CommandBufferSubmitInfo::default().command_buffer(handle);
                 lists.commands.extend(handles.iter().map(info));
             }
@@ -202,7 +202,7 @@ pub(super) unsafe fn call(state: &DeviceState, call: &SubmitCall<'_>) -> ash::pr
 impl BoundFrame {
     /// Returns an error if a declared command buffer was not recorded in this frame, or a semaphore is not imported.
     pub(super) fn check_recorded(&self) -> Result<()> {
-        for (slot, declared) in self.slots.iter().zip(self.plan.frame.command_buffers()) {
+        for (slot, declared) in self.recording.slots.iter().zip(self.plan.frame.command_buffers()) {
             if !slot.is_done() {
                 return Err(RuntimeRule::Recording.broken(format!(
                     "command buffer `{commands}` is submitted before its recording is finished",
