@@ -5,7 +5,7 @@
 #   build    the library and the three layers for aarch64-linux-android, standard library built from source, linked against stand-ins of
 #            Android's libraries
 #   exports  symbols that Android's loader looks up in the layers, segments aligned to 16 KiB, functions of Android that they use
-#   arm64    the emulator's tests of driver errors, for arm64 Linux, under qemu-user with lavapipe
+#   arm64    the runtime's tests, and the emulator's of driver errors, for arm64 Linux, under qemu-user with lavapipe
 #
 # LAYERS selects layers. Needs Debian, about 600 MB from its mirror, and 4 GB of disk in TILEHEAP_CROSS (target/cross). Runs by hand, not in CI.
 #
@@ -84,23 +84,29 @@ exports() {
     done
 }
 
+# run_arm64 PACKAGE FOLDER TEST: builds the test program of a package for arm64 Linux, and runs it.
 run_arm64() {
     local library=$cross/arm64/usr/lib/aarch64-linux-gnu binary
-    binary=$(cross_cargo test aarch64-unknown-linux-gnu --package tileheap-emulator --test faults --no-run --message-format json |
-        sed -n 's/.*"executable":"\([^"]*faults[^"]*\)".*/\1/p' | tail -n 1)
+    binary=$(cross_cargo test aarch64-unknown-linux-gnu --package "$1" --test "$3" --no-run --message-format json |
+        sed -n "s/.*\"executable\":\"\([^\"]*\/$3-[^\"]*\)\".*/\1/p" | tail -n 1)
     [ -n "$binary" ] || die "cargo named no test program"
-    CARGO_MANIFEST_DIR=$root/crates/emulator VK_DRIVER_FILES=$(echo "$cross"/arm64/usr/share/vulkan/icd.d/lvp_icd*.json) \
+    cd "$2"
+    CARGO_MANIFEST_DIR=$2 VK_DRIVER_FILES=$(echo "$cross"/arm64/usr/share/vulkan/icd.d/lvp_icd*.json) \
         QEMU_LD_PREFIX=$cross/arm64 LP_NUM_THREADS=2 nice -n 15 \
-        qemu-aarch64 -E LD_LIBRARY_PATH="$library" "$binary" | tee "$cross/faults.log"
+        qemu-aarch64 -E LD_LIBRARY_PATH="$library" "$binary" | tee "$cross/$3.log"
 }
 
 arm64() {
+    local driver
     if [ ! -e "$cross/arm64/complete" ]; then
         bash scripts/unpack-forky.sh "$cross/arm64" mesa-vulkan-drivers:arm64 libvulkan1:arm64 libgcc-s1:arm64 libstdc++6:arm64
     fi
     export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
-    step "the emulator's tests \`faults\` pass on arm64 lavapipe $(sed -n 's/^mesa-vulkan-drivers_\([^_]*\)_arm64.deb/\1/p' "$cross/arm64/versions")" run_arm64
+    driver=$(sed -n 's/^mesa-vulkan-drivers_\([^_]*\)_arm64.deb/\1/p' "$cross/arm64/versions")
+    step "the emulator's tests of driver errors pass on arm64 lavapipe $driver" run_arm64 tileheap-emulator "$root/crates/emulator" faults
     note "  ($(sed -n 's/^test result: //p' "$cross/faults.log"))"
+    step "the runtime's tests pass on arm64 lavapipe $driver" run_arm64 tileheap "$root" vulkan
+    note "  ($(sed -n 's/^test result: //p' "$cross/vulkan.log"))"
 }
 
 run_parts "$root/docs/android_check.md" "Checks for Android" "${parts[@]}"
