@@ -55,7 +55,7 @@ recorded_commands! {
         recorder.lock().buffers.bind_indices(vk::Buffer::null(), (0, 0), vk::IndexType::NONE_KHR);
     };
 
-    /// Transform feedback writes vertices and counters.
+    /// Records that transform feedback may write buffers unseen: vertices, and the counters at the end.
     vkCmdBeginTransformFeedbackEXT(commands, first, count, buffers, offsets) => commands DeviceTable |recorder| {
         recorder.begin_unseen_writes(UnseenWrites::TRANSFORM_FEEDBACK, "vkCmdBeginTransformFeedbackEXT");
     };
@@ -75,7 +75,7 @@ recorded_commands! {
         recorder.begin_unseen_writes(UnseenWrites::TRANSFORM_FEEDBACK, "vkCmdEndTransformFeedback2EXT");
     };
 
-    /// Shader objects replace a pipeline.
+    /// Unbinds tracked pipelines: shader objects replace them.
     vkCmdBindShadersEXT(commands, count, stages, shaders) => commands DeviceTable |recorder| {
         recorder.begin_unseen_writes(UNKNOWN_SHADER, "vkCmdBindShadersEXT");
         for stages in array!(stages, count) {
@@ -124,7 +124,7 @@ recorded_commands! {
         recorder.lock().push_constants.push(info.stage_flags, info.offset, bytes);
     };
 
-    /// Changes pushed descriptors.
+    /// Records changes of pushed descriptors.
     vkCmdPushDescriptorSetKHR(commands, point, layout, index, count, writes) => commands DeviceTable |recorder| {
         let writes = array!(writes, count);
         push(recorder, point, (layout, index), writes);
@@ -150,7 +150,7 @@ recorded_commands! {
         push_by_template(recorder, info.descriptor_update_template, (info.layout, info.set), info.p_data);
     };
 
-    /// Descriptor buffers replace sets.
+    /// Unbinds tracked descriptor sets: descriptor buffers replace them.
     vkCmdSetDescriptorBufferOffsetsEXT(commands, point, layout, first, count, buffers, offsets) => commands DeviceTable |recorder| unbind(recorder, point, (first, count), "vkCmdSetDescriptorBufferOffsetsEXT");
 
     /// Same as `vkCmdSetDescriptorBufferOffsetsEXT`, by stages.

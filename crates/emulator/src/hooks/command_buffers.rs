@@ -69,7 +69,7 @@ device_entry_points! {
         call_down!(recorder.device.driver.commands, vkBeginCommandBuffer(commands, &copy))
     }
 
-    /// Transitions from UNDEFINED discard.
+    /// Tracks the barriers, and poisons contents that transitions from `UNDEFINED` discard.
     vkCmdPipelineBarrier2(commands, info) {
         let record = |device: &Device, infos: *const vk::DependencyInfo<'_>| call_down!(device.driver.commands, vkCmdPipelineBarrier2(commands, infos));
         dependencies(commands, info, 1, OrderedAs::Barrier, record);
@@ -82,13 +82,13 @@ device_entry_points! {
         dependencies(commands, infos, count, OrderedAs::Wait(events), record);
     }
 
-    /// Discards happen at the wait; both dependency infos must have the same accesses.
+    /// Records an event. Discards happen at the wait, whose dependency info must have the same accesses.
     vkCmdSetEvent2(commands, event, info) {
         let record = |device: &Device, infos: *const vk::DependencyInfo<'_>| call_down!(device.driver.commands, vkCmdSetEvent2(commands, event, infos));
         dependencies(commands, info, 1, OrderedAs::Set(event), record);
     }
 
-    /// An action command; load operations may discard.
+    /// Begins dynamic rendering: an action command, whose load operations may discard contents.
     vkCmdBeginRendering(commands, info) {
         let info = given!(info);
         let begin = |recorder: &Recorder| {
@@ -156,7 +156,7 @@ pass_ends! {
 }
 
 recorded_commands! {
-    /// Transitions from UNDEFINED discard.
+    /// Tracks the barriers, and poisons contents that transitions from `UNDEFINED` discard.
     vkCmdPipelineBarrier(
         commands, from, to, flags, memory_count, memory, buffer_count, buffers, image_count, images
     ) => commands DeviceTable unless (match (memory_count, buffer_count, image_count) {
@@ -182,7 +182,8 @@ recorded_commands! {
         before_barriers(recorder, "vkCmdWaitEvents", array!(events, event_count), scopes, barriers);
     };
 
-    /// An action command; load operations and initial layouts may discard.
+    /// Begins a render pass: an action command, whose load operations and initial layouts may discard
+    /// contents.
     vkCmdBeginRenderPass(commands, info, contents) => commands DeviceTable |recorder| begin_render_pass(recorder, info, contents, "vkCmdBeginRenderPass");
 
     /// Same as `vkCmdBeginRenderPass`.
@@ -192,7 +193,7 @@ recorded_commands! {
     };
 }
 
-/// The transitions of image barriers: layouts before and after, image and part.
+/// The transitions of image barriers: layouts before and after, image, and subresource range.
 macro_rules! transitions {
     ($barriers:expr) => {
         $barriers

@@ -65,7 +65,8 @@ creates! {
 }
 
 device_entry_points! {
-    /// Registers the code, which is read for pipelines; that of tile shading is rewritten for the driver.
+    /// Registers the code, which is read when pipelines are created. Code for tile shading is rewritten for the
+    /// driver.
     vkCreateShaderModule(handle, info, allocator, out) |device| {
         let mut copy = *given!(info);
         let words = array!(copy.p_code, (copy.code_size / 4) as u32);
@@ -96,7 +97,7 @@ device_entry_points! {
         call_down!(device.driver.commands, vkDestroyPipelineLayout(handle, layout, allocator));
     }
 
-    /// New sets are empty.
+    /// Registers the new sets, which are empty.
     vkAllocateDescriptorSets(handle, info, out) |device| {
         let result = call_down!(device.driver.commands, vkAllocateDescriptorSets(handle, info, out));
         if result == vk::Result::SUCCESS {
@@ -130,7 +131,7 @@ device_entry_points! {
         call_down!(device.driver.commands, vkDestroyDescriptorPool(handle, pool, allocator));
     }
 
-    /// Records which descriptors are tile resources.
+    /// Records the tracked resources that descriptors refer to.
     vkUpdateDescriptorSets(handle, write_count, writes, copy_count, copies) |device| {
         let sets = &device.descriptors.sets;
         for write in array!(writes, write_count) {
@@ -146,7 +147,7 @@ device_entry_points! {
         call_down!(device.driver.commands, vkUpdateDescriptorSets(handle, write_count, writes, copy_count, copies));
     }
 
-    /// Records which descriptors are tile resources.
+    /// Records the tracked resources that descriptors refer to.
     vkUpdateDescriptorSetWithTemplate(handle, set, template, data) |device| {
         let known = device.descriptors.templates.get(template.as_raw());
         if let (Some(template), Some(set)) = (known, device.descriptors.sets.get(set.as_raw())) {

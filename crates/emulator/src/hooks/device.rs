@@ -18,21 +18,21 @@ use crate::model::submissions::Queues;
 use crate::model::trace::Trace;
 use crate::tables::emulation::PhysicalDeviceInfo;
 
-/// A device.
+/// The layer's state of a device.
 pub(crate) struct Device {
     pub(crate) driver: Driver,
     pub(crate) physical: Arc<PhysicalDeviceInfo>,
     pub(crate) reporter: Reporter,
     pub(crate) enabled: Enabled,
-    /// The feature `maintenance9` is on.
+    /// True if the feature `maintenance9` is enabled.
     pub(crate) has_maintenance9: bool,
     pub(crate) resources: Resources,
     pub(crate) descriptors: Descriptors,
-    /// `None` if nothing is checked: tile memory is off, and ordinary memory is not checked.
+    /// State of the check; `None` if nothing is checked: tile memory is off, and ordinary memory is not checked.
     pub(crate) check: Option<Check>,
-    /// `None` if the feature is off: then only memory types are emulated.
+    /// State of tile memory; `None` if the feature is off: then only memory types are emulated.
     pub(crate) tile: Option<Tile>,
-    /// Dispatches can run per tile.
+    /// State of tile shading; `None` if dispatches cannot run per tile.
     pub(crate) tile_shading: Option<TileShading>,
 }
 
@@ -63,23 +63,23 @@ pub(crate) struct Tile {
 /// The check of order and contents on a device.
 pub(crate) struct Check {
     pub(crate) queues: Queues,
-    /// The order of accesses is followed as well as contents.
+    /// True if the order of accesses is tracked as well as contents.
     pub(crate) follows_order: bool,
-    /// Ordinary memory is followed where resources share it.
+    /// True if ordinary memory that resources share is tracked.
     pub(crate) follows_ordinary: bool,
-    /// Resources have shared ordinary memory.
+    /// True if resources have shared ordinary memory.
     pub(crate) has_shared_memory: AtomicBool,
     pub(crate) followed: Mutex<Followed>,
 }
 
 impl Check {
-    /// Locks and returns the order and contents of everything that was submitted.
+    /// Locks and returns the tracked order and contents of everything that was submitted.
     pub(crate) fn followed(&self) -> MutexGuard<'_, Followed> {
         self.followed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The devices.
+/// All devices, by dispatch key.
 pub(crate) static DEVICES: Registry<Device> = Registry::new();
 
 /// Declares entry points as `entry_points!` does. With `|device|` after the arguments, the body runs for the device of the first argument; if there
@@ -115,7 +115,7 @@ impl Device {
         self.check.as_ref().is_some_and(|check| check.follows_ordinary)
     }
 
-    /// The driver's memory type of the heap, if there is tile memory.
+    /// The driver's memory type for the tile heap, if there is tile memory.
     pub(crate) fn heap_type(&self) -> Option<u32> {
         self.tile.as_ref().and_then(|tile| tile.heap.memory_type())
     }

@@ -61,18 +61,18 @@ device_entry_points! {
     }
 }
 
-/// Changes of the layer to a device's create info.
+/// The layer's changes to a device's create info.
 #[derive(Default)]
 struct Request {
     names: Vec<*const c_char>,
     enabled: Enabled,
     buffer_device_address: bool,
-    /// The feature tileMemoryHeap is on.
+    /// True if the feature `tileMemoryHeap` is enabled.
     tile: bool,
     queue_count: u32,
-    /// A timeline semaphore orders the queues that use tile memory.
+    /// True if a timeline semaphore orders the queues that use tile memory.
     timeline: bool,
-    /// The chain enables timeline semaphores after a structure of unknown size, so the layer cannot enable them.
+    /// True if the chain enables timeline semaphores after a structure of unknown size, so that the layer cannot enable them itself.
     timeline_is_out_of_reach: bool,
 }
 
@@ -411,7 +411,7 @@ fn has_addresses(p_next: *const c_void) -> bool {
     )
 }
 
-/// Returns true if one of the tools below reports that it validates; unknown if the device does not have such a query.
+/// Returns true if validation is one of the tools of the layers below; false if the device does not support the query.
 fn validation_is_below(instance: &Instance, physical: &PhysicalDeviceInfo) -> bool {
     let (next, handle) = (&instance.next, physical.handle);
     let mut properties = vk::PhysicalDeviceProperties::default();

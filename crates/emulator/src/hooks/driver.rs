@@ -11,9 +11,9 @@ pub(crate) struct Driver {
     pub(crate) handle: vk::Device,
     pub(crate) commands: DeviceTable,
     pub(crate) actions: ActionTable,
-    /// Registers dispatchable handles that the layer creates with the loader.
+    /// The loader's callback that registers dispatchable handles created by the layer.
     pub(crate) set_loader_data: Option<SetDeviceLoaderData>,
-    /// Buffers can have addresses, so memory must be allocated for that.
+    /// True if buffers can have addresses, so that memory must be allocated with the device address flag.
     pub(crate) buffer_device_address: bool,
 }
 

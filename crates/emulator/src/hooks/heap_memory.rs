@@ -24,7 +24,7 @@ pub(crate) struct HeapMemory {
     pub(crate) heap: Heap,
     /// The driver's memory type of the heap, once probed.
     probed: OnceLock<Option<u32>>,
-    /// Set once created; a failure is retried at the next allocation.
+    /// The created objects; if their creation fails, the next allocation tries again.
     made: OnceLock<Made>,
     making: Mutex<()>,
     poisoners: Mutex<Poisoners>,
@@ -40,7 +40,7 @@ struct Made {
 #[derive(Default)]
 struct Poisoners {
     pools: IdMap<u32, vk::CommandPool>,
-    /// By queue family, first byte and end of the range.
+    /// Command buffers by queue family, and by first byte and end of the range that they poison.
     commands: IdMap<(u32, u64, u64), vk::CommandBuffer>,
 }
 
@@ -221,7 +221,7 @@ impl HeapMemory {
         call_down!(driver.commands, vkEndCommandBuffer(commands)).result()
     }
 
-    /// Destroys the created objects; the device is idle.
+    /// Destroys the created objects; the device must be idle.
     pub(crate) fn destroy(&self, driver: &Driver) {
         let mut poisoners = self.poisoners.lock().unwrap_or_else(PoisonError::into_inner);
         poisoners.commands.clear();
@@ -236,11 +236,11 @@ impl HeapMemory {
     }
 }
 
-/// Stages and accesses of a barrier.
+/// Stages and accesses of one side of a barrier.
 type Scope = (vk::PipelineStageFlags, vk::AccessFlags);
 
 const FILL: Scope = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_WRITE);
-/// The scopes of fills, after or before everything.
+/// All earlier or later fills.
 const FILLS: Scope = (
     vk::PipelineStageFlags::ALL_COMMANDS,
     vk::AccessFlags::TRANSFER_WRITE,

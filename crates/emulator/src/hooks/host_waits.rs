@@ -59,14 +59,14 @@ destroys! {
 }
 
 device_entry_points! {
-    /// Batches that wait for the value may now run.
+    /// Signals the semaphore in the model: batches that wait for the value may now run.
     vkSignalSemaphore(handle, info) |device| {
         let signal = given!(info);
         follow(&device, |followed| followed.signal(signal.semaphore, signal.value));
         call_down!(device.driver.commands, vkSignalSemaphore(handle, info))
     }
 
-    /// The fences no longer cover any submission.
+    /// Resets the fences in the model: they no longer cover any submission.
     vkResetFences(handle, count, fences) |device| {
         for fence in array!(fences, count) {
             follow(&device, |followed| followed.reset_fence(*fence));

@@ -21,10 +21,10 @@ use crate::tables::layer::Layer;
 use crate::tables::messages::MessageId;
 use crate::tables::settings::{Settings, VALIDATION, environment_validates};
 
-/// An instance.
+/// The layer's state of an instance.
 pub(crate) struct Instance {
     pub(crate) handle: vk::Instance,
-    /// The requested version.
+    /// The version of Vulkan that the application requests.
     pub(crate) version: u32,
     pub(crate) next: InstanceTable,
     pub(crate) next_look_up: vk::PFN_vkGetInstanceProcAddr,
@@ -33,7 +33,7 @@ pub(crate) struct Instance {
     physical: Mutex<HashMap<vk::PhysicalDevice, Arc<PhysicalDeviceInfo>>>,
 }
 
-/// The instances.
+/// All instances, by dispatch key.
 pub(crate) static INSTANCES: Registry<Instance> = Registry::new();
 
 /// Looks up the instance and the physical device of a handle.

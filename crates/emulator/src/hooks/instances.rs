@@ -11,7 +11,7 @@ use crate::tables::layer::Layer;
 
 entry_points! {
     of InstanceTable:
-    /// Settings, the next layer's table, and the instance below.
+    /// Reads the settings, and creates the instance in the next layer.
     vkCreateInstance(info, allocator, out) {
         let info = given!(info);
         // SAFETY: The arguments are the loader's.
@@ -49,25 +49,25 @@ entry_points! {
         call_down!(instance.next, vkDestroyDebugUtilsMessengerEXT(handle, messenger, allocator));
     }
 
-    /// The layer's one instance extension; those of other layers are not listed.
+    /// Lists the layer's only instance extension; those of other layers are not listed.
     vkEnumerateInstanceExtensionProperties(layer, count, out) {
         // SAFETY: The application's arguments.
         unsafe { enumerate::instance_extensions(Layer::loaded().desc(), layer, count, out) }
     }
 
-    /// The layer itself.
+    /// Lists the layer itself.
     vkEnumerateInstanceLayerProperties(count, out) {
         // SAFETY: The application's arguments.
         unsafe { enumerate::layers(Layer::loaded().desc(), count, out) }
     }
 
-    /// The layer itself.
+    /// Lists the layer itself.
     vkEnumerateDeviceLayerProperties(_physical, count, out) {
         // SAFETY: The application's arguments.
         unsafe { enumerate::layers(Layer::loaded().desc(), count, out) }
     }
 
-    /// The driver's extensions and the layer's.
+    /// Lists the driver's extensions and the layer's.
     vkEnumerateDeviceExtensionProperties(handle, layer, count, out) {
         if handle == vk::PhysicalDevice::null() {
             return fill!(&listed_extensions(), count, out);

@@ -19,7 +19,7 @@ use crate::tables::extended_flags;
 macro_rules! requirements_queries {
     ($($command:ident)+) => {
         device_entry_points! {$(
-            /// The driver's result with its memory types remapped.
+            /// Returns the driver's result with its memory types remapped.
             $command(handle, info, out) |device| {
                 call_down!(device.driver.commands, $command(handle, info, out));
                 remap(&device, &mut given!(mut out).memory_requirements.memory_type_bits);
@@ -40,7 +40,7 @@ requirements_queries! {
 macro_rules! import_queries {
     ($($command:ident($($arg:ident),+);)+) => {
         device_entry_points! {$(
-            /// The driver's result with its memory types remapped.
+            /// Returns the driver's result with its memory types remapped.
             $command(handle, $($arg,)+ out) |device| {
                 let result = call_down!(device.driver.commands, $command(handle, $($arg,)+ out));
                 if result == vk::Result::SUCCESS {
@@ -64,7 +64,7 @@ import_queries! {
 macro_rules! binds {
     ($($one:ident, $several:ident($field:ident) in $map:ident;)+) => {
         device_entry_points! {$(
-            /// Binds to the heap if the object is tile memory.
+            /// Binds the resource to the heap's memory if the object is tile memory.
             $one(handle, resource, object, offset) |device| {
                 let known = device.resources.$map.get(resource.as_raw());
                 match tile_objects::place(&device, known.clone(), Object::of(resource), object, offset) {
@@ -113,14 +113,15 @@ binds! {
 macro_rules! resource_queries {
     ($($plain:ident, $chained:ident($field:ident): |$device:ident, $resource:ident| $needs:expr;)+) => {
         device_entry_points! {$(
-            /// Remapped types, and the tile type for resources that can be placed there.
+            /// Returns the driver's requirements with remapped memory types, and with the tile type if the resource
+            /// can be placed in tile memory.
             $plain(handle, $resource, out) |$device| {
                 call_down!($device.driver.commands, $plain(handle, $resource, out));
                 let bits = &mut given!(mut out).memory_type_bits;
                 *bits = shown(&$device, *bits, $needs);
             }
 
-            /// The same requirements, with those of tile memory.
+            /// Same as the command without a chain, with tile memory requirements.
             $chained(handle, info, out) |$device| {
                 call_down!($device.driver.commands, $chained(handle, info, out));
                 let $resource = given!(info).$field;
@@ -161,7 +162,7 @@ macro_rules! described_queries {
     };
 }
 described_queries! {
-    /// Requirements by an image's create info.
+    /// Returns the requirements of an image, by its create info.
     vkGetDeviceImageMemoryRequirements(out), strip::image;
     |device, create| {
         let (create, stencil) = extended_flags::image(create);
@@ -173,7 +174,7 @@ described_queries! {
         complete(&device, out, needs);
     }
 
-    /// Requirements by a buffer's create info.
+    /// Returns the requirements of a buffer, by its create info.
     vkGetDeviceBufferMemoryRequirements(out), strip::buffer;
     |device, create| {
         let create = extended_flags::buffer(create);
@@ -182,11 +183,11 @@ described_queries! {
         complete(&device, out, needs);
     }
 
-    /// Without the tile bit below.
+    /// Removes the tile usage bit for the next layer.
     vkGetDeviceImageSparseMemoryRequirements(count, out), strip::image;
     |device, create| {}
 
-    /// Without the tile bit below.
+    /// Removes the tile usage bit for the next layer.
     vkGetDeviceImageSubresourceLayoutKHR(out), strip::image;
     |device, create| {}
 }
@@ -199,9 +200,9 @@ fn is_bound_in_parts(p_next: *const c_void) -> bool {
         || chained!(p_next => vk::BindBufferMemoryDeviceGroupInfo<'_>).is_some()
 }
 
-/// Requirements of a resource in addition to the driver's.
+/// Requirements of a resource that the driver does not report.
 struct Needs {
-    /// Requirements of the tile heap; `None` if it cannot be placed there.
+    /// Requirements in the tile heap; `None` if the resource cannot be placed there.
     tile: Option<TileRequirements>,
     is_transient: bool,
 }
@@ -228,12 +229,12 @@ fn shown(device: &Device, driver: u32, needs: Needs) -> u32 {
 }
 
 device_entry_points! {
-    /// A tile memory object, or an allocation with its type remapped.
+    /// Allocates a tile memory object, or ordinary memory with its type remapped.
     vkAllocateMemory(handle, info, allocator, out) |device| {
         tile_objects::allocate(&device, given!(info), allocator, out)
     }
 
-    /// Tile memory is not host visible.
+    /// Maps ordinary memory. Fails for tile memory, which is not host visible.
     vkMapMemory(handle, object, offset, size, flags, out) |device| {
         if tile_objects::refuse_mapping(&device, object) {
             return vk::Result::ERROR_MEMORY_MAP_FAILED;
@@ -265,7 +266,7 @@ device_entry_points! {
         result
     }
 
-    /// Devices of a group cannot access each other's tile memory.
+    /// Returns no features for the tile heap: devices of a group cannot access each other's tile memory.
     vkGetDeviceGroupPeerMemoryFeatures(handle, heap, local, remote, out) |device| {
         let emulation = device.physical.emulation.as_ref();
         if emulation.is_some_and(|emulation| emulation.memory_types.tile_heap() == heap) {
@@ -275,7 +276,7 @@ device_entry_points! {
         call_down!(device.driver.commands, vkGetDeviceGroupPeerMemoryFeatures(handle, heap, local, remote, out));
     }
 
-    /// Nothing is committed for tile memory; the emulated lazy type is committed in full.
+    /// Returns 0 for tile memory, and for all memory if the layer emulates a lazily allocated type.
     vkGetDeviceMemoryCommitment(handle, object, out) |device| {
         match tile_objects::lazy_commitment(&device, object) {
             Some(bytes) => store!(out, bytes),

@@ -7,7 +7,7 @@ use super::device::device_entry_points;
 use crate::model::objects::Object;
 
 device_entry_points! {
-    /// Records the name.
+    /// Records an object's name.
     vkSetDebugUtilsObjectNameEXT(handle, info) |device| {
         let named = given!(info);
         let object = Object(named.object_type, named.object_handle);

@@ -17,12 +17,12 @@ use crate::model::transitions;
 use crate::tables::device_commands::DeviceTable;
 
 recorded_commands! {
-    /// Stores the first scope of later waits.
+    /// Records that the event stores a first scope for later waits.
     vkCmdSetEvent(commands, event, stages) => commands DeviceTable |recorder| {
         order_event(recorder, Event::Set(event, stage_flags_2(stages)));
     };
 
-    /// Forgets the stored scope.
+    /// Records that the event no longer stores a scope.
     vkCmdResetEvent(commands, event, stages) => commands DeviceTable |recorder| {
         order_event(recorder, Event::Reset(event));
     };
@@ -32,7 +32,7 @@ recorded_commands! {
         order_event(recorder, Event::Reset(event));
     };
 
-    /// Subpasses store, load and order attachments.
+    /// Ends a subpass and begins the next one: both load, store and order attachments.
     vkCmdNextSubpass(commands, contents) => commands DeviceTable |recorder| {
         next_subpass(recorder, "vkCmdNextSubpass");
     };
@@ -68,7 +68,7 @@ pub(super) enum OrderedAs<'a> {
 }
 
 impl OrderedAs<'_> {
-    /// The name of the command, if transitions happen there.
+    /// The name of the command, if the command performs the transitions of its barriers.
     pub(super) fn discards(self) -> Option<&'static str> {
         match self {
             OrderedAs::Barrier => Some("vkCmdPipelineBarrier2"),
@@ -81,7 +81,7 @@ impl OrderedAs<'_> {
 /// The bit by which a queue family transfer uses the stages of its barrier (`VK_KHR_maintenance8`).
 const ALL_STAGES: vk::DependencyFlags = vk::DependencyFlags::from_raw(0x20);
 
-/// Returns a transfer between queue families, if its stages are ignored. The families of the device do not own a concurrent resource: it is only
+/// Returns a queue family transfer whose stages are ignored. A concurrent resource has no owner among the families of the device: it is only
 /// transferred to and from external ones.
 ///
 /// Source: "Queue Family Ownership Transfer": resources "with a `VkSharingMode` of `VK_SHARING_MODE_EXCLUSIVE` must have their ownership explicitly
@@ -99,8 +99,8 @@ fn family_change(
     (log::is_external(change) || !is_concurrent()).then_some(change)
 }
 
-/// The extent of a barrier in a resource, and what it changes: a part of a placed resource, or a part of an `ordinary` one that the barrier transfers
-/// to another queue family.
+/// The memory that a barrier applies to, and the change that it makes: to a part of a placed resource, or to a part (`ordinary`) of one that is not
+/// placed but is transferred to another queue family.
 fn of_resource(
     recorder: &Recorder,
     object: Object,
@@ -200,21 +200,21 @@ fn global(one: &dependencies::Dependency) -> Dependency {
     }
 }
 
-/// The stages and flags of a barrier of the first version.
+/// The stages and flags of a Vulkan 1.0 barrier.
 pub(super) type Stages = (
     vk::PipelineStageFlags,
     vk::PipelineStageFlags,
     vk::DependencyFlags,
 );
 
-/// The memory, buffer and image barriers of such a barrier.
+/// The memory, buffer and image barriers of a Vulkan 1.0 barrier command.
 pub(super) type Barriers<'a> = (
     &'a [vk::MemoryBarrier<'a>],
     &'a [vk::BufferMemoryBarrier<'a>],
     &'a [vk::ImageMemoryBarrier<'a>],
 );
 
-/// Follows a barrier of the first version for all memory, if the barrier before it had the same scopes; otherwise does nothing and returns `false`.
+/// Tracks a Vulkan 1.0 barrier for all memory, if the previous barrier had the same scopes; otherwise does nothing and returns `false`.
 #[inline(always)]
 pub(super) fn repeat_barrier(
     recorder: &Recorder,
@@ -232,7 +232,7 @@ pub(super) fn repeat_barrier(
     }
 }
 
-/// Follows a barrier, or a wait for events, of the first version.
+/// Tracks a Vulkan 1.0 barrier or wait for events.
 #[inline(never)]
 pub(super) fn order_barriers(
     recorder: &Recorder,
@@ -258,8 +258,8 @@ pub(super) fn order_barriers(
     recording.order.barrier(all, events, &recording.at);
 }
 
-/// Follows a wait for events that the host may set, as its stages show (VUID-vkCmdWaitEvents-srcStageMask-01158): the layer does not know what the
-/// host has waited for before that.
+/// Tracks a wait for events that the host may set, as its stages show (VUID-vkCmdWaitEvents-srcStageMask-01158): the layer does not know what the
+/// host has waited for before it set them.
 fn wait_for_host(recorder: &Recorder, stages: vk::PipelineStageFlags2) {
     if stages.contains(vk::PipelineStageFlags2::HOST) {
         recorder.check().followed().allow_unseen_order();

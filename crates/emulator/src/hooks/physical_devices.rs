@@ -86,7 +86,7 @@ physical_entry_points! {
         result
     }
 
-    /// No tile image is sparse.
+    /// Returns no properties for tile images, which cannot be sparse.
     vkGetPhysicalDeviceSparseImageFormatProperties(handle, format, kind, samples, usage, tiling, count, out) |instance, physical| {
         if physical.emulation.is_some() && usage.contains(IMAGE_USAGE_TILE_MEMORY_BIT_QCOM) {
             let _ = fill!(&[], count, out);
@@ -110,7 +110,7 @@ physical_entry_points! {
         call_down!(instance.next, vkGetPhysicalDeviceSparseImageFormatProperties2(handle, info, count, out));
     }
 
-    /// No tile buffer is exported or imported.
+    /// Returns no external memory properties for tile buffers, which can be neither exported nor imported.
     vkGetPhysicalDeviceExternalBufferProperties(handle, info, out) |instance, physical| {
         let query = given!(info);
         let usage = extended_flags::buffer_usage(query.p_next, query.usage);
@@ -121,7 +121,7 @@ physical_entry_points! {
         call_down!(instance.next, vkGetPhysicalDeviceExternalBufferProperties(handle, info, out));
     }
 
-    /// Lists the layer, before the tools below it.
+    /// Lists the layer, followed by the tools of the next layers.
     vkGetPhysicalDeviceToolProperties(handle, count, out) |instance, physical| {
         let next = &instance.next;
         let room = given!(mut count);

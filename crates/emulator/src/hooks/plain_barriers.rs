@@ -5,13 +5,14 @@ use std::any::Any;
 use ash::vk;
 use tileheap_layer::array;
 
-/// The bits that `VK_QCOM_tile_shading` adds to accesses.
+/// The access bits of `VK_QCOM_tile_shading`.
 fn own_accesses() -> vk::AccessFlags2 {
     tileheap_device::ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_READ_BIT_QCOM
         | tileheap_device::ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM
 }
 
-/// Replaces these bits by accesses to storage images, which the attachments are in the driver.
+/// Replaces the access bits of tile shading by `MEMORY_READ` and `MEMORY_WRITE`, since the attachments are
+/// storage images in the driver.
 fn plain(accesses: vk::AccessFlags2) -> vk::AccessFlags2 {
     if accesses.intersects(own_accesses()) {
         (accesses & !own_accesses()) | vk::AccessFlags2::MEMORY_READ | vk::AccessFlags2::MEMORY_WRITE
@@ -25,7 +26,8 @@ pub(crate) struct PlainDependencies {
     /// Arrays of barriers that the infos point to.
     _barriers: Vec<Box<dyn Any>>,
     pub(crate) dependencies: Vec<vk::DependencyInfo<'static>>,
-    /// True if they name the stages of dispatches, which are valid only inside a tile shading pass.
+    /// True if the dependencies name the stages of dispatches, which are valid only inside a tile shading
+    /// pass.
     pub(crate) names_compute: bool,
 }
 

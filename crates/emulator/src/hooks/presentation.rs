@@ -16,7 +16,7 @@ fn acquired(device: &Device, result: vk::Result, semaphore: vk::Semaphore, fence
 }
 
 device_entry_points! {
-    /// The presentation engine waits for the semaphores.
+    /// Records that the presentation engine waits for the semaphores.
     vkQueuePresentKHR(queue, info) |device| {
         let given = given!(info);
         let waits = array!(given.p_wait_semaphores, given.wait_semaphore_count);
@@ -26,7 +26,7 @@ device_entry_points! {
         call_down!(device.driver.commands, vkQueuePresentKHR(queue, info))
     }
 
-    /// The presentation engine signals the semaphore and the fence.
+    /// Records that the presentation engine signals the semaphore and the fence.
     vkAcquireNextImageKHR(handle, swapchain, timeout, semaphore, fence, out) |device| {
         let next = &device.driver.commands;
         let result = call_down!(next, vkAcquireNextImageKHR(handle, swapchain, timeout, semaphore, fence, out));
@@ -75,7 +75,7 @@ device_entry_points! {
 macro_rules! unseen_order {
     ($($command:ident($($arg:ident),+);)+) => {
         device_entry_points! {$(
-            /// May order later work in a way that the layer cannot track.
+            /// Records that the command may order later work in a way that the layer cannot track.
             $command(handle, $($arg),+) |device| {
                 follow(&device, |followed| {
                     followed.allow_unseen_order();

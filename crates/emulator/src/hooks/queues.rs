@@ -49,7 +49,7 @@ device_entry_points! {
         })
     }
 
-    /// Semaphores of the operation order other submissions.
+    /// Tracks the semaphores of the operation, which order other submissions.
     vkQueueBindSparse(queue, count, infos, fence) |device| {
         let as_given = || call_down!(device.driver.commands, vkQueueBindSparse(queue, count, infos, fence));
         let Some(check) = &device.check else { return as_given() };
@@ -78,7 +78,7 @@ device_entry_points! {
     }
 }
 
-/// The mask for which all commands wait.
+/// The wait stages of a semaphore that blocks all commands.
 const ALL: vk::PipelineStageFlags = vk::PipelineStageFlags::ALL_COMMANDS;
 
 fn first_kind<'a>(

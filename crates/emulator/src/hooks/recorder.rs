@@ -40,7 +40,7 @@ pub(crate) struct Recorder {
 
 static RECORDERS: LazyLock<Sharded<Arc<Recorder>>> = LazyLock::new(Sharded::default);
 
-/// The recorders, which most look-ups find without a lock.
+/// The recorders of live command buffers; most look-ups need no lock.
 static LIVE: HandleTable<Recorder> = HandleTable::new();
 
 /// The recorder of a command buffer that is not being recorded; `None` on devices without a check.
@@ -62,7 +62,7 @@ pub(crate) fn recording_into<'a>(commands: vk::CommandBuffer) -> Option<&'a Reco
     Some(given!(recorder))
 }
 
-/// As [`recording_into`], but only without a lock.
+/// Like [`recording_into`], but also `None` if finding the recorder would need a lock.
 #[inline]
 pub(crate) fn live<'a>(commands: vk::CommandBuffer) -> Option<&'a Recorder> {
     // As above.
@@ -311,7 +311,7 @@ impl Recorder {
         }
     }
 
-    /// Poisons bytes that become undefined here, outside a render pass.
+    /// Poisons bytes that become undefined at this command, outside a render pass.
     pub(crate) fn poison(&self, discard: Discard) {
         let Some(tile) = self.tile() else { return };
         if let Some(trace) = &tile.trace {
@@ -324,8 +324,8 @@ impl Recorder {
     }
 }
 
-/// Does the work before a draw or dispatch that accesses the same as an earlier one, as nearly all do. Returns `false` without having done anything if
-/// there may be more to do.
+/// Does the work before a draw or dispatch that performs the same accesses as an earlier one, which most do. If there may be more to do, does nothing
+/// and returns `false`.
 #[inline(always)]
 pub(crate) fn repeats(
     recorder: &Recorder,
@@ -347,8 +347,8 @@ pub(crate) fn repeats(
     }
 }
 
-/// Called before every action command that does not begin or end a render pass: discards, and checks accessed resources. `acts` is `false` for a
-/// command that may do nothing.
+/// Prepares an action command that does not begin or end a render pass: performs its discards, and checks the resources that it accesses. `acts` is
+/// `false` for a command that may do nothing.
 #[inline(always)]
 pub(crate) fn before_action(
     recorder: &Recorder,

@@ -24,7 +24,8 @@ use crate::model::resources::{Framebuffer, Resource, View, image_tiling};
 use crate::tables::extended_flags;
 use crate::tables::unseen_writes::UnseenWrites;
 
-/// Creates the render pass that resumes a tile shading pass of one subpass: it loads what the pass has stored.
+/// Creates the render pass that resumes a tile shading pass of one subpass: it loads what the interrupted pass
+/// stored.
 macro_rules! resuming {
     ($device:ident, $info:ident, strip::$strip:ident, $command:ident) => {{
         let mut stripped = strip::$strip($info);
@@ -42,14 +43,14 @@ macro_rules! resuming {
 }
 
 creates! {
-    /// Removes the tile usage bit, and registers tile resources.
+    /// Removes the tile usage bit, and registers the image if it is tracked.
     vkCreateImage, strip::image;
     |device, info, image| [_ in device.physical.emulation.as_ref().map(drop).or(device.check.as_ref().map(drop))] {
         let (create, stencil) = extended_flags::image(info);
         remember_image(&device, image, &create, stencil);
     }
 
-    /// Removes the tile usage bit, and registers tile resources.
+    /// Removes the tile usage bit, and registers the buffer if it is tracked.
     vkCreateBuffer, strip::buffer;
     |device, info, buffer| {
         remember_buffer(&device, buffer, &extended_flags::buffer(info));
@@ -62,19 +63,20 @@ creates! {
         note_sharing(&device, concurrent, swapchain.as_raw(), info.image_sharing_mode);
     }
 
-    /// Removes the tile usage bit, and registers views of tile images.
+    /// Removes the tile usage bit, and registers views of tracked images.
     vkCreateImageView, strip::image_view;
     |device, info, view| [image in device.resources.images.get(info.image.as_raw())] {
         device.resources.image_views.insert(view.as_raw(), Arc::new(View::of_image(image, info)));
     }
 
-    /// Removes the tile usage bit, and registers views of tile buffers.
+    /// Removes the tile usage bit, and registers views of tracked buffers.
     vkCreateBufferView, strip::buffer_view;
     |device, info, view| [buffer in device.resources.buffers.get(info.buffer.as_raw())] {
         device.resources.buffer_views.insert(view.as_raw(), Arc::new(View::of_buffer(buffer, info)));
     }
 
-    /// Removes the tile usage bit from attachment descriptions, and registers attachments that are tile images.
+    /// Removes the tile usage bit from attachment descriptions, and registers attachments that are tracked
+    /// images.
     vkCreateFramebuffer, strip::framebuffer;
     |device, info, framebuffer| {
         let imageless = info.flags.contains(vk::FramebufferCreateFlags::IMAGELESS);

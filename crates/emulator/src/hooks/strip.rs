@@ -97,7 +97,7 @@ strips! {
     /// A view of a buffer.
     buffer_view: BufferViewCreateInfo {},
         vk::BufferUsageFlags2CreateInfoKHR<'_> { usage - BUFFER_USAGE_2_TILE_MEMORY_BIT_QCOM };
-    /// An image of a framebuffer that does not have one yet.
+    /// An attachment of an imageless framebuffer.
     attachment_image: FramebufferAttachmentImageInfo { usage - IMAGE_USAGE_TILE_MEMORY_BIT_QCOM },
         ImageUsage { flags - IMAGE_USAGE_2_TILE_MEMORY_BIT_QCOM };
     /// Dynamic rendering.
@@ -106,7 +106,7 @@ strips! {
     inheritance: CommandBufferInheritanceInfo {};
 }
 
-/// A framebuffer, whose images may be described in its chain.
+/// A framebuffer; the images of an imageless one are described in its chain.
 pub(crate) fn framebuffer<'a>(
     info: &vk::FramebufferCreateInfo<'a>,
 ) -> Stripped<vk::FramebufferCreateInfo<'a>, impl Sized> {

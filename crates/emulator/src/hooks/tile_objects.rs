@@ -113,7 +113,8 @@ pub(crate) fn refuse_mapping(device: &Device, memory: vk::DeviceMemory) -> bool 
     true
 }
 
-/// Returns the commitment of an object of an emulated lazy type; `None` for other types, which the driver answers.
+/// Returns 0, the commitment of tile memory, and of any object if the layer emulates a lazily allocated type;
+/// `None` if the driver has to answer.
 pub(crate) fn lazy_commitment(device: &Device, memory: vk::DeviceMemory) -> Option<u64> {
     // The driver's type is not lazy, so it cannot be queried; 0 is allowed for all lazy memory.
     (device.lazy_bits(u32::MAX) != 0 || device.resources.object_size(memory).is_some()).then_some(0)

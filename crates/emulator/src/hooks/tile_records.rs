@@ -218,7 +218,8 @@ impl TileRecords {
         Some(slot * STRIDE as u32)
     }
 
-    /// The set layouts of a pipeline layout, followed by the set of the records; `None` if there is no room.
+    /// The set layouts of a pipeline layout, followed by the set of the records; `None` if the layout already uses the
+    /// index of that set.
     pub(crate) fn extended(
         &self,
         layouts: &[vk::DescriptorSetLayout],

@@ -26,7 +26,7 @@ use crate::tables::action_commands::ReachableDescriptors;
 use crate::tables::messages::MessageId;
 use crate::tables::own_commands::OwnTable;
 
-/// Follows the begin of dynamic rendering; `stripped` does not contain the layer's structures.
+/// Tracks the beginning of dynamic rendering; `stripped` does not contain the layer's structures.
 pub(crate) fn begin_rendering(
     recorder: &Recorder,
     info: &vk::RenderingInfo<'_>,
@@ -42,7 +42,7 @@ pub(crate) fn begin_rendering(
     }));
 }
 
-/// Follows the begin of a render pass object.
+/// Tracks the beginning of a render pass object's instance.
 pub(crate) fn begin_pass(
     recorder: &Recorder,
     info: &vk::RenderPassBeginInfo<'_>,
@@ -130,7 +130,7 @@ fn interrupt(recorder: &Recorder, pass: &TilePass, record: impl FnOnce(&Device))
     true
 }
 
-/// Records a barrier that names stages which are invalid inside a render pass: interrupts the tile shading pass for it. Returns `false` outside of
+/// Records a barrier that names stages which are invalid inside a render pass, by interrupting the tile shading pass. Returns `false` outside of
 /// such a pass.
 pub(crate) fn barrier_outside(recorder: &Recorder, record: impl FnOnce(&Device)) -> bool {
     let taken = recorder.lock().tile_pass.take();
@@ -241,7 +241,7 @@ fn set_per_tile(commands: vk::CommandBuffer, command: &'static str, per_tile: bo
 
 entry_points! {
     of OwnTable:
-    /// Following dispatches run per tile.
+    /// Begins per-tile execution: later dispatches run once per tile.
     vkCmdBeginPerTileExecutionQCOM(commands, _info) {
         set_per_tile(commands, "vkCmdBeginPerTileExecutionQCOM", true);
     }
@@ -251,7 +251,7 @@ entry_points! {
         set_per_tile(commands, "vkCmdEndPerTileExecutionQCOM", false);
     }
 
-    /// Dispatches the work groups that cover a tile at the shader's rate.
+    /// Dispatches the workgroups that cover a tile at the shader's rate.
     vkCmdDispatchTileQCOM(commands, _info) {
         const NAME: &str = "vkCmdDispatchTileQCOM";
         let rate = recording_into(commands).and_then(|recorder| {
@@ -302,7 +302,7 @@ per_tile! {
 }
 
 device_entry_points! {
-    /// Registers the layouts of its sets. On devices with per-tile dispatches, adds the set of the tile records.
+    /// Registers the set layouts of a pipeline layout. On devices with per-tile dispatches, adds the set of the tile records.
     vkCreatePipelineLayout(handle, info, allocator, out) |device| {
         let mut copy = *given!(info);
         let layouts = array!(copy.p_set_layouts, copy.set_layout_count);

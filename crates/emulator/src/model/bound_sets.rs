@@ -21,17 +21,17 @@ pub(crate) struct BoundSets {
 #[derive(Default)]
 struct Point {
     pipeline: u64,
-    /// Handles, and the complements of the numbers of pushes; 0 if unknown.
+    /// Handles of sets, or the complement of the push number for pushed descriptors; 0 if unknown.
     sets: [u64; SETS],
-    /// The pipeline and the sets as one number.
+    /// A number that represents the pipeline and the sets.
     key: u64,
-    /// Keys of draws and dispatches that were checked and need no second check, and their lists of accesses.
+    /// Keys of draws and dispatches that need no second check, each with its list of accesses.
     checked: [[(u64, u32); 2]; CHECKED],
     /// Pushed descriptors, by the number that represents them in `sets`.
     pushed: Vec<(u64, Set)>,
-    /// Dynamic offsets by the index of their set, if some are recorded.
+    /// Dynamic offsets by the index of their set; only sets whose offsets were recorded.
     offsets: Vec<(usize, Vec<u32>)>,
-    /// Pipelines that were checked, and the offsets of the push constants that their guards compare, if any.
+    /// Pipelines that were checked, each with the offsets of the push constants that its guards compare.
     compared: Vec<(u64, Vec<u32>)>,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Parameters<'a> {
     pub(crate) push_constants: &'a PushConstants,
 }
 
-/// In place of the number of a list: the accesses depend on dynamic offsets, the number of workgroups, or push constants.
+/// Marks accesses that depend on dynamic offsets, the number of workgroups, or push constants; stored in place of the number of a list.
 const BY_PARAMETERS: u32 = u32::MAX - 1;
 
 /// Number of tracked sets: no driver binds more at once (`maxBoundDescriptorSets` is 32 at most).
@@ -274,7 +274,8 @@ impl BoundSets {
         }
     }
 
-    /// Records that it was checked and performs the accesses of a list: with these dynamic offsets and parameters, if it depends on them.
+    /// Records that a draw or dispatch was checked, and that it performs the accesses of a list. If the list depends on dynamic offsets and
+    /// parameters, the record is only for the current ones.
     pub(crate) fn check(
         &mut self,
         reachable: ReachableDescriptors,

@@ -26,8 +26,8 @@ use crate::tables::action_commands::{ReachableDescriptors, wrong_object_rule};
 use crate::tables::messages::MessageId;
 use crate::tables::unseen_writes::UnseenWrites;
 
-/// A finding, if a command accesses a resource of an object other than the bound one. Reads of such a draw or dispatch are not checked: one mistake,
-/// one message. No rule of Vulkan says what must be bound for a transfer, so its reads are checked.
+/// Returns a finding if a command accesses a resource of an object other than the bound one. Reads of such a draw or dispatch are not checked: one
+/// mistake, one message. No rule of Vulkan says what must be bound for a transfer, so its reads are checked.
 #[inline]
 pub(crate) fn check_object(at: Position, resource: &Resource, access: AccessMethod<'_>) -> Option<Finding> {
     let place = resource.tile_place()?;
@@ -45,11 +45,11 @@ pub(crate) fn is_bound(bound: Option<BoundMemory>, place: &MemoryBinding) -> boo
 pub(crate) enum AccessMethod<'a> {
     /// A descriptor of a draw, dispatch or trace.
     Descriptor(ReachableDescriptors, &'a str),
-    /// An attachment of the render pass that it draws in.
+    /// An attachment of the render pass that the command draws in.
     Attachment(&'a str),
-    /// A buffer or an image of a transfer.
+    /// A buffer or an image that the command transfers from or to.
     Transfer(&'a str),
-    /// An attachment of the render pass that it ends, without any draw.
+    /// An attachment of the render pass that the command ends, if nothing was drawn.
     PassWithoutDraw(&'a str),
 }
 
@@ -108,7 +108,7 @@ pub(crate) fn unbound_attachments(pass: &mut Pass, at: Position, access: AccessM
 /// The result of checking a draw or dispatch.
 pub(crate) struct CheckResult {
     pub(crate) findings: Vec<Finding>,
-    /// Writes that it may perform to memory that is unknown at this time: its pipeline is unknown, or it writes through descriptors that may change.
+    /// Possible writes to memory that is not known yet: the pipeline is unknown, or it writes through descriptors that may change.
     pub(crate) unseen_writes: UnseenWrites,
 }
 
@@ -210,7 +210,7 @@ struct Rules<'a> {
     subpasses: Option<&'a Subpasses>,
     reported: &'a mut ReportedOnce,
     command: &'a str,
-    /// `false` for a command that may do nothing.
+    /// False for a command that may do nothing.
     acts: bool,
     /// The number of workgroups of a dispatch, if it is known.
     groups: Option<[u32; 3]>,
@@ -220,11 +220,11 @@ struct Rules<'a> {
     accesses: Vec<LoggedAccess>,
     /// The resource of each access.
     resources: Vec<Arc<Resource>>,
-    /// Shaders write attachments that the subpass draws to.
+    /// True if shaders write attachments that the subpass draws to.
     writes_attachments: bool,
-    /// The descriptors of the binding may change before the command runs, or the command does not use them.
+    /// True if the descriptors of the binding may change before the command runs, or if the command may not use them.
     may_change: bool,
-    /// Some of the accesses depend on dynamic offsets or on other parameters.
+    /// True if some of the accesses depend on dynamic offsets or on other parameters.
     by_parameters: bool,
 }
 
@@ -326,7 +326,7 @@ impl Rules<'_> {
     }
 }
 
-/// An access to an attachment by a dispatch for each tile.
+/// Converts an access to an attachment to one by per-tile dispatches.
 fn of_tile(access: program::MemoryAccess) -> program::MemoryAccess {
     let as_tile = match WRITES.contains(access.access) {
         true => ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM,

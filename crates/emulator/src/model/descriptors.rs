@@ -47,7 +47,7 @@ pub(crate) struct Set {
     pub(crate) layout: Option<Arc<SetLayout>>,
     /// The number of entries: most sets have none, and are skipped without the lock.
     count: AtomicUsize,
-    /// By binding and element.
+    /// The descriptors, by binding and element.
     entries: Mutex<Entries>,
 }
 
@@ -76,12 +76,12 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Returns true if its part depends on an offset that is bound with the set.
+    /// Returns true if the part depends on an offset that is bound with the set.
     pub(crate) fn is_dynamic(&self) -> bool {
         is_dynamic(self.kind)
     }
 
-    /// The value that a guard compares: a side of its image, or the length of an array in its buffer.
+    /// The value that a guard compares: a side of the descriptor's image, or the length of the array in its buffer.
     pub(crate) fn guard_value(&self, value: GuardValue) -> Option<u32> {
         match (value, self.part?) {
             (GuardValue::ArrayLength { .. }, ResourcePart::Bytes(first, end)) => {

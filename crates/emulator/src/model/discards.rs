@@ -11,7 +11,7 @@ macro_rules! reasons {
         }
 
         impl DiscardReason {
-            /// The command or event.
+            /// The command or event that made the bytes undefined.
             pub(crate) const fn text(self) -> &'static str {
                 match self {
                     $(DiscardReason::$reason => $text,)+
@@ -29,28 +29,28 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// At an action command: the bound tile memory did not include these bytes.
+    /// An action command at which the bound tile memory did not include these bytes.
     LessBound = "an action command with less tile memory bound",
         "bind an object that covers it for every action command from the write to the read, also in each further command buffer";
-    /// At the beginning of a render pass.
+    /// A load operation or an initial layout, at the beginning of a render pass.
     Load = "a load operation DONT_CARE or an initial layout UNDEFINED",
         "load the attachment with LOAD, from the layout that it has, or use the contents before the render pass";
-    /// At the end of a render pass.
+    /// A store operation, at the end of a render pass.
     Store = "a store operation DONT_CARE", "store the attachment with STORE";
-    /// A barrier.
+    /// A barrier with a transition from `UNDEFINED`.
     Transition = "a transition from UNDEFINED", "set the barrier's oldLayout to the current layout of the image";
-    /// A barrier on a queue of the family that owned the resource.
+    /// A release to another queue family, on a queue of the family that owned the resource.
     Release = "a release to another queue family", "acquire it from that family before it is read, or write it again";
-    /// Inside a render pass.
+    /// A secondary command buffer that does not inherit the primary's tile memory, inside a render pass.
     Inheritance = "a secondary command buffer without the primary's tile memory",
         "chain VkTileMemoryBindInfoQCOM with the primary's object to the secondary's VkCommandBufferInheritanceInfo";
-    /// At a secondary command buffer outside render passes.
+    /// A secondary command buffer with less tile memory bound, outside render passes.
     Secondary = "a secondary command buffer with less tile memory bound",
         "bind the object in the secondary command buffer too: outside render passes it inherits none";
-    /// Without `queueSubmitBoundary`.
+    /// The end of the batch, on devices without `queueSubmitBoundary`.
     BatchEnd = "the end of the batch",
         "write and read it in the same batch, or keep it in ordinary memory: this device has no queueSubmitBoundary";
-    /// With `queueSubmitBoundary`.
+    /// The end of the submit, on devices with `queueSubmitBoundary`.
     SubmitEnd = "the end of the submit", "write and read it in the same submit call, or keep it in ordinary memory";
 }
 

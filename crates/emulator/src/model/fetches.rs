@@ -21,7 +21,7 @@ struct BoundBuffer {
     size: u64,
     /// The stride that replaces that of the pipeline.
     stride: Option<u32>,
-    /// The buffer, once it was looked up.
+    /// The buffer's resource, if it is known; outer `None` until it is looked up.
     resource: Option<Option<Arc<Resource>>>,
 }
 
@@ -36,7 +36,7 @@ impl BoundBuffer {
         }
     }
 
-    /// The buffer, if it is followed.
+    /// The buffer, if it is tracked.
     fn followed(&mut self, resources: &Resources) -> Option<Arc<Resource>> {
         let handle = self.buffer.as_raw();
         let resource = self.resource.get_or_insert_with(|| resources.buffers.get(handle));
@@ -61,7 +61,7 @@ impl BoundBuffer {
 /// The vertex and index buffers that are bound to a command buffer, and the logged fetches.
 #[derive(Debug, Default)]
 pub(crate) struct BoundBuffers {
-    /// By binding.
+    /// The vertex buffers, by binding.
     vertices: Vec<BoundBuffer>,
     indices: BoundBuffer,
     index_bytes: u64,
@@ -82,7 +82,7 @@ impl BoundBuffers {
         (offset, size): (u64, u64),
         stride: Option<u32>,
     ) {
-        /// More than any driver has (`maxVertexInputBindings`).
+        /// Bindings from this number on are ignored: more than any driver has (`maxVertexInputBindings`).
         const LIMIT: usize = 1024;
         let index = binding as usize;
         if index < LIMIT {
@@ -400,7 +400,7 @@ mod tests {
         bound
     }
 
-    /// Resource, bytes, all of them, certainly.
+    /// Resource, bytes, whether all of them are fetched, and whether that is certain.
     type Fetched = (u32, (u64, u64), bool, bool);
 
     fn fetched(

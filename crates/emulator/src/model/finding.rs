@@ -20,7 +20,7 @@ pub(crate) struct Finding {
     pub(crate) submit: Option<Submit>,
     /// The commands that put the bytes into this state.
     pub(crate) cause: Option<String>,
-    /// A remedy other than that of the message id.
+    /// A remedy that replaces that of the message id.
     pub(crate) remedy: Option<Cow<'static, str>>,
 }
 

@@ -32,7 +32,8 @@ impl Heap {
         self.used.load(Ordering::Relaxed).min(self.size)
     }
 
-    /// The first of the bytes in use that have the driver's initial contents; `None` if there are none. They count as poisoned from now on.
+    /// The first byte of those in use that still have the driver's initial contents; `None` if all are poisoned. They count as poisoned
+    /// from now on.
     pub(crate) fn take_raw(&self) -> Option<u64> {
         let end = self.end();
         let first = self.poisoned.fetch_max(end, Ordering::Relaxed);
@@ -49,7 +50,7 @@ impl Heap {
         self.size.next_multiple_of(4)
     }
 
-    /// The words to fill if `[first, end)` becomes undefined; `None` if there are none.
+    /// The words to fill if `[first, end)` becomes undefined; `None` if none need poison.
     pub(crate) fn words(&self, first: u64, end: u64) -> Option<(u64, u64)> {
         let (first, end) = (first.next_multiple_of(4), end.min(self.end()).next_multiple_of(4));
         (first < end).then_some((first, end))

@@ -14,13 +14,13 @@ pub(super) struct Elements {
 /// The vertices or indices of a draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Drawn {
-    /// None: a dispatch, or workgroups of mesh shaders, with their number if it is not in memory.
+    /// No vertices: a dispatch, or mesh shader workgroups; their number, unless it is in memory.
     Groups(Option<[u32; 3]>),
     /// Vertices and instances.
     Vertices(Elements, Elements),
     /// Indices and instances: the index buffer selects the vertices.
     Indices(Elements, Elements),
-    /// The parameters are in memory.
+    /// Unknown: the parameters are in memory.
     Unknown { is_indexed: bool },
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Parameters {
 /// The memory that an action command names in its arguments.
 #[derive(Clone, Copy)]
 pub(crate) enum Operation<'a> {
-    /// None.
+    /// No memory.
     None,
     Transfer(Transfer<'a>),
     Fetch(Fetch),
@@ -81,7 +81,7 @@ impl Operation<'_> {
         }
     }
 
-    /// Returns `true` if it certainly draws or dispatches nothing.
+    /// Returns `true` if the command certainly draws or dispatches nothing.
     #[inline]
     pub(crate) const fn is_empty(&self) -> bool {
         match self {
@@ -96,7 +96,7 @@ impl Operation<'_> {
 pub(crate) struct Fetch {
     pub(super) drawn: Drawn,
     pub(super) parameters: Option<Parameters>,
-    /// True if it draws or dispatches nothing, since a count is 0.
+    /// True if the command draws or dispatches nothing, since a count is 0.
     pub(super) is_empty: bool,
 }
 

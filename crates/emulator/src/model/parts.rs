@@ -41,7 +41,7 @@ impl View {
     }
 }
 
-/// The subresources of a range of an image about which nothing else is known.
+/// The subresources of a range of an image; nothing else about the image is known.
 pub(crate) fn any_subresources(range: &vk::ImageSubresourceRange) -> ResourcePart {
     // `VK_REMAINING_MIP_LEVELS` and similar constants are the largest numbers.
     let run = |first: u32, count: u32| Run::new(first, first.saturating_add(count.max(1)));
@@ -54,13 +54,13 @@ pub(crate) fn any_subresources(range: &vk::ImageSubresourceRange) -> ResourcePar
 }
 
 impl Resource {
-    /// The bytes `[offset, offset + size)` of a buffer; the rest with `VK_WHOLE_SIZE`.
+    /// The bytes `[offset, offset + size)` of a buffer; with `VK_WHOLE_SIZE`, all bytes from `offset` on.
     pub(crate) fn bytes(&self, offset: u64, size: u64) -> ResourcePart {
         let first = offset.min(self.size);
         ResourcePart::Bytes(first, first.saturating_add(size).min(self.size))
     }
 
-    /// All of it.
+    /// The whole resource.
     pub(crate) fn all(&self) -> ResourcePart {
         match self.tiling {
             Tiling::Optimal(all) => ResourcePart::Texels(all),

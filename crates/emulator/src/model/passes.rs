@@ -26,13 +26,13 @@ use crate::tables::messages::MessageId;
 pub(crate) struct BoundAttachment {
     pub(crate) view: Arc<View>,
     pub(crate) attachment: Attachment,
-    /// Its index in the render pass; 0 in dynamic rendering.
+    /// The attachment's index in the render pass; 0 in dynamic rendering.
     pub(crate) index: u32,
-    /// Its uses in dynamic rendering; those in a render pass object are [`RenderPass::uses`].
+    /// The attachment's uses in dynamic rendering; those in a render pass object are [`RenderPass::uses`].
     pub(crate) roles: Vec<Role>,
-    /// The layers of its view that are rendered, from the first one of the view.
+    /// The layers of the view that are rendered, from the first one of the view.
     layers: Run,
-    /// The render area covers all of it.
+    /// True if the render area covers the whole attachment.
     is_covered: bool,
 }
 
@@ -200,14 +200,14 @@ fn merge(roles: &mut Vec<Role>, others: Vec<Role>) {
 pub(crate) struct PerformedOperations {
     pub(crate) loads: bool,
     pub(crate) stores: bool,
-    /// Draws may read attachments as input attachments without a render pass object.
+    /// True if draws may read attachments as input attachments without a render pass object.
     pub(crate) reads_locally: bool,
-    /// It is an instance with tile shading.
+    /// True if the instance has tile shading.
     pub(crate) is_tile_shading: bool,
 }
 
 impl PerformedOperations {
-    /// Those of dynamic rendering: a suspended instance does not store yet, and a resuming one does not load again.
+    /// The operations of dynamic rendering: a suspended instance does not store yet, and a resuming one does not load again.
     pub(crate) fn of(
         flags: vk::RenderingFlags,
         reads_locally: bool,
@@ -271,7 +271,7 @@ impl Attachment {
 /// Commands to record before a render pass instance.
 #[derive(Default)]
 pub(crate) struct PassPrologue {
-    /// It is the first action command with tile memory bound.
+    /// True if the guard must be recorded first: the render pass begins with the first action command that has tile memory bound.
     pub(crate) guard: bool,
     pub(crate) discards: Vec<Discard>,
     pub(crate) findings: Vec<Finding>,
@@ -345,7 +345,7 @@ pub(crate) fn begin(
     }
 }
 
-/// By attachment of dynamic rendering: `true` if its image can be an input attachment. Empty if draws read none.
+/// By attachment of dynamic rendering: `true` if its image can be an input attachment. Empty if draws read no input attachments.
 fn inputs(attached: &[BoundAttachment], performs: PerformedOperations) -> Vec<bool> {
     let read = attached.iter().filter(|_| performs.reads_locally);
     read.map(|one| one.view.resource.is_input).collect()

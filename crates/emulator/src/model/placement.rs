@@ -11,7 +11,7 @@ use crate::tables::messages::MessageId;
 
 /// The result of binding a resource to a tile memory object.
 pub(crate) struct Placement {
-    /// The resource and its bytes of the heap; `None` if it cannot be bound there.
+    /// The resource's binding to bytes of the heap; `None` if the resource cannot be bound there.
     pub(crate) place: Option<MemoryBinding>,
     pub(crate) finding: Option<Finding>,
 }

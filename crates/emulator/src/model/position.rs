@@ -33,11 +33,11 @@ pub(crate) struct Position {
     /// Number of action commands so far, including this one: draws, dispatches, transfers, the beginnings and ends of render passes,
     /// `vkCmdExecuteCommands`. Others are not numbered, since the layer does not see all of them.
     pub(crate) actions: u32,
-    /// Its name; the name of the last relevant command while others are recorded.
+    /// The command's name. While commands are recorded that are not tracked, the name of the last tracked one.
     command: &'static str,
     is_action: bool,
     pub(crate) bound: Option<BoundMemory>,
-    /// Number of action commands before that was bound or unbound; `None` if it never was.
+    /// Number of action commands recorded before `bound` was set; `None` if nothing was ever bound or unbound.
     bound_after: Option<u32>,
 }
 
@@ -55,7 +55,7 @@ impl Position {
         (self.command, self.is_action) = (command, true);
     }
 
-    /// Its name.
+    /// The command's name.
     pub(crate) fn command(&self) -> &'static str {
         self.command
     }

@@ -22,32 +22,32 @@ use crate::tables::unseen_writes::UnseenWrites;
 use tileheap_layer::push_constants::PushConstants;
 use tileheap_units::spread;
 
-/// The recording so far.
+/// The state of a recording so far.
 #[derive(Default)]
 pub(crate) struct Recording {
     /// The last command, and the bound tile memory.
     pub(crate) at: Position,
     pub(crate) pass: Option<Pass>,
-    /// The same pass, if it can run work per tile.
+    /// The tile shading state of `pass`, if it can run work per tile.
     pub(crate) tile_pass: Option<Box<TilePass>>,
     /// Bytes that a suspended render pass instance leaves to poison at its final end.
     pub(crate) suspended: Vec<Discard>,
     is_primary: bool,
-    /// The kinds of unseen writes that its commands may perform.
+    /// The kinds of unseen writes that commands of this recording may perform.
     pub(crate) unseen_writes: UnseenWrites,
-    /// Shaders of a secondary command buffer write attachments that the enclosing subpass draws to.
+    /// True if shaders of a secondary command buffer write attachments that the enclosing subpass draws to.
     pub(crate) writes_attachments: bool,
-    /// The guard before the first action command with tile memory bound was recorded.
+    /// True if the guard before the first action command with tile memory bound was recorded.
     is_guarded: bool,
     /// The number of attachments that were not bound when their render pass began: each one forces a check at the next draw.
     checked_passes: u64,
     pub(crate) contents: Contents,
-    /// Tile memory was bound at some point: a batch with this command buffer may need poison.
+    /// True if tile memory was bound at some point: a batch with this command buffer may need poison.
     pub(crate) uses_tile: bool,
     pub(crate) sets: BoundSets,
     pub(crate) push_constants: PushConstants,
     pub(crate) buffers: BoundBuffers,
-    /// Conditional rendering is active: draws, dispatches and clears of attachments may be skipped.
+    /// True if conditional rendering is active: draws, dispatches and clears of attachments may be skipped.
     pub(crate) is_conditional: bool,
     pub(crate) reported: ReportedOnce,
     pub(crate) order: Recorded,
@@ -58,7 +58,7 @@ pub(crate) struct Recording {
 pub(crate) struct ReportedOnce(Vec<(MessageId, Object)>);
 
 impl ReportedOnce {
-    /// Returns true if this was not reported before.
+    /// Returns true if the finding was not reported before.
     pub(crate) fn is_first(&mut self, finding: &Finding) -> bool {
         let key = (finding.id, finding.object);
         let is_first = !self.0.contains(&key);
@@ -72,15 +72,15 @@ impl ReportedOnce {
 /// A render pass instance.
 #[derive(Default)]
 pub(crate) struct Pass {
-    /// Another instance resumes it: nothing may be recorded in between.
+    /// True if another instance resumes this one: nothing may be recorded in between.
     pub(crate) suspends: bool,
     /// Attachments whose object is not bound, until that is reported; and the object bound instead.
     pub(crate) unbound: Vec<(Arc<Resource>, Option<BoundMemory>)>,
     /// The bytes of its attachments in tile memory.
     pub(crate) attached: Vec<(u64, u64)>,
-    /// Bytes that become undefined at its end.
+    /// Bytes that become undefined at the end of the instance.
     pub(crate) at_end: Vec<Discard>,
-    /// It runs secondary command buffers, after which the binding is unknown.
+    /// True if the instance runs secondary command buffers, after which the binding is unknown.
     pub(crate) ran_secondaries: bool,
     pub(crate) subpasses: Subpasses,
 }
@@ -96,7 +96,7 @@ impl MemoryBinding {
 /// Commands to record before an action command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Preparation {
-    /// True if it is the first one with tile memory bound.
+    /// True if the guard must be recorded: this is the first action command with tile memory bound.
     pub(crate) guard: bool,
     pub(crate) discard: Option<Discard>,
 }

@@ -105,7 +105,7 @@ fn distinct(uses: &[AttachmentUse]) -> impl Iterator<Item = usize> + use<> {
     attachments.into_iter()
 }
 
-/// Converts a dependency; `None` for a subpass self-dependency, which allows barriers in it.
+/// Converts a dependency; `None` for a subpass self-dependency, which only allows barriers within the subpass.
 fn dependency((from, to, one): &(u32, u32, dependencies::Dependency)) -> Option<PassDependency> {
     let subpass = |index: u32| (index != vk::SUBPASS_EXTERNAL).then_some(index);
     (from != to).then(|| PassDependency {
@@ -159,7 +159,7 @@ fn split_stencils(desc: &RenderPassDesc, attachments: &mut Vec<Attachment>, uses
     }
 }
 
-/// The use of the stencil aspect by a use of depth, in a separate layout if there is one.
+/// The use of the stencil aspect by a depth attachment, in a separate layout if it has one.
 fn stencil_use(one: &AttachmentUse, attachment: usize, layout: Option<vk::ImageLayout>) -> AttachmentUse {
     let layout = layout.unwrap_or(one.layout);
     let role = match one.role {
@@ -209,7 +209,7 @@ fn attachment(description: &vk::AttachmentDescription2<'_>, is_resolve: bool) ->
     }
 }
 
-/// Bytes of a pixel on chip, all samples.
+/// On-chip bytes of a pixel, all samples included.
 pub(crate) fn pixel_bytes(format: vk::Format, samples: vk::SampleCountFlags) -> u64 {
     texel_bytes(format).unwrap_or(4) * u64::from(samples.as_raw().max(1))
 }

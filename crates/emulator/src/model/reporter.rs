@@ -19,7 +19,7 @@ use crate::tables::settings::{Report, Settings};
 /// A messenger of the application.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Listener {
-    /// Null for a messenger of the instance's creation.
+    /// Null for a messenger that is part of the instance's create info.
     pub(crate) handle: vk::DebugUtilsMessengerEXT,
     severities: vk::DebugUtilsMessageSeverityFlagsEXT,
     kinds: vk::DebugUtilsMessageTypeFlagsEXT,
@@ -47,7 +47,7 @@ impl Listener {
 /// enumerates devices, when the layer also reports messages (loader 1.3.239: a deadlock).
 pub(crate) type Listeners = Arc<Mutex<Vec<Listener>>>;
 
-/// A message for the application's messengers.
+/// A message to pass to the application's messengers.
 pub(crate) struct Message {
     id: MessageId,
     text: CString,

@@ -25,9 +25,9 @@ pub(crate) struct Resources {
     pub(crate) external: Sharded<()>,
     pub(crate) images: Sharded<Arc<Resource>>,
     pub(crate) buffers: Sharded<Arc<Resource>>,
-    /// Views of these images.
+    /// Views of the images in `images`.
     pub(crate) image_views: Sharded<Arc<View>>,
-    /// Views of these buffers.
+    /// Views of the buffers in `buffers`.
     pub(crate) buffer_views: Sharded<Arc<View>>,
     /// Framebuffers, with the known images by attachment; images of imageless framebuffers come with the render pass.
     pub(crate) framebuffers: Sharded<Arc<Framebuffer>>,
@@ -51,59 +51,59 @@ pub(crate) struct Resources {
 #[derive(Debug)]
 pub(crate) struct Resource {
     pub(crate) object: Object,
-    /// Its number on the device, from 1. Handles are reused, numbers are not.
+    /// The resource's number on the device, from 1. Handles are reused, numbers are not.
     pub(crate) number: u32,
-    /// Its tile heap requirements; `None` for size and alignment 0, and without the tile usage bit.
+    /// Tile heap requirements; `None` if size and alignment are 0, and without the tile usage bit.
     pub(crate) needs: Option<TileRequirements>,
-    /// Bytes that the driver uses of the heap.
+    /// Bytes of the heap that the driver uses for the resource.
     pub(crate) driver_size: u64,
-    /// True if the driver can bind it to the heap's memory.
+    /// True if the driver can bind the resource to the heap's memory.
     pub(crate) fits_below: bool,
     /// The creation size of a buffer, or the driver's size of an image.
     pub(crate) size: u64,
     /// The mapping to bytes; for an image with optimal tiling all subresources, with the slices of a 3D image as its layers.
     pub(crate) tiling: Tiling,
-    /// `UNDEFINED` for a buffer.
+    /// The image's format; `UNDEFINED` for a buffer.
     pub(crate) format: vk::Format,
-    /// Zero for a buffer.
+    /// The image's extent; zero for a buffer.
     pub(crate) extent: vk::Extent3D,
     /// Like [`MemoryBinding::contents`], for resources at the same offset.
     pub(crate) contents: u64,
-    /// The kinds of unseen writes that can reach it.
+    /// The kinds of unseen writes that can reach the resource.
     pub(crate) unseen_writes: UnseenWrites,
-    /// The kinds that can reach its bytes through other buffers and linear images, including destroyed ones.
+    /// The kinds of unseen writes that can reach the resource's bytes through other buffers and linear images, including destroyed ones.
     pub(crate) unseen_through_others: SharedUnseenWrites,
-    /// A buffer of vertices, indices or parameters of indirect commands.
+    /// True for a buffer of vertices, indices or parameters of indirect commands.
     pub(crate) is_fetched: bool,
-    /// An image that shaders can read as an input attachment.
+    /// True for an image that shaders can read as an input attachment.
     pub(crate) is_input: bool,
     /// The sharing mode: exclusive contents need a transfer to another queue family.
     pub(crate) sharing: SharingMode,
-    /// Same as [`Resource::is_followed`].
+    /// State of [`Resource::is_followed`].
     pub(crate) follows: AtomicBool,
-    /// Its binding to memory, if bound.
+    /// The resource's binding to memory, if any.
     pub(crate) place: OnceLock<MemoryBinding>,
 }
 
 impl Resource {
-    /// Its place, if that is in tile memory.
+    /// The resource's binding, if it is to tile memory.
     pub(crate) fn tile_place(&self) -> Option<&MemoryBinding> {
         self.place.get().filter(|place| place.is_tile)
     }
 
-    /// Returns true if its accesses are logged: it is bound.
+    /// Returns true if accesses to the resource are logged: it is bound.
     #[inline]
     pub(crate) fn is_logged(&self) -> bool {
         self.place.get().is_some()
     }
 
-    /// Returns true if it is in tile memory, or shares bytes with another resource.
+    /// Returns true if the resource is in tile memory, or shares bytes with another resource.
     #[inline]
     pub(crate) fn is_followed(&self) -> bool {
         self.follows.load(Ordering::Relaxed)
     }
 
-    /// Returns true if it has one mip level, one layer and one slice.
+    /// Returns true if the resource has one mip level, one layer and one slice.
     pub(crate) fn is_single(&self) -> bool {
         self.slices() == 1
     }
@@ -116,7 +116,7 @@ impl Resource {
         }
     }
 
-    /// Returns true for depth and stencil: two contents in the same bytes.
+    /// Returns true for a format with depth and stencil, which are separate contents in the same bytes.
     pub(crate) fn has_two_aspects(&self) -> bool {
         has_two_aspects(self.format)
     }
@@ -139,7 +139,7 @@ impl Resource {
 #[derive(Debug)]
 pub(crate) struct View {
     pub(crate) resource: Arc<Resource>,
-    /// The subresources of its range, or its bytes. As an attachment, a depth/stencil view has both aspects, regardless of its range.
+    /// The subresources of the view's range, or its bytes. As an attachment, a depth/stencil view has both aspects, regardless of its range.
     pub(crate) part: ResourcePart,
 }
 
@@ -148,11 +148,11 @@ pub(crate) struct View {
 pub(crate) struct MemoryBinding {
     /// The memory object's handle.
     pub(crate) memory: u64,
-    /// True if it is tile memory.
+    /// True if the memory object is tile memory.
     pub(crate) is_tile: bool,
-    /// The first byte.
+    /// The resource's first byte in the memory object.
     pub(crate) first: u64,
-    /// The end of the driver's bytes.
+    /// The end of the bytes that the driver uses.
     pub(crate) end: u64,
     /// Resources with the same number interpret the same bytes in the same way: all buffers, and images that were created with the alias flag and
     /// equal parameters.
@@ -162,7 +162,7 @@ pub(crate) struct MemoryBinding {
 /// A framebuffer with views.
 #[derive(Debug)]
 pub(crate) struct Framebuffer {
-    /// By attachment; `None` for unknown images.
+    /// The views by attachment; `None` for unknown images.
     pub(crate) attachments: Vec<Option<Arc<View>>>,
     pub(crate) imageless: bool,
     pub(crate) extent: vk::Extent2D,
@@ -175,7 +175,7 @@ pub(crate) struct Framebuffer {
 pub(crate) struct RenderPass {
     /// The framebuffer's attachments; then the stencil aspects of those whose stencil has separate layouts.
     pub(crate) attachments: Vec<Attachment>,
-    /// The views that any of its subpasses renders; 0 without multiview.
+    /// The views that any of the subpasses renders; 0 without multiview.
     pub(crate) view_mask: u32,
     /// `VkTileMemorySizeInfoQCOM::size`; 0 without the structure.
     pub(crate) tile_size: u64,
@@ -186,7 +186,7 @@ pub(crate) struct RenderPass {
     /// The dependencies between different subpasses, and with commands outside.
     pub(crate) dependencies: Vec<PassDependency>,
     pub(crate) is_tile_shading: bool,
-    /// The pass that resumes it.
+    /// The pass that resumes this one after an interruption.
     pub(crate) again: Option<vk::RenderPass>,
 }
 
@@ -195,19 +195,19 @@ pub(crate) struct RenderPass {
 pub(crate) struct Attachment {
     pub(crate) load: vk::AttachmentLoadOp,
     pub(crate) store: vk::AttachmentStoreOp,
-    /// The same as above if the format has one aspect.
+    /// The same as `load` and `store` if the format has one aspect.
     pub(crate) stencil_load: vk::AttachmentLoadOp,
     pub(crate) stencil_store: vk::AttachmentStoreOp,
     pub(crate) initial_layout: vk::ImageLayout,
     pub(crate) final_layout: vk::ImageLayout,
-    /// The index of its view in the framebuffer; 0 in dynamic rendering.
+    /// The index of the attachment's view in the framebuffer; 0 in dynamic rendering.
     pub(crate) view: usize,
-    /// Its aspects: all of the format, without stencil that has separate layouts; in dynamic rendering only the attached ones.
+    /// The aspects of the format, without stencil if it has separate layouts; in dynamic rendering only the attached aspects.
     pub(crate) aspects: Aspects,
     pub(crate) is_resolve: bool,
-    /// True if it has depth or stencil.
+    /// True if the attachment has depth or stencil.
     pub(crate) is_depth: bool,
-    /// True if its layout is read-only.
+    /// True if the attachment's layout is read-only.
     pub(crate) only_read: bool,
 }
 

@@ -20,9 +20,9 @@ const MAX_KEPT_WORDS: usize = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct Code {
     words: Arc<[u32]>,
-    /// The entry points that were read.
+    /// The entry points that were analyzed so far.
     entry_points: Mutex<Vec<EntryPoint>>,
-    /// The locations of inputs that its vertex shader certainly reads, if they were requested.
+    /// The locations of inputs that the module's vertex shader certainly reads, once they are requested.
     locations: OnceLock<HashSet<u32>>,
 }
 
@@ -35,12 +35,12 @@ pub(crate) struct ShaderCodes {
 #[derive(Debug, Default)]
 struct KeptCodes {
     by_words: HashMap<Arc<[u32]>, Arc<Code>>,
-    /// The words of all of them.
+    /// The total number of words in `by_words`.
     words: usize,
 }
 
 impl ShaderCodes {
-    /// Returns the code with these words, which keeps its analysis.
+    /// Returns the code with these words. The same words share one analysis.
     pub(crate) fn get(&self, words: &[u32]) -> Arc<Code> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = kept.by_words.get(words) {
@@ -69,7 +69,7 @@ struct EntryPoint {
 #[derive(Clone, Debug)]
 pub(crate) struct ShaderAccesses {
     pub(crate) descriptors: Arc<[DescriptorAccess]>,
-    /// True if it writes any memory by address.
+    /// True if the shader writes any memory by address.
     writes_by_address: bool,
 }
 
@@ -82,7 +82,7 @@ impl Code {
         }
     }
 
-    /// The locations of inputs that its vertex shader certainly reads.
+    /// The locations of inputs that the module's vertex shader certainly reads.
     pub(crate) fn loaded_locations(&self) -> &HashSet<u32> {
         self.locations.get_or_init(|| loaded_locations(&self.words))
     }
@@ -119,9 +119,9 @@ pub(crate) const UNKNOWN_SHADER: UnseenWrites = UnseenWrites::ADDRESSES.or(Unsee
 /// The shaders of a pipeline.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PipelineShaders {
-    /// By stage, then those of the libraries that it is linked from.
+    /// The accesses by stage, then those of the libraries that the pipeline is linked from.
     descriptors: Vec<Arc<[DescriptorAccess]>>,
-    /// The writes that its shaders may perform in addition to those through descriptors: by address, or of any kind if a shader could not be read.
+    /// The writes that the shaders may perform in addition to those through descriptors: by address, or of any kind if a shader could not be read.
     pub(crate) unseen_writes: UnseenWrites,
     /// The values that guards of the shaders compare and that a dispatch determines: push constants, image sizes, array lengths.
     pub(crate) guard_values: Vec<GuardValue>,

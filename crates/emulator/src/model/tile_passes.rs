@@ -11,9 +11,9 @@ pub(crate) struct TilePass {
     /// True in per-tile execution.
     pub(crate) per_tile: bool,
     pub(crate) area: vk::Rect2D,
-    /// The size of a tile; the first one begins at texel 0.
+    /// The size of a tile; the first tile begins at texel 0.
     pub(crate) tile: vk::Extent2D,
-    /// State for resuming it, or the reason why it cannot be interrupted.
+    /// State for resuming the pass, or the reason why it cannot be interrupted.
     pub(crate) again: Result<ResumeState, &'static str>,
 }
 

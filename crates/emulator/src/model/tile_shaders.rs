@@ -15,14 +15,14 @@ use super::spirv::{TILE_ATTACHMENT, decoration, instructions, op};
 pub(crate) const RECORD_BYTES: u64 = 48;
 const MEMBER_BYTES: u32 = 16;
 
-/// The work group of shaders that have a shading rate. Tiles are multiples of it times the largest rate.
+/// The workgroup size of shaders that have a shading rate. Tile sizes are multiples of it times the largest rate.
 pub(crate) const GROUP: [u32; 3] = [8, 4, 1];
 
 /// A rewritten shader.
 #[derive(Debug)]
 pub(crate) struct TileShader {
     pub(crate) words: Vec<u32>,
-    /// Pixels of one invocation, for `vkCmdDispatchTileQCOM`.
+    /// Pixels per invocation, for `vkCmdDispatchTileQCOM`.
     pub(crate) rate: Option<[u32; 3]>,
 }
 
@@ -42,12 +42,13 @@ const LOCAL_SIZE: u32 = 17;
 /// A variable of a built-in of the extension.
 struct BuiltIn {
     variable: u32,
-    /// Its place in the record.
+    /// The index of the built-in's member in the record.
     member: u32,
-    /// Its type, and the type of its components.
+    /// The variable's type, and the type of its components.
     kind: u32,
     component: u32,
-    /// Ids of new types: pointers to it and to a component, private; a pointer to it in the block.
+    /// Ids of new pointer types: private pointers to the variable's type and to a component, and a pointer to the record's
+    /// member in the uniform block.
     pointer: u32,
     component_pointer: u32,
     uniform_pointer: u32,

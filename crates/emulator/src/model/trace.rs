@@ -42,7 +42,7 @@ impl Trace {
             .write(&json!({"event": "bind", "commandBuffer": hex(commands), "bytes": bytes}));
     }
 
-    /// Writes that contents become undefined.
+    /// Writes that bytes become undefined.
     pub(crate) fn discard(&self, commands: u64, discard: Discard) {
         let Discard { first, end, reason } = discard;
         self.0.write(&json!({
@@ -64,7 +64,7 @@ impl Trace {
         self.0.flush();
     }
 
-    /// Writes the last line.
+    /// Writes the last line, with the counts of messages.
     pub(crate) fn close(&self, counts: &Value) {
         self.0.write(&json!({"event": "end", "messages": counts}));
         self.flush();

@@ -8,7 +8,7 @@ use tileheap_units::Run;
 
 use super::resources::Resource;
 
-/// The regions of a command of the first or of the second version.
+/// The regions of a transfer command, in their original form or that of the commands whose names end in 2.
 #[derive(Clone, Copy)]
 pub(crate) enum Regions<'a, T, U> {
     First(&'a [T]),
@@ -35,7 +35,8 @@ pub(crate) enum ImageRegions<'a> {
     Resolves(Regions<'a, vk::ImageResolve, vk::ImageResolve2<'a>>),
 }
 
-/// A macro, since regions of the first and the second version have the same fields but no common type.
+/// Boxes of texels for regions in either form. A macro, since the structures of both forms have the same fields but no common
+/// type.
 macro_rules! boxes {
     ($regions:expr, |$one:ident| $boxes:expr) => {
         match $regions {
@@ -201,7 +202,7 @@ impl Resource {
     }
 }
 
-/// The columns and rows of a level, or `Some(None)` if it is all of them; `None` if there are none.
+/// The columns and rows that a box covers in a level: `Some(None)` if it covers all of them, `None` if it covers none.
 fn area(
     image: vk::Extent3D,
     level: u32,

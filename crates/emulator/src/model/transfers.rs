@@ -15,21 +15,21 @@ use super::transferred_texels::{ImageRegions, Regions, TexelBox};
 /// A transfer command with the application's handles, before they are looked up.
 #[derive(Clone, Copy)]
 pub(crate) enum Transfer<'a> {
-    /// From a buffer to another.
+    /// A copy from one buffer to another.
     Copy(
         vk::Buffer,
         vk::Buffer,
         Regions<'a, vk::BufferCopy, vk::BufferCopy2<'a>>,
     ),
-    /// From a buffer to an image.
+    /// A copy from a buffer to an image.
     Upload(vk::Buffer, vk::Image, TexelRegions<'a>),
-    /// From an image to a buffer.
+    /// A copy from an image to a buffer.
     Download(vk::Image, vk::Buffer, TexelRegions<'a>),
-    /// A fill or an update: offset and size.
+    /// A fill or an update of a buffer: offset and size.
     Fill(vk::Buffer, u64, u64),
-    /// Results of queries.
+    /// A copy of query results to a buffer.
     Queries(vk::Buffer, QueryResults),
-    /// From an image to another.
+    /// A copy, blit or resolve from one image to another.
     Images(vk::Image, vk::Image, ImageRegions<'a>),
     /// Conditional rendering begins, with a predicate at an offset.
     Predicate(vk::Buffer, u64),
@@ -56,8 +56,8 @@ pub(crate) struct TransferUse {
     pub(crate) part: ResourcePart,
     pub(crate) writes: bool,
     pub(crate) stage: S,
-    /// True if it uses all of the part; otherwise only some of it: the image's format is unknown, its rows have gaps, or its texels are anywhere in
-    /// the bytes of a linear image.
+    /// True if the transfer uses all of the part; otherwise only some of it: the image's format is unknown, its rows have gaps, or its texels are
+    /// anywhere in the bytes of a linear image.
     pub(crate) is_exact: bool,
 }
 
@@ -174,7 +174,7 @@ impl<'a> Transfer<'a> {
         Transfer::Predicate(info.buffer, info.offset)
     }
 
-    /// Its uses of tracked resources: one per region of each resource, reads before writes.
+    /// The transfer's uses of tracked resources: one per region of each resource, reads before writes.
     pub(crate) fn uses(&self, resources: &Resources) -> Vec<TransferUse> {
         let mut uses = Uses {
             resources,

@@ -7,7 +7,8 @@ use super::discards::{Discard, DiscardReason};
 use super::recording::Recording;
 use super::resources::Resources;
 
-/// Returns true if a transition discards: from UNDEFINED, unless that is also the new layout, which is not a transition since synchronization2.
+/// Returns true if a transition discards contents: from `UNDEFINED`, unless that is also the new layout, which is not a transition since
+/// synchronization2.
 #[inline]
 pub(crate) fn discards(from: vk::ImageLayout, to: vk::ImageLayout) -> bool {
     from == vk::ImageLayout::UNDEFINED && to != from

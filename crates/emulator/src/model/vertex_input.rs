@@ -12,7 +12,7 @@ use super::spirv::{instructions, op};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct VertexInput {
     pub(crate) bindings: Vec<VertexBinding>,
-    /// True if it may read others: they are set while commands are recorded.
+    /// True if the pipeline may read other buffers too, since its vertex input is dynamic state.
     pub(crate) is_dynamic: bool,
 }
 
@@ -24,9 +24,9 @@ pub(crate) struct VertexBinding {
     pub(crate) step: VertexStep,
     /// The bytes `[first, end)` of each element that attributes cover, from its first one.
     pub(crate) bytes: (u32, u32),
-    /// True if the vertex shader certainly reads some of them.
+    /// True if the vertex shader certainly reads some of these bytes.
     pub(crate) is_read: bool,
-    /// True if it reads all of them, and there are no gaps between elements.
+    /// True if the vertex shader reads all of these bytes, and there are no gaps between elements.
     pub(crate) is_dense: bool,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct VertexBinding {
 pub(crate) enum VertexStep {
     Vertex,
     Instance,
-    /// The instance, divided by a number.
+    /// The instance index, divided by a number.
     Divided,
 }
 

@@ -21,20 +21,20 @@ pub(crate) enum ReachableDescriptors {
     TraceRays,
     /// Buffers and images named in the command.
     Transfer,
-    /// None that the layer tracks.
+    /// No resources that the layer tracks.
     Other,
 }
 
-/// The writes of a command that the layer does not see.
+/// The kind of a command's writes that the layer does not see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Writes {
-    /// None: it writes only through descriptors, attachments, and resources that it names; or to untracked memory.
+    /// No unseen writes: the command writes only through descriptors, attachments, and resources that it names, or to untracked memory.
     Known,
-    /// By address.
+    /// To memory by address.
     Address,
     /// To an image that the command names, with the regions in memory.
     ToImage,
-    /// To a buffer that it names.
+    /// To a buffer that the command names.
     Marker,
     /// Through shaders that are unknown to the layer.
     Shader,
@@ -73,7 +73,7 @@ pub(crate) const fn certainly_acts(command: &str) -> bool {
         && !contains(command, "DrawMulti")
 }
 
-/// The state of conditional rendering after a command; `None` if it leaves it as it is.
+/// The state of conditional rendering after a command; `None` if the command does not change it.
 pub(crate) const fn changes_conditional(command: &str) -> Option<bool> {
     if contains(command, "BeginConditionalRendering") {
         Some(true)
@@ -122,8 +122,8 @@ pub(crate) fn wrong_object_rule(reachable: ReachableDescriptors, command: &str) 
     (has_rule && !has_none).then(|| format!("VUID-{name}-commandBuffer-10746"))
 }
 
-/// Passes every command to the macro `$for_each`, as `reachable writes commands: (arguments => operation; result);`: the commands of one
-/// signature, with the `Transfer` or the `Fetch` that they are. `array!` and `given!` read what the application passes.
+/// Passes every action command to the macro `$for_each`, as `reachable writes commands: (arguments => operation; result);`. Each line has the
+/// commands of one signature, with the `Transfer` or `Fetch` that describes them. `array!` and `given!` read what the application passes.
 macro_rules! action_commands {
     ($for_each:ident) => {
         $for_each! {

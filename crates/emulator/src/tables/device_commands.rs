@@ -17,9 +17,9 @@ pub(crate) type BindByAddress = unsafe extern "system" fn(vk::CommandBuffer, u32
 /// `vkCmdBindIndexBuffer3KHR`, which ash 0.38 lacks.
 pub(crate) type BindIndicesByAddress = unsafe extern "system" fn(vk::CommandBuffer, *const c_void);
 
-/// Passes every command to the macro `$for_each`, as `mode command: pointer type, or aliases;`. The mode says on which devices the
-/// layer hooks the command: `always`, `checked` (where order and contents are), `own` (there, and with any extension of the layer), or
-/// `down`: the layer only calls it.
+/// Passes every command to the macro `$for_each`, as `mode command: pointer type, or aliases;`. The mode names the devices on which
+/// the layer hooks the command: `always` all, `checked` those on which order and contents are checked, `own` these and devices with
+/// any extension of the layer, `down` none: the layer only calls the command.
 macro_rules! device_commands {
     ($for_each:ident) => {
         $for_each! {

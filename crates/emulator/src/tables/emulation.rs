@@ -13,11 +13,11 @@ use super::settings::Profile;
 /// Properties of a physical device, from the first query.
 pub(crate) struct PhysicalDeviceInfo {
     pub(crate) handle: vk::PhysicalDevice,
-    /// The extensions of the layers and the driver below.
+    /// The extensions that the next layers and the driver list.
     pub(crate) extensions: Vec<vk::ExtensionProperties>,
-    /// The error of a failed query; the next one tries again.
+    /// The error of a failed query; the next query tries again.
     pub(crate) failure: Option<vk::Result>,
-    /// `None` if nothing is emulated: the driver has the extension, or leaves no room for the heap.
+    /// The emulation; `None` if nothing is emulated: the driver has the extension, or leaves no room for the heap.
     pub(crate) emulation: Option<Emulation>,
 }
 
@@ -41,7 +41,8 @@ pub(crate) const EXTENSIONS: [(&CStr, u32); 3] = [
 /// The largest apron of tile shading, in pixels; no device report is public.
 const MAX_APRON: u32 = 32;
 
-/// The largest shading rate of a tile dispatch, in pixels. Chosen for the layer: tiles are multiples of it and a work group.
+/// The largest shading rate of a tile dispatch, in pixels. The layer's choice: tile sizes are multiples of this rate times the
+/// workgroup size.
 pub(crate) const MAX_SHADING_RATE: [u32; 2] = [4, 4];
 
 /// Returns true if the layer adds the extension, and so removes its name before calling the next layer.
@@ -50,7 +51,7 @@ pub(crate) fn is_own_extension(name: &CStr) -> bool {
 }
 
 impl PhysicalDeviceInfo {
-    /// Returns true if the layers and the driver below list an extension.
+    /// Returns true if the next layers or the driver list an extension.
     pub(crate) fn lists(&self, name: &CStr) -> bool {
         self.extensions
             .iter()
@@ -178,7 +179,7 @@ impl Emulation {
         }
     }
 
-    /// Returns true if an image with the tile usage bit can have these parameters, as far as the layer decides.
+    /// Returns true if an image with the tile usage bit can have these parameters; the driver may still refuse them.
     pub(crate) fn grants(&self, request: &ImageRequest) -> bool {
         if self.profile.quirks.refused_formats.contains(&request.format) {
             return false;
@@ -209,7 +210,7 @@ impl Emulation {
     }
 }
 
-/// The features of a structure, in its order.
+/// The features of a structure, in the order of its members.
 fn all(features: &ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_>) -> [vk::Bool32; 14] {
     [
         features.tile_shading,
@@ -256,7 +257,7 @@ pub(crate) struct ImageRequest {
     pub(crate) kind: vk::ImageType,
     pub(crate) tiling: vk::ImageTiling,
     pub(crate) usage: vk::ImageUsageFlags,
-    /// 0 if it equals `usage`.
+    /// The usage of the stencil aspect; 0 if it equals `usage`.
     pub(crate) stencil_usage: vk::ImageUsageFlags,
     pub(crate) flags: vk::ImageCreateFlags,
 }

@@ -112,7 +112,7 @@ pub(crate) fn buffer_usage(p_next: *const c_void, plain: vk::BufferUsageFlags) -
     })
 }
 
-/// A buffer's create info with that usage.
+/// A buffer's create info with the usage that its chain replaces.
 pub(crate) fn buffer<'a>(info: &vk::BufferCreateInfo<'a>) -> vk::BufferCreateInfo<'a> {
     let mut copy = *info;
     copy.usage = buffer_usage(info.p_next, info.usage);

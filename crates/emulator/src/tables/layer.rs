@@ -32,7 +32,7 @@ impl Layer {
         IS_ALIASING.store(self == Layer::Aliasing, Ordering::Relaxed);
     }
 
-    /// Its names and settings.
+    /// The layer's names and settings.
     pub(crate) const fn desc(self) -> &'static LayerDesc {
         match self {
             Layer::Emulator => &EMULATOR,
@@ -40,7 +40,7 @@ impl Layer {
         }
     }
 
-    /// Its name.
+    /// The layer's name.
     pub(crate) const fn name(self) -> &'static CStr {
         self.desc().name
     }

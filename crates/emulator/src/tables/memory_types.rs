@@ -38,9 +38,9 @@ pub(crate) struct AddedMemory {
     /// The flags of each tile type.
     pub(crate) tile_types: &'static [vk::MemoryPropertyFlags],
     pub(crate) position: MemoryTypePosition,
-    /// Fills the array elements past the counts.
+    /// True to fill the array elements past the counts.
     pub(crate) nonsense: bool,
-    /// Adds a lazily allocated type.
+    /// True to add a lazily allocated type.
     pub(crate) lazy: bool,
 }
 

@@ -49,7 +49,7 @@ macro_rules! messages {
                 }
             }
 
-            /// The severity of its log entry.
+            /// The severity in the log.
             pub(crate) const fn log_severity(self) -> Severity {
                 match self.severity() {
                     vk::DebugUtilsMessageSeverityFlagsEXT::ERROR => Severity::Error,
@@ -58,7 +58,7 @@ macro_rules! messages {
                 }
             }
 
-            /// The remedy; empty if the message has one.
+            /// The remedy; empty if each finding names its own.
             pub(crate) const fn remedy(self) -> &'static str {
                 match self {
                     $(MessageId::$id => $remedy,)+
@@ -141,13 +141,13 @@ messages! {
     /// A command may write memory that the layer does not follow.
     UnseenWrites = 0x7169_002C, "TILEHEAP-unseen-writes", INFO, Layer,
         "set `possible` to report possible findings";
-    /// A tile shading command that cannot run here.
+    /// A tile shading command that cannot run in the current state.
     TileShading = 0x7169_0030, "TILEHEAP-tile-shading", ERROR, OwnRule,
         "use ordinary draws and dispatches where the features of per-tile execution are missing";
 }
 
 impl MessageId {
-    /// Its index in [`MESSAGE_IDS`].
+    /// The id's index in [`MESSAGE_IDS`].
     pub(crate) fn index(self) -> usize {
         MESSAGE_IDS.iter().position(|id| *id == self).unwrap_or_default()
     }

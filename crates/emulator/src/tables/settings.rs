@@ -16,27 +16,27 @@ use super::layer::Layer;
 pub(crate) struct Settings {
     /// The device that is emulated.
     pub(crate) profile: Profile,
-    /// Contents that the specification calls undefined are overwritten.
+    /// True if contents that the specification calls undefined are overwritten.
     pub(crate) poison: bool,
-    /// The order of accesses is followed.
+    /// True if the order of accesses is checked.
     pub(crate) order: bool,
-    /// Ordinary memory that resources share is checked.
+    /// True if ordinary memory that resources share is checked.
     pub(crate) ordinary: bool,
-    /// Findings that depend on something unknown are reported as well.
+    /// True if findings that depend on something unknown are reported as well.
     pub(crate) possible: bool,
-    /// Findings by the letter of the specification are reported as well.
+    /// True if findings by the letter of the specification are reported as well.
     pub(crate) pedantic: bool,
-    /// Mistakes in order and contents are reported each time.
+    /// True if mistakes in order and contents are reported each time, instead of once.
     pub(crate) repeats: bool,
-    /// Emulates even if the driver has the extension.
+    /// True if the layer emulates even if the driver has the extension.
     pub(crate) force: bool,
-    /// Adds a lazily allocated memory type.
+    /// True if the layer adds a lazily allocated memory type.
     pub(crate) lazy_type: bool,
     /// Rules to report.
     pub(crate) report: Report,
     /// Path of the trace.
     pub(crate) trace: Option<PathBuf>,
-    /// Messages also go to standard error, or to logcat.
+    /// True if messages also go to standard error, or to logcat.
     pub(crate) log: bool,
     /// File that messages are appended to as JSON documents, one per line.
     pub(crate) message_log: Option<PathBuf>,
@@ -54,7 +54,7 @@ pub(crate) enum Report {
     All,
     /// Rules that the validation layers do not check.
     BeyondValidation,
-    /// None.
+    /// No rules.
     None,
 }
 
@@ -74,7 +74,7 @@ impl Report {
 pub(crate) struct Profile {
     /// The preset's name.
     pub(crate) name: String,
-    /// The tile heap; its indices belong to the preset and mean nothing here.
+    /// The tile heap. Its heap and type indices are those of the preset, and are not used.
     pub(crate) tile: TileHeap,
     /// On-chip memory that the heap is cut from, in bytes.
     pub(crate) gmem: u64,

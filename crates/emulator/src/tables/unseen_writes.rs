@@ -50,29 +50,30 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// By address.
+    /// Writes by address.
     ADDRESSES = 0, "buffers with SHADER_DEVICE_ADDRESS", [SHADER_DEVICE_ADDRESS], [];
-    /// By shaders, through descriptors that are unknown when the command is recorded.
+    /// Writes by shaders, through descriptors that are unknown when the command is recorded.
     DESCRIPTORS = 1, "storage buffers, storage texel buffers and storage images", [STORAGE_BUFFER STORAGE_TEXEL_BUFFER], [STORAGE];
-    /// By transform feedback.
+    /// Writes by transform feedback.
     TRANSFORM_FEEDBACK = 2, "buffers for transform feedback",
         [TRANSFORM_FEEDBACK_BUFFER_EXT TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT], [];
-    /// By builds and copies of acceleration structures, with `SHADER_BINDING_TABLE_KHR` (`RAY_TRACING_NV`) for scratch buffers.
+    /// Writes by builds and copies of acceleration structures, with `SHADER_BINDING_TABLE_KHR` (`RAY_TRACING_NV`) for scratch
+    /// buffers.
     ACCELERATION_STRUCTURES = 3, "buffers of acceleration structures",
         [ACCELERATION_STRUCTURE_STORAGE_KHR SHADER_BINDING_TABLE_KHR], [];
-    /// By builds and copies of micromaps.
+    /// Writes by builds and copies of micromaps.
     MICROMAPS = 4, "buffers of micromaps", [MICROMAP_STORAGE_EXT], [];
-    /// By video coding.
+    /// Writes by video coding.
     VIDEO = 5, "destinations and reference pictures of video coding", [VIDEO_ENCODE_DST_KHR],
         [VIDEO_DECODE_DST_KHR VIDEO_DECODE_DPB_KHR VIDEO_ENCODE_DPB_KHR];
-    /// By markers, to buffers that a command names.
+    /// Writes of markers, to buffers that a command names.
     MARKERS = 6, "buffers for transfers", [TRANSFER_DST], [];
-    /// By the host, outside of command buffers.
+    /// Writes by the host, outside of command buffers.
     HOST = 7, "images for transfers by the host, and buffers of acceleration structures and micromaps",
         [ACCELERATION_STRUCTURE_STORAGE_KHR MICROMAP_STORAGE_EXT], [HOST_TRANSFER_EXT];
-    /// By copies from memory, to images that a command names.
+    /// Copies from memory, to images that a command names.
     IMAGE_COPIES = 9, "images for transfers", [], [TRANSFER_DST];
-    /// To any resource.
+    /// Writes to any resource.
     ANYTHING = 8, "any image or buffer", [], [];
 }
 
@@ -85,12 +86,12 @@ impl UnseenWrites {
         UnseenWrites(self.0 | others.0)
     }
 
-    /// Returns `true` if there are none.
+    /// Returns `true` if the set is empty.
     pub(crate) const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Returns `true` if these include all of others.
+    /// Returns `true` if this set includes all kinds of the other one.
     pub(crate) fn contains(self, others: UnseenWrites) -> bool {
         self.0 & others.0 == others.0
     }

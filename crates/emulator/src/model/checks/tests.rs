@@ -31,12 +31,12 @@ struct Scene {
 }
 
 impl Scene {
-    /// The descriptor is of bytes 16 to 48.
+    /// Creates a scene whose descriptor refers to bytes 16 to 48.
     fn new(kind: Type, flags: Flags) -> Scene {
         Scene::with(SHADER, kind, flags)
     }
 
-    /// Like `new`, with another shader.
+    /// Like [`Scene::new`], with another shader.
     fn with(shader: &str, kind: Type, flags: Flags) -> Scene {
         let resources = Resources::default();
         let buffer = Resource {

@@ -47,7 +47,7 @@ pub(crate) struct Followed {
     ordinary: OrdinaryMemory,
     /// The resources in ordinary memory that share bytes, or did so before, by number; others are not tracked.
     shared: IdMap<u32, Shared>,
-    /// Unbound resources that barriers transfer to other queue families, by number, and their numbers.
+    /// Unbound resources that barriers transfer to other queue families, by number; and their numbers, by object.
     transferred: IdMap<u32, Transferred>,
     transferred_numbers: IdMap<Object, u32>,
     /// The number of times that a resource started to share bytes.
@@ -59,9 +59,9 @@ pub(crate) struct Followed {
     reported: Reported,
     follows_order: bool,
     unseen: UnseenWritesSoFar,
-    /// Something that the layer does not track may have ordered work: hazards are no longer certain.
+    /// True if something that the layer does not track may have ordered work: hazards are no longer certain.
     has_unseen_order: bool,
-    /// A barrier that counts as one without a transfer may have transferred resources.
+    /// True if a barrier that the model treats as one without a transfer may have transferred resources.
     has_unseen_transfers: bool,
 }
 

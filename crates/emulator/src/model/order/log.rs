@@ -24,9 +24,9 @@ pub(crate) const ATTACHMENTS: ResourceId = ResourceId(u32::MAX);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LoggedAccess {
     pub(crate) access: MemoryAccess,
-    /// The command certainly performs it; otherwise findings about it are only possible.
+    /// True if the command certainly performs the access; otherwise findings about it are only possible.
     pub(crate) is_certain: bool,
-    /// A read that may follow a write of the same command: its contents may be defined by then.
+    /// True for a read that may follow a write of the same command: its contents may be defined by then.
     pub(crate) may_follow_write: bool,
 }
 
@@ -45,7 +45,7 @@ pub(crate) enum Event {
     Reset(vk::Event),
     /// Begins or ends a subpass, with its dependencies, transitions, loads, resolves and stores.
     Pass(Box<[Command]>),
-    /// Makes bytes of tile memory undefined, because of this secondary command buffer if there is one.
+    /// Makes bytes of tile memory undefined; the object is the secondary command buffer that causes this, if any.
     Lose(Box<(Discard, Option<Object>)>),
     /// Runs a secondary command buffer.
     Run(Box<SecondaryRun>),
@@ -58,10 +58,10 @@ pub(crate) struct SecondaryRun {
     pub(crate) subpass: EnclosingSubpass,
 }
 
-/// The subpass around a secondary command buffer; without resources outside of render passes.
+/// The subpass around a secondary command buffer; outside of render passes, one without resources.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct EnclosingSubpass {
-    /// The resources that it draws to.
+    /// The resources that the subpass draws to.
     pub(crate) drawn: Vec<ResourceId>,
     /// The accesses of each draw to attachments, if draws may read what others have drawn; otherwise one access stands for all of them.
     pub(crate) attachments: Option<Vec<LoggedAccess>>,
@@ -104,7 +104,7 @@ impl Events {
         self.last.len() < self.last.capacity()
     }
 
-    /// Adds an event if it needs no allocation; without a call.
+    /// Adds an event if that needs no allocation, without calling a function.
     #[inline(always)]
     fn push_into_room(&mut self, at: &Position, event: Event) {
         if let Some(slot) = self.last.spare_capacity_mut().first_mut() {
@@ -139,13 +139,14 @@ pub(crate) struct Log {
     events: Events,
     lists: Vec<Vec<LoggedAccess>>,
     dependencies: Vec<Dependency>,
-    /// True if it accesses tile memory, or transfers resources to another queue family; otherwise it only matters if something was accessed before.
+    /// True if the command buffer accesses tile memory or transfers resources to another queue family; otherwise it only matters if something was
+    /// accessed before.
     pub(crate) has_accesses: bool,
-    /// `Some` if it is a secondary command buffer with draws; `true` if one of them certainly draws.
+    /// For a secondary command buffer with draws: `true` if one of them certainly draws.
     pub(crate) draws: Option<bool>,
-    /// True if it has an access to [`ATTACHMENTS`] for each draw.
+    /// True if the log has an access to [`ATTACHMENTS`] for each draw.
     pub(crate) logs_draws: bool,
-    /// The commands for the model.
+    /// The commands in the model's form, by queue and subpass.
     translated: Mutex<Vec<Translated>>,
 }
 
@@ -163,7 +164,7 @@ struct Translated {
 pub(crate) type Ids<'a> = &'a mut dyn FnMut(ResourceId) -> Option<ResourceId>;
 
 impl Log {
-    /// Its commands on a queue with this tile memory.
+    /// Returns the commands in the model's form, for a queue with tile memory `tile`.
     pub(crate) fn commands(
         &self,
         (queue, tile, sharing_epoch): (vk::Queue, MemoryId, u64),
@@ -254,7 +255,7 @@ impl Log {
         self.events.iter().nth(index as usize)
     }
 
-    /// The number of its events.
+    /// The number of events.
     pub(crate) fn len(&self) -> usize {
         self.events.full.iter().map(Vec::len).sum::<usize>() + self.events.last.len()
     }
@@ -286,13 +287,13 @@ impl Log {
         !resources.is_empty() && writes.any(|access| resources.contains(&access.resource))
     }
 
-    /// Returns `true` if a subpass around it draws to a resource.
+    /// Returns `true` if a subpass around the command buffer draws to a resource.
     pub(crate) fn is_drawn_around(&self, resource: ResourceId) -> bool {
         let known = self.translated.lock().unwrap_or_else(PoisonError::into_inner);
         known.iter().any(|known| known.subpass.drawn.contains(&resource))
     }
 
-    /// Returns `true` if its draws certainly perform an access to the attachments of a subpass around it.
+    /// Returns `true` if draws of the command buffer certainly perform an access to the attachments of a subpass around it.
     pub(crate) fn certainly_draws(&self, is_it: impl Fn(&MemoryAccess) -> bool) -> bool {
         let known = self.translated.lock().unwrap_or_else(PoisonError::into_inner);
         let attachments = known.iter().flat_map(|known| &known.subpass.attachments);
@@ -300,7 +301,7 @@ impl Log {
         attachments.any(|one| one.is_certain && is_it(&one.access))
     }
 
-    /// The logs of the secondary command buffers that it runs.
+    /// The logs of the secondary command buffers that the command buffer runs.
     pub(crate) fn secondaries(&self) -> impl Iterator<Item = &Arc<Log>> {
         self.events.iter().filter_map(|(_, event)| match event {
             Event::Run(run) => Some(&run.log),
@@ -358,7 +359,7 @@ pub(crate) const NOTHING: u32 = u32::MAX;
 #[derive(Default)]
 pub(crate) struct Recorded {
     log: Log,
-    /// Set once it was submitted or run.
+    /// The finished log, once the command buffer was submitted or run.
     frozen: Option<Arc<Log>>,
     /// The last epoch in which each list was accessed.
     accessed: Vec<u32>,

@@ -29,7 +29,7 @@ const MAX_MISTAKES: usize = 1 << 14;
 pub(super) struct Mistake {
     verdict: Certainty,
     rule: Rule,
-    /// The command that breaks it, and the earlier one.
+    /// The command that breaks the rule, and the earlier command.
     uses: [Option<KindOfUse>; 2],
 }
 
@@ -49,7 +49,7 @@ struct KindOfUse {
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum KindOfResource {
     Named(vk::ObjectType, String),
-    /// With its format, extent and size, and its offset in a memory object.
+    /// An unnamed resource that is bound to memory: type, format, extent, size, and its memory object and offset.
     Placed(vk::ObjectType, vk::Format, [u32; 3], u64, (u64, u64)),
     Unplaced(Object),
 }

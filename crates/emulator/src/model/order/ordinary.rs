@@ -7,13 +7,13 @@ use tileheap_sync::Intervals;
 use tileheap_sync::program::MemoryId;
 use tileheap_units::IdMap;
 
-/// Distinguishes the ids of ordinary memory from those of tile memory, which are handles of queues, and of single resources.
+/// The bit that ids of ordinary memory have. Ids of tile memory are handles of queues, and those of unbound resources have bit 63.
 const ORDINARY: u64 = 1 << 62;
 
 /// The ordinary memory objects of a device.
 #[derive(Debug, Default)]
 pub(crate) struct OrdinaryMemory {
-    /// By handle.
+    /// Memory objects by handle.
     objects: IdMap<u64, MemoryObject>,
     /// Number of objects that resources were bound to so far.
     known: u64,
@@ -27,7 +27,7 @@ struct MemoryObject {
     id: MemoryId,
     /// Number of batches that were submitted when the first resource was bound.
     bound_at: u64,
-    /// By number.
+    /// The resources bound to the object, by number.
     residents: IdMap<u32, Resident>,
     by_bytes: Intervals,
 }
@@ -37,11 +37,11 @@ struct MemoryObject {
 pub(crate) struct Resident {
     /// The number of the resource.
     pub(crate) number: u32,
-    /// Its bytes of the object, `[first, end)`.
+    /// The bytes of the memory object that the resource uses, `[first, end)`.
     pub(crate) bytes: (u64, u64),
     /// True for a buffer, or an image with linear tiling.
     pub(crate) is_linear: bool,
-    /// Number of batches that were submitted when it was bound.
+    /// Number of batches that were submitted when the resource was bound.
     pub(crate) bound_at: u64,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Resident {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shared {
     pub(crate) number: u32,
-    /// True if it may have been written before it shared them.
+    /// True if the resource may have been written before it shared bytes.
     pub(crate) may_be_written: bool,
 }
 

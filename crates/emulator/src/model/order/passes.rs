@@ -10,7 +10,7 @@ use crate::model::position::Position;
 /// A render pass instance that is being recorded.
 #[derive(Debug, Default)]
 pub(crate) struct Subpasses {
-    /// `None` for the instance that a secondary command buffer continues.
+    /// The instance; `None` for one that a secondary command buffer continues.
     pass: Option<RenderPass>,
     subpass: u32,
     /// The epochs of the last possible and the last certain draw to the attachments.
@@ -21,16 +21,16 @@ pub(crate) struct Subpasses {
     key: u64,
     /// True if work per tile also reads and writes attachments, in an order that is not tracked.
     is_tile_shading: bool,
-    /// By attachment: true if draws of dynamic rendering may read it as an input attachment, in some layouts. Empty for none.
+    /// By attachment: true if draws of dynamic rendering may read it as an input attachment, in some layouts. Empty if none may be read.
     reads_locally: Vec<bool>,
 }
 
 /// The ways in which draws of an instance may read attachments that they draw to.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Feedback {
-    /// It is an instance with tile shading.
+    /// True if the instance has tile shading.
     pub(crate) is_tile_shading: bool,
-    /// By attachment of dynamic rendering: its image can be an input attachment. Empty for none.
+    /// By attachment of dynamic rendering: true if its image can be an input attachment. Empty if none can.
     pub(crate) reads_locally: Vec<bool>,
 }
 

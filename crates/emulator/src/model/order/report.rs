@@ -23,7 +23,7 @@ use crate::model::parts::{named_part, with_aspects};
 use crate::model::resources::Resource;
 use crate::tables::messages::MessageId;
 
-/// The verdicts that are reported in addition to certain ones.
+/// The verdicts that are reported in addition to [`Certainty::Certain`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Verdicts {
     pub(crate) possible: bool,
@@ -49,13 +49,13 @@ pub(crate) struct Reported {
     mistakes: Mistakes,
 }
 
-/// Things that the layer may not have seen.
+/// The kinds of work that the layer may not have seen.
 #[derive(Clone, Copy)]
 pub(crate) struct Unseen<'a> {
     pub(crate) writes: &'a UnseenWritesSoFar,
-    /// Order of work.
+    /// True if unseen work may have ordered accesses.
     pub(crate) order: bool,
-    /// Transfers between queue families.
+    /// True if unseen barriers may have transferred resources between queue families.
     pub(crate) transfers: bool,
 }
 
@@ -65,7 +65,8 @@ fn command(used: &MemoryUse) -> (u64, Tag, ResourceId) {
 }
 
 impl Reported {
-    /// Reports findings of these verdicts, with these names of objects; each mistake once, or every time if it `repeats`.
+    /// Creates a reporter of findings with these verdicts, with objects named by `names`; reports each mistake once, or every time if `repeats` is
+    /// true.
     pub(crate) fn new(verdicts: Verdicts, repeats: bool, names: Arc<Names>) -> Reported {
         Reported {
             verdicts,
@@ -79,8 +80,8 @@ impl Reported {
         self.mistakes.repeated()
     }
 
-    /// The messages about findings. Lost contents are only possible findings in resources that unseen writes can reach, and so are hazards if there
-    /// may be order that the layer does not see.
+    /// The messages about findings. Lost contents are only possible findings in resources that unseen writes can reach; hazards are only possible
+    /// findings if there may be order that the layer does not see.
     pub(crate) fn findings(
         &mut self,
         findings: &Findings,
@@ -148,8 +149,8 @@ impl Reported {
     }
 }
 
-/// Returns `true` if another finding makes it redundant: reads of lost contents need no order, and if a write is not ordered after reads, the missing
-/// order after the earlier write is not reported.
+/// Returns `true` if another finding makes a hazard redundant: reads of lost contents need no order, and if a write is not ordered after reads, the
+/// missing order after the earlier write is not reported.
 fn is_explained(hazard: &Hazard, lost: &[LostContents], hazards: &[Hazard]) -> bool {
     let after = command(&hazard.after);
     if !hazard.after.action.writes() {
@@ -172,7 +173,7 @@ fn is_explained(hazard: &Hazard, lost: &[LostContents], hazards: &[Hazard]) -> b
         })
 }
 
-/// Returns `false` for an unbound resource, unless it is about the order of a release and its acquire: only that is tracked.
+/// Returns `false` for an unbound resource, unless the hazard is between a release and its acquire: for such resources, only that order is tracked.
 fn is_followed(hazard: &Hazard, sites: &Sites) -> bool {
     let is_transfer = (hazard.before.action, hazard.after.action) == (Action::Release, Action::Acquire);
     is_transfer || sites.resource(hazard.after.resource).is_some()
@@ -232,7 +233,7 @@ fn is_shader(stage: S) -> bool {
     !(transfers | attachments | fetches).intersects(stage)
 }
 
-/// A resource: the format and extent of an image with the affected part, or the size of a buffer.
+/// The text of a resource: format and extent of an image with the affected part, or size of a buffer.
 struct ResourceText<'a> {
     object: Object,
     resource: Option<&'a Resource>,

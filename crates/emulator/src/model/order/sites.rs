@@ -22,9 +22,9 @@ pub(crate) struct Sites {
     queues: Vec<u64>,
     /// The memory objects that the host has mapped.
     mapped: IdSet<u64>,
-    /// Reason why contents end with batches.
+    /// The reason why contents end with batches.
     pub(super) ends: Option<DiscardReason>,
-    /// Number of events in the logs: all, and those that the last pruning kept.
+    /// Numbers of events in the logs: of all, and of those that the last pruning kept.
     events: usize,
     kept: usize,
 }
@@ -116,7 +116,7 @@ impl Sites {
         known.unwrap_or(Object(vk::ObjectType::UNKNOWN, 0))
     }
 
-    /// The bytes of its memory that a use may touch.
+    /// The bytes of a resource's memory that a use may touch.
     pub(super) fn bytes(&self, used: &MemoryUse) -> Option<(u64, u64)> {
         let place = self.resource(used.resource)?.place.get()?;
         let end = place.first + self.resource(used.resource)?.size;

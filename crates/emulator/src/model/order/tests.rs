@@ -288,7 +288,7 @@ fn possible_findings_do_not_hide_certain_ones() {
     assert!(ids(true, perhaps()).contains(&"TILEHEAP-missing-order"));
 }
 
-/// A secondary command buffer reads attachments that the enclosing subpass draws to: that is in order, and nothing else is.
+/// A secondary command buffer reads attachments that the enclosing subpass draws to: these reads are in order, and other accesses are not.
 #[test]
 fn a_secondary_is_in_order_with_the_attachments_around_it() {
     let [a, _] = BUFFERS;

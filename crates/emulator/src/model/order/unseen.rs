@@ -14,7 +14,7 @@ use crate::tables::unseen_writes::UnseenWrites;
 #[derive(Debug)]
 pub(crate) struct UnseenWritesSoFar {
     kinds: UnseenWrites,
-    /// The first write of each kind, until it is reported.
+    /// The first write of each kind that was not reported yet.
     first: Vec<(UnseenWrites, UnseenSource)>,
     /// The kinds that can reach tracked resources.
     reach_followed: UnseenWrites,
@@ -58,7 +58,7 @@ impl UnseenWritesSoFar {
         self.memories.insert(memory);
     }
 
-    /// Frees a memory object.
+    /// Forgets a freed memory object.
     pub(super) fn free(&mut self, memory: u64) {
         self.memories.remove(&memory);
     }
