@@ -24,11 +24,11 @@ pub struct MemoryUse {
     pub batch: u64,
     /// The tag of the command.
     pub tag: Tag,
-    /// The resource through which it accesses memory.
+    /// The resource through which the command accesses memory.
     pub resource: ResourceId,
-    /// The part of it.
+    /// The part of the resource.
     pub part: ResourcePart,
-    /// Its access or operation.
+    /// The access or operation.
     pub action: Action,
 }
 
@@ -81,7 +81,7 @@ impl Action {
         }
     }
 
-    /// The scope that a dependency needs in order to include it.
+    /// The stages and accesses that a scope needs in order to include this access or operation.
     fn scope(self) -> (S, A) {
         match self {
             Action::Access(stage, access) => (stage, access),
@@ -179,7 +179,7 @@ pub struct DiscardedContents {
     pub batch: u64,
     /// The tag of the [`Command::Discard`](crate::program::Command::Discard).
     pub tag: Tag,
-    /// The first bytes `[first, end)` of the memory with contents; certain contents before others.
+    /// The first bytes `[first, end)` of the memory that had contents; bytes with certain contents come before others.
     pub bytes: (u64, u64),
     /// Their last write.
     pub last: MemoryUse,

@@ -12,7 +12,7 @@ use tileheap_units::CompactSort;
 /// Numbered byte ranges `[first, end)`.
 #[derive(Clone, Debug, Default)]
 pub struct Intervals {
-    /// The last byte of each, by binary logarithm of its length, first byte and number.
+    /// The last byte of each range, by binary logarithm of its length, first byte and number.
     ends: BTreeMap<(u32, u64, u64), u64>,
     /// Number of ranges of each exponent.
     counts: BTreeMap<u32, usize>,

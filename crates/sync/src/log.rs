@@ -8,19 +8,19 @@
 use crate::operation::{Bytes, EdgeKind, Limit, Operation, Union};
 use crate::program::QueueId;
 
-/// Numbers of operations per summary.
+/// Numbers of operations per summary, the largest first.
 const SIZES: [usize; 2] = [4096, 64];
 
 /// Maximum number of different dependencies in a summary; with more there is no summary.
 const MAX_SUMMARIZED: usize = 4;
 
-/// Dependencies that are equal in all that decides whether they change the state of an access.
+/// Dependencies that agree in everything that determines whether they change the state of an access.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Summary {
     pub(crate) queue: QueueId,
     pub(crate) union: Union,
     pub(crate) memory: AffectedMemory,
-    /// The last step in which one of them was submitted.
+    /// The last step in which one of the dependencies was submitted.
     pub(crate) submitted: u64,
 }
 

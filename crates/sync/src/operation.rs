@@ -91,12 +91,12 @@ pub(crate) enum Earlier {
     Within(Subpass),
     /// Commands before a render pass instance.
     BeforeInstance(u64),
-    /// None: only orders commands before all following ones.
+    /// No commands: only orders operations before all following commands.
     BeforeAll,
 }
 
 impl Earlier {
-    /// Returns `true` if it includes commands at a place.
+    /// Returns `true` if the first scope includes commands at a place.
     pub(crate) fn includes(self, place: EnclosingSubpass) -> bool {
         match self {
             Earlier::All => true,
@@ -106,7 +106,8 @@ impl Earlier {
         }
     }
 
-    /// Returns `true` if it includes commands that are ordered at a place. Outside of render pass instances, these are all later commands.
+    /// Returns `true` if the first scope includes commands that are ordered at a place. Outside of render pass instances, these are all later
+    /// commands.
     pub(crate) fn meets(self, place: EnclosingSubpass) -> bool {
         place.is_none() || self.includes(place)
     }
@@ -131,7 +132,7 @@ pub(crate) struct Edge {
     pub(crate) dst_usages: Usages,
     pub(crate) limit: Limit,
     pub(crate) kind: EdgeKind,
-    /// True if a transition or a transfer of a barrier happens between its scopes.
+    /// True if a transition or a transfer of a barrier happens between the scopes of the edge.
     pub(crate) has_transition: bool,
     pub(crate) earlier: Earlier,
 }
@@ -210,7 +211,7 @@ impl Union {
 #[derive(Clone, Debug)]
 pub(crate) struct PassTransitions {
     pub(crate) instance: u64,
-    /// The number of each transition that is performed here, and the edges after whose first scopes it happens.
+    /// The number of each transition that is performed at this point, and the edges after whose first scopes it happens.
     pub(crate) performed: Vec<(u32, Vec<Edge>)>,
     /// For each edge of the operation, the transitions before its second scope, which may also have been performed earlier.
     pub(crate) before: Vec<Vec<u32>>,
@@ -219,7 +220,7 @@ pub(crate) struct PassTransitions {
 /// A synchronization operation.
 #[derive(Clone, Debug)]
 pub(crate) enum Operation {
-    /// Here and below, `submitted` is the step that submitted the batch.
+    /// The dependencies of one command. Here and below, `submitted` is the step that submitted the batch.
     ///
     /// The dependencies of one command, which take effect at once; their second scopes are at a place. With events, first scopes are limited to
     /// operations that the events cover. A render pass has transitions apart from those of its edges.

@@ -28,13 +28,13 @@ use crate::program::{DependencyScopes, PassAttachment, PassDependency, PassStruc
 pub(crate) struct PlannedTransition {
     /// The attachment's index.
     pub(crate) attachment: usize,
-    /// The subpass that begins when it is performed; `None` for the end of the instance.
+    /// The subpass at whose beginning the transition is performed; `None` for the end of the instance.
     pub(crate) at: Option<u32>,
-    /// The old layout is `UNDEFINED`.
+    /// True if the old layout is `UNDEFINED`.
     pub(crate) discards: bool,
-    /// The dependencies whose availability operations happen before it.
+    /// The dependencies whose availability operations happen before the transition.
     pub(crate) after: Vec<usize>,
-    /// The dependencies whose visibility operations happen after it.
+    /// The dependencies whose visibility operations happen after the transition.
     pub(crate) before: Vec<usize>,
 }
 

@@ -36,11 +36,11 @@ numbers! {
 /// A buffer or an image, bound to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resource {
-    /// The memory that it is bound to.
+    /// The memory that the resource is bound to.
     pub memory: MemoryId,
-    /// Its first byte of that memory.
+    /// The resource's first byte in that memory.
     pub first: u64,
-    /// The byte after its last.
+    /// The byte after the resource's last one.
     pub end: u64,
     /// The mapping to bytes.
     pub tiling: Tiling,
@@ -117,7 +117,7 @@ pub enum Tiling {
 /// A part of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResourcePart {
-    /// Bytes `[first, end)` of a linear resource, counted from its first byte.
+    /// Bytes `[first, end)` of a linear resource, relative to the resource's first byte.
     Bytes(u64, u64),
     /// Subresources of an image with optimal tiling, or an area of them.
     Texels(Texels),
@@ -141,16 +141,16 @@ pub struct Texels {
 pub struct MemoryAccess {
     /// The resource through which memory is accessed.
     pub resource: ResourceId,
-    /// The part that it accesses.
+    /// The part of the resource.
     pub part: ResourcePart,
     /// The pipeline stage, a single one.
     pub stage: S,
     /// The access type, a single one that the stage performs. `NONE` if only the stage is known, as for earlier uses of an
     /// imported resource: it needs an execution dependency with conflicting accesses, and its writes count as available.
     pub access: A,
-    /// The kind, which determines the region that it touches and its implicit order.
+    /// The kind of access, which determines the region that it touches and its implicit order.
     pub kind: AccessKind,
-    /// A write that leaves the part undefined: a load or store operation `DONT_CARE`.
+    /// True for a write that leaves the part undefined: a load or store operation `DONT_CARE`.
     pub discards: bool,
 }
 
@@ -205,7 +205,7 @@ pub enum BarrierChange {
     None,
     /// Changes the layout; contents do not survive if the old one is `UNDEFINED`.
     Layout {
-        /// The old layout is `UNDEFINED`.
+        /// True if the old layout is `UNDEFINED`.
         discards: bool,
     },
     /// Transfers the resource between queue families: a release on a queue of the first family, an acquire on a queue of the second family. The
@@ -222,9 +222,9 @@ pub enum BarrierChange {
 /// A dependency of a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dependency {
-    /// Its scopes.
+    /// The scopes of the dependency.
     pub scopes: DependencyScopes,
-    /// The memory that it applies to.
+    /// The memory that the dependency applies to.
     pub extent: DependencyMemory,
     /// A transition or transfer between the scopes; only with [`DependencyMemory::Part`].
     pub change: BarrierChange,
@@ -237,7 +237,7 @@ pub struct PassDependency {
     pub from: Option<u32>,
     /// The destination subpass; `None` for `VK_SUBPASS_EXTERNAL`, commands after the render pass instance.
     pub to: Option<u32>,
-    /// Its scopes.
+    /// The scopes of the dependency.
     pub scopes: DependencyScopes,
 }
 
@@ -247,11 +247,11 @@ pub struct PassAttachment {
     /// The attachment's image. The transitions of an image that is not followed (`None`) are not checked, but they order what comes before and after
     /// them.
     pub resource: Option<ResourceId>,
-    /// Its subresources.
+    /// The subresources of the attachment.
     pub part: ResourcePart,
     /// The layout before the instance.
     pub initial_layout: ImageLayout,
-    /// The subpasses that use it, in order, each with the layout there.
+    /// The subpasses that use the attachment, in order, each with the layout there.
     pub uses: Vec<(u32, ImageLayout)>,
     /// The layout after the instance.
     pub final_layout: ImageLayout,
@@ -285,7 +285,7 @@ pub struct Discard {
     pub first: u64,
     /// The byte after the last one.
     pub end: u64,
-    /// Reports defined contents of these bytes, see [`Findings::discarded`](crate::Findings::discarded).
+    /// True to report defined contents of these bytes, see [`Findings::discarded`](crate::Findings::discarded).
     pub reports_contents: bool,
 }
 
@@ -305,9 +305,9 @@ pub enum Command {
     /// Begins a render pass instance with its first subpass: dynamic rendering, or a render pass object. `resumes` if it continues the instance that
     /// the queue suspended last.
     BeginRendering {
-        /// `VK_RENDERING_RESUMING_BIT`.
+        /// True for `VK_RENDERING_RESUMING_BIT`.
         resumes: bool,
-        /// Its dependencies and the layouts of its attachments.
+        /// The dependencies, and the layouts of the attachments.
         pass: Arc<PassStructure>,
     },
     /// Begins the next subpass.
@@ -323,7 +323,7 @@ pub enum Command {
 /// The commands of a command buffer, each with its tag.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandBuffer {
-    /// In the order in which they were recorded.
+    /// The commands in the order in which they were recorded.
     pub commands: Vec<(Tag, Command)>,
 }
 
@@ -332,9 +332,9 @@ pub struct CommandBuffer {
 pub struct SemaphoreUse {
     /// The semaphore.
     pub semaphore: SemaphoreId,
-    /// The value of a timeline; ignored for others.
+    /// The value of a timeline semaphore; ignored for binary ones.
     pub value: u64,
-    /// For a wait the stages that wait, for a signal the stages that it covers.
+    /// For a wait, the stages that wait; for a signal, the stages that it covers.
     pub stages: S,
 }
 
@@ -343,7 +343,7 @@ pub struct SemaphoreUse {
 pub struct Batch {
     /// The number of the batch in findings; a command is identified by its batch and its tag.
     pub number: u64,
-    /// The queue that it is submitted to.
+    /// The queue to which the batch is submitted.
     pub queue: QueueId,
     /// The family of the queue.
     pub family: u32,

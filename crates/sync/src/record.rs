@@ -24,7 +24,8 @@ pub(crate) enum Kind {
     Transfer,
 }
 
-/// Numbers of operations that records followed, and that could not change their state; counted once per record.
+/// Counts of the operations that records followed, and of those that were skipped because they could not change a record's state; each counts once
+/// per record.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RecordWork {
     pub(crate) followed: u64,
@@ -59,17 +60,17 @@ pub(crate) struct Record {
     pub(crate) kind: Kind,
     /// The command's number on the device.
     pub(crate) command: u64,
-    /// The region that it certainly touches.
+    /// The region that the access certainly touches.
     certain: Region,
     /// The pieces that no later access has superseded.
     pieces: Vec<Piece>,
     /// For images with optimal tiling: all of the resource, any byte of which a texel may occupy.
     pub(crate) whole: Option<Region>,
-    /// True if its resource aliases pages of `bufferImageGranularity`.
+    /// True if the accessed resource aliases pages of `bufferImageGranularity`.
     has_pages: bool,
     /// Position in the log up to which operations were followed.
     position: u64,
-    /// Number of operations before it.
+    /// Number of operations before the record was added.
     pub(crate) added_at: u64,
 }
 
@@ -150,7 +151,7 @@ impl Record {
         self.origin.usage.writes()
     }
 
-    /// Returns true if no later access can conflict with any part of it.
+    /// Returns true if no later access can conflict with any part of the record.
     pub(crate) fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
@@ -162,12 +163,13 @@ impl Record {
         }
     }
 
-    /// Returns true if the host knows that all of it has completed.
+    /// Returns true if the host knows that all of the access has completed.
     pub(crate) fn is_complete(&self) -> bool {
         self.pieces.iter().all(|piece| piece.reach.is_complete())
     }
 
-    /// Returns `true` if no work that is submitted from now on can conflict with it: the host knows that it is complete and available.
+    /// Returns `true` if no work that is submitted from now on can conflict with the record: the host knows that the access is complete and
+    /// available.
     pub(crate) fn is_settled(&self) -> bool {
         self.pieces.iter().all(|piece| match self.writes() {
             true => piece.reach.is_complete_and_available(),
@@ -256,7 +258,7 @@ impl Record {
         pieces.collect()
     }
 
-    /// Returns true if a later access must be ordered after it, and only synchronization can do that.
+    /// Returns true if a later access must be ordered after the record, and only synchronization can do that.
     pub(crate) fn needs_order(&self, later: &LaterAccess, granularity: u64) -> bool {
         let is_read = !self.writes() && !later.origin.usage.writes();
         !is_read && self.may_overlap(later, granularity) && !self.is_implicitly_before(later)

@@ -20,7 +20,7 @@ impl Records {
         self.all.len()
     }
 
-    /// Returns `true` if there are none.
+    /// Returns `true` if there are no records.
     pub(crate) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }

@@ -59,7 +59,7 @@ impl Region {
         }
     }
 
-    /// The subresources that it touches, without their area.
+    /// The subresources that the region touches, without their area.
     pub(crate) fn subresources(self) -> Region {
         let [levels, layers, ..] = self.axes;
         let all = (0, UNBOUNDED);
@@ -74,7 +74,7 @@ impl Region {
         self.axes[0]
     }
 
-    /// The texels or bytes in both.
+    /// The texels or bytes in both regions; `None` if there are none.
     pub(crate) fn intersection(self, other: Region) -> Option<Region> {
         let aspects = self.aspects & other.aspects;
         let mut axes = self.axes;
@@ -85,7 +85,7 @@ impl Region {
         (!is_empty).then_some(Region { aspects, axes })
     }
 
-    /// Returns true if it contains all of another region.
+    /// Returns true if this region contains all of another one.
     pub(crate) fn contains(self, other: Region) -> bool {
         let within = |(outer, inner): (&(u64, u64), &(u64, u64))| outer.0 <= inner.0 && inner.1 <= outer.1;
         self.aspects & other.aspects == other.aspects && self.axes.iter().zip(&other.axes).all(within)

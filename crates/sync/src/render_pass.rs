@@ -30,11 +30,11 @@ use crate::program::{
 pub struct Attachment {
     /// The image.
     pub resource: ResourceId,
-    /// The subresources of its view, without an area.
+    /// The subresources of the attachment's view, without an area.
     pub texels: Texels,
-    /// The load operation; the one of depth if there is also stencil.
+    /// The load operation; that of depth if there is also stencil.
     pub load: Load,
-    /// The store operation; the one of depth if there is also stencil. `NONE` for a resolve target of dynamic rendering, which has none.
+    /// The store operation; that of depth if there is also stencil. `NONE` for a resolve target of dynamic rendering, which has no store operation.
     pub store: Store,
     /// The load operation of stencil.
     pub stencil_load: Load,
@@ -42,7 +42,7 @@ pub struct Attachment {
     pub stencil_store: Store,
     /// The layout before the instance.
     pub initial_layout: ImageLayout,
-    /// The layout after it.
+    /// The layout after the instance.
     pub final_layout: ImageLayout,
 }
 
@@ -53,7 +53,7 @@ pub struct AttachmentUse {
     pub attachment: usize,
     /// The kind of attachment.
     pub role: Role,
-    /// The layout that it is in during the subpass.
+    /// The layout of the attachment during the subpass.
     pub layout: ImageLayout,
 }
 
@@ -85,7 +85,7 @@ pub enum Role {
 /// before and after.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RenderPass {
-    /// In the order of [`AttachmentUse::attachment`].
+    /// The attachments, indexed by [`AttachmentUse::attachment`].
     pub attachments: Vec<Attachment>,
     /// The render area: x, y and z.
     pub area: [Run; 3],
@@ -100,7 +100,7 @@ pub struct RenderPass {
 }
 
 impl RenderPass {
-    /// The commands that begin a subpass: its begin, and the load operations.
+    /// The commands that begin a subpass, load operations included.
     ///
     /// # Panics
     /// If there is no such subpass.
@@ -119,7 +119,7 @@ impl RenderPass {
             .collect()
     }
 
-    /// The commands that end a subpass, and with the last one the instance: resolves, stores, and its end. `written` are the aspects of an
+    /// The commands that end a subpass: resolves and stores; for the last subpass, also the end of the instance. `written` returns the aspects of an
     /// attachment that draws, clears and resolves of the instance have written: a store operation `NONE` discards them.
     ///
     /// # Panics
@@ -179,7 +179,7 @@ impl RenderPass {
         }
     }
 
-    /// Its dependencies, and the layouts of its attachments.
+    /// The dependencies of the render pass, and the layouts of its attachments.
     fn structure(&self) -> PassStructure {
         let subpasses = 0..self.subpasses.len() as u32;
         let attachments = self.attachments.iter().enumerate().map(|(index, one)| {

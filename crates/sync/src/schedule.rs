@@ -23,7 +23,7 @@ pub(crate) struct Signaled {
 }
 
 impl Signaled {
-    /// Returns true if it is the same signal, or an earlier one of the same queue.
+    /// Returns true if this is the same signal as `other`, or an earlier one of the same queue.
     pub(crate) fn comes_before(self, other: Signaled) -> bool {
         self.by == other.by && self.value <= other.value
     }

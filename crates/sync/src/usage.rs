@@ -10,8 +10,8 @@ const BUILDS: S = S::from_raw(S::ACCELERATION_STRUCTURE_BUILD_KHR.as_raw() | S::
 /// The number of usages that fit in a set.
 const CAPACITY: usize = 128;
 
-/// Every stage with every access type that it performs, without composite flags; the rest is [`NO_STAGE`] without an access. Followed by unknown
-/// accesses of a stage, which no set contains.
+/// Every stage with every access type that it performs, without composite flags. The first and the unused entries are [`NO_STAGE`] without an
+/// access. From `CAPACITY` on, unknown accesses of each stage, which no set contains.
 const USAGES: [(S, A); CAPACITY + 64] = {
     let composite = A::SHADER_READ.as_raw() | A::SHADER_WRITE.as_raw();
     let mut usages = [(NO_STAGE, A::NONE); CAPACITY + 64];
@@ -41,7 +41,7 @@ const USAGES: [(S, A); CAPACITY + 64] = {
     usages
 };
 
-/// For each bit of a mask of stages (or of accesses), the usages that have it.
+/// For each bit of a mask of stages (or of accesses), the usages with that stage (or access).
 const fn by_bit(of_stages: bool) -> [u128; 64] {
     let mut sets = [0; 64];
     let mut index = 1;
@@ -81,7 +81,7 @@ impl Usage {
     /// A layout transition or a queue family transfer.
     pub(crate) const NO_STAGE: Usage = Usage(0);
 
-    /// The usage of a single stage with a single access; `None` if the stage does not perform it, or it is not tracked.
+    /// The usage of a single stage with a single access; `None` if the stage does not perform the access, or if the usage is not tracked.
     pub(crate) fn of(stage: S, access: A) -> Option<Usage> {
         let is_single = stage.as_raw().is_power_of_two() && stage != NO_STAGE;
         let bit = stage.as_raw().trailing_zeros();

@@ -15,7 +15,7 @@ const MAX_REGIONS: usize = 64;
 pub(super) enum Value {
     Written {
         by: MemoryUse,
-        /// `false` if it may have written only some of the region, like a shader that may access any elements.
+        /// False if the write may have changed only some of the region, like that of a shader that may access any elements.
         is_certain: bool,
         /// The last write through another image that interprets the bytes in the same way, if its contents were replaced.
         replaced: Option<MemoryUse>,
@@ -28,7 +28,7 @@ pub(super) enum Value {
         verdict: Certainty,
         last: Option<MemoryUse>,
     },
-    /// Unknown, since there were too many changes, or it was not tracked from the beginning.
+    /// Unknown, since there were too many changes, or the resource was not tracked from the beginning.
     Unknown,
 }
 
@@ -37,7 +37,7 @@ pub(super) enum Value {
 pub(super) struct Discarded {
     /// The first discard since the last write.
     pub(super) loss: LossReason,
-    /// The last write before it.
+    /// The last write before that discard.
     pub(super) last: Option<MemoryUse>,
     /// Disjoint ranges in ascending order.
     pub(super) bytes: Vec<(u64, u64)>,
@@ -47,7 +47,7 @@ pub(super) struct Discarded {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct State {
     pub(super) value: Value,
-    /// Bytes discarded since the last write, if it is not all of them.
+    /// Bytes discarded since the last write, if not all of them were.
     pub(super) discarded: Option<Discarded>,
     /// A release to another queue family that no acquire or write has followed: until then, the contents are undefined.
     pub(super) released: Option<MemoryUse>,
@@ -251,7 +251,7 @@ impl Contents {
         }
     }
 
-    /// The state that a change gives all of a region, if it is the same everywhere.
+    /// The state after a change of all of a region; `None` if it is not the same everywhere.
     fn uniform(&self, region: Region, after: impl Fn(&State) -> State) -> Option<State> {
         let mut states = self.within(region).map(|(_, state)| after(state));
         let first = states.next()?;
@@ -301,7 +301,7 @@ impl Contents {
         states.filter_map(move |(known, state)| Some((known.intersection(region)?, state)))
     }
 
-    /// The bytes that a region of it occupies, or may occupy.
+    /// The bytes that a region of the resource occupies; for optimal tiling, those that it may occupy.
     pub(super) fn bytes_of(&self, region: Region) -> (u64, u64) {
         match self.is_optimal {
             true => self.range(),
@@ -309,7 +309,7 @@ impl Contents {
         }
     }
 
-    /// All of its bytes.
+    /// All bytes of the resource.
     pub(super) fn range(&self) -> (u64, u64) {
         (self.bytes.first, self.bytes.end)
     }

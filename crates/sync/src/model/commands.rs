@@ -21,7 +21,7 @@ pub(super) struct Between<'a> {
     pub(super) part: ResourcePart,
     pub(super) action: Action,
     pub(super) change: BarrierChange,
-    /// The edges whose first scopes come before it.
+    /// The edges whose first scopes come before the transition or transfer.
     pub(super) own: &'a [Edge],
 }
 

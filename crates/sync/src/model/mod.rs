@@ -75,7 +75,7 @@ pub struct RunningBatch {
     queue: QueueId,
     family: u32,
     batch: u64,
-    /// The step in which it was submitted.
+    /// The step in which the batch was submitted.
     submitted: u64,
     place: EnclosingSubpass,
 }
@@ -146,8 +146,8 @@ impl Model {
         self.contents.set_implicit_transfers(from, to);
     }
 
-    /// Follows order and contents (`true`, the default), or contents only: then accesses and dependencies are not remembered, and there are no
-    /// hazards.
+    /// Sets whether order is followed as well as contents (`true`, the default). If not, accesses and dependencies are not remembered, and there
+    /// are no hazards.
     pub fn set_follows_order(&mut self, follows_order: bool) {
         self.ignores_order = !follows_order;
         if self.ignores_order {

@@ -18,7 +18,7 @@ pub struct WaitPoint {
     pub queue: QueueId,
     /// The stages of the barrier's first scope.
     pub stages: S,
-    /// The accesses of its first scope.
+    /// The accesses of the barrier's first scope.
     pub accesses: A,
     /// The timeline semaphore that the queue signals.
     pub semaphore: SemaphoreId,
@@ -31,9 +31,9 @@ pub struct WaitPoint {
 pub struct OutstandingAccess {
     /// The access.
     pub used: MemoryUse,
-    /// Its first byte in the memory; for images with optimal tiling, the image's.
+    /// The first byte of the access in the memory; for images with optimal tiling, that of the image.
     pub first: u64,
-    /// The byte after its last.
+    /// The byte after the last one.
     pub end: u64,
     /// For each point, true if work that waits for it, by barrier or semaphore, is ordered after the access and sees its writes as available.
     pub is_covered: Vec<bool>,

@@ -29,7 +29,7 @@ pub struct ModelStatistics {
     pub compared_records: u64,
     /// Number of synchronization operations that changed, or might have changed, the state of an access; counted once per access.
     pub followed_operations: u64,
-    /// Number of synchronization operations that could not change it.
+    /// Number of synchronization operations that could not change the state of an access; counted once per access.
     pub skipped_operations: u64,
     /// Number of decisions to follow or skip operations; one decision can skip many.
     pub decisions: u64,

@@ -59,7 +59,8 @@ impl Reach {
         (!regions.is_empty()).then_some(MissingScope { missing, regions })
     }
 
-    /// Source: "Host Write Ordering Guarantees" and the memory domain operations of the memory model.
+    /// The dependency that is missing between the access and one of the host. Source: "Host Write Ordering Guarantees" and the memory domain
+    /// operations of the memory model.
     fn missing_for_host(&self, origin: &Origin, later: &Origin, region: Region) -> Option<MissingScope> {
         // Two accesses of the host are ordered by its program.
         origin.queue?;

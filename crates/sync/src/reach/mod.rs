@@ -36,20 +36,20 @@ use crate::usage::{Usage, Usages};
 /// Properties of an access that synchronization depends on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Origin {
-    /// `None` for the host.
+    /// The queue; `None` for the host.
     pub(crate) queue: Option<QueueId>,
     pub(crate) place: EnclosingSubpass,
     pub(crate) usage: Usage,
     pub(crate) class: ResourceId,
     pub(crate) bytes: Bytes,
-    /// The `bufferImageGranularity` of its memory.
+    /// The `bufferImageGranularity` of the accessed memory.
     pub(crate) page: u64,
-    /// The step that submitted it, or in which the host performs it.
+    /// The step that submitted the access, or in which the host performs it.
     pub(crate) submitted: u64,
 }
 
 impl Origin {
-    /// Returns `true` if its resource has bytes or pages in common with another one.
+    /// Returns `true` if the accessed resource has bytes or pages in common with another one.
     fn may_overlap(&self, other: Bytes) -> bool {
         let own = self.bytes;
         let [own_pages, pages] = [own, other].map(|bytes| padded((bytes.first, bytes.end), self.page));
@@ -76,7 +76,7 @@ struct Ordered {
     ordered: S,
     available: S,
     visible: Usages,
-    /// Usages that see it through its own resource only.
+    /// Usages that see the access only through its own resource.
     visible_through_own: Usages,
 }
 
@@ -112,17 +112,17 @@ enum Signal {
 struct CoveringSignal {
     by: Signal,
     held: ScopeMembership,
-    /// For events, those of the stages that the event covers that are ordered after the access when it is set, and those before which it is
-    /// available: each dependency that waits for the event has a separate first scope.
+    /// For an event: of the stages that it covers, those that are ordered after the access when the event is set, and those before which the access
+    /// is available. Each dependency that waits for the event has its own first scope.
     stages: [S; 2],
 }
 
 /// The membership of an access in a first synchronization scope.
 #[derive(Clone, Copy, Debug, Default)]
 struct ScopeMembership {
-    /// True if it is in the scope itself, not only at the beginning of a chain to it.
+    /// True if the access is in the scope itself, not only at the beginning of a dependency chain to it.
     is_direct: bool,
-    /// True if it was made available before.
+    /// True if the access was made available before.
     is_available: bool,
 }
 
@@ -139,17 +139,17 @@ impl ScopeMembership {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reach {
     places: Vec<(QueueId, EnclosingSubpass, Ordered)>,
-    /// Usages of other resources in the same bytes that see it through a part.
+    /// Usages of other resources in the same bytes that see the access through a part.
     through: Vec<(QueueId, EnclosingSubpass, AliasedPart, Usages)>,
     covered: Vec<CoveringSignal>,
-    /// Queues on which a semaphore signal covers it, and whether it was available there: later signals of the queue cover everything that earlier
-    /// ones do.
+    /// Queues on which a semaphore signal covers the access, and whether it was available there: later signals of the queue cover everything that
+    /// earlier ones do.
     signaled: Vec<(QueueId, bool)>,
-    /// The first step at which the host knows that it is complete.
+    /// The first step at which the host knows that the access is complete.
     complete: Option<u64>,
-    /// The first step at which the host knows that it is also available.
+    /// The first step at which the host knows that the access is also available.
     complete_and_available: Option<u64>,
-    /// Host accesses that it was made visible to before it was known to be complete.
+    /// Host accesses that the access was made visible to before it was known to be complete.
     host: Usages,
 }
 
@@ -270,7 +270,7 @@ impl Reach {
         own.into_iter().chain(transition).reduce(ScopeMembership::or)
     }
 
-    /// The membership in a first scope that is limited to operations before events that are set.
+    /// The membership in the first scope of a wait for events, which is limited to operations before the events are set.
     fn set(&self, origin: &Origin, events: (QueueId, &[EventId]), stages: S) -> Option<ScopeMembership> {
         let set = self.covered.iter().filter_map(|covered| {
             let is_direct = covered.held.is_direct && origin.usage.stage().intersects(stages);
@@ -283,7 +283,7 @@ impl Reach {
         set.reduce(ScopeMembership::or)
     }
 
-    /// The stages that are ordered after the access on a queue, and those before which it is available.
+    /// The stages that are ordered after the access on a queue, and the stages before which the access is available.
     fn stages_after(&self, on: QueueStep) -> [S; 2] {
         let places = self.places.iter().filter(|(at, ..)| *at == on.queue);
         let met = places.fold([S::NONE; 2], |[ordered, available], (.., more)| {
@@ -360,8 +360,8 @@ impl Reach {
         self.places.iter().any(is_met)
     }
 
-    /// Returns `true` if the edges can add nothing on a queue: everything in their second scopes is already ordered, and sees the access. With
-    /// `is_apart`, they only include accesses to memory apart from its own, of which only those of the host have to see it.
+    /// Returns `true` if the edges can add nothing on a queue: everything in their second scopes is already ordered, and sees the access. `is_apart`
+    /// is true if the edges only include accesses to other memory; then only host accesses have to see it.
     fn includes(&self, origin: &Origin, queue: QueueId, union: &Union, is_apart: bool) -> bool {
         let mut everywhere = self.places.iter();
         everywhere.any(|(at, place, ordered)| {
@@ -382,7 +382,7 @@ impl Reach {
         self.through.retain(|(_, _, part, _)| is_known(part.class));
     }
 
-    /// Advances over one operation.
+    /// Updates the state after one operation.
     pub(crate) fn follow(&mut self, origin: &Origin, region: Region, operation: &Operation) {
         match operation {
             Operation::Dependencies {

@@ -57,8 +57,8 @@ impl Reach {
         }
     }
 
-    /// Source: "Semaphore Signaling", and the first scope of `vkQueueSubmit2`'s signals: commands at its stages, and signals of earlier
-    /// batches.
+    /// Applies the signals of a batch. Source: "Semaphore Signaling", and the first scope of `vkQueueSubmit2`'s signals: commands at
+    /// its stages, and signals of earlier batches.
     pub(super) fn signal(
         &mut self,
         origin: &Origin,
@@ -89,7 +89,7 @@ impl Reach {
         }
     }
 
-    /// Source: "Semaphore Waiting".
+    /// Applies the wait of a batch. Source: "Semaphore Waiting".
     pub(super) fn wait(&mut self, queue: QueueId, semaphore: SemaphoreId, signaled: Signaled, stages: S) {
         let Some(is_available) = self.is_signaled(semaphore, signaled) else {
             return;
@@ -107,7 +107,8 @@ impl Reach {
         self.order(queue, None, &ordered);
     }
 
-    /// Tests if a wait for a signal comes after it: `Some(true)` if it is also available there.
+    /// Tests whether a wait for a signal is ordered after the access: `Some(true)` if the access is also available there, `None` if it
+    /// is not ordered.
     fn is_signaled(&self, semaphore: SemaphoreId, signaled: Signaled) -> Option<bool> {
         let reached = self.covered.iter().filter(|covered| match covered.by {
             Signal::Semaphore(same, lowest) => same == semaphore && lowest.comes_before(signaled),
@@ -118,13 +119,15 @@ impl Reach {
             .reduce(|a, b| a || b)
     }
 
-    /// Tests if the host knew it to be complete before a step: `Some(true)` if it was also available.
+    /// Tests whether the host knew that the access was complete before a step: `Some(true)` if it also knew that the access was
+    /// available, `None` if it did not know.
     pub(super) fn known_before(&self, step: u64) -> Option<bool> {
         let is_before = |known: Option<u64>| known.is_some_and(|known| known < step);
         is_before(self.complete).then(|| is_before(self.complete_and_available))
     }
 
-    /// Tests if a fence signal comes after it: `Some(true)` if it is also available there.
+    /// Tests whether a fence signal is ordered after the access: `Some(true)` if the access is also available there, `None` if it is
+    /// not ordered.
     ///
     /// Source: "Fences": the signal includes everything submitted to the queue before it, and everything that happens before that.
     pub(super) fn before_fence(&self, origin: &Origin, queue: QueueId, submitted: u64) -> Option<bool> {

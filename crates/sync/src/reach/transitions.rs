@@ -100,7 +100,7 @@ impl Reach {
     }
 }
 
-/// The state of an access that is ordered before a transition, and also available to it or not.
+/// The state of an access that is ordered before a transition, and available to it if `is_available` is true.
 fn between(is_available: bool) -> Ordered {
     Ordered {
         ordered: NO_STAGE,
