@@ -76,7 +76,8 @@ pub fn write<T: Serialize>(document: &T) -> String {
     writer::to_string(document).expect("a document has string keys") + "\n"
 }
 
-/// 8 TiB: a resource has at most 1 TiB, a frame at most 2^20 items of each kind, and sums of a million such numbers do not overflow.
+/// The largest integer that a document may contain: 8 TiB. A resource has at most 1 TiB, a frame at most 2^20 items of each kind,
+/// and sums of a million such numbers do not overflow.
 pub const LARGEST: u64 = 1 << 43;
 
 /// The largest integer in a document.
@@ -95,7 +96,7 @@ pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// The release that wrote a document of another version, for messages: `version 1, written by tileheap 0.1; `.
+/// Names the release that wrote a document of another version, for messages: `version 1, written by tileheap 0.1; `.
 pub fn written_by(version: u64) -> String {
     match version {
         1 => "version 1, written by tileheap 0.1; ".to_owned(),
@@ -103,7 +104,7 @@ pub fn written_by(version: u64) -> String {
     }
 }
 
-/// The position at which a text is not the expected JSON, and the reason.
+/// The position at which a text is not valid JSON of the expected structure, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} column {column}{}: {problem}", at(.path))]
 pub struct JsonSyntaxError {

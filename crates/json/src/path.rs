@@ -7,7 +7,7 @@ use std::fmt::Write;
 enum Inside {
     /// The index of the element.
     List(usize),
-    /// The field, without its quotes; `None` before it.
+    /// The current field, without its quotes; `None` before the first one.
     Object(Option<String>),
 }
 
@@ -60,7 +60,7 @@ fn before(bytes: &[u8]) -> String {
     path
 }
 
-/// The length of a string with its closing quote; that of the whole rest if there is none.
+/// The length of a string with its closing quote; if there is none, of the whole rest.
 fn length_of_string(rest: &[u8]) -> usize {
     let mut escaped = false;
     let closing = rest.iter().position(|&byte| {

@@ -7,7 +7,7 @@ use crate::nearest::nearest;
 pub(crate) const MAX_LENGTH: usize = 800;
 /// The longest quotation of the document in characters.
 const MAX_QUOTED: usize = 80;
-/// The longest list of accepted names beside a suggestion.
+/// Maximum number of accepted names that are listed in addition to a suggestion.
 const MAX_NAMES: usize = 16;
 
 /// Returns true if the last value of an object has the problem, although the parser has read the object's closing brace: names are judged after
@@ -64,7 +64,7 @@ pub(crate) fn reworded(problem: &str) -> String {
     }
 }
 
-/// An unknown name with the nearest accepted one, and the accepted ones: `names` has them in quotes.
+/// The problem of an unknown name, with the nearest accepted name and the list of accepted names, which `names` contains in quotes.
 fn unknown(what: &str, name: &str, list: &str, names: &str) -> String {
     let accepted: Vec<&str> = names.split('`').skip(1).step_by(2).collect();
     let near = nearest(name, accepted.iter().copied());
@@ -79,7 +79,7 @@ fn unknown(what: &str, name: &str, list: &str, names: &str) -> String {
     text
 }
 
-/// The value that was found, as the document has it.
+/// The value that was found, as written in the document.
 fn found(value: &str) -> String {
     let quoted = |start: &str| value.strip_prefix(start)?.strip_suffix('`');
     let number = quoted("integer `").or_else(|| quoted("floating point `"));

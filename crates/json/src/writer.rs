@@ -22,7 +22,7 @@ pub(super) fn to_string<T: Serialize + ?Sized>(document: &T) -> Result<String, s
 struct Text {
     written: String,
     depth: usize,
-    /// The open array or object has no elements.
+    /// True if the open array or object has no elements yet.
     is_empty: bool,
 }
 
@@ -68,7 +68,7 @@ impl Text {
         self.written.push_str(": ");
     }
 
-    /// Begins a field whose key is a JSON text: that of a string, or of a number or boolean, which becomes a string.
+    /// Writes a key that was serialized as JSON text: a string as it is, a number or boolean as a string.
     fn written_key(&mut self, key: &str) -> Written {
         self.element();
         match key.as_bytes() {

@@ -1,15 +1,15 @@
-//! The texels of its source region that a blit reads.
+//! The texels that a blit reads, relative to its source region.
 
 use ash::vk;
 
-/// The texels of its source region that a blit reads.
+/// The texels that a blit reads, relative to its source region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlitReads {
-    /// All of them, and no others.
+    /// All texels of the source region, and no others.
     All,
-    /// Some of them, and no others.
+    /// Some texels of the source region, and no others.
     Some,
-    /// Some of them, and perhaps texels around the region.
+    /// Some texels of the source region, and perhaps texels around it.
     SomeAndAround,
 }
 

@@ -20,7 +20,7 @@ use crate::structure_sizes::size_of_structure;
 pub enum StructTreatment {
     /// Pass it down as it is.
     Keep,
-    /// Remove it: it is ours.
+    /// Remove it: it belongs to the layer.
     Remove,
     /// Pass down a copy, which the caller edits.
     Edit,

@@ -34,9 +34,10 @@ pub struct Dependency {
     pub dst: S,
     /// Accesses to which memory is made visible.
     pub dst_access: A,
-    /// The memory that it applies to.
+    /// The memory that the dependency applies to.
     pub memory: DependencyMemory,
-    /// The queue families between which it transfers ownership: source and destination; equal if it does not.
+    /// The queue families between which the dependency transfers ownership, source and destination; equal if it
+    /// transfers nothing.
     pub families: (u32, u32),
 }
 
@@ -50,7 +51,7 @@ pub fn access_flags_2(access: vk::AccessFlags) -> A {
     A::from_raw(access.as_raw().into())
 }
 
-/// A dependency of all memory between two scopes.
+/// A dependency for all memory between two scopes.
 fn dependency((src, src_access): (S, A), (dst, dst_access): (S, A)) -> Dependency {
     Dependency {
         src,

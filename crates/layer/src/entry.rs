@@ -38,8 +38,8 @@ macro_rules! plain_arity {
 
 macro_rules! quick_arity {
     ($name:ident: $($type:ident $arg:ident)+) => {
-        /// As the function outside of this module. But if `quick` returns a command, it only jumps to that: if `quick` has no calls and cannot panic, the
-        /// arguments stay in their registers, and nothing is saved.
+        /// Same as the function outside of this module, but if `quick` returns a command, the entry point only jumps to it: if `quick` has no calls
+        /// and cannot panic, the arguments stay in their registers, and nothing is saved.
         pub fn $name<T, $($type: Copy,)+ R, Q, F: Fn($($type),+) -> R + Copy>(
             types: impl Fn(&T) -> Option<unsafe extern "system" fn($($type),+) -> R>,
             quick: Q,

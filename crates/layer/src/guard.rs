@@ -8,7 +8,7 @@ use crate::android::{Severity, print};
 
 /// The return value of an entry point that panicked, or whose command the next layer lacks.
 pub trait Fallback {
-    /// The value.
+    /// The fallback value.
     fn fallback() -> Self;
 }
 

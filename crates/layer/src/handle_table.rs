@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use tileheap_units::GOLDEN;
 
-/// Number of places, as a power of two.
+/// Binary logarithm of the number of slots.
 const PLACES: u32 = 12;
 
-/// Not valid handles, since handles are aligned or counted from low numbers.
+/// Mark slots without an object, and slots that are being filled. Not valid handles, since handles are aligned or counted from low
+/// numbers.
 const FREE: u64 = u64::MAX;
 const BUSY: u64 = u64::MAX - 1;
 
@@ -19,7 +20,7 @@ struct TableSlot<T> {
     object: AtomicPtr<T>,
 }
 
-/// Objects by handle. An object is not found if another live object occupies its place.
+/// Objects by handle. An object is not found if another live object occupies its slot.
 ///
 /// A place belongs to a handle from insertion to removal, so a caller that synchronizes both with its own use of the object, as Vulkan
 /// requires for handles, finds that object.
@@ -67,7 +68,7 @@ impl<T> HandleTable<T> {
             .compare_exchange(handle, FREE, Ordering::Release, order);
     }
 
-    /// The address of the object.
+    /// The address of the object; `None` if it is not in the table.
     #[inline]
     pub fn get(&self, handle: u64) -> Option<*const T> {
         let place = self.place(handle);

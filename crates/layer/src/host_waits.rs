@@ -13,7 +13,7 @@ pub enum HostWait {
     Queue(vk::Queue),
     /// All work of the device.
     Device,
-    /// One of several items; which one is not known.
+    /// One of several waits; which one is not known.
     AnyOf,
 }
 

@@ -8,14 +8,14 @@
 
 use std::ffi::CStr;
 
-/// A layer.
+/// The names and the settings of a layer.
 #[derive(Debug)]
 pub struct LayerDesc {
     /// The name that programs enable.
     pub name: &'static CStr,
     /// One line for lists of layers.
     pub description: &'static CStr,
-    /// The prefix of its settings in files and system properties, such as `tileheap_capture`.
+    /// The prefix of the layer's settings in files and system properties, such as `tileheap_capture`.
     pub key: &'static str,
     /// Every setting.
     pub settings: &'static [SettingDesc],
@@ -79,7 +79,7 @@ impl LayerDesc {
         format!("debug.vulkan.{}", self.file_key(setting))
     }
 
-    /// The keys of its settings.
+    /// The keys of the layer's settings.
     pub fn keys(&self) -> impl Iterator<Item = &'static str> {
         self.settings.iter().map(|setting| setting.key)
     }

@@ -80,7 +80,7 @@ struct LayerCreateInfo {
     s_type: vk::StructureType,
     p_next: *const c_void,
     function: u32,
-    /// By `function`: a link, or a callback.
+    /// A link or a callback, depending on `function`.
     payload: *mut c_void,
 }
 
@@ -100,7 +100,7 @@ struct DeviceLink {
     get_device_proc_addr: vk::PFN_vkGetDeviceProcAddr,
 }
 
-/// `PFN_vkSetDeviceLoaderData`: registers a dispatchable handle that a layer created with the loader.
+/// `PFN_vkSetDeviceLoaderData`: the loader's callback that registers a dispatchable handle created by a layer.
 pub type SetDeviceLoaderData = unsafe extern "system" fn(vk::Device, *mut c_void) -> vk::Result;
 
 #[cfg(target_pointer_width = "64")]
@@ -114,7 +114,7 @@ const _: () = {
     assert!(size_of::<InstanceLink>() == 24 && size_of::<DeviceLink>() == 24);
 };
 
-/// The chain's structure of that type and function.
+/// The loader's structure with this type and function in a chain.
 ///
 /// # Safety
 /// `p_next` is null or the chain of a create info that the loader handed to the layer.

@@ -1,4 +1,4 @@
-//! The state of graphics pipelines whose pointers are valid.
+//! The shader stages of graphics pipelines; none if Vulkan ignores the pointer to them.
 
 use ash::vk;
 use vk::GraphicsPipelineLibraryFlagsEXT as F;

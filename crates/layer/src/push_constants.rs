@@ -6,7 +6,7 @@ use tileheap_units::{GOLDEN, spread};
 /// Bytes per word.
 const WORD: usize = 4;
 
-/// More words than any driver supports.
+/// Maximum number of words that are tracked: more than any driver supports.
 const MAX_WORDS: usize = 1 << 12;
 
 /// The push constants in words; `None` for those that were not pushed, or not for compute shaders.

@@ -10,15 +10,15 @@ use crate::{array, chained};
 /// A render pass create info.
 #[derive(Clone, Debug, Default)]
 pub struct RenderPassDesc {
-    /// Its attachments.
+    /// The attachments.
     pub attachments: Vec<vk::AttachmentDescription2<'static>>,
-    /// Its subpasses.
+    /// The subpasses.
     pub subpasses: Vec<Subpass>,
     /// Source and destination subpasses, with the dependency between them.
     pub dependencies: Vec<(u32, u32, Dependency)>,
     /// Attachments with separate stencil layouts: the initial and the final one.
     pub stencils: Vec<(u32, [vk::ImageLayout; 2])>,
-    /// The attachment with its fragment densities.
+    /// The fragment density map attachment.
     pub density_map: Option<AttachmentReference>,
 }
 
@@ -36,13 +36,13 @@ pub struct Subpass {
     pub inputs: Vec<AttachmentReference>,
     /// Source attachments and resolve targets.
     pub resolves: Vec<(u32, AttachmentReference)>,
-    /// The aspects of depth and stencil that have a resolve mode; empty without a resolve of them.
+    /// The aspects of depth and stencil that have a resolve mode; empty if neither is resolved.
     pub resolved: vk::ImageAspectFlags,
-    /// The layouts of stencil, if different from those of depth.
+    /// The layouts of stencil that differ from those of depth, by attachment.
     pub stencils: Vec<AttachmentReference>,
-    /// The mask of the views that it renders, or 0.
+    /// The mask of the views that the subpass renders; 0 without multiview.
     pub view_mask: u32,
-    /// The attachment with its shading rates.
+    /// The fragment shading rate attachment.
     pub shading_rate: Option<AttachmentReference>,
 }
 
@@ -85,14 +85,14 @@ macro_rules! subpass {
     }};
 }
 
-/// Returns the attachment with the fragment densities of a render pass.
+/// Returns the fragment density map attachment of a render pass.
 fn density_map(p_next: *const c_void) -> Option<AttachmentReference> {
     let info = chained!(p_next => vk::RenderPassFragmentDensityMapCreateInfoEXT<'_>)?;
     let one = &info.fragment_density_map_attachment;
     (one.attachment != vk::ATTACHMENT_UNUSED).then_some((one.attachment, one.layout))
 }
 
-/// Returns the attachment with the shading rates of a subpass.
+/// Returns the fragment shading rate attachment of a subpass.
 fn shading_rate(subpass: &vk::SubpassDescription2<'_>) -> Option<AttachmentReference> {
     let info = chained!(subpass.p_next => vk::FragmentShadingRateAttachmentInfoKHR<'_>)?;
     references!(array!(info.p_fragment_shading_rate_attachment, 1)).next()

@@ -11,18 +11,18 @@ use crate::{array, chained};
 /// The bindings of a descriptor set layout.
 #[derive(Clone, Debug, Default)]
 pub struct SetLayout {
-    /// In ascending order, without empty ones.
+    /// The bindings in ascending order, without empty ones.
     bindings: Vec<SetBinding>,
 }
 
 /// A binding of a descriptor set layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SetBinding {
-    /// Its number.
+    /// The binding number.
     pub binding: u32,
-    /// The type of its descriptors.
+    /// The type of the descriptors.
     pub kind: vk::DescriptorType,
-    /// The number of its descriptors.
+    /// The number of descriptors.
     pub count: u32,
     /// Flags for descriptors that may change after binding or may be missing.
     pub flags: vk::DescriptorBindingFlags,
@@ -60,7 +60,7 @@ impl SetLayout {
         all.flat_map(|one| (0..one.count).map(move |element| (one.binding, element)))
     }
 
-    /// The number of descriptors of a binding from an element to its end.
+    /// The number of descriptors of a binding from `element` to the end of the binding.
     fn rest(&self, binding: u32, element: u32) -> u32 {
         let found = self.binding(binding);
         found.map_or(0, |one| one.count.saturating_sub(element))

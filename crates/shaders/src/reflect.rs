@@ -15,7 +15,7 @@ use spirv_reflect::ffi;
 /// The declarations of a shader.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interface {
-    /// Its descriptors, by set and binding.
+    /// The shader's descriptors, by set and binding.
     pub bindings: Vec<Binding>,
     /// Bytes of push constants from offset 0; 0 if there are none.
     pub push_constant_bytes: u32,
@@ -89,7 +89,7 @@ impl Module {
         bindings
     }
 
-    /// Returns the end of the last member, without padding.
+    /// Returns the end of the push constants' last member in bytes, without padding.
     fn push_constant_bytes(&self) -> u32 {
         // SAFETY: the library's count and array.
         let blocks = unsafe { slice(self.0.push_constant_blocks, self.0.push_constant_block_count) };

@@ -34,10 +34,10 @@ pub(crate) const MAX_REGIONS: usize = 64;
 /// The certain accesses to a descriptor.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CertainUse {
-    /// Read or written by every invocation.
+    /// True if every invocation reads, or writes, through the descriptor.
     pub(crate) reads: bool,
     pub(crate) writes: bool,
-    /// Every invocation that writes through the descriptor reads through it first.
+    /// True if every invocation that writes through the descriptor reads through it first.
     pub(crate) reads_first: bool,
     pub(crate) accesses: BTreeSet<CertainAccess>,
 }
@@ -256,7 +256,7 @@ impl Regions<'_> {
         }
     }
 
-    /// Returns `true` if image operands keep the texel at the coordinate, in level 0.
+    /// Returns `true` if image operands do not change the accessed texel: the one at the coordinate, in level 0.
     fn has_plain_operands(&self, operands: &[u32]) -> bool {
         let Some((&bits, ids)) = operands.split_first() else {
             return true;
@@ -350,7 +350,7 @@ impl Regions<'_> {
         })
     }
 
-    /// Returns the variable that a pointer points into, and the indices that lead there.
+    /// Returns the variable that a pointer points into, and the indices from the variable to the target.
     fn chain(&self, mut pointer: u32) -> Option<(u32, Vec<u32>)> {
         let (module, reach) = (self.indices.module, self.indices.reach);
         let mut indices = Vec::new();
@@ -429,7 +429,7 @@ impl Regions<'_> {
 struct Step {
     /// The type of the element or member.
     kind: u32,
-    /// Its offset in bytes.
+    /// The offset of the element or member in bytes.
     offset: u32,
     /// The array, if invocations index it.
     element: Option<ElementIndex>,

@@ -36,29 +36,29 @@ pub(crate) const MAX_REGIONS: usize = 64;
 #[derive(Default)]
 pub(crate) struct Region {
     pub(crate) guards: Vec<Guard>,
-    /// The enclosing region, and the position of the branch that leads here.
+    /// The enclosing region, and the position of the branch that leads to this region.
     parent: Option<(usize, u32)>,
     /// Numbers of the instructions, in the order of their first execution.
     pub(crate) sequence: Vec<usize>,
-    /// Conditional branches among them.
+    /// Conditional branches in `sequence`.
     pub(crate) branches: Vec<Branch>,
 }
 
 /// A conditional branch that is certain in a region.
 #[derive(Clone, Copy)]
 pub(crate) struct Branch {
-    /// Number of its instruction.
+    /// Number of the branch instruction.
     pub(crate) number: usize,
     pub(crate) function: usize,
-    /// The next node that is on all paths.
+    /// The next node that is on all paths from the branch.
     to: u32,
 }
 
-/// The instructions that are certainly executed.
+/// The instructions that are certainly executed, by region.
 pub(crate) struct CertainInstructions {
     /// The first region has no guards; the others follow the region that contains them.
     pub(crate) regions: Vec<Region>,
-    /// For each instruction, its region and its position there.
+    /// For each instruction, its region and its position in the region.
     places: Vec<(u32, u32)>,
 }
 

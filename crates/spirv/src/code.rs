@@ -18,7 +18,7 @@ const HEADER_WORDS: usize = 5;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Instruction {
     pub(crate) op: Op,
-    /// True if the first words are a result type, and a result.
+    /// True if the words after the first one begin with a result type; `has_result`: followed by a result id.
     has_type: bool,
     has_result: bool,
     /// The range of words after the first one.
@@ -203,7 +203,8 @@ struct InstructionShape {
     least: u8,
 }
 
-/// The shapes, and per opcode 1 + its position among them: opcodes are 16 bits, and `rspirv` searches its table linearly.
+/// The shapes of all instructions. For each opcode, 1 + the position of its shape: opcodes have 16 bits, and `rspirv` searches its table
+/// linearly.
 struct Grammar {
     shapes: Vec<InstructionShape>,
     positions: Vec<u16>,

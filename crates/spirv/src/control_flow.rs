@@ -185,7 +185,7 @@ impl ControlFlow {
         path
     }
 
-    /// Returns `true` if every path to any of the instructions `others` executes `first`, which may be one of them, no later.
+    /// Returns `true` if every path to any of the instructions `others` executes `first` before it, or `first` is that instruction.
     pub(crate) fn dominates(&self, first: usize, others: &[usize]) -> bool {
         let node_of = |number: usize| {
             let node = self.nodes.partition_point(|node| node.end <= number);

@@ -10,7 +10,7 @@ pub(crate) type Bits = u8;
 
 pub(crate) const READ: Bits = 1 << 0;
 pub(crate) const WRITE: Bits = 1 << 1;
-/// Contents are read or written as decorations permit, by an instruction that is not known here.
+/// Contents are read or written as decorations permit, by an instruction that this module does not handle.
 pub(crate) const UNKNOWN: Bits = 1 << 2;
 /// All kinds of access.
 pub(crate) const CONTENTS: Bits = READ | WRITE | UNKNOWN;
@@ -159,17 +159,17 @@ fn is_silent(module: &Module, instruction: &Instruction) -> bool {
 
 /// The origin of an instruction's result.
 pub(crate) enum Origin<'a> {
-    /// These operands, unchanged.
+    /// These operands, whose handles and addresses pass through unchanged.
     Operands(&'a [u32]),
-    /// Every second one of these operands, starting with the first.
+    /// Every second one of these operands, starting with the first: the values of a phi.
     EveryOther(&'a [u32]),
-    /// Memory.
+    /// The memory that the instruction loads from.
     Loaded,
-    /// The arguments of callers.
+    /// The arguments that callers pass.
     Parameter,
-    /// The callee with this id.
+    /// The values that the callee with this id returns.
     Call(u32),
-    /// The origin cannot be followed.
+    /// No origin that can be followed.
     Nowhere,
 }
 

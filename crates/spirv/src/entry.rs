@@ -21,16 +21,16 @@ use tileheap_units::ReadReach;
 /// An entry point's use of descriptors, addresses and attachments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryPoint {
-    /// Its name.
+    /// The entry point's name.
     pub name: String,
-    /// Its stage.
+    /// The entry point's stage.
     pub stage: vk::ShaderStageFlags,
-    /// Descriptors of images and buffers that it references, by set and binding. Samplers and acceleration structures do not hold contents of a
-    /// frame, and are omitted.
+    /// Descriptors of images and buffers that the entry point references, by set and binding. Samplers and acceleration structures do not hold
+    /// contents of a frame, and are omitted.
     pub bindings: Vec<Binding>,
-    /// Memory that it accesses by address, by the source of the address.
+    /// Memory that the entry point accesses by address, by the source of the address.
     pub addresses: Vec<AddressUse>,
-    /// For a fragment shader, the colour attachments that it writes, or reads in place, by location.
+    /// For a fragment shader, the colour attachments that are written, or read in place, by location.
     pub outputs: Vec<ColorOutput>,
     /// True if a fragment shader writes depth or the stencil reference.
     pub writes_depth: bool,
@@ -55,13 +55,13 @@ pub struct Binding {
     pub stages: vk::PipelineStageFlags2,
     /// Number of descriptors in the array; `None` for an array without a fixed length.
     pub count: Option<u32>,
-    /// For an input attachment, its index.
+    /// The index of an input attachment; `None` for other descriptors.
     pub input_attachment_index: Option<u32>,
-    /// Declared `readonly`.
+    /// True if declared `readonly`.
     pub non_writable: bool,
-    /// Declared `writeonly`.
+    /// True if declared `writeonly`.
     pub non_readable: bool,
-    /// Declared `coherent`.
+    /// True if declared `coherent`.
     pub coherent: bool,
     /// Distance from its own pixel at which a fragment shader reads, in texels of an image as large as the attachments: zero for input attachments,
     /// the constants added to `gl_FragCoord` for fetches, unbounded otherwise.
@@ -69,7 +69,7 @@ pub struct Binding {
     /// True if every invocation that runs the entry point to its end executes a read, before anything may end it or turn it into a helper invocation.
     /// Reads whose result is not used do not count. Never true for arrays of descriptors.
     pub always_reads: bool,
-    /// True if every invocation that runs the entry point to its end executes a write, as for [`always_reads`](Self::always_reads).
+    /// True if every invocation that runs the entry point to its end executes a write, under the conditions of [`always_reads`](Self::always_reads).
     pub always_writes: bool,
     /// True if every invocation that writes through this descriptor has read through it before. Meaningless if nothing is written, or if no read is
     /// certain.
@@ -103,7 +103,7 @@ impl Binding {
         largest(&self.certain, |access| access.reads, &dispatch.into(), range)
     }
 
-    /// Returns the largest part that a dispatch, or a draw with at least one invocation, certainly writes completely, as
+    /// Returns the largest part that a dispatch, or a draw with at least one invocation, certainly writes completely, like
     /// [`read_extent`](Binding::read_extent).
     pub fn written_extent<'a>(&self, dispatch: impl Into<Dispatch<'a>>, range: u64) -> Option<AccessRange> {
         largest(&self.certain, |access| access.writes, &dispatch.into(), range)
@@ -113,12 +113,12 @@ impl Binding {
 /// The source of a buffer device address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AddressSource {
-    /// In the push constants.
+    /// The address is in the push constants.
     PushConstant {
         /// The byte offset; `None` for an index or copy that could not be followed.
         offset: Option<u32>,
     },
-    /// In the buffer of a descriptor.
+    /// The address is in the buffer of a descriptor.
     Descriptor {
         /// Descriptor set.
         set: u32,
@@ -127,9 +127,9 @@ pub enum AddressSource {
         /// The byte offset; `None` for an index or copy that could not be followed.
         offset: Option<u32>,
     },
-    /// In memory that was itself accessed by address.
+    /// The address is in memory that was itself accessed by address.
     Memory,
-    /// Computed by arithmetic, or passed from another stage.
+    /// The address is computed by arithmetic, or passed from another stage.
     Computed,
 }
 
@@ -149,11 +149,11 @@ pub struct AddressUse {
 /// A colour attachment that a fragment shader accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ColorOutput {
-    /// Its location: the index of the attachment.
+    /// The location, which is the index of the attachment.
     pub location: u32,
-    /// True if it is read in place (tile images).
+    /// True if the attachment is read in place (tile images).
     pub reads: bool,
-    /// True if it is written.
+    /// True if the attachment is written.
     pub writes: bool,
 }
 

@@ -19,7 +19,7 @@ pub struct ElementIndex {
     pub index: InvocationIndex,
     /// Distance between elements in bytes.
     pub stride: u32,
-    /// Declared elements; `None` for a runtime array.
+    /// Number of declared elements; `None` for a runtime array.
     pub length: Option<u32>,
 }
 
@@ -51,9 +51,9 @@ pub enum AccessRegion {
 /// An access performed by every invocation that meets its guards and runs the entry point to its end.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CertainAccess {
-    /// Reads contents.
+    /// True if contents are read.
     pub reads: bool,
-    /// Writes contents.
+    /// True if contents are written.
     pub writes: bool,
     /// The accessed part; `None` if it is not known.
     pub region: Option<AccessRegion>,
@@ -62,7 +62,8 @@ pub struct CertainAccess {
 }
 
 impl CertainAccess {
-    /// Returns `true` if the base of the dispatch (`vkCmdDispatchBase`) affects which invocations perform it, or which part they access.
+    /// Returns `true` if the base of the dispatch (`vkCmdDispatchBase`) affects which invocations perform the access, or which part they
+    /// access.
     pub fn depends_on_base(&self) -> bool {
         let guards = self.guards.iter().flat_map(Guard::values);
         let compared = guards.filter_map(|value| match value {
@@ -202,7 +203,8 @@ fn byte_ranges(performed: &[(AccessRegion, Invocations)], range: u64) -> Vec<Ran
     covered
 }
 
-/// Returns the bytes that invocations access together, if element 0 has `part`; if elements have gaps between them, those of the first.
+/// Returns the bytes that invocations access together, if element 0 has the bytes `part`. If there are gaps between elements, returns
+/// only those of the first element.
 fn bytes_of(part: Range<u64>, elements: Option<&Elements>, range: u64) -> Option<Range<u64>> {
     let (first, last) = match elements {
         None => (0, 0),

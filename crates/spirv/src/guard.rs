@@ -25,7 +25,7 @@ pub enum InvocationId {
 /// An index that is a component of an invocation id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InvocationIndex {
-    /// The id.
+    /// The invocation id.
     pub id: InvocationId,
     /// The component: 0, 1 or 2.
     pub axis: u8,
@@ -44,7 +44,7 @@ impl InvocationIndex {
         }
     }
 
-    /// Returns `true` if its values depend on the base of the dispatch (`vkCmdDispatchBase`).
+    /// Returns `true` if the values of the index depend on the base of the dispatch (`vkCmdDispatchBase`).
     pub fn depends_on_base(&self) -> bool {
         self.id != InvocationId::Local
     }
@@ -59,7 +59,7 @@ pub enum GuardValue {
     Invocation(InvocationIndex),
     /// A word of the push constants.
     PushConstant {
-        /// Its first byte.
+        /// The offset of the word's first byte.
         offset: u32,
     },
     /// The size of level 0 of an image view along an axis, in texels.
@@ -127,7 +127,7 @@ impl Guard {
         [self.left, self.right]
     }
 
-    /// Returns the guard that is true exactly if this one is not.
+    /// Returns the guard that is true if and only if this one is false.
     pub(crate) fn negated(self) -> Guard {
         let swapped = Guard {
             left: self.right,
@@ -155,10 +155,10 @@ impl Guard {
     }
 }
 
-/// A dispatch, as far as it is known.
+/// The known parameters of a dispatch.
 #[derive(Clone, Copy)]
 pub struct Dispatch<'a> {
-    /// The number of workgroups, from base zero (`vkCmdDispatchBase`). At least these run: `[1; 3]` is valid for any non-empty dispatch from base
+    /// The number of workgroups, from base zero (`vkCmdDispatchBase`), or a lower bound: `[1; 3]` is valid for any non-empty dispatch from base
     /// zero.
     pub groups: [u32; 3],
     /// Returns the value of a push constant, image size or array length; `None` if it is not known.
@@ -182,7 +182,7 @@ const MAX_INVOCATIONS: u64 = i32::MAX as u64;
 #[derive(Clone, Debug)]
 struct Axis {
     groups: u64,
-    /// Half-open ranges of the ids; the end is too large if nothing limits it.
+    /// Half-open ranges of the ids. If nothing limits an id, the end is larger than the dispatch.
     global: Range<u64>,
     workgroup: Range<u64>,
     local: Range<u64>,

@@ -65,7 +65,7 @@ pub(crate) fn add_guarded(
     }
 }
 
-/// A side of a conditional branch, and the condition's value there.
+/// A side of a conditional branch, and the value of the condition on that side.
 struct Side {
     condition: u32,
     wanted: bool,

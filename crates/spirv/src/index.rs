@@ -54,7 +54,7 @@ pub(crate) struct Indices<'a> {
 }
 
 impl IndexSource<'_> {
-    /// Returns an evaluator of indices, given that these instructions are certain.
+    /// Returns an evaluator of indices that may rely on these certain instructions.
     pub(crate) fn after<'a>(&'a self, always: &'a CertainInstructions) -> Indices<'a> {
         Indices {
             module: self.module,

@@ -11,7 +11,7 @@ use crate::module::Module;
 use crate::reach::PointerReach;
 use crate::types::Memory;
 
-/// Maximum number of chains between a pointer and its variable.
+/// Maximum number of access chains between a pointer and its variable.
 const MAX_STEPS: usize = 64;
 
 /// Used components, as bits from 0; a scalar has component 0, and a pointer has the components of its target.
@@ -94,7 +94,7 @@ struct Tracer<'a> {
     uses: Vec<Uses>,
     /// For each function, uses of the values that it returns.
     returned: Vec<Uses>,
-    /// Sorted.
+    /// Stores to local variables, sorted by variable.
     stores: Vec<LocalStore>,
     open: Vec<(Node, Uses)>,
 }

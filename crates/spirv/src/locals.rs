@@ -12,7 +12,7 @@ use crate::module::Module;
 use crate::reach::PointerReach;
 use crate::types::Memory;
 
-/// Maximum number of chains, copies and parameters between a pointer and its variable.
+/// Maximum number of access chains, copies and parameters between a pointer and its variable.
 const MAX_STEPS: usize = 64;
 
 /// The variable that a pointer leads to.

@@ -48,7 +48,7 @@ impl Decorations {
 pub(crate) struct Function {
     /// Instructions between `OpFunction` and `OpFunctionEnd`.
     pub(crate) body: std::ops::Range<usize>,
-    /// True if it has blocks; a forward declaration has none.
+    /// True if the function has blocks; a forward declaration has none.
     pub(crate) defined: bool,
 }
 
