@@ -53,17 +53,17 @@ enum Layouts {
 /// The properties of one kind of access, as Vulkan defines them.
 struct Row {
     accessor: Accessor,
-    /// Usage of colour images, and of images with depth or stencil.
+    /// Usage flags of color images, and of images with depth or stencil.
     image: [I; 2],
     buffer: B,
-    /// Empty for shaders.
+    /// The stages that perform this access; empty for shader accesses, whose stages depend on the pass.
     stages: S,
     read: A,
     write: A,
     layouts: Layouts,
     /// An English noun with its article.
     noun: &'static str,
-    /// The words for it in loose descriptions, in lower case, without `_attachment`.
+    /// Words that stand for this kind in loose descriptions, in lower case, without `_attachment`.
     words: &'static [&'static str],
 }
 

@@ -59,7 +59,7 @@ pub enum Error {
     ResourceTooLarge {
         /// The resource.
         resource: String,
-        /// Its size, with unit.
+        /// The resource's size, with unit.
         size: String,
         /// The profile.
         profile: String,

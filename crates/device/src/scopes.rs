@@ -200,7 +200,7 @@ impl ExpandedScope {
         ExpandedScope::new(stages, access, later(expand(stages)), S::TOP_OF_PIPE)
     }
 
-    /// `end` is the end of the pipe that stands for all commands in this scope.
+    /// Creates a scope. `end` is the end of the pipe that stands for all commands in it.
     fn new(stages: S, access: A, mut execution: S, end: S) -> ExpandedScope {
         if stages.contains(end) {
             execution |= EVERYTHING;

@@ -11,14 +11,14 @@ pyo3::create_exception!(
     "An input that cannot be packed or planned; `item` is what the message is about: an index, the name of a tensor or node, or None."
 );
 
-/// An error about an item.
+/// Creates an error about an item.
 pub(crate) fn error<'py>(message: String, item: impl IntoPyObject<'py>, py: Python<'py>) -> PyErr {
     let error = Error::new_err(message);
     let set = error.value(py).setattr("item", item);
     set.err().unwrap_or(error)
 }
 
-/// A packing error; with names, the message contains the item's name.
+/// Converts a packing error; with names, the message contains the item's name.
 pub(crate) fn of_packing(error_of: &tileheap_pack::Error, names: &[String], py: Python<'_>) -> PyErr {
     let mut message = error_of.to_string();
     let item = error_of.item();
@@ -28,7 +28,7 @@ pub(crate) fn of_packing(error_of: &tileheap_pack::Error, names: &[String], py: 
     error(message, item, py)
 }
 
-/// A planning error.
+/// Converts a planning error.
 pub(crate) fn of_plan(error_of: &TensorError, py: Python<'_>) -> PyErr {
     let item = match error_of {
         TensorError::Tensor { tensor, .. }

@@ -66,7 +66,8 @@ pub(crate) fn strategy_of(name: &str, py: Python<'_>) -> PyResult<Strategy> {
     name.parse().map_err(|error| of_packing(&error, &[], py))
 }
 
-/// Implements `tileheap.pack`; returns the answer as JSON, of `fit` if there is a capacity, otherwise of `minimise`.
+/// Implements `tileheap.pack`; returns as JSON the answer of `fit` if there is a capacity, otherwise that of
+/// `minimise`.
 #[pyfunction]
 pub(crate) fn pack(
     py: Python<'_>,

@@ -20,10 +20,10 @@ use tileheap_textures::{
 };
 
 const RESIDENT: u32 = 10_000;
-/// Requests of a frame that misses.
+/// Number of requests in a frame of misses.
 const FRAME: usize = 1000;
 
-/// This many requests, of different textures.
+/// `count` requests, each for a different texture.
 fn requests(count: u32, mut level: impl FnMut() -> u8) -> Vec<Request> {
     let mut textures = TextureTable::new(Geometry::wulfram());
     let request = |id| {
@@ -34,7 +34,7 @@ fn requests(count: u32, mut level: impl FnMut() -> u8) -> Vec<Request> {
     (0..count).map(request).collect()
 }
 
-/// A policy filled with these textures over some frames, as many as should be resident.
+/// A policy after some frames of requests for the first [`RESIDENT`] textures, with a budget that holds them.
 fn full(kind: PolicyDesc<'static>, requests: &[Request], frames: u32) -> Box<dyn Policy> {
     let held = &requests[..RESIDENT as usize];
     let blocks = held.iter().map(|request| request.size.0.next_multiple_of(8));

@@ -48,12 +48,12 @@ fn main() {
     }
 }
 
-/// Traffic over the bound.
+/// Mean traffic divided by the lower bound.
 fn ratio(cell: &Cell, cells: &Cells) -> f64 {
     cell.mean as f64 / cells[LOWER_BOUND].mean.max(1) as f64
 }
 
-/// The best policy of others, by a figure, among those without capabilities that `ours` lacks.
+/// Of the policies that are not ours, the best by a statistic, among those that need no capability that `ours` lacks.
 fn best(
     cells: &Cells,
     ours: PolicyDesc<'static>,

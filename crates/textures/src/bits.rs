@@ -3,7 +3,7 @@
 /// A set of numbers in `[0, capacity)`: a tree of 64-bit words. Every operation is O(log64 capacity) and allocates nothing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bits {
-    /// From the leaves to the root; a bit of a higher layer is set if the word below is not 0.
+    /// The layers of the tree from the leaves to the root; a bit of a higher layer is set if the word below is not 0.
     layers: Vec<Box<[u64]>>,
 }
 

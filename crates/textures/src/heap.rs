@@ -33,7 +33,7 @@ pub struct Heap {
     spare: Vec<u32>,
     unit: u64,
     free: u64,
-    /// The node at which the last search by address ended; [`NONE`]: the start.
+    /// The node at which the last search by address ended; [`NONE`] for the start.
     cursor: u32,
 }
 

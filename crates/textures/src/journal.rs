@@ -7,13 +7,13 @@ use crate::units::Bytes;
 /// The reason for an eviction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EvictionReason {
-    /// Another texture needs the space.
+    /// Another texture needed the space.
     Replaced,
-    /// The wall of an arena moves past it.
+    /// The wall of an arena moved past the block.
     Wall,
-    /// It is placed again at a finer level by the same request.
+    /// The texture is placed again at a finer level by the same request.
     Upgraded,
-    /// It was released, or its contents were replaced.
+    /// The texture was released, or its contents were replaced.
     Released,
     /// The budget was reduced.
     Budget,
@@ -55,9 +55,9 @@ pub enum CacheEvent {
     Move {
         /// The texture.
         texture: TextureId,
-        /// Its first byte before the move.
+        /// The block's first byte before the move.
         from: Bytes,
-        /// Its first byte after the move. If the two blocks overlap, `to` is the lower offset.
+        /// The block's first byte after the move. If the two blocks overlap, `to` is the lower offset.
         to: Bytes,
         /// Size of the block.
         block: Bytes,
@@ -80,15 +80,15 @@ pub enum CacheEvent {
     Walls {
         /// Index of the arena, from the left.
         arena: u32,
-        /// Its first byte.
+        /// The arena's first byte.
         start: Bytes,
-        /// The first byte after it.
+        /// The first byte after the arena.
         end: Bytes,
     },
 }
 
 impl CacheEvent {
-    /// The part that it affects: 0, except for policies that store every level in a separate block.
+    /// The part that the event affects: 0, except for policies that store every level in a separate block.
     pub fn part(&self) -> Level {
         match *self {
             CacheEvent::Evict { part, .. } | CacheEvent::Place { part, .. } => part,
@@ -96,7 +96,7 @@ impl CacheEvent {
         }
     }
 
-    /// The texture that it affects; `None` for walls.
+    /// The texture that the event affects; `None` for walls.
     pub fn texture(&self) -> Option<TextureId> {
         match *self {
             CacheEvent::Evict { texture, .. }

@@ -57,7 +57,7 @@ pub type ParameterValues = [u64; MAX_PARAMETERS];
 pub struct Parameter {
     /// Name, in lower case with hyphens.
     pub name: &'static str,
-    /// Its effect.
+    /// The effect of the parameter.
     pub description: &'static str,
     /// The default value; for a choice of names, an index.
     pub default: u64,
@@ -145,7 +145,7 @@ pub enum UploadMode {
 pub struct PolicyDesc<'a> {
     /// Name, in lower case with hyphens.
     pub name: &'a str,
-    /// One sentence on what it does.
+    /// The policy's behavior, in one sentence.
     pub description: &'a str,
     /// The levels that a request uploads. [`lower_bound`](crate::replay::lower_bound) holds only for [`UploadMode::Whole`].
     pub uploads: UploadMode,
@@ -155,9 +155,9 @@ pub struct PolicyDesc<'a> {
     /// True if textures move within the cache ([`CacheEvent::Move`](crate::CacheEvent::Move) and
     /// [`CacheEvent::Shrink`](crate::CacheEvent::Shrink)).
     pub relocates: bool,
-    /// Its parameters.
+    /// The policy's parameters.
     pub parameters: &'a [Parameter],
-    /// Their values.
+    /// The values of the parameters.
     pub values: ParameterValues,
     /// Creates the policy; called by [`create`](PolicyDesc::create).
     pub create: &'a CreatePolicy,

@@ -21,12 +21,12 @@ pub struct Request {
 pub enum RequestOutcome {
     /// The texture is resident.
     Hit {
-        /// The first byte of its block.
+        /// The first byte of the texture's block.
         offset: Bytes,
     },
     /// The texture was placed and must be uploaded before it is drawn; the journal lists the evictions.
     Upload {
-        /// The first byte of its block.
+        /// The first byte of the texture's block.
         offset: Bytes,
     },
     /// The texture is not placed: it is drawn from another source at the same cost in bytes, or at a coarser level.

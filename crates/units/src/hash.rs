@@ -47,10 +47,10 @@ impl Hasher for IdHasher {
     }
 }
 
-/// A map with such keys.
+/// A map with keys hashed by [`IdHasher`].
 pub type IdMap<K, V> = HashMap<K, V, BuildHasherDefault<IdHasher>>;
 
-/// A set of such keys.
+/// A set with keys hashed by [`IdHasher`].
 pub type IdSet<K> = HashSet<K, BuildHasherDefault<IdHasher>>;
 
 #[cfg(test)]

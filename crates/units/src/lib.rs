@@ -59,7 +59,7 @@ impl Bytes {
         }
     }
 
-    /// Rounded to a tenth of the largest unit that does not exceed it.
+    /// The size in the largest unit that does not exceed it, rounded to a tenth.
     fn in_units(self) -> String {
         const UNITS: [(&str, u64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
         let Some((name, unit)) = UNITS.into_iter().find(|(_, unit)| self.0 >= *unit) else {
@@ -138,7 +138,7 @@ impl fmt::Display for Bytes {
 pub struct Alignment(NonZeroU64);
 
 impl Alignment {
-    /// Any offset is aligned to 1.
+    /// Alignment to 1 byte, which every offset has.
     pub const ONE: Alignment = Alignment(NonZeroU64::MIN);
 
     /// `bytes` as an alignment; `None` for 0.

@@ -92,7 +92,7 @@ macro_rules! stored {
     };
 }
 
-/// Asserts sizes and offsets of structures, `Structure: size { field offset, … }`, in numbers of the C structures.
+/// Asserts that structures have the sizes and field offsets of the C structures: `Structure: size { field offset, … }`.
 macro_rules! layouts {
     ($($name:ident: $size:literal { $($field:ident $offset:literal),* })+) => {
         #[cfg(target_pointer_width = "64")]

@@ -19,7 +19,7 @@ structure! {
         shader_subgroup_rotate: bool => vk::Bool32,
         /// Rotations within clusters of subgroups.
         shader_subgroup_rotate_clustered: bool => vk::Bool32,
-        /// Execution modes of floating point.
+        /// Floating-point execution modes (`SPV_KHR_float_controls2`).
         shader_float_controls2: bool => vk::Bool32,
         /// `OpExpectKHR` and `OpAssumeTrueKHR`.
         shader_expect_assume: bool => vk::Bool32,
@@ -47,13 +47,13 @@ structure! {
         maintenance5: bool => vk::Bool32,
         /// `VK_KHR_maintenance6`.
         maintenance6: bool => vk::Bool32,
-        /// Protected accesses of pipelines.
+        /// Pipelines restricted to protected command buffers, or to unprotected ones.
         pipeline_protected_access: bool => vk::Bool32,
-        /// Robustness of pipelines.
+        /// Robustness chosen for each pipeline.
         pipeline_robustness: bool => vk::Bool32,
         /// Copies between images and host memory.
         host_image_copy: bool => vk::Bool32,
-        /// Descriptors in command buffers.
+        /// Descriptors pushed to command buffers.
         push_descriptor: bool => vk::Bool32,
     }
 }

@@ -99,13 +99,13 @@ pub struct FormatInfo {
     pub class: &'static str,
     /// Extent and bytes of a texel block. Combined depth and stencil counts both aspects.
     pub block: TexelBlock,
-    /// The aspects of its images.
+    /// The aspects of images of this format.
     pub aspects: vk::ImageAspectFlags,
-    /// The numeric type of its color components, or of depth if it has depth.
+    /// The numeric type of the color components, or of depth if the format has depth.
     pub numeric: NumericType,
-    /// Its color is encoded as sRGB.
+    /// True if color is encoded as sRGB.
     pub srgb: bool,
-    /// Its color components are integers that shaders read as floating-point numbers.
+    /// True if the color components are integers that shaders read as floating-point numbers.
     pub scaled: bool,
 }
 
@@ -115,7 +115,7 @@ impl FormatInfo {
         self.block.width > 1
     }
 
-    /// Returns true if its color components are integers.
+    /// Returns true if the color components are integers.
     pub fn is_integer(&self) -> bool {
         self.aspects == vk::ImageAspectFlags::COLOR && self.numeric != NumericType::Float
     }

@@ -102,7 +102,7 @@ mod tests {
         );
     }
 
-    /// The rows agree with the names of the formats, which were not their source.
+    /// The rows of the table agree with the names of the formats, from which they were not derived.
     #[test]
     fn rows_agree_with_names() {
         for row in &FORMATS {

@@ -49,7 +49,7 @@ const fn srgb(format: F, class: &'static str, bytes: u32) -> FormatInfo {
     }
 }
 
-/// Blocks of `width` x `height` texels in `bytes` bytes.
+/// A compressed format with blocks of `width` x `height` texels in `bytes` bytes.
 const fn compressed(format: F, class: &'static str, [width, height, bytes]: [u32; 3]) -> FormatInfo {
     FormatInfo {
         block: TexelBlock { width, height, bytes },
@@ -86,7 +86,7 @@ const fn depth_stencil(format: F, class: &'static str, bytes: u32) -> FormatInfo
     }
 }
 
-/// In ascending order of the format's number; those of Vulkan 1.0 are numbered from 1 without gaps.
+/// All formats, in ascending order of their numbers; those of Vulkan 1.0 are numbered from 1 without gaps.
 pub(super) static FORMATS: [FormatInfo; 217] = [
     float(F::R4G4_UNORM_PACK8, "8-bit", 1),
     float(F::R4G4B4A4_UNORM_PACK16, "16-bit", 2),

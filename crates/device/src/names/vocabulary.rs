@@ -44,7 +44,7 @@ pub struct TypeNames {
 pub(super) enum Shape {
     /// Single bits of a 64-bit mask if `wide`, else of a 32-bit mask.
     Bits {
-        /// 64 bits.
+        /// True for a 64-bit mask.
         wide: bool,
     },
     /// Small numbers, and the numbers of these extensions (`1000000000 + 1000 x (extension - 1) + n`).
@@ -61,7 +61,7 @@ pub(super) struct Entry {
     pub(super) raw: u64,
 }
 
-/// More values than any type has in its core range, or in the range of one extension.
+/// Number of values that are scanned: more than any type has in its core range, or in the range of one extension.
 const CORE_VALUES: u32 = 256;
 const EXTENSION_VALUES: u32 = 64;
 
@@ -225,7 +225,8 @@ fn split_vendor(word: &str) -> (&str, &str) {
 mod tests {
     use super::*;
 
-    /// Scans every number that an enumeration of the registry can have: the table above lacks no extension of `ash`.
+    /// Scans every number that an enumeration of the registry can have, so that no extension of `ash` is missing
+    /// from the table above.
     fn no_value_is_missing<T: Vocabulary>() {
         let known: Vec<u64> = T::names().table().iter().map(|entry| entry.raw).collect();
         let extensions = (0..700).flat_map(|number| {

@@ -54,7 +54,7 @@ pub struct MemoryType {
     /// Properties.
     #[serde(rename = "propertyFlags", with = "names::bits")]
     pub flags: vk::MemoryPropertyFlags,
-    /// Index of its heap.
+    /// Index of the heap that the memory type uses.
     #[serde(rename = "heapIndex")]
     pub heap: u32,
 }
@@ -66,16 +66,16 @@ pub struct TileHeap {
     /// Index of the heap.
     #[serde(rename = "heapIndex")]
     pub heap: u32,
-    /// Index of the memory type on it that allocations use.
+    /// Index of the memory type in that heap that allocations use.
     #[serde(rename = "memoryTypeIndex")]
     pub memory_type: u32,
     /// Size of the heap; the largest size of a tile memory object (VUID-vkAllocateMemory-pAllocateInfo-01713).
     /// JSON documents state it as the size of that heap.
     #[serde(skip)]
     pub size: Bytes,
-    /// Contents persist until the end of the submit, not only of the batch (`queueSubmitBoundary`).
+    /// True if contents persist until the end of the submit, not only of the batch (`queueSubmitBoundary`).
     pub queue_submit_boundary: bool,
-    /// Buffers in tile memory can be copied from and to (`tileBufferTransfers`).
+    /// True if buffers in tile memory can be copied from and to (`tileBufferTransfers`).
     #[serde(rename = "tileBufferTransfers")]
     pub buffer_transfers: bool,
     /// The layout model that estimates sizes of images and buffers without a driver.
@@ -103,7 +103,7 @@ pub struct MergeLimits {
     pub attachments: u32,
 }
 
-/// Measured costs of running passes in other ways, in bytes of memory traffic; `examples/calibrate` measures them.
+/// Measured costs of other ways to run passes, in bytes of memory traffic; `examples/calibrate` measures them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct MeasuredCosts {

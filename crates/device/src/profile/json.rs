@@ -76,7 +76,7 @@ impl<'de> Deserialize<'de> for DeviceProfile {
     }
 }
 
-/// The JSON form.
+/// The JSON form of a profile.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct ProfileJson {
@@ -87,7 +87,7 @@ struct ProfileJson {
     source: String,
     memory_heaps: Vec<MemoryHeap>,
     memory_types: Vec<MemoryType>,
-    /// Its size is that of its heap.
+    /// The tile heap, whose size is that of the memory heap it names.
     #[serde(default)]
     tile: Option<TileHeap>,
     #[serde(default)]

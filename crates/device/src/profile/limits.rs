@@ -301,7 +301,7 @@ bitflags! {
 }
 
 impl OptionalFeatures {
-    /// Vulkan's names.
+    /// Vulkan's names of the optional features.
     pub const NAMES: [(&str, OptionalFeatures); 49] = [
         ("geometryShader", OptionalFeatures::GEOMETRY_SHADER),
         ("tessellationShader", OptionalFeatures::TESSELLATION_SHADER),

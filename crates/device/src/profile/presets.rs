@@ -39,17 +39,17 @@ pub struct Quirks {
     pub tile_types: &'static [vk::MemoryPropertyFlags],
     /// The position of the tile memory types among the others.
     pub tile_type_position: MemoryTypePosition,
-    /// The arrays of memory types and heaps contain nonzero entries past their counts.
+    /// True if the arrays of memory types and heaps contain nonzero entries past their counts.
     pub nonsense_behind_counts: bool,
-    /// The tile requirements of a resource that is larger than the heap are 0.
+    /// True if the tile requirements of a resource that is larger than the heap are 0.
     pub nothing_beyond_heap: bool,
     /// The minimum size of a tile resource.
     pub least_size: Bytes,
-    /// Sizes are not multiples of the alignment.
+    /// True if sizes are not multiples of the alignment.
     pub odd_sizes: bool,
     /// Formats whose tile requirements are 0.
     pub refused_formats: &'static [vk::Format],
-    /// Images outside the guaranteed set are accepted if the driver accepts them.
+    /// True if images outside the guaranteed set are accepted whenever the driver accepts them.
     pub beyond_guaranteed: bool,
 }
 
@@ -65,7 +65,7 @@ pub enum MemoryTypePosition {
     Last,
 }
 
-/// A tile memory type as in the Adreno profiles.
+/// The flags of the tile memory type in the Adreno profiles.
 ///
 /// Source: ANGLE (`VK_QCOM_tile_memory_heap` since November 2025), whose debug builds assert on Adreno that the tile heap has one memory
 /// type, and that it is LAZILY_ALLOCATED. The reading of Adreno 830 does not list types.
@@ -181,8 +181,8 @@ impl DeviceProfile {
             .is_none_or(|features| features.contains(feature))
     }
 
-    /// The same device without the limits and features that only cause frames to be rejected. For comparing plans of a frame that the device cannot
-    /// run.
+    /// Returns the same device without the limits and features that only cause frames to be rejected, for comparing plans of a frame that the device
+    /// cannot run.
     pub fn without_frame_limits(mut self) -> DeviceProfile {
         self.limits = Limits {
             buffer_image_granularity: self.limits.buffer_image_granularity,
@@ -194,7 +194,7 @@ impl DeviceProfile {
         self
     }
 
-    /// The same device with a tile heap of `size` bytes; if that exceeds its GMEM, GMEM grows to that size.
+    /// Returns the same device with a tile heap of `size` bytes; if that exceeds its GMEM, GMEM grows to that size.
     ///
     /// # Errors
     /// [`Error::NoTileHeap`] if there is no tile heap to resize, [`Error::EmptyTileHeap`] for 0 bytes: for a device without tile

@@ -115,7 +115,7 @@ impl DeviceProfile {
         no_size.or_else(|| self.sample_count_error())
     }
 
-    /// An error for sample counts that lack the one sample of most images.
+    /// The problem if a set of supported sample counts lacks `TYPE_1`.
     fn sample_count_error(&self) -> Option<String> {
         let limits = &self.limits;
         let counts = [

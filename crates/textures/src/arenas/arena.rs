@@ -25,12 +25,12 @@ pub(super) struct Arena {
     pub(super) active: u32,
     /// Wrongful evictions and requests without a block since the last update.
     pub(super) boiled: u32,
-    /// The value of [`boiled`](Arena::boiled) at that update.
+    /// The value of [`boiled`](Arena::boiled) at the last update.
     pub(super) wanting: u32,
     pub(super) recent: Temperature,
     /// The side for new textures: the cooler one.
     pub(super) side: ArenaSide,
-    /// Its walls when they were last reported.
+    /// The arena's walls when they were last reported.
     pub(super) logged: (Bytes, Bytes),
 }
 

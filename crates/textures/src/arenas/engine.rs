@@ -17,10 +17,10 @@ use crate::units::{Bytes, SplitMix64};
 #[derive(Clone, Copy, Debug)]
 struct KeyState {
     arena: u32,
-    /// [`NONE`]: not resident.
+    /// The number of the block; [`NONE`] if the key is not resident.
     number: u32,
     level: Level,
-    /// The frame of its last use.
+    /// The frame in which the key was last used.
     used: u32,
 }
 

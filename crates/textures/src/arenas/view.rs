@@ -16,11 +16,11 @@ pub enum ArenaSide {
 /// The observable state of an arena, as in figures 7 to 9 of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArenaView {
-    /// Size of its blocks.
+    /// Size of the arena's blocks.
     pub block: Bytes,
-    /// First byte.
+    /// The arena's first byte.
     pub start: Bytes,
-    /// The first byte after it.
+    /// The first byte after the arena.
     pub end: Bytes,
     /// Number of blocks in use.
     pub taken: u32,

@@ -8,12 +8,12 @@ pub(super) struct Absences {
     /// Per bin, in 1024ths that decay: textures that could have returned, and those that did.
     exposed: [u64; BINS],
     returned: [u64; BINS],
-    /// Per bin: expected returns at earlier ages, in 1024ths; the value, in units of 1 / [`ONE`].
+    /// Per bin: expected returns at earlier ages, in 1024ths, and the value of keeping a texture, in units of 1 / [`ONE`].
     expected: [u64; BINS],
     value: [u64; BINS],
 }
 
-/// Larger ages are not distinguished.
+/// The largest age in frames; larger ages are not distinguished.
 const FRAMES: usize = 512;
 /// Bins of ages: four for each power of two.
 const BINS: usize = 33;

@@ -35,7 +35,7 @@ impl Coherent {
         self.swap = swap;
     }
 
-    /// Evicts what the last frame's end decided to exchange, before the first request of a frame.
+    /// Evicts the textures that the end of the last frame chose for exchange, before the first request of a frame.
     pub(super) fn begin_swap(&mut self, journal: &mut Journal) {
         if self.swap.wanted.is_none() || self.swap.is_reserved {
             return;

@@ -86,7 +86,7 @@ impl Coherent {
         self.value_at(key, age.max(2))
     }
 
-    /// The same for a texture requested now: at least the probability that the next frame requests it.
+    /// The value of keeping a texture that is requested now: at least the probability that the next frame requests it.
     pub(super) fn value_of_new(&self, key: u32) -> u64 {
         self.value_at(key, 1).max(self.coherence * (ONE / 1024))
     }

@@ -57,7 +57,8 @@ fn create<const RELOCATES: bool, const KEEPS_LEVELS: bool>(
     Ok(Box::new(Coherent::new(geometry, budget, desc)?))
 }
 
-/// The memory divided by this is freed of stale textures before all of it is searched for blocks to merge.
+/// Stale textures are evicted until 1 / `SLACK` of memory is free in addition to the request, before all of
+/// memory is searched for blocks to merge.
 const SLACK: u64 = 128;
 
 impl Policy for Coherent {

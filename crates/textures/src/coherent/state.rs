@@ -15,25 +15,25 @@ use crate::units::Bytes;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TextureState {
-    /// Node in the heap; [`NONE`] if it is not resident.
+    /// The texture's node in the heap; [`NONE`] if the texture is not resident.
     pub(super) node: u32,
     pub(super) level: Level,
-    /// The frame that last requested it, resident or not.
+    /// The frame that last requested the texture, resident or not.
     pub(super) requested: u32,
-    /// Its position among the requests of that frame.
+    /// The texture's position among the requests of that frame.
     pub(super) place: u32,
     /// The last requested level, and its size in bytes, rounded up to units.
     pub(super) wanted_level: Level,
     pub(super) wanted: u64,
-    /// The same before rounding, and the resident part of it.
+    /// The size of that level before rounding, and the resident part of it.
     pub(super) wanted_texels: u64,
     pub(super) held: u64,
-    /// True if it is resident at a finer level than `wanted_level`.
+    /// True if the texture is resident at a finer level than `wanted_level`.
     pub(super) is_oversized: bool,
-    /// Its requests after frames without it, and the average number for textures of the same ages, in 1024ths.
+    /// The texture's requests after frames without it, and the average number for textures of the same ages, in 1024ths.
     pub(super) returns: u64,
     pub(super) expected: u64,
-    /// Its last duel in `Duels`.
+    /// The texture's last duel in `Duels`.
     pub(super) duel: u32,
 }
 
@@ -65,8 +65,8 @@ pub struct Coherent {
     pub(super) absences: Absences,
     pub(super) duels: Duels,
     pub(super) swap: Swap,
-    /// Textures resident at finer levels than last requested, ordered by how long they have been. The most recent are shrunk
-    /// first: a texture that has been coarse for long is refined sooner (zoom at 1.05 of the working set: 1.02 of the bound, 1.72 otherwise).
+    /// Textures resident at finer levels than last requested, in the order in which they became so. The most recent are shrunk first: a
+    /// texture that has been coarse for long is refined sooner (zoom at 1.05 of the working set: 1.02 of the bound, 1.72 otherwise).
     pub(super) oversized_links: Links,
     pub(super) oversized: List,
     /// The first resident texture, by recency, that this frame requested.
@@ -76,12 +76,13 @@ pub struct Coherent {
     pub(super) before: u64,
     pub(super) requested: u64,
     pub(super) returned: u64,
-    /// Textures at earlier positions of the last frame that this one has not requested are overdue.
+    /// The position in the last frame before which textures are overdue if this frame has not requested them.
     pub(super) passed: u64,
-    /// For each texture of the last frame, by position, whether this one requested it; and how many were at `passed` or later.
+    /// For each texture of the last frame, by position, true if this frame requested it; and the number of those at `passed` or later.
     pub(super) came: Vec<bool>,
     pub(super) ahead: u64,
-    /// The number of those that may come before a texture counts as overdue, in 1024ths: increases with every overdue one that is requested.
+    /// The number of textures that may come before a texture counts as overdue, in 1024ths: increases with every overdue one that is
+    /// requested.
     pub(super) disorder: u64,
     /// Moving average of the share of a frame that the next one requests, in 1024ths.
     pub(super) coherence: u64,

@@ -22,14 +22,14 @@ pub(super) struct Swap {
     pub(super) count: usize,
     /// Size and number of resident textures: scratch memory, and then those that are exchanged.
     pub(super) residents: Vec<(u64, u32)>,
-    /// The texture that they are exchanged for, and its size.
+    /// The texture that `residents` are exchanged for, and its size.
     pub(super) wanted: Option<(u32, u64)>,
-    /// True once they are evicted.
+    /// True once `residents` are evicted.
     pub(super) is_reserved: bool,
 }
 
 impl Swap {
-    /// Reserves scratch memory for this number of textures.
+    /// Reserves scratch memory for `textures` textures.
     pub(super) fn reserve(&mut self, textures: usize) {
         let most = textures.saturating_sub(self.residents.len());
         self.residents.reserve(most);
@@ -57,7 +57,7 @@ impl Swap {
         }
     }
 
-    /// Gives the exchange up.
+    /// Cancels the exchange.
     pub(super) fn cancel(&mut self) {
         self.wanted = None;
     }
@@ -82,7 +82,8 @@ impl Swap {
     }
 }
 
-/// Leaves only those that together have at least `short` bytes, and few more; returns their bytes. `None` if all are too few.
+/// Reduces `residents` to a set of at least `short` bytes in total, and few more; returns the total. `None` if no set of at most
+/// [`MAX_EXCHANGED`] is found.
 pub(super) fn cheapest_cover(residents: &mut Vec<(u64, u32)>, short: u64) -> Option<u64> {
     residents.sort_unstable_by(|a, b| b.cmp(a));
     // The smallest that is large enough by itself.

@@ -49,14 +49,14 @@ pub(super) struct Checker {
     budget: Bytes,
     geometry: Geometry,
     evicts_in_use: bool,
-    /// By offset. A sorted table, since frames of the Vulkan cache must not allocate: an upload moves half of it, about 3 us with
-    /// 10,000 residents.
+    /// The resident blocks by offset. A sorted table, since frames of the Vulkan cache must not allocate: an upload moves half of
+    /// it, about 3 us with 10,000 residents.
     blocks: Vec<Block>,
-    /// By texture.
+    /// The state of each texture.
     textures: Vec<TextureState>,
     /// Offsets by texture and level, if each level has a separate block.
     offsets: Vec<[u64; 32]>,
-    /// From 1 up.
+    /// The number of the current frame, from 1.
     frame: u64,
     taken: u64,
     /// Resident bytes of the texture that the call evicted for an upgrade.
@@ -66,14 +66,14 @@ pub(super) struct Checker {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct TextureState {
-    /// The chain of its last request.
+    /// The chain of the texture's last request.
     chain: MipChainId,
-    /// Bit n: part n is resident.
+    /// A mask of the resident parts: bit n for part n.
     parts: u32,
     /// Level and offset of part 0.
     level: Level,
     offset: u64,
-    /// The last frame that requested it.
+    /// The last frame that requested the texture.
     used: u64,
 }
 

@@ -10,8 +10,8 @@ use crate::units::Bytes;
 struct Need {
     object: usize,
     level: Level,
-    /// The first of its segments in the flat table of next uses; their number is that of the object's segments up to
-    /// the level.
+    /// The position of the first segment in the flat table of next uses. The number of segments is that of the object's segments
+    /// up to the level.
     first: usize,
 }
 
@@ -21,7 +21,7 @@ struct Object {
     /// Requested levels, and the size of each.
     sizes: [u64; 32],
     levels: u32,
-    /// Its first segment.
+    /// The object's first segment.
     base: usize,
 }
 

@@ -21,7 +21,7 @@ pub enum Scenario {
     Insertion,
     /// 26 textures of one size in a cycle: the paper's a to z.
     Cyclic,
-    /// Sideways through a landscape and back, with other objects by popularity.
+    /// Sideways through a landscape and back, with other objects drawn by popularity.
     Strafe,
     /// Half a turn, a rest, and back.
     TurnAround,
@@ -46,7 +46,7 @@ pub enum Scenario {
 }
 
 impl Scenario {
-    /// All of them.
+    /// All scenarios.
     pub const ALL: [Scenario; 14] = [
         Scenario::Still,
         Scenario::Insertion,
@@ -84,12 +84,12 @@ impl Scenario {
         }
     }
 
-    /// Its name.
+    /// The scenario's name.
     pub fn name(self) -> &'static str {
         self.entry().0
     }
 
-    /// Sizes of its textures: the paper's, except for [`Scenario::Mixed`].
+    /// Sizes of the scenario's textures: the paper's, except for [`Scenario::Mixed`].
     pub fn geometry(self) -> Geometry {
         match self {
             Scenario::Mixed => worlds::mixed_geometry(),

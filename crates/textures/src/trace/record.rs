@@ -12,14 +12,14 @@ pub enum TraceRecord {
     Create {
         /// The texture.
         texture: TextureId,
-        /// Its chain.
+        /// The texture's chain.
         chain: MipChainId,
     },
     /// Replaces the contents of a texture, possibly with another size.
     Replace {
         /// The texture.
         texture: TextureId,
-        /// Its new chain.
+        /// The texture's new chain.
         chain: MipChainId,
     },
     /// Releases a texture.

@@ -136,7 +136,8 @@ impl TextureCache {
     }
 }
 
-/// Only the set of all levels: each view is destroyed with its level.
+/// Returns `joined` without its view, to retire only the set of all levels: each view is destroyed with its
+/// level.
 fn without_view(joined: Texture) -> Texture {
     let view = vk::ImageView::null();
     Texture { view, ..joined }

@@ -14,18 +14,18 @@ use tileheap::runtime::objects::VkResultExt;
 /// A resident texture that can be drawn with in this frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Texture {
-    /// Its image, in `SHADER_READ_ONLY_OPTIMAL`.
+    /// The texture's image, in `SHADER_READ_ONLY_OPTIMAL`.
     pub image: vk::Image,
     /// A view of the resident levels.
     pub view: vk::ImageView,
     /// A descriptor set of [`TextureCache::set_layout`](super::TextureCache::set_layout) with the view, or the views of all levels;
     /// written once, before any frame uses it.
     pub set: vk::DescriptorSet,
-    /// Its finest resident level `n`; the view has `n + 1` mip levels.
+    /// The finest resident level `n`; the view has `n + 1` mip levels.
     pub level: Level,
     /// The finest level of the image: levels finer than `level` are not uploaded yet.
     pub(super) finest: Level,
-    /// Its range of bytes.
+    /// The texture's range of bytes.
     pub(super) start: u64,
     pub(super) end: u64,
 }

@@ -17,7 +17,7 @@ pub struct TextureShape {
     pub format: vk::Format,
     /// Extent of the finest level, in texels.
     pub extent: vk::Extent2D,
-    /// Its layers; all are resident at the same levels.
+    /// The array layers or cube faces; all are resident at the same levels.
     pub layers: Layers,
 }
 
@@ -144,7 +144,7 @@ impl Shape {
 pub(super) struct Measured {
     pub(super) shapes: Vec<Shape>,
     pub(super) geometry: Geometry,
-    /// Memory types that support all of them.
+    /// Memory types that support all shapes.
     pub(super) memory_types: u32,
 }
 

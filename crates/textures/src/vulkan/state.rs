@@ -21,22 +21,23 @@ use tileheap::units::Bytes;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CachedTexture {
     pub(super) chain: MipChainId,
-    /// Its image; `None` until it is uploaded.
+    /// The uploaded image; `None` until then.
     pub(super) live: Option<Texture>,
-    /// Its replacement from the recorded frame on: another image, or a view of more levels.
+    /// The replacement of `live` from the recorded frame on: another image, or a view of more levels.
     pub(super) next: Option<Texture>,
-    /// True if it is in `changing`.
+    /// True if the entry is in `changing`.
     pub(super) listed: bool,
 }
 
 /// The state of a texture that does not depend on its images.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TextureUse {
-    /// The last frame that may use it.
+    /// The last frame that may use the texture.
     pub(super) used: u64,
-    /// Drawn while the texture is not resident.
+    /// The texture that is drawn while this one is not resident.
     pub(super) fallback: Option<TextureId>,
-    /// For separate levels: the finest one up to which all are resident, with a set of all views; and its replacement.
+    /// For separate levels: the finest level up to which all are resident, with a set of all views; and its
+    /// replacement.
     pub(super) joined: Option<Texture>,
     pub(super) next: Option<Texture>,
 }
@@ -47,7 +48,7 @@ pub struct TextureCache {
     pub(super) shapes: Vec<Shape>,
     pub(super) textures: TextureTable,
     pub(super) levelled: UploadLimiter,
-    /// By texture, with `parts` entries for each: one, or its levels.
+    /// The state of each texture: `parts` entries, either one or one for each level.
     pub(super) cached: Vec<CachedTexture>,
     pub(super) parts: usize,
     pub(super) uses: Vec<TextureUse>,
@@ -74,9 +75,9 @@ pub struct TextureCache {
     /// Textures with separate levels that need another set.
     pub(super) joining: Vec<TextureId>,
     pub(super) changed: Vec<TextureId>,
-    /// The number of entries that the previous frame had.
+    /// The number of entries of `changed` in the previous frame.
     pub(super) reported: usize,
-    /// Recorded with the frame, and on the transfer queue.
+    /// The uploads and barriers that are recorded with the frame, and those on the transfer queue.
     pub(super) lists: BarrierLists,
     pub(super) sent: BarrierLists,
     /// Bytes of former images, each with the last frame that may use them.
@@ -179,7 +180,7 @@ impl Drop for TextureCache {
 pub(super) struct Move {
     pub(super) from: vk::Image,
     pub(super) to: vk::Image,
-    /// Index of its first region in `out` and `back`, and their number.
+    /// Index of the move's first region in `out` and `back`, and the number of its regions.
     pub(super) first: usize,
     pub(super) count: usize,
 }
