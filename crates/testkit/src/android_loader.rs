@@ -133,7 +133,7 @@ fn all<T: Default + Clone>(mut list: impl FnMut(*mut u32, *mut T) -> vk::Result)
 struct Link {
     next: *const c_void,
     instance_look_up: vk::PFN_vkGetInstanceProcAddr,
-    /// For a device; the link of an instance has the look-up of physical device commands here.
+    /// The look-up of device commands. In the link of an instance, the look-up of physical device commands is in its place.
     device_look_up: Option<vk::PFN_vkGetDeviceProcAddr>,
 }
 

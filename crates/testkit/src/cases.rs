@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::folders::data;
 
-/// Maximum number of columns of a line that has a whole value.
+/// Maximum width in columns of a value that is written on one line.
 const LINE: usize = 140;
 
 /// Runs every case of a file; with `TILEHEAP_REWRITE=1` writes the results to the file instead. `run` gets the whole file, for data that

@@ -19,11 +19,11 @@ pub const BELADY: &str = "belady";
 /// Results of one policy on one scenario at one budget: medians over seeds, and the spread.
 #[derive(Clone, Debug)]
 pub struct Cell {
-    /// Traffic per frame.
+    /// Mean traffic per frame in bytes: the median over seeds.
     pub mean: u64,
-    /// Traffic per frame, by seed.
+    /// Mean traffic per frame in bytes, by seed.
     pub means: Vec<u64>,
-    /// 99th percentile of the traffic per frame.
+    /// 99th percentile of the traffic per frame in bytes: the median over seeds.
     pub p99: u64,
 }
 
@@ -35,7 +35,7 @@ pub struct Field<'a> {
     pub belady: bool,
     /// Seeds of the traces.
     pub seeds: std::ops::Range<u64>,
-    /// Number of frames.
+    /// Number of frames; [`Scenario::Switch`] has a quarter of it.
     pub frames: u32,
 }
 

@@ -144,7 +144,7 @@ impl Gpu {
         self.compute_after(&[], types, glsl)
     }
 
-    /// The same, with the caller's descriptor sets before that of `types`.
+    /// Like [`Gpu::compute`], with the caller's descriptor sets before that of `types`.
     pub fn compute_after(
         &mut self,
         before: &[vk::DescriptorSetLayout],
@@ -154,7 +154,7 @@ impl Gpu {
         self.compute_words(before, types, &compile(ShaderStage::Compute, glsl))
     }
 
-    /// The same, from SPIR-V.
+    /// Like [`Gpu::compute_after`], from SPIR-V.
     pub fn compute_words(
         &mut self,
         before: &[vk::DescriptorSetLayout],

@@ -47,7 +47,7 @@ pub struct Described {
     pub frame: Frame,
     pub output: ResourceId,
     pub bins: ResourceId,
-    /// In submission order: scene, light, post, count.
+    /// The command buffers in submission order: scene, light, post, count.
     pub commands: [CommandBufferId; 4],
 }
 
@@ -155,9 +155,9 @@ pub struct Rig {
     pub described: Described,
     /// A pool for each queue family.
     pub pools: [vk::CommandPool; 2],
-    /// One per declared command buffer, for each frame in flight.
+    /// The command buffers: one per declared command buffer, for each frame in flight.
     pub commands: [[vk::CommandBuffer; 4]; IN_FLIGHT],
-    /// For gbuffer and tonemap, for each frame in flight.
+    /// The secondary command buffers for gbuffer and tonemap, for each frame in flight.
     pub secondaries: [[vk::CommandBuffer; 2]; IN_FLIGHT],
     /// The external images, used by alternate frames.
     pub outputs: [(vk::Image, vk::ImageView); 2],

@@ -85,7 +85,7 @@ pub struct Types {
     pub function: u32,
     /// `uint`.
     pub uint: u32,
-    /// 0.
+    /// The constant 0.
     pub zero: u32,
     /// A block of one `uint`, in a storage buffer.
     pub pointer_to_block: u32,

@@ -12,7 +12,8 @@ use crate::objects::record;
 /// The name of the object of every deliberate message; readers of the layer's log ignore these messages.
 pub(crate) const DELIBERATE_NAME: &CStr = c"deliberate mistake";
 
-/// The resulting messages: one of core validation, and one of the emulator, which is below and sees it later.
+/// The resulting messages: one of core validation, and one of the emulator, which is below the validation
+/// layer and reports later.
 pub(crate) const DELIBERATE: [&str; 2] = ["VUID-vkCmdDispatch-commandBuffer-10746", "TILEHEAP-wrong-object"];
 
 /// Makes the mistake. Nothing is submitted.

@@ -17,7 +17,7 @@ pub struct Executorch;
 struct Object {
     offset: u64,
     end: u64,
-    /// The items placed in it.
+    /// The items placed in the object.
     items: Vec<u32>,
 }
 

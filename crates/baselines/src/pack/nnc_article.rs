@@ -136,7 +136,8 @@ impl Tuples {
         offsets
     }
 
-    /// Gathers the tensors with the most conflicts, each also with one and two larger ones, ordered by size and conflicts.
+    /// Collects candidate tuples: each tensor with the most conflicts, by itself and with one or two larger ones. Sorts them by size, then
+    /// by conflicts, both descending.
     fn gather(&mut self, items: &[Item]) {
         let conflicts = &self.conflicts;
         let most = self.left.iter().map(|&index| conflicts[index as usize]).max();
@@ -234,7 +235,7 @@ mod tests {
         assert_eq!(packing.height, lower_bound(&problem));
     }
 
-    /// The one with the most conflicts by itself, with a larger one, and with one more; the largest candidate first.
+    /// The tensor with the most conflicts by itself, with a larger one, and with a third one; the largest candidate first.
     #[test]
     fn candidates_are_tuples_of_up_to_three() {
         let problem = problem(&[(0, 2, 2), (2, 4, 3), (4, 6, 5), (0, 6, 1)]);

@@ -33,12 +33,12 @@ pub enum Order {
 
 #[derive(Clone, Copy, Debug)]
 struct ResidentTexture {
-    /// Node in the heap; [`NONE`] if it is not resident.
+    /// The texture's node in the heap; [`NONE`] if the texture is not resident.
     node: u32,
     level: Level,
-    /// The frame of its last use.
+    /// The frame in which the texture was last used.
     used: u32,
-    /// CLOCK: true if it was used since the hand passed. Random and Belady: its index in `keys`.
+    /// CLOCK: true if the texture was used since the hand passed. Random and Belady: its index in `keys`.
     mark: u32,
 }
 
@@ -60,9 +60,9 @@ pub struct HeapCache {
     heap: Heap,
     residents: Vec<ResidentTexture>,
     links: Links,
-    /// By recency; for CLOCK, in the order of the hand.
+    /// Resident textures by recency; for CLOCK, in the order of the hand.
     list: List,
-    /// FrameMru: textures used before this frame; `list` has those used in this frame.
+    /// FrameMru: textures last used before this frame; `list` has those used in this frame.
     older: List,
     /// Random: resident textures. Belady: a binary heap by next use, the furthest first.
     keys: Vec<u32>,
@@ -140,8 +140,8 @@ impl HeapCache {
         })
     }
 
-    /// Compacts a part of memory if enough bytes are free but no free block fits: this removes fragmentation, if copies within the
-    /// cache are free.
+    /// Compacts a part of memory if enough bytes are free but no free block fits. This shows the policy without fragmentation,
+    /// under the assumption that copies within the cache cost nothing.
     pub fn compacting(mut self) -> HeapCache {
         self.compacting = true;
         self
@@ -254,7 +254,7 @@ impl HeapCache {
         }
     }
 
-    /// The next use of an element.
+    /// The next use of the texture at position `at` of `keys`.
     fn distance(&self, at: usize) -> u32 {
         self.next_use[self.keys[at] as usize]
     }

@@ -47,7 +47,7 @@ struct Page {
 
 #[derive(Clone, Copy, Debug)]
 struct ResidentTexture {
-    /// Offset in units; [`NONE`]: not resident.
+    /// The block's offset in units; [`NONE`] if the texture is not resident.
     at: u32,
     level: Level,
     used: u32,
@@ -140,7 +140,7 @@ impl Slab {
         self.pages.pop();
     }
 
-    /// Assigns the next unassigned page to a class; returns false if there is none.
+    /// Assigns the next unassigned page to a class; returns false if all are assigned.
     fn assign(&mut self, class: usize) -> bool {
         let Some(page) = self.unassigned.pop() else {
             return false;

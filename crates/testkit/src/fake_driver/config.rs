@@ -11,7 +11,7 @@ use tileheap::runtime::Capabilities;
 pub struct Config {
     /// Version of the instance and the device.
     pub api_version: u32,
-    /// Device extensions that it lists, in addition to those that [`Tile`] adds.
+    /// Device extensions that the driver lists, in addition to those that [`Tile`] adds.
     pub extensions: Vec<&'static CStr>,
     /// Feature bits except that of tile memory; commands depend on the version.
     pub features: Capabilities,
@@ -28,11 +28,11 @@ pub struct Config {
     pub image_alignment: u64,
     /// Bytes that a created image needs beyond the requirements reported before its creation.
     pub grows_when_created: u64,
-    /// Images require dedicated allocations.
+    /// True if images require dedicated allocations.
     pub dedicated_images: bool,
     /// Formats that no image supports.
     pub refused_formats: Vec<vk::Format>,
-    /// Submissions complete only when something waits for them.
+    /// True if submissions complete only when something waits for them.
     pub asynchronous: bool,
     /// Turns on the parts of tile shading that the driver supports.
     pub tile_shading: fn(&mut PhysicalDeviceTileShadingFeaturesQCOM<'_>),
@@ -41,31 +41,31 @@ pub struct Config {
 /// Each requirement of tile memory that is met, and the heap's numbers: by default those known of an Adreno 830.
 #[derive(Clone, Debug)]
 pub struct Tile {
-    /// The extension is listed.
+    /// True if the extension is listed.
     pub extension: bool,
-    /// The feature bit is reported.
+    /// True if the feature bit is reported.
     pub feature: bool,
-    /// The heap has the tile flag; if false, it exists as an ordinary heap.
+    /// True if the heap has the tile flag; otherwise it exists as an ordinary heap.
     pub heap_flag: bool,
-    /// A memory type is on that heap.
+    /// True if a memory type is on that heap.
     pub memory_type: bool,
-    /// `vkCmdBindTileMemoryQCOM` can be loaded.
+    /// True if `vkCmdBindTileMemoryQCOM` can be loaded.
     pub command: bool,
-    /// Resources that are allowed in tile memory get requirements other than 0.
+    /// True if resources that are allowed in tile memory get requirements other than 0.
     pub requirements: bool,
     pub size: u64,
-    /// Alignment of everything in it; sizes are multiples of it.
+    /// Alignment of all resources in the tile heap; their sizes are multiples of it.
     pub alignment: u64,
     pub queue_submit_boundary: bool,
     pub buffer_transfers: bool,
-    /// The memory type is the first one, to catch callers that take the first device-local type.
+    /// True if the memory type is the first one, to catch callers that take the first device-local type.
     pub type_first: bool,
-    /// A tool of the physical device reports that it emulates the heap.
+    /// True if a tool of the physical device reports that it emulates the heap.
     pub emulated: bool,
 }
 
 impl Tile {
-    /// All requirements, with the numbers of an Adreno 830.
+    /// Meets all requirements, with the numbers of an Adreno 830.
     pub fn whole() -> Tile {
         Tile {
             extension: true,
@@ -83,7 +83,7 @@ impl Tile {
         }
     }
 
-    /// No requirement, and no heap.
+    /// Meets no requirement, and has no heap.
     pub fn absent() -> Tile {
         Tile {
             extension: false,
@@ -97,7 +97,7 @@ impl Tile {
         }
     }
 
-    /// Only the extension's name, as in some custom drivers.
+    /// Only lists the extension's name, as some custom drivers do.
     pub fn name_only() -> Tile {
         Tile {
             extension: true,
@@ -143,7 +143,7 @@ impl Config {
         }
     }
 
-    /// The same device, on which submissions complete only when something waits for them.
+    /// Returns the same device, on which submissions complete only when something waits for them.
     pub fn asynchronous(self) -> Config {
         let asynchronous = true;
         Config { asynchronous, ..self }

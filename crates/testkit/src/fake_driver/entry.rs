@@ -7,7 +7,7 @@ use ash::vk;
 /// The version or extension that adds a function.
 #[derive(Clone, Copy)]
 pub(super) enum Since {
-    /// None: it can be called without an instance.
+    /// No version or extension: the function can be called without an instance.
     Global,
     Instance,
     InstanceExtension(&'static CStr),

@@ -28,7 +28,7 @@ pub enum Call {
         render_pass: vk::RenderPass,
         subpasses: Vec<Subpass>,
     },
-    /// Any that returned an error.
+    /// Any call that returned an error.
     Failed {
         function: &'static str,
         result: vk::Result,
@@ -40,7 +40,7 @@ pub enum Call {
         memory: vk::DeviceMemory,
         memory_type: u32,
         size: u64,
-        /// The image or buffer that it is dedicated to.
+        /// The image or buffer that the memory is dedicated to.
         dedicated: Option<Object>,
     },
     /// Binding of an image or buffer to memory.
@@ -155,7 +155,7 @@ pub struct Barrier {
     pub dst_access: vk::AccessFlags2,
     pub old_layout: vk::ImageLayout,
     pub new_layout: vk::ImageLayout,
-    /// Source and destination.
+    /// Source and destination queue families.
     pub families: (u32, u32),
 }
 

@@ -314,7 +314,7 @@ entry_points! {
     }
 }
 
-/// Binds one resource; checks offset, size and type (the rules of tile memory are of this extension).
+/// Binds one resource; checks offset, size and memory type, including the rules of the tile memory extension.
 fn bind(call: &mut Entered, object: Object, memory: vk::DeviceMemory, offset: u64) {
     call.expect_raw(object.handle, object.kind);
     call.expect(memory);

@@ -163,7 +163,7 @@ fn subpass(one: &vk::SubpassDescription2<'_>) -> Subpass {
     }
 }
 
-/// This driver merges every second subpass with the one before it.
+/// The merge feedback of a subpass: the driver merges every second subpass with the one before it.
 fn feedback(index: u32) -> vk::RenderPassSubpassFeedbackInfoEXT {
     use vk::SubpassMergeStatusEXT as Status;
     let (status, description) = match index % 2 {

@@ -187,7 +187,7 @@ pub(super) fn record(
     });
 }
 
-/// Declares commands for which only their kind and the objects that they name are recorded.
+/// Declares commands of which only the kind and the named objects are recorded.
 macro_rules! commands {
     ($($($pointer:ident)::+($($argument:tt),*) [$($object:ident),*] $place:ident $command:expr;)*) => {
         entry_points! { look_up_plain: $(

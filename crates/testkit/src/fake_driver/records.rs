@@ -11,9 +11,9 @@ use super::journal::Command;
 pub(super) struct Record {
     pub(super) kind: vk::ObjectType,
     pub(super) alive: bool,
-    /// The object that it is destroyed with: its device, or the pool it was allocated from.
+    /// The parent, with which the object is destroyed: its device, or the pool it was allocated from.
     pub(super) parent: u64,
-    /// Objects that must be alive when it is used.
+    /// Objects that must be alive when the object is used.
     pub(super) uses: BTreeSet<u64>,
     pub(super) detail: Detail,
 }
@@ -56,9 +56,9 @@ pub(super) enum Detail {
 pub(super) struct Enabled {
     pub(super) extensions: Vec<CString>,
     pub(super) features: Capabilities,
-    /// `tileShadingPerTileDraw` or `tileShadingPerTileDispatch`.
+    /// True if `tileShadingPerTileDraw` or `tileShadingPerTileDispatch` is enabled.
     pub(super) per_tile: bool,
-    /// `tileShadingDispatchTile`.
+    /// True if `tileShadingDispatchTile` is enabled.
     pub(super) dispatch_tile: bool,
 }
 
@@ -67,9 +67,9 @@ pub(super) struct Memory {
     pub(super) memory_type: u32,
     pub(super) size: u64,
     pub(super) tile: bool,
-    /// The handle types that it was imported from.
+    /// The handle types that the memory was imported from.
     pub(super) imported: vk::ExternalMemoryHandleTypeFlags,
-    /// The handle types that it may be exported to.
+    /// The handle types that the memory may be exported to.
     pub(super) exported: vk::ExternalMemoryHandleTypeFlags,
     /// The bytes while mapped.
     pub(super) mapped: Option<Vec<u8>>,
@@ -86,9 +86,9 @@ pub(super) struct ImageFacts {
     pub(super) samples: u32,
     pub(super) tiling: vk::ImageTiling,
     pub(super) usage: vk::ImageUsageFlags,
-    /// At a fixed rate, by `VkImageCompressionControlEXT`: halves the size.
+    /// True for fixed-rate compression (`VkImageCompressionControlEXT`), which halves the size.
     pub(super) compressed: bool,
-    /// The handle types that its memory may be imported from.
+    /// The handle types that the image's memory may be imported from.
     pub(super) external: vk::ExternalMemoryHandleTypeFlags,
     pub(super) bound: Option<(vk::DeviceMemory, u64)>,
 }
@@ -98,7 +98,7 @@ pub(super) struct ImageFacts {
 pub(super) struct BufferFacts {
     pub(super) size: u64,
     pub(super) usage: vk::BufferUsageFlags,
-    /// The external handle types of memory that it may be bound to.
+    /// The external handle types of memory that the buffer may be bound to.
     pub(super) external: vk::ExternalMemoryHandleTypeFlags,
     pub(super) bound: Option<(vk::DeviceMemory, u64)>,
 }
@@ -114,9 +114,9 @@ pub(super) struct AttachmentFacts {
 /// The tile settings of a render pass, as its structures declare them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PassTiles {
-    /// Of `VkTileMemorySizeInfoQCOM`.
+    /// The size in `VkTileMemorySizeInfoQCOM`; `None` without the structure.
     pub(super) size: Option<u64>,
-    /// With the flag `ENABLE` of `VkRenderPassTileShadingCreateInfoQCOM`.
+    /// True if `VkRenderPassTileShadingCreateInfoQCOM` has the flag `ENABLE`.
     pub(super) shading: bool,
 }
 
@@ -138,17 +138,18 @@ pub(super) struct Recording {
     pub(super) secondary: bool,
     pub(super) one_time: bool,
     pub(super) commands: Vec<Command>,
-    /// Objects that its commands name.
+    /// Objects that the recorded commands name.
     pub(super) names: BTreeSet<u64>,
     /// The tile memory object that is active, by binding or inheritance.
     pub(super) active: Option<vk::DeviceMemory>,
-    /// The tile memory object that it inherited when it was begun.
+    /// The tile memory object that a secondary command buffer inherited when it was begun.
     pub(super) inherits: Option<vk::DeviceMemory>,
-    /// `Some(secondary contents)` inside a render pass instance.
+    /// True or false inside a render pass instance, for whether its contents are secondary command buffers;
+    /// `None` outside.
     pub(super) rendering: Option<bool>,
-    /// Inside a render pass instance with tile shading.
+    /// True inside a render pass instance with tile shading.
     pub(super) shading: bool,
-    /// Per-tile execution has begun.
+    /// True in per-tile execution.
     pub(super) per_tile: bool,
 }
 

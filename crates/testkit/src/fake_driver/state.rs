@@ -343,7 +343,7 @@ impl Entered {
         }
     }
 
-    /// Records a call of no other kind.
+    /// Records a call as [`Call::Other`].
     pub(super) fn note<T: Handle>(&mut self, handle: T) {
         let (function, object) = (self.function, Object::of(handle));
         self.journal.push(Call::Other { function, object });

@@ -8,7 +8,7 @@ use super::{PerfectDesc, perfect};
 /// A family of problems.
 #[derive(Clone, Copy, Debug)]
 pub struct Family {
-    /// Its name: words in lower case, joined by hyphens.
+    /// The family's name: words in lower case, joined by hyphens.
     pub name: &'static str,
     make: fn(&mut SplitMix64, u64) -> Sample,
 }

@@ -7,13 +7,13 @@ use tileheap_pack::{Item, Problem, ProblemDesc};
 /// Features of a random problem in addition to items.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
-    /// Sizes and offsets are in pages.
+    /// True if sizes and offsets are in pages.
     pub pages: bool,
-    /// Items have alignments of 1 to 7.
+    /// True if items have alignments of 1 to 7.
     pub alignments: bool,
-    /// Fixed offsets, bounds of offsets, and groups, most of which have gaps in their lifetimes.
+    /// True for fixed offsets, bounds on offsets, and groups, most of which have gaps in their lifetimes.
     pub odd: bool,
-    /// Pairs of items are declared to conflict.
+    /// True if pairs of items are declared to conflict.
     pub pairs: bool,
 }
 

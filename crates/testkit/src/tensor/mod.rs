@@ -22,8 +22,8 @@ pub fn noise(seed: u64, count: usize) -> Vec<f32> {
     (0..count).map(|_| next()).collect()
 }
 
-/// Noise for every input and constant. Weights of `[out, ..]` are scaled so that sums of products have about the size of their
-/// inputs; biases are small; conditions hold.
+/// Noise for every input and constant. Weights of `[out, ..]` are scaled so that sums of products have about the size of their inputs; biases
+/// are small; conditions are true.
 pub fn values(graph: &Graph, symbols: &[u64], seed: u64) -> BTreeMap<TensorId, Vec<f32>> {
     let given = graph.tensor_ids().filter(|id| {
         let source = graph.tensor(*id).source;

@@ -96,7 +96,7 @@ mod tests {
         (width * 4 * 4).next_multiple_of(pitch) * height
     }
 
-    /// Two images that follow each other share a block as wide and as high as the larger side of each.
+    /// Two images that follow each other share a block; its width and its height are each the larger of the two images'.
     #[test]
     fn blocks_have_the_pitch_of_their_widest_image() {
         for pitch in [1, 64, 256] {

@@ -7,7 +7,8 @@ use tileheap_tensor::units::Bytes;
 
 use super::share::{by_start, share};
 
-/// The documented rule: in the order of lifetime starts, the free object closest in size, otherwise a new one of that size.
+/// The documented rule: in the order of lifetime starts, each item takes the free object closest in size, otherwise a new one of its
+/// own size.
 ///
 /// A tensor larger than the closest object enlarges it.
 ///
@@ -16,7 +17,8 @@ pub(super) fn document(items: &[&SpaceItem]) -> ObjectPool {
     shared(items, by_start(items), |size, object| Some(object.abs_diff(size)))
 }
 
-/// The implemented rule without overlapping allocations: largest first, the latest of equals first, in the first free object.
+/// The implemented rule without overlapping allocations: each item, largest first and the latest of equals first, takes the first
+/// free object.
 ///
 /// Source: `exir/memory_planning.py` at cff6f4d, `allow_overlapping_allocations=False`.
 pub(super) fn objects(items: &[&SpaceItem]) -> ObjectPool {

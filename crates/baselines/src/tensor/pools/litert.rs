@@ -198,7 +198,7 @@ fn in_order(records: &[LiteRecord]) -> Assignment {
     assignment
 }
 
-/// The same for images: an object must cover the tensor, and never grows.
+/// Like [`in_order`], for images: an object must cover the tensor, and never grows.
 fn in_order_covering(records: &[LiteRecord]) -> Assignment {
     reuse(records, |sizes, free, record| {
         let covers = |&at: &usize| {
@@ -262,7 +262,7 @@ fn by_breadth(records: &[LiteRecord]) -> Assignment {
     Assignment::flat(objects, sizes)
 }
 
-/// By rank among positional maximums, then by distance in time to the tensors in an object, then by size.
+/// Assigns tensors by rank among positional maximums, then by distance in time to the tensors in an object, then by size.
 fn by_size(records: &[LiteRecord]) -> Assignment {
     let maximums = positional_maximums(records);
     let rank = |record: &LiteRecord| {
@@ -306,8 +306,8 @@ fn by_size(records: &[LiteRecord]) -> Assignment {
     Assignment::flat(objects, sizes)
 }
 
-/// Each tensor either opens an object, at the cost of its size, or follows an earlier tensor in its object, at the cost of the bytes to be
-/// added; each has at most one predecessor and one successor. The least cost is a minimum-cost flow.
+/// Assigns tensors by a minimum-cost flow: each tensor either opens an object, at the cost of its size, or follows an earlier tensor in its
+/// object, at the cost of the bytes to be added; each has at most one predecessor and one successor.
 fn flow(records: &[LiteRecord]) -> Assignment {
     let count = records.len();
     let (source, sink) = (2 * count, 2 * count + 1);

@@ -61,7 +61,7 @@ pub const EXECUTORCH_OBJECTS: Pool = Pool::new("executorch-objects", executorch:
 /// TVM: tokens of bytes within 16 times the size; images by the RFC's text (least added area, then least waste).
 pub const TOKEN_RFC: Pool = Pool::new("token-rfc", |items| tokens(items, TokenRule::Rfc, true));
 
-/// TVM: the same with the later image planner, which compares axis by axis.
+/// TVM: like [`TOKEN_RFC`], with the later image planner, which compares axis by axis.
 pub const TOKEN_LATER: Pool = Pool::new("token-later", |items| tokens(items, TokenRule::Later, true));
 
 /// LiteRT: one object per tensor.

@@ -16,7 +16,7 @@ pub enum TokenRule {
     Later,
 }
 
-/// A request.
+/// A request for a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
     /// Width and height in texels; for a buffer, its bytes and 1.
@@ -26,7 +26,7 @@ pub struct Token {
 }
 
 impl Token {
-    /// A buffer.
+    /// A request for a buffer of `bytes` bytes.
     pub fn bytes(bytes: u64) -> Token {
         Token {
             size: [bytes, 1],
@@ -34,7 +34,7 @@ impl Token {
         }
     }
 
-    /// An image.
+    /// A request for an image.
     pub fn image(width: u64, height: u64, element: ElementType, scope: &str) -> Token {
         Token {
             size: [width, height],
@@ -50,23 +50,23 @@ pub struct Block {
     pub size: [u64; 2],
     /// Element type and storage scope of images.
     pub image: Option<(ElementType, String)>,
-    /// The size of the tensor whose token represents the block: the size that TVM reports, which is not the block's own after
-    /// it has grown.
+    /// The size of the tensor whose token represents the block. TVM reports this size, which is not the block's own after the block has
+    /// grown.
     pub reported: [u64; 2],
-    /// True if it is free.
+    /// True if the block is free.
     pub free: bool,
 }
 
 /// The result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Granted {
-    /// The block.
+    /// The block's index.
     pub block: usize,
-    /// True if it was enlarged.
+    /// True if the block was enlarged.
     pub grown: bool,
 }
 
-/// The pool.
+/// A pool of blocks, and the free ones among them.
 #[derive(Clone, Debug)]
 pub struct TokenPool {
     rule: TokenRule,
@@ -214,11 +214,11 @@ impl TokenPool {
 /// A value of a TVM graph as its memory planner sees it: inputs have separate storage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenValue {
-    /// Its storage request.
+    /// The value's storage request.
     pub token: Token,
-    /// The values that its node reads, by index.
+    /// The values that the value's node reads, by index.
     pub inputs: Vec<usize>,
-    /// True if it is an input of the graph.
+    /// True if the value is an input of the graph.
     pub is_input: bool,
 }
 

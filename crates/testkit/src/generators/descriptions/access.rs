@@ -28,7 +28,7 @@ impl DescribedAccess {
         }
     }
 
-    /// Changes it to a write that replaces the contents of the whole resource.
+    /// Changes the access to a write that replaces the contents of the whole resource.
     pub(super) fn writing(mut self) -> DescribedAccess {
         (self.reads, self.writes, self.load_op) = (false, true, LoadOp::DontCare);
         self

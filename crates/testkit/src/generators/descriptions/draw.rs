@@ -12,7 +12,7 @@ use super::description::{DescribedAccess, DescribedBatch, DescribedPass, Descrip
 /// A description in progress.
 pub(super) struct Draw {
     pub(super) random: SplitMix64,
-    /// One choice in `oddity` is any value; 0 for none.
+    /// One of `oddity` choices may have any value, valid or not; 0 if none may.
     oddity: u64,
     pub(super) description: Description,
     /// For each resource, the aspects, levels and layers that have contents.
@@ -49,7 +49,7 @@ impl Draw {
         }
     }
 
-    /// Returns true if the next choice is any value.
+    /// Returns true if the next choice may have any value, valid or not.
     pub(super) fn odd(&mut self) -> bool {
         self.oddity > 0 && self.random.one_in(self.oddity)
     }
