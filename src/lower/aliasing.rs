@@ -80,7 +80,7 @@ pub struct PreviousUser {
 pub struct Aliasing {
     /// Placements in memory of the plan, by first pass.
     pub placements: Vec<AliasingRow>,
-    /// Previous users: runs of placements.
+    /// Previous users; each placement has a run of them.
     pub previous: Vec<PreviousUser>,
     /// Per pass of the frame, the tile memory object to bind, a row of [`Plan::objects`]; `NONE` if nothing is bound.
     pub tile_memory: Vec<OptionalIndex>,

@@ -44,7 +44,7 @@ pub struct Lowered {
     pub buffers: Vec<BufferRow>,
     /// Image views (`VkImageViewCreateInfo`).
     pub views: Vec<ViewRow>,
-    /// Queue families of concurrent sharing: runs of images and buffers.
+    /// Queue families of concurrent sharing; each row of `images` or `buffers` that needs them has a run of them.
     pub families: Vec<u32>,
     /// Formats: the view formats of images, the colour formats of targets.
     #[serde(with = "formats")]

@@ -42,7 +42,7 @@
 
 /** No index. */
 #define TH_NONE UINT32_MAX
-/** The length of a string that ends in a zero byte. */
+/** The length to pass for a string that ends in a zero byte. */
 #define TH_STRLEN SIZE_MAX
 
 #ifndef TH_API
@@ -161,11 +161,11 @@ TH_ENUM(ThDedicated, uint32_t) {
     TH_DEDICATED_REQUIRED,
 };
 
-/** Which copy of history resources is current. */
+/** The copy of history resources that is current in a frame. */
 TH_ENUM(ThParity, uint32_t) {
-    /** In frames 0, 2, 4 and so on. */
+    /** The copy of frames 0, 2, 4 and so on. */
     TH_PARITY_EVEN,
-    /** In frames 1, 3, 5 and so on. */
+    /** The copy of frames 1, 3, 5 and so on. */
     TH_PARITY_ODD,
 };
 
@@ -307,13 +307,13 @@ TH_ENUM(ThAddressSpaceKind, uint32_t) {
 
 /** Strategies that choose the resources in tile memory. */
 TH_ENUM(ThStrategy, uint32_t) {
-    /** By a search that proves optimality or reports a bound. */
+    /** A search that proves optimality or reports a bound. */
     TH_STRATEGY_OPTIMAL,
-    /** Greedy by savings per byte and step, the best of several orders. */
+    /** A greedy choice by savings per byte and step, the best of several orders. */
     TH_STRATEGY_GREEDY,
-    /** Greedy in a single order. */
+    /** A greedy choice in a single order. */
     TH_STRATEGY_FAST,
-    /** The vendor sample's policy: in declaration order, with the whole heap always bound. */
+    /** The vendor sample's policy: resources in declaration order, with the whole heap always bound. */
     TH_STRATEGY_FIRST_COME,
     /** Nothing in tile memory. */
     TH_STRATEGY_OFF,
@@ -324,11 +324,11 @@ TH_ENUM(ThStrategy, uint32_t) {
  * alive. A resource that is alive while several are bound has an image in each, at the same offset.
  */
 TH_ENUM(ThLadder, uint32_t) {
-    /** If the model estimates a lower binning cost. */
+    /** A ladder if the model estimates a lower binning cost. */
     TH_LADDER_AUTO,
-    /** Never. Aliasing only (`thCreateAliasing`) needs this. */
+    /** No ladder. Aliasing only (`thCreateAliasing`) needs this. */
     TH_LADDER_OFF,
-    /** Wherever fewer bytes are reserved. */
+    /** A ladder wherever it reserves fewer bytes. */
     TH_LADDER_ALWAYS,
 };
 
@@ -621,7 +621,7 @@ typedef struct ThResourceDesc {
     uint32_t structSize;
     /** Image or buffer. */
     ThResourceType resourceType;
-    /** Unique in the frame. */
+    /** Its name, unique in the frame. */
     struct ThStringView name;
     /** The time for which its contents are needed. */
     ThPersistence persistence;
@@ -710,7 +710,7 @@ typedef struct ThPassDesc {
     uint32_t structSize;
     /** The kind of commands. */
     ThPassType passType;
-    /** Unique in the frame. */
+    /** Its name, unique in the frame. */
     struct ThStringView name;
     /** Bits of `ThPassFlag`. */
     uint32_t flags;
@@ -748,7 +748,7 @@ typedef struct ThCommandBufferDesc {
     uint32_t structSize;
     /** The number of `passes`. */
     uint32_t passCount;
-    /** Unique in the frame. */
+    /** Its name, unique in the frame. */
     struct ThStringView name;
     /** Its passes, in order. */
     const struct ThPassDesc *passes;
@@ -790,7 +790,7 @@ typedef struct ThQueueDesc {
     uint32_t structSize;
     /** The capabilities that the frame needs. */
     VkQueueFlags capabilities;
-    /** Unique in the frame. */
+    /** Its name, unique in the frame. */
     struct ThStringView name;
 } ThQueueDesc;
 
@@ -800,7 +800,7 @@ typedef struct ThSemaphoreDesc {
     uint32_t structSize;
     /** `VK_TRUE` if work outside of the frame also signals or waits for it, such as swapchain acquisition and presentation. */
     VkBool32 external;
-    /** Unique in the frame. */
+    /** Its name, unique in the frame. */
     struct ThStringView name;
 } ThSemaphoreDesc;
 
@@ -984,7 +984,7 @@ typedef struct ThFrameOrigins {
     uint32_t describedCount;
     /** The number of `resources`. */
     uint32_t resourceCount;
-    /** Described passes: runs of `passes`. */
+    /** Described passes; each row of `passes` has a run of them. */
     const struct ThDescribedPass *described;
     /** Per resource of the frame, its origin in the described frame. */
     const struct ThResourceOrigin *resources;
@@ -1027,7 +1027,7 @@ typedef struct ThRequirementAnswer {
     ThMemoryKind memory;
     /** `VK_TRUE` if the device supports the image or buffer; the fields below are ignored if not. */
     VkBool32 supported;
-    /** From `VkMemoryDedicatedRequirements`. */
+    /** The need for a dedicated allocation, from `VkMemoryDedicatedRequirements`. */
     ThDedicated dedicated;
     /** Zero. */
     uint32_t reserved;
@@ -1129,7 +1129,7 @@ typedef struct ThPlannedPlacement {
     uint32_t reserved;
     /** The offset in the memory object. */
     uint64_t offset;
-    /** The size there. */
+    /** The size in the memory object. */
     uint64_t size;
 } ThPlannedPlacement;
 
@@ -1185,9 +1185,9 @@ typedef struct ThPlanTotals {
     VkBool32 proved;
     /** The traffic of all resources with nothing in tile memory: the bytes that each access touches. */
     uint64_t trafficBytes;
-    /** The part of it that belongs to resources that the rules allow in tile memory. */
+    /** The part of `trafficBytes` that belongs to resources that the rules allow in tile memory. */
     uint64_t eligibleBytes;
-    /** The part of it that stays on chip. */
+    /** The part of `trafficBytes` that stays on chip. */
     uint64_t onChipBytes;
     /** The traffic on the memory bus in a frame. */
     uint64_t dramBytes;
@@ -1199,7 +1199,7 @@ typedef struct ThPlanTotals {
     uint64_t tileBytes;
     /** The maximum number of bytes alive at once in tile memory. */
     uint64_t tilePeakLive;
-    /** The charges of an arranged frame for repeated passes, merged passes and halos: none of them count as kept on chip. */
+    /** The charges of an arranged frame for repeated passes, merged passes and halos; they do not count as traffic kept on chip. */
     uint64_t chargedBytes;
 } ThPlanTotals;
 
@@ -1304,7 +1304,7 @@ typedef struct ThArrangementArrays {
     uint32_t describedCount;
     /** The number of `resources`. */
     uint32_t resourceCount;
-    /** Described passes: runs of `passes`. */
+    /** Described passes; each row of `passes` has a run of them. */
     const struct ThDescribedPass *described;
     /** Per resource of the arranged frame, its origin in the described frame. */
     const struct ThArrangedResource *resources;
@@ -1894,7 +1894,7 @@ typedef struct ThContentState {
 typedef struct ThLowered {
     /** `sizeof(ThLowered)`. */
     uint32_t structSize;
-    /** Which copy of history resources is current in this frame. */
+    /** The copy of history resources that is current in this frame. */
     ThParity parity;
     /** The number of `deviceQueues`. */
     uint32_t deviceQueueCount;
@@ -1922,7 +1922,7 @@ typedef struct ThLowered {
     const struct ThViewRow *views;
     /** The number of `families`. */
     uint32_t familyCount;
-    /** Queue families of concurrent sharing: runs of images and buffers. */
+    /** Queue families of concurrent sharing; each row of `images` or `buffers` that needs them has a run of them. */
     const uint32_t *families;
     /** The number of `formats`. */
     uint32_t formatCount;
@@ -2100,7 +2100,7 @@ typedef struct ThAliasingArrays {
     uint32_t previousCount;
     /** The number of `deviceQueues`. */
     uint32_t deviceQueueCount;
-    /** Previous users: runs of `placements`. */
+    /** Previous users; each row of `placements` has a run of them. */
     const struct ThPreviousUser *previous;
     /** The device queues, each once: those that rows name by index. */
     const struct ThFamilyQueue *deviceQueues;
@@ -2232,7 +2232,7 @@ typedef struct ThDeviceDesc {
 /** A device: `thCreateDevice`. */
 typedef struct ThDeviceT *ThDevice;
 
-/** Uses the queues of a device. */
+/** A callback that uses the queues of a device while they are locked (`thUseQueues`). */
 typedef void (*PFN_thUseQueues)(void *data);
 
 /** Inputs of a dynamic frame. */
@@ -2254,7 +2254,7 @@ typedef struct ThDynamicFrameT *ThDynamicFrame;
 typedef struct ThSelectedFrame {
     /** `sizeof(ThSelectedFrame)`. */
     uint32_t structSize;
-    /** Which copy of history resources is current in this frame. */
+    /** The copy of history resources that is current in this frame. */
     ThParity parity;
     /**
      * Identifies the images and buffers bound for the description: a key for descriptor sets. Numbers are not reused on the device. A description
@@ -2303,11 +2303,11 @@ typedef struct ThPassTarget {
     uint32_t colorFormatCount;
     /** Formats of the colour attachments. */
     const VkFormat *colorFormats;
-    /** Per colour attachment, the location that writes it (`VkRenderingAttachmentLocationInfo`); null unless the subpass runs by local read. */
+    /** Per colour attachment, the location that writes it (`VkRenderingAttachmentLocationInfo`); null unless the subpass uses local read. */
     const uint32_t *colorLocations;
     /**
-     * Per colour attachment, its input attachment index (`VkRenderingInputAttachmentIndexInfo`), with
-     * `VK_ATTACHMENT_UNUSED` for depth and stencil; null unless the subpass runs by local read.
+     * Per colour attachment, its input attachment index (`VkRenderingInputAttachmentIndexInfo`), with `VK_ATTACHMENT_UNUSED` for depth and stencil;
+     * null unless the subpass uses local read.
      */
     const uint32_t *colorInputs;
 } ThPassTarget;
@@ -2432,9 +2432,9 @@ typedef struct ThSubmitCall {
     uint32_t submitCount;
     /** The queue to submit to. */
     VkQueue queue;
-    /** For `vkQueueSubmit2`; null without synchronization2. */
+    /** The submits for `vkQueueSubmit2`; null without synchronization2. */
     const VkSubmitInfo2 *submits;
-    /** For `vkQueueSubmit`; null with synchronization2. */
+    /** The submits for `vkQueueSubmit`; null with synchronization2. */
     const VkSubmitInfo *olderSubmits;
     /** The fence that the call signals, or null. */
     VkFence fence;
@@ -2937,8 +2937,8 @@ ThStatus thComparePlans(ThPlan plan,
                         ThError error);
 
 /**
- * Makes a plan that was made elsewhere, on another thread for example, the one that a planner returns for its inputs. `adopted` is false if the
- * planner already has one that is proved to be no worse.
+ * Adds a plan that was made elsewhere, for example on another thread, to a planner, which returns it for its inputs from now on. `adopted` is false
+ * if the planner already has one that is proved to be no worse.
  *
  * Thread safety: a planner may be used by one call at a time.
  */
@@ -3066,8 +3066,8 @@ ThStatus thCreateLowerer(ThLowerer *lowerer,
                          ThError error);
 
 /**
- * Lowers a plan into tables: for the first frame, or for the one after the tables of `previous`. After a few frames the tables repeat: all odd
- * frames have the same ones, and all even frames.
+ * Lowers a plan into tables: for the first frame, or for the one after the tables of `previous`. After a few frames the tables repeat: they are the
+ * same for all odd frames, and for all even frames.
  *
  * Fails with `TH_STATUS_ERROR_CANNOT_LOWER` if the frame cannot run on these queues. The lowerer then has no tables; after other errors it still has
  * those of the previous frame.
@@ -3350,9 +3350,9 @@ ThStatus thSelectCreatedFrame(ThDynamicFrame frame,
                               ThError error);
 
 /**
- * Forgets what is cached for the view of an imported image, before the program destroys the view: another view may get the same handle.
- * Only passes that are rendered with render pass objects cache anything: it may be left out if `ThPassTarget::dynamic` is true for all passes that
- * use the image. No frame that uses the view may be in flight.
+ * Forgets what is cached for the view of an imported image, before the program destroys the view: another view may get the same handle. Only passes
+ * that are rendered with render pass objects cache anything: the call may be omitted if `ThPassTarget::dynamic` is true for all passes that use the
+ * image. No frame that uses the view may be in flight.
  *
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if a frame is being recorded.
  *

@@ -52,7 +52,7 @@ pub struct DeviceAdditionsDesc {
 
 /// The creation info with the additions, and the structures that it points to.
 struct CreateInfo {
-    /// Owned; `info` points into it.
+    /// The additions, which this structure owns; `info` points into them.
     enable: *mut DeviceAdditions,
     info: vk::DeviceCreateInfo<'static>,
 }

@@ -55,7 +55,7 @@ pub struct AliasingArrays {
     pub previous_count: u32,
     /// The number of `deviceQueues`.
     pub device_queue_count: u32,
-    /// Previous users: runs of `placements`.
+    /// Previous users; each row of `placements` has a run of them.
     pub previous: *const PreviousUser,
     /// The device queues, each once: those that rows name by index.
     pub device_queues: *const FamilyQueue,

@@ -139,7 +139,7 @@ pub struct ArrangementArrays {
     pub described_count: u32,
     /// The number of `resources`.
     pub resource_count: u32,
-    /// Described passes: runs of `passes`.
+    /// Described passes; each row of `passes` has a run of them.
     pub described: *const DescribedPass,
     /// Per resource of the arranged frame, its origin in the described frame.
     pub resources: *const ArrangedResource,

@@ -50,10 +50,10 @@ pub struct PassTarget {
     pub color_format_count: u32,
     /// Formats of the colour attachments.
     pub color_formats: *const vk::Format,
-    /// Per colour attachment, the location that writes it (`VkRenderingAttachmentLocationInfo`); null unless the subpass runs by local read.
+    /// Per colour attachment, the location that writes it (`VkRenderingAttachmentLocationInfo`); null unless the subpass uses local read.
     pub color_locations: *const u32,
-    /// Per colour attachment, its input attachment index (`VkRenderingInputAttachmentIndexInfo`), with
-    /// `VK_ATTACHMENT_UNUSED` for depth and stencil; null unless the subpass runs by local read.
+    /// Per colour attachment, its input attachment index (`VkRenderingInputAttachmentIndexInfo`), with `VK_ATTACHMENT_UNUSED` for depth and stencil;
+    /// null unless the subpass uses local read.
     pub color_inputs: *const u32,
 }
 

@@ -45,7 +45,7 @@ const COMMAND_BUFFERS: Array = Array("commandBuffers", "commandBufferCount");
 const PASSES: Array = Array("passes", "passCount");
 const ACCESSES: Array = Array("accesses", "accessCount");
 
-/// Every type of views.
+/// All types of image views.
 const VIEW_TYPES: [vk::ImageViewType; 7] = [
     vk::ImageViewType::TYPE_1D,
     vk::ImageViewType::TYPE_2D,
@@ -353,7 +353,7 @@ impl Description {
     }
 }
 
-/// The fault of an access of a subpass that neither is that of the access before it nor follows it.
+/// The fault of an access whose subpass is neither that of the previous access nor the next one.
 fn wrong_subpass(own: u32, before: u32) -> Fault {
     let what_to_do = match own < before {
         true => "list accesses by subpass",
@@ -432,7 +432,7 @@ fn access<'a>(
     Ok(pass)
 }
 
-/// Returns `true` if an access without flags reads and writes.
+/// Returns whether an access without flags reads, and whether it writes.
 fn usual(kind: AccessKind, load_op: vk::AttachmentLoadOp) -> Result<(bool, bool), Fault> {
     Ok(match kind {
         AccessKind::ResolveAttachment | AccessKind::TransferDestination => (false, true),
@@ -493,7 +493,7 @@ fn clear_value(clear: &vk::ClearValue, format: vk::Format) -> ClearValue {
     }
 }
 
-/// The part of an image; an open end extends over all levels or layers from the first one on.
+/// Converts the part of an image; an open end extends over all levels or layers from the first one on.
 fn range(range: &vk::ImageSubresourceRange, resource: &Declared) -> Result<SubresourceRange, Fault> {
     let run = |what: &str, first: u32, count: u32, all: u32| match (first, count) {
         (0, 0 | vk::REMAINING_MIP_LEVELS) => Ok(Run::new(0, 0)),
@@ -574,19 +574,19 @@ fn state(state: &ExternalState) -> Result<ResourceState, Fault> {
     Ok(ResourceState { family, ..plain })
 }
 
-/// A copy of an element, by an index from C.
+/// Returns a copy of the element at an index from C.
 pub(crate) fn at<T: Copy>(elements: &[T], index: u32, what: &str) -> Result<T, Fault> {
     find(elements, index, what).copied()
 }
 
-/// An id, by an index from C.
+/// Returns the id at an index from C.
 pub(crate) fn nth<T>(mut ids: impl ExactSizeIterator<Item = T>, index: u32, what: &str) -> Result<T, Fault> {
     let count = ids.len();
     ids.nth(index as usize)
         .ok_or_else(|| Fault::argument(format!("{what} {index} does not exist: there are {count}")))
 }
 
-/// An element, by an index from C.
+/// Returns the element at an index from C.
 fn find<'a, T>(elements: &'a [T], index: u32, what: &str) -> Result<&'a T, Fault> {
     elements.get(index as usize).ok_or_else(|| {
         Fault::argument(format!(

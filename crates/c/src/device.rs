@@ -28,7 +28,7 @@ object!(DeviceT, DeviceObject: Device);
 
 /// A device and the number of its dynamic frames.
 pub struct DeviceObject {
-    /// `None` after it was destroyed.
+    /// The device; `None` after it was destroyed.
     device: RwLock<Option<Device>>,
     frames: AtomicU32,
 }
@@ -134,7 +134,7 @@ impl Drop for DeviceObject {
     }
 }
 
-/// A device that cannot be destroyed during its use.
+/// Access to a device, which cannot be destroyed meanwhile.
 pub(crate) struct DeviceInUse<'a>(RwLockReadGuard<'a, Option<Device>>);
 
 impl std::ops::Deref for DeviceInUse<'_> {
@@ -408,7 +408,7 @@ pub extern "C" fn report_device_lost(device: DeviceHandle, error: ErrorHandle) -
     })
 }
 
-/// Uses the queues of a device.
+/// A callback that uses the queues of a device while they are locked (`thUseQueues`).
 pub type UseQueuesCallback = Option<unsafe extern "C" fn(data: *mut c_void)>;
 
 /// Calls `use_queues` while the queues of the device are locked: for submissions, presents and `vkDeviceWaitIdle` of the program, if other threads

@@ -37,7 +37,7 @@ pub struct DynamicFrameDesc {
 pub struct SelectedFrame {
     /// `sizeof(ThSelectedFrame)`.
     pub struct_size: u32,
-    /// Which copy of history resources is current in this frame.
+    /// The copy of history resources that is current in this frame.
     pub parity: Parity,
     /// Identifies the images and buffers bound for the description: a key for descriptor sets. Numbers are not reused on the device. A description
     /// gets a new number if its memory was replaced or it was not selected for 1024 frames. Objects of an old number are destroyed once the device
@@ -60,7 +60,7 @@ enum Source {
 }
 
 /// # Safety
-/// A description is the caller's.
+/// A description in `source` is valid, as `thSelectFrame` requires.
 unsafe fn select(object: &DynamicFrameObject, source: Source) -> Result<SelectedFrame, Fault> {
     let mut state = object.exclusive()?;
     let FrameState {
@@ -108,7 +108,7 @@ unsafe fn select(object: &DynamicFrameObject, source: Source) -> Result<Selected
 }
 
 /// # Safety
-/// A description and `selected` are the caller's.
+/// A description in `source` and `selected` are valid, as `thSelectFrame` requires.
 unsafe fn select_and_write(
     function: &'static str,
     frame: DynamicFrameHandle,
@@ -217,9 +217,9 @@ pub unsafe extern "C" fn select_created_frame(
     }
 }
 
-/// Forgets what is cached for the view of an imported image, before the program destroys the view: another view may get the same handle.
-/// Only passes that are rendered with render pass objects cache anything: it may be left out if `ThPassTarget::dynamic` is true for all passes that
-/// use the image. No frame that uses the view may be in flight.
+/// Forgets what is cached for the view of an imported image, before the program destroys the view: another view may get the same handle. Only passes
+/// that are rendered with render pass objects cache anything: the call may be omitted if `ThPassTarget::dynamic` is true for all passes that use the
+/// image. No frame that uses the view may be in flight.
 ///
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if a frame is being recorded.
 ///

@@ -9,13 +9,13 @@ use tileheap::profile::Features;
 
 use crate::status::Fault;
 
-/// An enumeration that C passes as any number.
+/// An enumeration that C passes as a number, which may be invalid.
 pub(crate) trait FromNumber: Copy + 'static {
     const NAME: &'static str;
     /// Every value, with its number.
     const ALL: &'static [(u32, Self)];
 
-    /// The value with a number, of an argument or a field.
+    /// Returns the value with this number; `place` is the argument or field that has it.
     fn from_number(number: u32, place: &'static str) -> Result<Self, Fault> {
         let found = Self::ALL.iter().find(|(known, _)| *known == number);
         found
@@ -68,13 +68,13 @@ pub(crate) fn known_bits(flags: u32, known: u32, name: &str, place: &str) -> Res
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Strategy {
-    /// By a search that proves optimality or reports a bound.
+    /// A search that proves optimality or reports a bound.
     Optimal,
-    /// Greedy by savings per byte and step, the best of several orders.
+    /// A greedy choice by savings per byte and step, the best of several orders.
     Greedy,
-    /// Greedy in a single order.
+    /// A greedy choice in a single order.
     Fast,
-    /// The vendor sample's policy: in declaration order, with the whole heap always bound.
+    /// The vendor sample's policy: resources in declaration order, with the whole heap always bound.
     FirstCome,
     /// Nothing in tile memory.
     Off,
@@ -97,11 +97,11 @@ impl From<Strategy> for plan::ResidencyStrategy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Ladder {
-    /// If the model estimates a lower binning cost.
+    /// A ladder if the model estimates a lower binning cost.
     Auto,
-    /// Never. Aliasing only (`thCreateAliasing`) needs this.
+    /// No ladder. Aliasing only (`thCreateAliasing`) needs this.
     Off,
-    /// Wherever fewer bytes are reserved.
+    /// A ladder wherever it reserves fewer bytes.
     Always,
 }
 
@@ -301,13 +301,13 @@ pub enum ReportFormat {
     Json,
 }
 
-/// Which copy of history resources is current.
+/// The copy of history resources that is current in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Parity {
-    /// In frames 0, 2, 4 and so on.
+    /// The copy of frames 0, 2, 4 and so on.
     Even,
-    /// In frames 1, 3, 5 and so on.
+    /// The copy of frames 1, 3, 5 and so on.
     Odd,
 }
 

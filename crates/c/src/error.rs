@@ -10,7 +10,7 @@ use crate::status::Fault;
 
 object!(ErrorT, ErrorObject: Error);
 
-/// The last failure of a function that was called with it.
+/// The last failure of the functions that this object was passed to.
 #[derive(Default)]
 pub struct ErrorObject {
     last: Mutex<Failure>,

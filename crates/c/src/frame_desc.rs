@@ -27,7 +27,7 @@ pub struct QueueDesc {
     pub struct_size: u32,
     /// The capabilities that the frame needs.
     pub capabilities: vk::QueueFlags,
-    /// Unique in the frame.
+    /// Its name, unique in the frame.
     pub name: StringView,
 }
 
@@ -39,7 +39,7 @@ pub struct SemaphoreDesc {
     pub struct_size: u32,
     /// `VK_TRUE` if work outside of the frame also signals or waits for it, such as swapchain acquisition and presentation.
     pub external: vk::Bool32,
-    /// Unique in the frame.
+    /// Its name, unique in the frame.
     pub name: StringView,
 }
 
@@ -65,7 +65,7 @@ pub struct ResourceDesc {
     pub struct_size: u32,
     /// Image or buffer.
     pub resource_type: ResourceTypeValue,
-    /// Unique in the frame.
+    /// Its name, unique in the frame.
     pub name: StringView,
     /// The time for which its contents are needed.
     pub persistence: PersistenceValue,
@@ -150,7 +150,7 @@ pub struct PassDesc {
     pub struct_size: u32,
     /// The kind of commands.
     pub pass_type: PassTypeValue,
-    /// Unique in the frame.
+    /// Its name, unique in the frame.
     pub name: StringView,
     /// Bits of `ThPassFlag`.
     pub flags: PassFlags,
@@ -180,7 +180,7 @@ pub struct CommandBufferDesc {
     pub struct_size: u32,
     /// The number of `passes`.
     pub pass_count: u32,
-    /// Unique in the frame.
+    /// Its name, unique in the frame.
     pub name: StringView,
     /// Its passes, in order.
     pub passes: *const PassDesc,

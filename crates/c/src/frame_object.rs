@@ -42,7 +42,7 @@ pub struct DynamicFrameObject {
 
 /// The state that the lock of a dynamic frame protects.
 pub(crate) struct FrameState {
-    /// `None` after it was destroyed.
+    /// The frame; `None` after it was destroyed.
     pub(crate) frame: Option<DynamicFrame>,
     pub(crate) phase: Phase,
     pub(crate) description: Description,
@@ -51,7 +51,7 @@ pub(crate) struct FrameState {
 
 /// The state of a dynamic frame.
 pub(crate) enum Phase {
-    /// Nothing is selected: at first, and after an error.
+    /// Nothing is selected: initially, and after an error.
     None,
     /// The frame that was selected last has ended.
     Idle,
@@ -62,7 +62,7 @@ pub(crate) enum Phase {
 /// The recording of a command buffer; the object is reused.
 #[derive(Default)]
 pub struct CommandsObject {
-    /// `None` between recordings.
+    /// The recording; `None` between recordings.
     pub(crate) open: Exclusive<Option<OpenCommands>>,
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct OpenCommands {
     /// The handle of this recording.
     pub(crate) handle: usize,
     pub(crate) frame: Arc<DynamicFrameObject>,
-    /// `None` after a call that did not return them.
+    /// `None` during a call that uses them, and after one that failed to return them.
     pub(crate) commands: Option<DetachedCommands>,
 }
 
@@ -115,7 +115,7 @@ impl DynamicFrameObject {
         }
     }
 
-    /// The progress of its frames; the device cannot be destroyed during its use.
+    /// The progress of its frames; the device cannot be destroyed while the progress is in use.
     pub(crate) fn progress(&self) -> Result<ProgressInUse<'_>, Fault> {
         let device = self.device.device()?;
         Ok(ProgressInUse {
@@ -137,7 +137,7 @@ impl DynamicFrameObject {
         }
     }
 
-    /// Takes the frame out, which ends the object.
+    /// Takes the frame out of the object, which cannot be used afterwards.
     pub(crate) fn take(&self) -> Result<DynamicFrame, Fault> {
         check_not_calling_back()?;
         self.check_closed()?;
@@ -155,7 +155,7 @@ impl DynamicFrameObject {
     }
 }
 
-/// The progress of a frame on a device that cannot be destroyed during its use.
+/// The progress of a frame; the device cannot be destroyed while this is in use.
 pub(crate) struct ProgressInUse<'a> {
     progress: &'a FrameProgress,
     _device: DeviceInUse<'a>,

@@ -54,7 +54,7 @@ impl Kind {
     }
 }
 
-/// The object of a handle.
+/// An object that handles refer to.
 pub(crate) trait Object: Any + Send + Sync {
     const KIND: Kind;
 }
@@ -211,7 +211,7 @@ fn bad(kind: Kind, what: &str) -> Fault {
 pub(crate) struct Exclusive<T>(Mutex<T>);
 
 impl<T> Exclusive<T> {
-    /// The value of an argument or a field, unless another call uses it.
+    /// Locks the value of an argument or a field; fails if another call uses it.
     pub(crate) fn lock(&self, place: &'static str) -> Result<MutexGuard<'_, T>, Fault> {
         self.0.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => {
@@ -221,7 +221,7 @@ impl<T> Exclusive<T> {
         })
     }
 
-    /// The value, after waiting for calls that use it, even if one of them left it unusable: in order to destroy it.
+    /// Locks the value in order to destroy it: waits for calls that use it, and ignores that one of them may have panicked.
     pub(crate) fn wait(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

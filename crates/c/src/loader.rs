@@ -96,8 +96,8 @@ pub(crate) unsafe fn query(
     Ok((instance, support))
 }
 
-/// The functions of capabilities, and the version of Vulkan that has them without `KHR`. Without the functions of tile memory, the runtime does not
-/// use it.
+/// Per capability, the version of Vulkan that has its functions without `KHR` in their names, and the functions. If those of tile memory are missing,
+/// the runtime does not use tile memory.
 const CAPABILITY_FUNCTIONS: [(Capabilities, u32, &[&CStr]); 9] = {
     use Capabilities as C;
     const NEVER: u32 = u32::MAX;

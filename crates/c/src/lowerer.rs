@@ -65,7 +65,7 @@ pub struct LowerDesc {
 pub struct Lowered {
     /// `sizeof(ThLowered)`.
     pub struct_size: u32,
-    /// Which copy of history resources is current in this frame.
+    /// The copy of history resources that is current in this frame.
     pub parity: Parity,
     /// The number of `deviceQueues`.
     pub device_queue_count: u32,
@@ -93,7 +93,7 @@ pub struct Lowered {
     pub views: *const ViewRow,
     /// The number of `families`.
     pub family_count: u32,
-    /// Queue families of concurrent sharing: runs of images and buffers.
+    /// Queue families of concurrent sharing; each row of `images` or `buffers` that needs them has a run of them.
     pub families: *const u32,
     /// The number of `formats`.
     pub format_count: u32,
@@ -252,7 +252,7 @@ impl Lowered {
 pub struct Lowering {
     lowerer: Lowerer,
     current: Option<Current>,
-    /// The situation before the current one, whose memory is reused for the next one.
+    /// The situation before the current one; its memory is reused for the next one.
     spare: Option<LoweringDesc>,
 }
 
@@ -291,7 +291,7 @@ impl Lowering {
         })
     }
 
-    /// The situation after the tables, in memory of `spare`.
+    /// The situation after the tables, built in the memory of `spare`.
     fn next(
         &self,
         plan: &Arc<Checked<Plan>>,
@@ -326,7 +326,7 @@ impl Lowering {
     }
 }
 
-/// The situation of the first frame of a plan that declares this number of queues, in memory of `spare`.
+/// The situation of the first frame of a plan that declares this number of queues, built in the memory of `spare`.
 fn first(queues: &Queues, declared: usize, spare: Option<LoweringDesc>) -> LoweringDesc {
     let Some(mut first) = spare.filter(|spare| {
         let known = spare.queues.declared().iter();
@@ -354,8 +354,8 @@ pub unsafe extern "C" fn create_lowerer(lowerer: *mut LowererHandle, error: Erro
     })
 }
 
-/// Lowers a plan into tables: for the first frame, or for the one after the tables of `previous`. After a few frames the tables repeat: all odd
-/// frames have the same ones, and all even frames.
+/// Lowers a plan into tables: for the first frame, or for the one after the tables of `previous`. After a few frames the tables repeat: they are the
+/// same for all odd frames, and for all even frames.
 ///
 /// Fails with `TH_STATUS_ERROR_CANNOT_LOWER` if the frame cannot run on these queues. The lowerer then has no tables; after other errors it still has
 /// those of the previous frame.

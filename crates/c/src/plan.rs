@@ -32,12 +32,12 @@ pub struct PlannerObject {
     pub(crate) planner: Exclusive<Planner>,
 }
 
-/// A plan, and the data of it that C reads.
+/// A plan, and the data that C reads from it.
 pub struct PlanObject {
     pub(crate) plan: Arc<Checked<Plan>>,
-    /// Filled when they are first read.
+    /// The arrays that C reads; filled when first read.
     pub(crate) rows: OnceLock<PlanRows>,
-    /// Text for each resource; filled when they are first read.
+    /// The reason for each resource's placement, in words; filled when first read.
     pub(crate) reasons: OnceLock<Vec<String>>,
 }
 
@@ -109,7 +109,7 @@ pub struct PlannedPlacement {
     pub reserved: u32,
     /// The offset in the memory object.
     pub offset: u64,
-    /// The size there.
+    /// The size in the memory object.
     pub size: u64,
 }
 
@@ -173,9 +173,9 @@ pub struct PlanTotals {
     pub proved: vk::Bool32,
     /// The traffic of all resources with nothing in tile memory: the bytes that each access touches.
     pub traffic_bytes: u64,
-    /// The part of it that belongs to resources that the rules allow in tile memory.
+    /// The part of `trafficBytes` that belongs to resources that the rules allow in tile memory.
     pub eligible_bytes: u64,
-    /// The part of it that stays on chip.
+    /// The part of `trafficBytes` that stays on chip.
     pub on_chip_bytes: u64,
     /// The traffic on the memory bus in a frame.
     pub dram_bytes: u64,
@@ -187,7 +187,7 @@ pub struct PlanTotals {
     pub tile_bytes: u64,
     /// The maximum number of bytes alive at once in tile memory.
     pub tile_peak_live: u64,
-    /// The charges of an arranged frame for repeated passes, merged passes and halos: none of them count as kept on chip.
+    /// The charges of an arranged frame for repeated passes, merged passes and halos; they do not count as traffic kept on chip.
     pub charged_bytes: u64,
 }
 
@@ -477,8 +477,8 @@ pub unsafe extern "C" fn compare_plans(
     })
 }
 
-/// Makes a plan that was made elsewhere, on another thread for example, the one that a planner returns for its inputs. `adopted` is false if the
-/// planner already has one that is proved to be no worse.
+/// Adds a plan that was made elsewhere, for example on another thread, to a planner, which returns it for its inputs from now on. `adopted` is false
+/// if the planner already has one that is proved to be no worse.
 ///
 /// Thread safety: a planner may be used by one call at a time.
 #[unsafe(export_name = "thAdoptPlan")]

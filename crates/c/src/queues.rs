@@ -6,7 +6,7 @@ use tileheap::lower::{DeviceQueues, FamilyQueue};
 use crate::status::Fault;
 use crate::structs::{Array, check_array};
 
-/// An array of the caller: one queue for each declared queue, or none for one queue of family 0 that runs them all.
+/// The caller's array of device queues: one for each declared queue, or none for one queue of family 0 that runs them all.
 pub(crate) struct Queues {
     first: *const FamilyQueue,
     count: u32,
@@ -41,12 +41,12 @@ impl Queues {
         })
     }
 
-    /// The device queues that run `declared` queues of a frame.
+    /// The device queues for a frame that declares this number of queues.
     pub(crate) fn on_device(&self, declared: usize) -> DeviceQueues {
         DeviceQueues::new(&self.iter(declared).collect::<Vec<_>>())
     }
 
-    /// Returns `true` if they equal these, in the order of the declared queues.
+    /// Returns `true` if the queues equal `known`, in the order of the declared queues.
     pub(crate) fn are(&self, known: impl ExactSizeIterator<Item = FamilyQueue>) -> bool {
         let declared = known.len();
         self.iter(declared).eq(known)

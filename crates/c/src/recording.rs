@@ -27,9 +27,9 @@ pub struct SubmitCall {
     pub submit_count: u32,
     /// The queue to submit to.
     pub queue: vk::Queue,
-    /// For `vkQueueSubmit2`; null without synchronization2.
+    /// The submits for `vkQueueSubmit2`; null without synchronization2.
     pub submits: *const vk::SubmitInfo2<'static>,
-    /// For `vkQueueSubmit`; null with synchronization2.
+    /// The submits for `vkQueueSubmit`; null with synchronization2.
     pub older_submits: *const vk::SubmitInfo<'static>,
     /// The fence that the call signals, or null.
     pub fence: vk::Fence,

@@ -35,7 +35,7 @@ pub struct RequirementsObject {
 }
 
 impl RequirementsObject {
-    /// Fails unless they belong to this frame on this device.
+    /// Fails unless the requirements are those of this frame on this device.
     pub(crate) fn check_inputs(&self, frame: &Frame, profile: &Arc<DeviceProfile>) -> Result<(), Fault> {
         let name = frame.name();
         if self.frame != *frame {
@@ -92,7 +92,7 @@ pub struct RequirementAnswer {
     pub memory: MemoryKindValue,
     /// `VK_TRUE` if the device supports the image or buffer; the fields below are ignored if not.
     pub supported: vk::Bool32,
-    /// From `VkMemoryDedicatedRequirements`.
+    /// The need for a dedicated allocation, from `VkMemoryDedicatedRequirements`.
     pub dedicated: DedicatedValue,
     /// Zero.
     pub reserved: u32,

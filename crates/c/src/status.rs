@@ -65,7 +65,7 @@ pub(crate) struct FaultFields {
     place: String,
     /// The named part of a description that it belongs to; empty for none.
     part: String,
-    /// `true` if the message is one of the Rust interface, which names the object itself.
+    /// `true` if the message comes from the Rust interface, whose messages name the object themselves.
     is_of_rust: bool,
     /// The rule of Vulkan that a description breaks; empty for other faults.
     pub(crate) rule: &'static str,
@@ -127,7 +127,7 @@ impl Fault {
         Fault::new(Status::ErrorNullPointer, "is null").within(place)
     }
 
-    /// The fault of a named part of a description.
+    /// Adds the named part of a description that the fault belongs to, unless one is already set.
     #[cold]
     pub(crate) fn of(mut self, what: &str, name: &str) -> Fault {
         if self.part.is_empty() {
@@ -136,7 +136,7 @@ impl Fault {
         self
     }
 
-    /// The fault of an argument, of a field or of what contains the place so far.
+    /// Prepends to the place an argument, or the field that contains it.
     #[cold]
     #[inline(never)]
     pub(crate) fn within(mut self, outer: &str) -> Fault {
@@ -149,14 +149,14 @@ impl Fault {
         self
     }
 
-    /// The fault of an element of an array.
+    /// Prepends an element of an array to the place.
     #[cold]
     #[inline(never)]
     pub(crate) fn at(self, array: &str, index: usize) -> Fault {
         self.within(&format!("{array}[{index}]"))
     }
 
-    /// The whole message of a fault of a function.
+    /// The complete message of a fault of `function`.
     #[cold]
     pub(crate) fn told(&self, function: &str) -> String {
         if self.is_of_rust {
@@ -177,7 +177,7 @@ impl Fault {
         told + &self.message
     }
 
-    /// Converts an error of the library with a status other than that of its type.
+    /// Returns a conversion from an error of the library to a fault with this status.
     pub(crate) fn with(status: Status) -> impl Fn(tileheap::Error) -> Fault {
         move |error| {
             let mut fault = Fault::from(error);

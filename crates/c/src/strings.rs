@@ -4,7 +4,7 @@ use std::ffi::c_char;
 
 use crate::status::{Fault, Status};
 
-/// The length of a string that ends in a zero byte.
+/// The length to pass for a string that ends in a zero byte.
 pub(crate) const STRLEN: usize = usize::MAX;
 
 /// A string in UTF-8. With the length `TH_STRLEN`, it ends in a zero byte. Strings that the library returns have their length, and no zero
@@ -51,7 +51,7 @@ unsafe fn text<'a>(view: StringView) -> Result<&'a str, Fault> {
     text.map_err(|error| Fault::argument(format!("is not UTF-8: {error}")))
 }
 
-/// A text of the library as a string of the caller.
+/// Returns a text of the library as a string for the caller.
 pub(crate) fn view(text: &str) -> StringView {
     StringView {
         data: text.as_ptr().cast::<c_char>(),

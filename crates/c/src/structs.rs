@@ -30,7 +30,7 @@ pub(crate) unsafe trait Input: Sized32 {}
 /// It is `repr(C)` and begins with a `u32` that is its size.
 pub(crate) unsafe trait Output: Sized32 {}
 
-/// Declares structures, each with its last field in the first version of the header, the end of it in older programs.
+/// Declares structures, each with the last field that it had in the first version of the header; older programs pass structures that end there.
 macro_rules! sized {
     ($kind:ident: $($name:ident to $last:ident;)*) => {$(
         const _: () = assert!(std::mem::offset_of!($name, struct_size) == 0);
@@ -60,12 +60,12 @@ pub(crate) const fn end_of<T, F>(_field: fn(&T) -> &F, offset: usize) -> usize {
     offset + size_of::<F>()
 }
 
-/// Structures of all versions are smaller: a larger size is a mistake.
+/// Limit on the size of a structure of any version; a larger size is a mistake of the caller.
 const MAX_SIZE: usize = 4096;
 /// Maximum number of elements of an array.
 const MAX_COUNT: u32 = 1 << 22;
 
-/// The size that the caller's structure states, checked.
+/// Reads and checks the size that the caller's structure states.
 unsafe fn size_at<T: Sized32>(at: *const u8) -> Result<usize, Fault> {
     // SAFETY: the structure begins with a `u32` (the caller's duty).
     let size = unsafe { at.cast::<u32>().read_unaligned() } as usize;
@@ -111,7 +111,7 @@ fn no_structure(name: &str) -> Fault {
     Fault::null(&format!("the pointer to {name}"))
 }
 
-/// An array of a description: its field or argument, and that of the number of its elements.
+/// The names of an array and of its element count, both arguments or both fields, for messages.
 #[derive(Clone, Copy)]
 pub(crate) struct Array(pub(crate) &'static str, pub(crate) &'static str);
 
@@ -288,7 +288,7 @@ pub(crate) fn need<T>(pointer: *const T, name: &str) -> Result<(), Fault> {
     }
 }
 
-/// Pointer to the first of some rows; null if there are none.
+/// Returns a pointer to the first row; null if there are none.
 pub(crate) fn rows<T>(rows: &[T]) -> *const T {
     match rows {
         [] => ptr::null(),

@@ -9,7 +9,7 @@ use crate::strings::{StringView, view};
 use crate::structs::{begin, put};
 use crate::vulkan::VulkanResult;
 
-/// A text.
+/// A text that the library wrote: a report or a document.
 pub struct TextObject {
     pub(crate) text: String,
 }

@@ -25,7 +25,7 @@ use crate::c::{call, get, message_of, sized, view};
 use crate::described::Described;
 use crate::measure;
 
-/// The description's name in this iteration; a planner does not know a new name.
+/// Names of descriptions: always the same one if frames are `known` to the planner, otherwise a new one for each iteration.
 struct Names {
     known: bool,
     count: u64,
