@@ -1,4 +1,4 @@
-//! Times of the search for arrangements, and the shares that it finds, on the published frames.
+//! Benchmarks the search for arrangements on the published frames: its time, and the share of the traffic that the results keep on chip.
 //!
 //! `cargo bench -p tileheap --bench arrange [FRAME REACHES]...`: also on other frames, with the reaches to assume for each.
 
@@ -43,7 +43,7 @@ fn main() {
     }
 }
 
-/// Prints the fastest of several searches, the steps, and the shares as described and arranged.
+/// Prints the fastest time of several searches, the number of steps, and the on-chip shares of the frame as described and as arranged.
 fn measure(frame: &Path, reaches: &Path, [width, height]: [u32; 2]) {
     let text = |path: &Path| std::fs::read_to_string(path).expect("a readable file");
     let name = frame.file_name().unwrap_or_default().to_string_lossy();

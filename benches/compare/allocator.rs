@@ -99,7 +99,7 @@ fn row(rows: &mut Rows, context: &Context, case: &str, frame: &Frame) -> tilehea
     Ok(())
 }
 
-/// The highest ends in all of the allocator's blocks, summed.
+/// Allocates each placement at run time; returns the sum over the allocator's blocks of the highest end of an allocation, in bytes.
 fn with_allocator(
     context: &Context,
     frame: &Frame,

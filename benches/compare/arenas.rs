@@ -9,7 +9,7 @@ use tileheap_testkit::generators::FAMILIES;
 use crate::planning::random;
 use crate::rows::{Better, Rows, Side, Table, Unit, data};
 
-/// Above this many items the rules that look at all pairs, or worse, are left out.
+/// Strategies that compare all pairs of items, or take even longer, are skipped for more items than this.
 const LARGE: usize = 5000;
 
 /// Packing strategies: published rules under their usual names, and ours.
@@ -28,7 +28,7 @@ const CONTENDERS: [(&str, Side, &dyn PackingStrategy); 12] = [
     ("auto", Side::Ours, &Strategy::Auto),
 ];
 
-/// Our own instances, of which the first few serve when quick.
+/// This project's problem instances; a quick run uses only the first few.
 const OWN: [&str; 9] = [
     "pack/guillotine-60.1000.csv",
     "pack/pinwheel-60.1000.csv",
@@ -41,7 +41,7 @@ const OWN: [&str; 9] = [
     "tensor/models/lstm2_loop32_train_b1.fp16.csv",
 ];
 
-/// Those of others, likewise.
+/// Other projects' problem instances; a quick run uses only the first few.
 const OTHERS: [&str; 8] = [
     "planning/somas_resnet50.csv",
     "planning/A.1048576.csv",
@@ -91,7 +91,7 @@ pub(crate) fn compare(rows: &mut Rows) {
     }
 }
 
-/// The row of a table `id,lower,upper,size`.
+/// Adds the row of an instance from a table with the columns `id,lower,upper,size`.
 fn table(rows: &mut Rows, path: &str, text: &str) {
     let items = text.lines().skip(1).map(|line| {
         let mut fields = line
@@ -113,7 +113,7 @@ fn table(rows: &mut Rows, path: &str, text: &str) {
     );
 }
 
-/// The transients of a synthetic frame, with sizes drawn as images of a few scales have them.
+/// The transient resources of a synthetic frame, with random sizes like those of images at a few scales.
 fn transients(passes: u32, resources: u32) -> Problem {
     let frame = random(passes, resources, passes / 15);
     let mut sizes = SplitMix64::new(7);

@@ -1,4 +1,4 @@
-//! A frame that changes: how long it takes from a description to what can be recorded, and what is allocated on the way.
+//! A frame that changes: the time from a description to a frame that is ready to record, and the allocations made on the way.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -18,7 +18,8 @@ use tileheap_testkit::runtime_rig::{Rig, on_fake};
 use crate::planning::random;
 use crate::rows::{Better, Rows, Side, Table, Unit};
 
-/// Passes and resources, and what the project's first version took for the first four steps and an equal frame, in microseconds.
+/// Numbers of passes and resources, with the times of the project's first version in microseconds: describing, fast planning, optimal planning, and
+/// planning an equal frame.
 ///
 /// Source: measurements of that version on two quiet cores of this kind of machine.
 const SIZES: [(u32, u32, [Option<f64>; 4]); 3] = [
@@ -27,7 +28,7 @@ const SIZES: [(u32, u32, [Option<f64>; 4]); 3] = [
     (1024, 2048, [None, Some(2600.0), Some(49_000.0), None]),
 ];
 
-/// Declares a frame again, by the calls that a renderer makes, into a builder of which the memory is used again.
+/// Declares a frame again in a builder whose memory is reused, with the calls that a renderer makes.
 fn declare(builder: &mut FrameBuilder, frame: &Frame, name: &str) {
     builder.reset(name, frame.base_extent());
     for one in frame.resources() {
@@ -101,7 +102,7 @@ fn bind(rows: &mut Rows, frame: &Frame, options: &PlanOptions) {
     }
 }
 
-/// The number of descriptions that a larger one is selected after.
+/// The number of smaller descriptions that are selected before a larger one.
 const BOUND: usize = 256;
 
 /// Time to select a description that needs a larger block of memory than many bound ones.

@@ -1,4 +1,4 @@
-//! The machine that the numbers are from.
+//! Describes the machine on which the results were measured.
 
 /// Rows that describe the machine, in order.
 pub(crate) fn describe(quick: bool) -> Vec<(&'static str, String)> {

@@ -1,4 +1,4 @@
-//! The page: rows as JSON lines, as Markdown, and as HTML that draws the Markdown and needs nothing else.
+//! The results as JSON lines, as a Markdown page, and as a self-contained HTML page that renders the Markdown.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -69,7 +69,7 @@ fn grids(rows: &Rows) -> Vec<Grid<'_>> {
 }
 
 impl Grid<'_> {
-    /// The best of a line, bounds apart.
+    /// The best value of a line, ignoring lower bounds.
     fn best(&self, values: &[Option<f64>]) -> Option<f64> {
         let rivals = values.iter().zip(&self.contenders);
         let rivals = rivals
@@ -163,7 +163,7 @@ fn markdown(machine: &[(&str, String)], rows: &Rows) -> String {
     text
 }
 
-/// The same, drawn by a script from the Markdown inside of it.
+/// The page as HTML: its script renders the embedded Markdown.
 fn html(markdown: &str) -> String {
     let escaped = markdown.replace('&', "&amp;").replace('<', "&lt;");
     include_str!("page.html").replace("MARKDOWN", &escaped)

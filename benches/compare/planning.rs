@@ -130,7 +130,7 @@ fn published(heaps: &[u64]) -> Vec<Case> {
     cases
 }
 
-/// Frames of several sizes, those of the published measurements among them.
+/// Frames of several sizes, including those of the published measurements.
 fn cases(rows: &Rows) -> Vec<Case> {
     let heaps: &[u64] = if rows.quick { &[8] } else { &[4, 8, 12, 18] };
     let mut cases = published(heaps);

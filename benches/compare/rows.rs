@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use tileheap_testkit::workspace;
 
-/// A file of `tests/data`.
+/// Reads a file of `tests/data`.
 pub(crate) fn data(path: &str) -> String {
     std::fs::read_to_string(tileheap_testkit::data(path)).expect("the file is readable")
 }
@@ -41,9 +41,9 @@ pub(crate) enum Better {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Side {
-    /// This project's.
+    /// A result of this project.
     Ours,
-    /// Somebody else's way, as this project has it to compare with.
+    /// A method of another project: its own code, or this project's implementation of it.
     Baseline,
     /// A proved lower bound.
     LowerBound,
@@ -55,7 +55,7 @@ pub(crate) struct Row {
     pub(crate) case: String,
     pub(crate) contender: String,
     pub(crate) side: Side,
-    /// In the table's unit; `None` where the contender has no answer.
+    /// The value in the table's unit; `None` if the contender has no answer.
     pub(crate) value: Option<f64>,
 }
 
@@ -66,10 +66,10 @@ pub(crate) struct Skipped {
     pub(crate) why: String,
 }
 
-/// Everything found so far.
+/// The results so far.
 #[derive(Debug)]
 pub(crate) struct Rows {
-    /// Fewer and smaller cases.
+    /// True for fewer and smaller cases.
     pub(crate) quick: bool,
     pub(crate) tables: Vec<Table>,
     pub(crate) rows: Vec<Row>,
@@ -118,7 +118,7 @@ impl Rows {
             .collect()
     }
 
-    /// A file of the data of others beside the checkout; where it is not there, listed as skipped.
+    /// Reads a file of third-party data from `../shared`; if it cannot be read, lists it as skipped.
     pub(crate) fn shared(&mut self, path: &str) -> Option<String> {
         let file = workspace().join("../shared").join(path);
         match std::fs::read_to_string(file) {
@@ -130,7 +130,7 @@ impl Rows {
         }
     }
 
-    /// The median time of runs, in microseconds: as many as a fifth of a second holds (a twentieth when quick), five at least.
+    /// The median time of a run in microseconds: over as many runs as fit in 200 ms (50 ms if quick), at least five.
     pub(crate) fn microseconds(&self, mut run: impl FnMut()) -> f64 {
         self.median_microseconds(|| {
             let before = Instant::now();
@@ -139,7 +139,7 @@ impl Rows {
         })
     }
 
-    /// Like [`microseconds`](Self::microseconds), for runs that measure a part of themselves.
+    /// Like [`microseconds`](Self::microseconds), for runs that return the time to count.
     pub(crate) fn median_microseconds(&self, mut run: impl FnMut() -> Duration) -> f64 {
         let enough = Duration::from_millis(if self.quick { 50 } else { 200 });
         let mut times = Vec::new();
@@ -151,7 +151,7 @@ impl Rows {
         times[times.len() / 2].as_secs_f64() * 1e6
     }
 
-    /// One object a line: tables, rows, what was skipped.
+    /// The tables, the rows and the skipped cases as JSON, one object per line.
     pub(crate) fn json_lines(&self) -> String {
         fn lines<T: Serialize>(kind: &str, of: &[T]) -> String {
             of.iter()

@@ -187,7 +187,7 @@ impl Screen {
     }
 
     /// # Safety
-    /// The device does not use it any more.
+    /// The device no longer uses it.
     pub(crate) unsafe fn destroy(&self, device: &ash::Device) {
         // SAFETY: the caller's duty.
         unsafe {

@@ -229,7 +229,7 @@ impl Gpu {
 }
 
 impl Gpu {
-    /// Returns true if the driver supports such images, which it may not in tile memory.
+    /// Returns true if the driver supports such images; it may support fewer in tile memory.
     fn supports(&self, info: &vk::ImageCreateInfo<'_>) -> bool {
         let question = vk::PhysicalDeviceImageFormatInfo2::default()
             .format(info.format)

@@ -14,17 +14,17 @@ use crate::support::error::{Called, Result};
 /// The objects of the rows of tables.
 pub(crate) struct Objects {
     memory: Vec<Memory>,
-    /// By row.
+    /// Per row of images.
     pub(crate) images: Vec<vk::Image>,
-    /// By row.
+    /// Per row of buffers.
     pub(crate) buffers: Vec<vk::Buffer>,
     /// The views of all tables so far.
     views: Vec<(ViewRow, vk::ImageView)>,
-    /// By row of images and of buffers: the resource that the caller imports, if any.
+    /// Per row of images, and per row of buffers: the resource that the caller imports, if any.
     imported: [Vec<Option<ResourceId>>; 2],
 }
 
-/// A row of memory.
+/// The memory of a row of the tables.
 pub(crate) enum Memory {
     /// A separate memory object, as tile memory requires.
     Own(vk::DeviceMemory),

@@ -38,7 +38,7 @@ pub(crate) struct Timed<'a> {
     bins: Option<u32>,
 }
 
-/// A program of one pass.
+/// The draw, fill or copy of one described pass.
 struct Draw {
     program: Program,
     pipeline: vk::Pipeline,

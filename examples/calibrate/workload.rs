@@ -34,7 +34,7 @@ pub(crate) enum Program {
 pub(crate) struct Workload {
     pub(crate) frame: Frame,
     pub(crate) commands: CommandBufferId,
-    /// By pass.
+    /// The work of each pass.
     pub(crate) programs: Vec<Program>,
 }
 

@@ -43,9 +43,9 @@ pub(crate) struct Parts {
     pub(crate) tone_map: PassId,
     /// The picture, imported with every frame.
     pub(crate) picture: ResourceId,
-    /// For [`Output::Buffer`].
+    /// The copy of the picture to a buffer, for [`Output::Buffer`].
     pub(crate) read_back: Option<ReadBack>,
-    /// For [`Output::Swapchain`].
+    /// The semaphores of the swapchain image, for [`Output::Swapchain`].
     pub(crate) semaphores: Option<Semaphores>,
 }
 
@@ -190,17 +190,17 @@ struct View {
     /// The suffix of its names.
     suffix: &'static str,
     extent: vk::Extent2D,
-    /// In the order of [`GBUFFER`].
+    /// The G-buffer's images, in the order of [`GBUFFER`].
     gbuffer: [ResourceId; 4],
     light_masks: ResourceId,
-    /// Noisy and blurred.
+    /// Ambient occlusion, noisy and blurred.
     ao: [ResourceId; 2],
     reflection: ResourceId,
     hdr: ResourceId,
-    /// Averaged with the next frame's.
+    /// The antialiased image, which is averaged with the next frame's.
     resolved: ResourceId,
     exposure: ResourceId,
-    /// Threshold, down three times, up three times.
+    /// Results of the bloom passes: the threshold, three times down, three times up.
     bloom: [ResourceId; 7],
 }
 

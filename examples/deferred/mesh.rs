@@ -171,7 +171,7 @@ fn drum() -> Vec<Profile> {
     ]
 }
 
-/// Narrower at the top, with the swelling that makes it look straight.
+/// The profile of a column: narrower at the top, with the swelling that makes it look straight.
 fn column() -> Vec<Profile> {
     let radius = |y: f32| 1.0 - 0.16 * y + 0.09 * (y * (1.0 - y));
     let mut profile: Vec<Profile> = (0..=6)
@@ -195,7 +195,7 @@ fn column() -> Vec<Profile> {
     profile
 }
 
-/// Twenty flutes.
+/// Scales the radius of a column by angle: twenty flutes.
 fn flute(angle: f32) -> f32 {
     let across = (angle * 10.0).sin().abs();
     1.0 - 0.085 * across.sqrt() * across

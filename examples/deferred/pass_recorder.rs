@@ -20,7 +20,7 @@ pub(crate) struct PassRecorder<'a> {
     pub(crate) pipelines: &'a Pipelines,
     pub(crate) inputs: &'a Inputs,
     pub(crate) parity: Parity,
-    /// By view.
+    /// Set 0 of each view.
     pub(crate) shared: [vk::DescriptorSet; 2],
     pub(crate) vertices: vk::Buffer,
     pub(crate) indices: vk::Buffer,

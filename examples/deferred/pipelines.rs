@@ -80,7 +80,7 @@ pub(crate) struct Pipeline {
 pub(crate) struct Pipelines {
     /// The layout of set 0.
     pub(crate) shared: SetLayout,
-    /// By name of a pass, without the view.
+    /// Pipelines by the name of their pass, without the view.
     passes: Vec<(String, Pipeline)>,
     sampler: vk::Sampler,
 }

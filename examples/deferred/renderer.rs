@@ -55,10 +55,10 @@ pub(crate) struct Renderer {
     pub(crate) frames: DynamicFrame,
     /// The description in use.
     builder: FrameBuilder,
-    /// The number and plan of the frame that is bound for it.
+    /// The number and plan of the frame that is bound for `builder`.
     selected: u64,
     plan: Arc<Checked<Plan>>,
-    /// By the number of the bound frame.
+    /// Objects for each description, by the number of its bound frame.
     topologies: HashMap<u64, Topology>,
     screen: Screen,
     /// The resolution at which each view was last rendered.

@@ -33,7 +33,7 @@ pub(crate) struct Drawing {
     layout: vk::PipelineLayout,
     nearer: vk::Sampler,
     pool: vk::DescriptorPool,
-    /// One per part of the picture.
+    /// One set per part of the picture.
     sets: Vec<vk::DescriptorSet>,
     depth: vk::Pipeline,
     shadow: vk::Pipeline,
@@ -52,7 +52,7 @@ pub(crate) struct Inputs {
 }
 
 impl Drawing {
-    /// The first two targets are depth only, the second of them a shadow map; the others are those of the scene and the picture.
+    /// Creates the pipelines for four targets: depth only, a shadow map, the scene and the picture.
     pub(crate) fn new(
         device: &ash::Device,
         resources: &Resources,
@@ -120,7 +120,7 @@ impl Drawing {
         self.objects(commands, self.forward, area, 0);
     }
 
-    /// Draws the tone-mapped picture of `forward`'s output: one part of it, whose first pixel reads its light at an offset of `further` texels.
+    /// Draws one part of the picture by tone mapping the output of `forward`, which it reads at an offset of `further` texels.
     pub(crate) fn tone_map(&self, commands: vk::CommandBuffer, area: Area, place: usize, further: [i32; 2]) {
         self.bind(commands, self.tone_map, area, place);
         self.push(commands, [0, 0, further[0], further[1]]);

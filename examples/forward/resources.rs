@@ -15,7 +15,7 @@ pub(crate) struct Resources {
     pub(crate) vertex_count: u32,
     pub(crate) constants: HostBuffer,
     pool: vk::CommandPool,
-    /// For depth passes, and for visible output.
+    /// Command buffers: one for depth passes, one for visible output.
     pub(crate) commands: [vk::CommandBuffer; 2],
 }
 

@@ -124,11 +124,11 @@ struct Ran {
     picture: Option<Rendered>,
 }
 
-/// A network's part of a frame.
+/// The passes and resources of a network in a frame.
 struct Declared {
     commands: CommandBufferId,
     passes: NetworkPasses,
-    /// Inputs, then outputs.
+    /// The host's buffers of the inputs, then of the outputs.
     hosts: Vec<(TensorId, ResourceId, HostBuffer)>,
 }
 

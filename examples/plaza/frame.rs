@@ -23,9 +23,9 @@ pub(crate) struct Plaza {
     pub(crate) command_buffers: [CommandBufferId; 2],
     /// The optional pass.
     pub(crate) halos: PassId,
-    /// Imported with every frame.
+    /// The picture, imported with every frame.
     pub(crate) picture: ResourceId,
-    /// Its buffer is imported with every frame too.
+    /// The copy of the picture to a buffer, which is imported with every frame too.
     pub(crate) read_back: ReadBack,
 }
 

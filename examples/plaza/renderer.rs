@@ -28,7 +28,7 @@ pub(crate) struct Renderer {
     frames: DynamicFrame,
     plan: Arc<Checked<Plan>>,
     pipelines: Pipelines,
-    /// By the number of the bound frame.
+    /// Descriptor sets, by the number of the bound frame.
     sets: HashMap<u64, Sets>,
     slots: [Slot; FRAMES_IN_FLIGHT],
     /// Frames submitted so far: the number of the next one, which the scene depends on.
@@ -184,7 +184,7 @@ impl Slot {
 /// Set 0 of every pass of a bound frame, for both parities: the copies of a history alternate.
 struct Sets {
     pool: vk::DescriptorPool,
-    /// By parity, then by pass.
+    /// Descriptor sets, by parity, then by pass.
     by_parity: [Vec<vk::DescriptorSet>; 2],
 }
 
@@ -217,7 +217,7 @@ struct Pipelines {
     sampler: vk::Sampler,
     layout: vk::PipelineLayout,
     push_constants: vk::PushConstantRange,
-    /// By pass; null for the copy.
+    /// The pipeline of each pass; null for the copy.
     by_pass: Vec<vk::Pipeline>,
 }
 

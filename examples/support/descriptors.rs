@@ -9,7 +9,7 @@ use super::shaders::{Shader, pool_sizes, push_constant_range, set_layout_binding
 #[derive(Debug, Default)]
 pub struct SetLayout {
     pub handle: vk::DescriptorSetLayout,
-    /// In order of binding.
+    /// The bindings, in order.
     pub bindings: Vec<vk::DescriptorSetLayoutBinding<'static>>,
 }
 

@@ -1,4 +1,4 @@
-//! The interface of frames in a window, also if the feature `window` is off.
+//! The interface of a program that draws frames in a window, available even if the feature `window` is off.
 
 use ash::vk;
 use egui::{Event, Key};
@@ -8,7 +8,7 @@ use tileheap::runtime::Imports;
 use super::error::Result;
 use super::output::{Output, Semaphores};
 
-/// Continue, or close the window.
+/// Tells the window to stay open or to close.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     Continue,
@@ -18,7 +18,7 @@ pub enum Flow {
 /// A picture with an overlay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Screen {
-    /// In pixels.
+    /// The extent in pixels.
     pub extent: vk::Extent2D,
     /// Pixels per point, at least 1.
     pub scale: f32,
@@ -81,7 +81,7 @@ pub trait Painter {
 #[derive(Clone, Copy, Debug)]
 pub struct WindowDesc {
     pub title: &'static str,
-    /// In points: pixels, unless the screen has more pixels per point.
+    /// The size in points, which are pixels unless the screen has more pixels per point.
     pub size: vk::Extent2D,
     /// Number of frames; `None` until it is closed.
     pub frames: Option<u32>,

@@ -118,7 +118,7 @@ impl Canvas {
 }
 
 impl Rendered {
-    /// The number of texels of both.
+    /// The number of texels of both pictures, which must be equal.
     ///
     /// # Errors
     /// If some differ.

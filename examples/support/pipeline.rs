@@ -80,7 +80,7 @@ pub struct Drawing<'a> {
 }
 
 impl<'a> Drawing<'a> {
-    /// No vertex buffer, no culling, no blending, no depth write; greater depths are nearer.
+    /// A pipeline without vertex buffer, culling, blending or depth writes; greater depths are nearer.
     pub fn new(
         layout: vk::PipelineLayout,
         target: &'a PipelineTarget,

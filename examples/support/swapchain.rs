@@ -181,7 +181,7 @@ impl Swapchain {
     }
 }
 
-/// Opaque if the surface supports it.
+/// Chooses opaque composition if the surface supports it.
 fn one_of(supported: vk::CompositeAlphaFlagsKHR) -> vk::CompositeAlphaFlagsKHR {
     if supported.contains(vk::CompositeAlphaFlagsKHR::OPAQUE) {
         return vk::CompositeAlphaFlagsKHR::OPAQUE;

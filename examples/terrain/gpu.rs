@@ -49,14 +49,14 @@ pub(crate) struct Pipelines {
     shared: SetLayout,
     pub(crate) layout: vk::PipelineLayout,
     pub(crate) push_constant_stages: vk::ShaderStageFlags,
-    /// Linear and nearest.
+    /// The samplers: linear and nearest.
     samplers: [vk::Sampler; 2],
     pool: vk::DescriptorPool,
     pub(crate) palette: vk::Pipeline,
     pub(crate) rgba: vk::Pipeline,
     pub(crate) plain: vk::Pipeline,
     pub(crate) sky: vk::Pipeline,
-    /// By slot.
+    /// The descriptor set of each slot.
     pub(crate) sets: [vk::DescriptorSet; FRAMES_IN_FLIGHT],
 }
 

@@ -105,7 +105,7 @@ fn memory(painter: &Painter, streamer: &Streamer, screen: Rect) -> f32 {
     panel.top()
 }
 
-/// Draws uploaded bytes over frames, and as many lines of figures as there is room for.
+/// Draws uploaded bytes over frames, and as many lines of statistics as there is room for.
 fn monitor(ui: &mut Ui, streamer: &Streamer, policy: &str, uploads: Bytes, size: egui::Vec2) {
     let (figures, budget) = (streamer.cache.uploads(), streamer.cache.budget());
     ui.horizontal(|ui| {
@@ -160,7 +160,7 @@ fn darker(colour: Color32, shade: f32) -> Color32 {
     colour.lerp_to_gamma(Color32::BLACK, 1.0 - shade)
 }
 
-/// Blue is cold, red is hot, almost white is hottest.
+/// The colour of a temperature: blue for cold, red for hot, almost white for the hottest.
 fn heat(temperature: Temperature) -> Color32 {
     const SCALE: [[f32; 3]; 5] = [
         [0.16, 0.34, 0.78],

@@ -13,7 +13,7 @@ pub(crate) struct Palette {
     nearest: Vec<u8>,
 }
 
-/// Median cut: splits a box of sampled colours along its longest side.
+/// Adds colours to a palette by median cut: splits a box of sampled colours along its longest side.
 fn cut(samples: &mut [Vec3], colours: usize, palette: &mut Vec<Vec3>) {
     if colours == 1 || samples.len() == 1 {
         palette.push(samples.iter().sum::<Vec3>() / samples.len() as f32);
@@ -84,7 +84,7 @@ impl Palette {
         self.nearest[(bits.x as usize) << 10 | (bits.y as usize) << 5 | bits.z as usize]
     }
 
-    /// Floyd-Steinberg error diffusion.
+    /// Converts colours to indices, with Floyd-Steinberg error diffusion.
     pub(crate) fn dither(&self, colours: &mut [Vec3], side: usize, indices: &mut [u8]) {
         for y in 0..side {
             for x in 0..side {

@@ -1,4 +1,4 @@
-//! The panel next to the scene: figures of the plan, the list of resources, and details of one of them.
+//! The panel next to the scene: statistics of the plan, the list of resources, and details of one of them.
 
 use egui::{
     Align2, Color32, Id, ProgressBar, Rect, RichText, Sense, Stroke, StrokeKind, Ui, Vec2, pos2, vec2,

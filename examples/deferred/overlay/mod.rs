@@ -29,7 +29,7 @@ const DIM: Color32 = Color32::from_rgb(148, 163, 184);
 const INK: Color32 = Color32::from_rgb(13, 15, 23);
 const GOOD: Color32 = Color32::from_rgb(115, 217, 148);
 
-/// Light enough for dark text; adjacent ones differ.
+/// Colours of resources: light enough for dark text, and adjacent ones differ.
 const COLOURS: [Color32; 10] = [
     Color32::from_rgb(107, 199, 168),
     Color32::from_rgb(250, 153, 107),
@@ -43,7 +43,7 @@ const COLOURS: [Color32; 10] = [
     Color32::from_rgb(245, 173, 168),
 ];
 
-/// In points: a smaller window has no room for the map and the list.
+/// The smallest window that has room for the map and the list, in points.
 const SMALLEST: [f32; 2] = [860.0, 580.0];
 const LINE: f32 = 17.0;
 
@@ -66,12 +66,12 @@ enum Hovered {
 #[derive(Clone, Debug)]
 pub(crate) struct Overlay {
     shown: bool,
-    /// When it changes, the frame is planned again.
+    /// The requested constraints; when they change, the frame is planned again.
     pub(crate) request: Request,
     chosen: Option<ResourceId>,
     /// Shows ordinary memory instead of the tile heap; toggled by Tab.
     ordinary: bool,
-    /// In the previous frame, and so far in this one.
+    /// The element below the pointer: in the previous frame, and so far in this one.
     hovered: Option<Hovered>,
     hovering: Option<Hovered>,
 }

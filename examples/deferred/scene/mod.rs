@@ -43,7 +43,7 @@ pub(crate) const MAX_LIGHTS: usize = 256;
 /// All objects and lights.
 #[derive(Debug)]
 pub(crate) struct Scene {
-    /// Sorted by shape; the ground comes last, when most of it is hidden.
+    /// All objects, sorted by shape; the ground comes last, when most of it is hidden.
     objects: Vec<Object>,
     lamps: Vec<Lamp>,
 }

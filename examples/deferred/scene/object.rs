@@ -59,7 +59,7 @@ impl Material {
         Material::new(colour, 0.12, Pattern::Plain, Kind::Plain)
     }
 
-    /// `colour` is that of a light; the surface has its hue.
+    /// The material of a light of this colour: a glowing surface of the same hue.
     pub(super) fn glowing(colour: Vec3) -> Material {
         let hue = colour / colour.max_element();
         Material::new(hue * 0.75, 1.0, Pattern::Plain, Kind::Glowing)

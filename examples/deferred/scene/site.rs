@@ -162,7 +162,7 @@ impl Site {
         }
     }
 
-    /// The town in the background: dark boxes with lit windows, denser further out.
+    /// Adds the town in the background: dark boxes with lit windows, denser further out.
     fn add_towers(&mut self, chance: &mut Chance) {
         for _ in 0..110 {
             let angle = (chance.unit() - 0.5) * 4.6;
@@ -186,7 +186,7 @@ impl Site {
         }
     }
 
-    /// Lanterns rise around the temple and drift over the avenue.
+    /// Adds lanterns that rise around the temple and drift over the avenue.
     fn add_lanterns(&mut self, chance: &mut Chance) {
         for index in 0..64 {
             let share = index as f32 / 63.0;
@@ -229,7 +229,7 @@ impl Site {
         self.add_lamp(at, 5.0, colour, size, Motion::Float(chance.unit() * TAU));
     }
 
-    /// A light, and the sphere that represents it.
+    /// Adds a light, and the sphere that represents it.
     fn add_lamp(&mut self, at: Vec3, radius: f32, colour: Vec3, size: f32, motion: Motion) {
         let shape = if size < 0.3 { Shape::Bead } else { Shape::Sphere };
         self.add(shape, at, Vec3::splat(size), Material::glowing(colour))

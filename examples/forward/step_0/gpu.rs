@@ -41,7 +41,7 @@ impl Gpu {
         })
     }
 
-    /// Each image and buffer has its own memory, of the first type that fits.
+    /// Gives each image and buffer its own memory, of the first type that fits.
     pub(crate) fn memory(&self) -> Allocator<'_> {
         Allocator::of_all(&self.device, &self.machine.memory)
     }

@@ -67,8 +67,8 @@ impl Gpu {
         })
     }
 
-    /// Each image and buffer has its own memory, of the first type of `Profile::ordinary_type_bits` that fits, since the tile
-    /// heap's type is device local too, and may be listed first.
+    /// Gives each image and buffer its own memory, of the first type of `Profile::ordinary_type_bits` that fits, since the tile heap's type is device
+    /// local too, and may be listed first.
     pub(crate) fn memory(&self) -> Allocator<'_> {
         Allocator::from(&self.tile)
     }

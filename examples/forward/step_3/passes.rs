@@ -18,7 +18,7 @@ pub(crate) struct Passes {
     pub(crate) resources: Resources,
     forward: Forward,
     arranged: ExecutedFrame,
-    /// In order of execution.
+    /// The runs of described passes, in order of execution.
     runs: Vec<Run>,
     drawing: Drawing,
 }
