@@ -55,7 +55,7 @@ pub(crate) fn write<T: Document + Serialize>(document: &T) -> String {
 pub(crate) struct Replay {
     /// The trace's file.
     pub(crate) trace: String,
-    /// Bytes of memory.
+    /// The memory budget in bytes.
     pub(crate) budget: u64,
     pub(crate) seed: u64,
     pub(crate) frames: u64,
@@ -72,7 +72,7 @@ impl Document for Replay {
     const VERSION: u64 = 2;
 }
 
-/// Bytes per frame.
+/// The mean, the 99th percentile and the maximum of bytes per frame.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Levels {
     pub(crate) mean: u64,
@@ -101,7 +101,7 @@ pub(crate) struct Policy {
     pub(crate) internal_bytes: u64,
     pub(crate) worst_gap_bytes: u64,
     pub(crate) wall_moves: u64,
-    /// Wall moves that reversed the one before.
+    /// Wall moves in the opposite direction to the previous move.
     pub(crate) wall_reversals: u64,
     pub(crate) nanoseconds_per_request: f64,
     /// Bytes per frame.
@@ -246,15 +246,15 @@ pub(crate) struct Tensor {
     /// Its location in each iteration of the enclosing loops.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) place: Option<TensorLocation>,
-    /// Empty for the caller's tensors, constants, and parts of other tensors.
+    /// Its regions in memory; empty for the caller's tensors, constants, and parts of other tensors.
     pub(crate) regions: Vec<Region>,
-    /// Steps, half-open.
+    /// Its lifetimes as half-open ranges of steps.
     pub(crate) lifetimes: Vec<(usize, usize)>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Region {
-    /// An index into the memories.
+    /// The index of the memory.
     pub(crate) memory: usize,
     pub(crate) offset: u64,
     pub(crate) size: u64,

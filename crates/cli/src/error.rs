@@ -16,7 +16,7 @@ pub(crate) enum Error {
     BrokenPipe,
     /// The cause, and what to do about it.
     Message(String),
-    /// The same, for invalid input: exits as an invalid command line does.
+    /// Like `Message`, for invalid input: exits with the status of an invalid command line.
     BadInput(String),
     /// Already printed: exits with this status.
     Exit(u8),
@@ -106,10 +106,10 @@ impl Error {
     }
 }
 
-/// Commands that plan a frame.
+/// The subcommands that plan a frame.
 const FRAMES: &[&str] = &["plan", "advise", "gate", "report", "capture"];
 
-/// Options with a new name: the commands, the old name, the new name.
+/// Renamed options: the commands, the old name, the new name.
 const RENAMED: [(&[&str], &str, &str); 7] = [
     (&["replay"], "--budget", "--memory"),
     (&["pack"], "--budget", "--steps"),

@@ -7,7 +7,7 @@ use tileheap::units::Bytes;
 
 use crate::error::{Error, Result};
 
-/// Limits the bytes read from a mistaken path, such as a disk image or a device.
+/// Limit on the bytes read from a file: the path may be that of a disk image or a device by mistake.
 const LARGEST_FILE: u64 = 256 << 20;
 
 /// Reads the bytes of a file, or of standard input for `-`. `form` is the kind of file that an error message asks for.

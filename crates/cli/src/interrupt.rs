@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
-/// Set by Ctrl-C; where it is set already, Ctrl-C ends the command.
+/// The flag that Ctrl-C sets; if it is already set, Ctrl-C ends the command.
 pub(crate) fn interrupt() -> &'static Arc<AtomicBool> {
     static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     STOP.get_or_init(|| {

@@ -66,7 +66,7 @@ pub(crate) fn pack(problem: &PoolsProblem, budget: Steps, watch: ProgressCallbac
     answer
 }
 
-/// The reason that nothing is proved.
+/// Says that nothing is proved, and which limit ended the search.
 pub(crate) fn unproved(verdict: Verdict, found: bool) -> &'static str {
     match (verdict, found) {
         (Verdict::Interrupted, true) => "none within the time",

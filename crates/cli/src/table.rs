@@ -15,7 +15,7 @@ use crate::values::parse_bytes;
 pub(crate) struct Table {
     header: StringRecord,
     rows: Vec<StringRecord>,
-    /// The line that each item is on.
+    /// The line of the file that each item is on.
     lines: Vec<usize>,
     offset_column: Option<usize>,
     pub(crate) ids: Vec<String>,

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tileheap::units::Bytes;
 
-/// Alternative names.
+/// Alternative names of values, each with the usual name.
 const ALIASES: [(&str, &str); 1] = [("band", "strips")];
 
 /// Parses one of `all` by its name; help shows the names, with their descriptions if given.

@@ -293,7 +293,7 @@ fn arranged(frame: &Frame, best: &ArrangedPlan<'_>, traffic: &Traffic) -> Vec<Ch
     all
 }
 
-/// Finds the change to strips that names all passes of a group.
+/// Returns the change that runs all passes of a group in strips, in words; empty if there is none.
 fn in_group(changed: &[String], frame: &Frame, passes: &[PassId]) -> String {
     let names_all = |change: &&String| {
         let mut passes = passes.iter();

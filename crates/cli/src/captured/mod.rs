@@ -36,7 +36,7 @@ pub(crate) struct CaptureReport {
     format: &'static str,
     version: u64,
     pub(crate) title: String,
-    /// One sentence.
+    /// The verdict in one sentence.
     verdict: String,
     /// Set if the program ended before the frame did.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,7 +48,8 @@ pub(crate) struct CaptureReport {
     description_changes: DescriptionChanges,
     /// Traffic that stays in memory, by reason.
     stays: Vec<RemainingTraffic>,
-    /// The part of it that has to: of images that are presented, and of contents that come from outside of the frame or are needed after it.
+    /// The part of `stays` that has to stay in memory: traffic of images that are presented, and of contents that come from outside of the frame or
+    /// are needed after it.
     required_bytes: u64,
     async_compute_bytes: u64,
     async_compute: String,
@@ -154,7 +155,7 @@ fn moved(capture: &Capture, now: u64) -> String {
     }
 }
 
-/// A sentence to read before all figures.
+/// A note that precedes all numbers if the captured frame may not be a complete one.
 fn notice(capture: &Capture) -> Option<&'static str> {
     match capture.border {
         _ if is_whole_run(capture) => Some(
@@ -216,7 +217,7 @@ fn verdict(
     }
 }
 
-/// Traffic that stays in memory despite the changes, by all reasons, largest first.
+/// Traffic that stays in memory despite the changes: every reason, largest first.
 fn staying(plan: &Plan, capture: &Capture, traffic: &Traffic) -> Vec<RemainingTraffic> {
     let frame = plan.described();
     let mut of_resource: BTreeMap<ResourceId, u64> = BTreeMap::new();
@@ -255,7 +256,7 @@ fn staying(plan: &Plan, capture: &Capture, traffic: &Traffic) -> Vec<RemainingTr
     all
 }
 
-/// The reason that a resource is not on chip, as the end of a sentence: "12 MiB …"; true if its contents are required in memory.
+/// The reason that a resource is not on chip, which continues a sentence such as "12 MiB …"; true if its contents are required in memory.
 fn why_in_memory(plan: &Plan, capture: &Capture, id: ResourceId) -> (&'static str, bool) {
     let facts = capture.resources.get(id.index()).cloned().unwrap_or_default();
     let frame = plan.described();

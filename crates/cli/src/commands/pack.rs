@@ -59,7 +59,7 @@ pub(crate) struct Arguments {
     output: Option<PathBuf>,
 }
 
-/// The result in any mode.
+/// The result of packing, or of a selection with `--select`.
 struct PackOutcome {
     offsets: Option<Vec<Option<Bytes>>>,
     height: Option<Bytes>,

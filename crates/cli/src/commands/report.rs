@@ -147,7 +147,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// A drawn input; with its plan, if it is one.
+/// An input to draw, with its JSON if it is a plan.
 struct Input {
     chart: Chart,
     plan: Option<Value>,
@@ -321,7 +321,7 @@ fn around(heap: Bytes) -> Sweep {
     Sweep::Heap(Bytes(heap.0 / 4), Bytes(heap.0.saturating_mul(3).max(1)))
 }
 
-/// The differences if there are two plans; marks the items that differ in both.
+/// The differences between two plans if there are exactly two; marks the items that differ in both charts.
 fn mark_differences(inputs: &mut [Input]) -> Vec<Table> {
     let plans: Vec<usize> = (0..inputs.len())
         .filter(|&index| inputs[index].plan.is_some())

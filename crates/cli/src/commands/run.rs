@@ -113,7 +113,7 @@ impl Document for RunOutcome {
     const VERSION: u64 = 1;
 }
 
-/// The end of a program: exactly one of the two is `null`.
+/// The exit status of a program, or the signal that ended it: exactly one of the two is `null`.
 #[derive(Serialize, Deserialize)]
 struct Ended {
     status: Option<i32>,

@@ -16,7 +16,7 @@ pub(super) fn fix(finding: &Finding) -> Option<String> {
     })
 }
 
-/// A release and an acquire, for which the queues are ordered.
+/// The remedy for a missing ownership transfer: a release and an acquire, on queues that are already ordered.
 fn transfer(
     (from, to): (u32, u32),
     scopes: DependencyScopes,
@@ -32,7 +32,7 @@ fn transfer(
     )
 }
 
-/// A memory barrier, or more stages and accesses in the dependency that transitions the image.
+/// The remedy for a missing dependency: a memory barrier, or more stages and accesses in the dependency that transitions the image.
 fn barrier(
     scopes: DependencyScopes,
     is_alias: bool,
@@ -67,7 +67,7 @@ fn barrier(
     format!("a memory barrier {at}: {from} -> {to}")
 }
 
-/// More stages and accesses for the dependency of a layout transition; a render pass may still lack that dependency.
+/// More stages and accesses for the dependency of a layout transition; for a render pass, that dependency may have to be added.
 fn wider_transition(one: &ResourceUse, which: &str, scope: &str) -> String {
     let at = position(one);
     let of_subpass = match one.call.as_str() {

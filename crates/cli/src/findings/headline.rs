@@ -45,7 +45,7 @@ fn earlier(finding: &Finding) -> String {
     format!("{which}`{}`", clean(&first.call))
 }
 
-/// The first word, or the second one for a possible finding.
+/// Returns `certain`, or `possible` for a possible finding.
 fn either(finding: &Finding, [certain, possible]: [&'static str; 2]) -> &'static str {
     match finding.verdict {
         Certainty::Possible => possible,
@@ -53,7 +53,8 @@ fn either(finding: &Finding, [certain, possible]: [&'static str; 2]) -> &'static
     }
 }
 
-/// The effect of the second command on contents. For contents that were written through another resource, only the intent is unknown.
+/// The verb for the second command, such as `reads` or `may read`. If contents were written through another resource, only the intent is unknown, and
+/// the verb is certain.
 fn uses(finding: &Finding) -> &'static str {
     let forms = match finding.second.action {
         Action::Read { .. } => ["reads", "may read"],
@@ -141,7 +142,7 @@ fn shared_memory(finding: &Finding, first: &ResourceUse, earlier: &str) -> Strin
     format!("{what}{memory}")
 }
 
-/// Only an ordered write has certainly ended.
+/// The verb for the earlier write: past tense only if it is ordered, and so has certainly ended.
 fn written(finding: &Finding) -> &'static str {
     match finding.problem {
         Problem::Unordered => "writes",
@@ -149,7 +150,7 @@ fn written(finding: &Finding) -> &'static str {
     }
 }
 
-/// The second half of a sentence about a missing dependency.
+/// The second half of a sentence about a missing dependency: the part that is missing.
 fn missing(finding: &Finding, first: Option<&ResourceUse>) -> String {
     let write = match first.map(|first| first.action) {
         Some(Action::Transition) => "the layout transition",

@@ -157,7 +157,7 @@ fn details(finding: &Finding) -> Vec<Row> {
     rows
 }
 
-/// Gaps first, then the limits of every check.
+/// Writes the accesses that were not checked: first the gaps in this check, then the limits of every check.
 fn write_unchecked(text: &mut String, unchecked: &[UncheckedAccesses]) {
     if unchecked.is_empty() {
         return;

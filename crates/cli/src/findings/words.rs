@@ -198,7 +198,7 @@ pub(super) fn cause(finding: &Finding) -> Row {
     }
 }
 
-/// The dependency between two unordered operations.
+/// The missing dependency between two unordered operations.
 fn dependency(first: Option<Action>, second: Action) -> String {
     match (first, second) {
         (None, second) => format!(

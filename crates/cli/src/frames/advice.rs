@@ -9,11 +9,11 @@ use super::arrange::{ArrangedPlan, DescribedPlan, Limits, gain};
 use super::limits::{caps_document, crowded_document};
 use crate::error::{Error, Result};
 
-/// Other ways to run a frame, and what its plan keeps out of tile memory.
+/// Other ways to run a frame, and the resources that its plan keeps out of tile memory.
 pub(crate) struct Advice<'a> {
-    /// The largest share on chip first.
+    /// Sorted by share on chip, largest first.
     pub(crate) combinations: Vec<Combination<'a>>,
-    /// With all changes that are allowed and keep the description.
+    /// The result of the search with all allowed changes that keep the description.
     pub(crate) as_described: SearchResult,
     /// Resources that a change could move into tile memory, with the rule or limit that keeps them out.
     pub(crate) kept_out: Vec<(ResourceId, &'static str)>,

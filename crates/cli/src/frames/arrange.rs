@@ -92,12 +92,12 @@ impl Limits {
         kinds.map(|kind| kind.0).collect()
     }
 
-    /// Returns true if a limit is given that only a search uses.
+    /// Returns true if any limit is set that only a search uses.
     fn are_of_search(&self) -> bool {
         self.allow.is_some() || self.shaded.is_some() || self.time.is_some() || self.search_steps.is_some()
     }
 
-    /// Fails where they are given, and nothing is searched.
+    /// Fails if limits are given although nothing is searched.
     pub(crate) fn require(&self, search: bool) -> Result<()> {
         let given = self.are_of_search() || self.repeat_cost.is_some();
         match given && !search {
@@ -108,7 +108,7 @@ impl Limits {
         }
     }
 
-    /// The same at another cost of repeating a pass.
+    /// The same limits, with another cost of repeating a pass.
     pub(crate) fn at_repeat_cost(&self, cost: Bytes) -> Limits {
         Limits {
             repeat_cost: Some(cost),
@@ -157,7 +157,7 @@ impl Limits {
     }
 }
 
-/// A planned frame, from which others are arranged.
+/// A planned frame as described, from which arrangements start.
 #[derive(Clone, Copy)]
 pub(crate) struct DescribedPlan<'a> {
     pub(crate) options: &'a FrameOptions,
@@ -168,7 +168,7 @@ pub(crate) struct DescribedPlan<'a> {
 /// A frame that is run another way, and its plan.
 pub(crate) struct ArrangedPlan<'a> {
     described: DescribedPlan<'a>,
-    /// With the traffic of the plan.
+    /// The arrangement, with the traffic of its plan.
     pub(crate) found: SearchResult,
     pub(crate) arranged: ExecutedFrame,
     pub(crate) plan: Checked<Plan>,
@@ -182,7 +182,7 @@ impl<'a> ArrangedPlan<'a> {
         self.described
     }
 
-    /// The frame that was rearranged: the described one, its values apart.
+    /// The frame that was rearranged: the described one, in which each value of a resource is separate.
     pub(crate) fn described_frame(&self) -> &Frame {
         self.described.plan.input.frame()
     }
@@ -209,7 +209,7 @@ impl ArrangeOptions {
         }
     }
 
-    /// The frame run another way, planned; `None` if that is not asked for.
+    /// Arranges the frame as the options request, and plans it; `None` if they request no arrangement.
     pub(crate) fn arrange<'a>(
         &self,
         options: &'a FrameOptions,
@@ -249,7 +249,7 @@ impl ArrangeOptions {
         Ok(Some(planned))
     }
 
-    /// Fails where limits are given to a search that does not take place.
+    /// Fails if limits are given although the options request no search.
     pub(crate) fn require_search(&self) -> Result<()> {
         let saved = self.arrangement.is_some() && !self.limits.are_of_search();
         self.limits.require(self.best || saved)
@@ -257,7 +257,7 @@ impl ArrangeOptions {
 }
 
 impl<'a> DescribedPlan<'a> {
-    /// The best frame of a search with these kinds of changes, planned; the described one if the plan does not reach what the search expected.
+    /// Plans the best frame of a search with these kinds of changes; falls back to the frame as described if that plan moves more bytes.
     pub(crate) fn searched(
         self,
         limits: &Limits,
@@ -273,7 +273,7 @@ impl<'a> DescribedPlan<'a> {
         self.planned(found.map_err(tileheap::Error::from)?, Vec::new())
     }
 
-    /// The frame run as it was found, planned.
+    /// Plans the frame in the arrangement that was found.
     pub(super) fn planned(self, mut found: SearchResult, not_kept: Vec<String>) -> Result<ArrangedPlan<'a>> {
         let (described, imported) = (self.plan, self.imported);
         let arranged = found.apply(described)?;
@@ -326,12 +326,12 @@ pub(crate) fn read_repaired(text: &str, frame: &Frame) -> Result<(Arrangement, V
     Ok((repaired, why.into_iter().chain(notes).collect()))
 }
 
-/// Bytes that an arrangement saves, without charges.
+/// Bytes that an arrangement saves, before charges.
 fn saves(found: &SearchResult) -> Bytes {
     Bytes(found.described.moved.0.saturating_sub(found.traffic.moved.0))
 }
 
-/// Bytes saved less charges.
+/// Bytes that an arrangement saves, minus its charges.
 pub(crate) fn gain(found: &SearchResult) -> i64 {
     found.described.off_chip().0 as i64 - found.traffic.off_chip().0 as i64
 }
@@ -407,7 +407,7 @@ pub(crate) fn changes(frame: &Frame, arrangement: &Arrangement, arranged: &Execu
     changes
 }
 
-/// The positions that are not in the longest part of an order that is as described: of several such parts, the first. O(n^2).
+/// The positions outside the longest increasing subsequence of an order; of several such subsequences, the first counts. O(n^2).
 fn moved<T: Ord>(order: &[T]) -> Vec<usize> {
     let mut longest: Vec<(usize, Option<usize>)> = Vec::new();
     for (here, pass) in order.iter().enumerate() {

@@ -11,7 +11,7 @@ pub(crate) struct Difference {
     pub(crate) new: Option<String>,
 }
 
-/// All differences, grouped under headings.
+/// All differences between two plans, grouped under headings.
 pub(crate) fn differences(old: &Value, new: &Value) -> [(&'static str, Vec<Difference>); 3] {
     [
         ("Resources", differing(&placements(old), &placements(new))),

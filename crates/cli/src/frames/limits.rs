@@ -7,7 +7,7 @@ use tileheap::units::Bytes;
 
 use crate::values::{percent, share};
 
-/// The reason why a resource is whole.
+/// The reason why a resource is not divided into strips, or what its strips cost.
 fn cap_in_words(cap: &ResourceCap) -> String {
     match &cap.why {
         CannotGroup::NothingInside => {
@@ -45,7 +45,7 @@ pub(super) fn crowded_document(plan: &Plan, found: &SearchResult) -> Value {
     crowded.collect()
 }
 
-/// The traffic between a share and its cap by cause, as JSON.
+/// The gap between the share on chip and its cap, by cause, as JSON.
 pub(super) fn shortfalls_document(plan: &Plan, found: &SearchResult) -> Value {
     let shortfalls = found.shortfalls.iter().map(|one| {
         json!({
@@ -57,7 +57,7 @@ pub(super) fn shortfalls_document(plan: &Plan, found: &SearchResult) -> Value {
     shortfalls.collect()
 }
 
-/// The limits of a frame: its cap, and the causes of the rest up to the cap, of a hundredth of the traffic or more each.
+/// The limits of a frame, in words: its cap, and the causes of the gap below the cap that are at least a hundredth of the traffic each.
 pub(crate) fn limits_in_words(plan: &Plan, found: &SearchResult) -> String {
     let all = found.described.described;
     let mut words = String::new();

@@ -141,7 +141,7 @@ impl FrameOptions {
         })
     }
 
-    /// The rules that a frame breaks on the device where they do not keep it from being planned.
+    /// The rules that a frame breaks on the device, if it is planned despite them (`--ignore-unsupported`); otherwise none.
     pub(crate) fn ignored(&self, frame: &Frame) -> Result<Vec<String>> {
         if !self.ignore_unsupported {
             return Ok(Vec::new());
@@ -255,7 +255,7 @@ pub(crate) fn with_values(frame: &Frame, profile: &DeviceProfile) -> Result<Exec
     Ok(itself.separate_values_of(is_transient)?)
 }
 
-/// Facts about the described resources, by the resources of the executed frame.
+/// Assigns facts about the described resources to the resources of the executed frame.
 pub(super) fn of_parts<T: Clone + Default>(executed: &ExecutedFrame, described: &[T]) -> Vec<T> {
     let parts = executed.frame().resource_ids();
     let origins = parts.map(|id| executed.origins().resource(id).resource);

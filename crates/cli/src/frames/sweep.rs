@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::progress::Progress;
 use crate::values::Sweep;
 
-/// Points of a sweep.
+/// Number of points of a sweep.
 const POINTS: u32 = 23;
 
 /// Plans the frame in `text` at every size of a range, or arranges it at every cost.

@@ -142,7 +142,7 @@ fn memory(form: &str) -> Result<MemoryDesc> {
 /// A strategy of the tensor crate, or a pool of another runtime.
 pub(crate) type Strategy = &'static dyn PlacementStrategy;
 
-/// Every strategy: offsets, pools, given storage ids.
+/// All strategies: those that find offsets, pools, and given storage ids.
 pub(crate) fn all_strategies() -> impl Iterator<Item = Strategy> {
     static OFFSETS: LazyLock<Vec<Offsets<&dyn PackingStrategy>>> = LazyLock::new(|| {
         let built_in = tileheap_pack::Strategy::ALL

@@ -34,7 +34,7 @@ pub(crate) struct Row {
     pub(crate) name: String,
     /// `None` if unknown.
     pub(crate) storage: Option<&'static str>,
-    /// Of an image, in texels.
+    /// The extent of an image, in texels.
     pub(crate) extent: Option<ImageExtent>,
     /// The storage scope.
     pub(crate) scope: Option<String>,
@@ -46,7 +46,7 @@ pub(crate) struct Row {
     pub(crate) regions: Vec<Region>,
     /// Its location in each loop iteration; `None` unless planned.
     pub(crate) place: Option<TensorLocation>,
-    /// Part of another tensor, or the result of a loop.
+    /// True for a part of another tensor, and for the result of a loop.
     pub(crate) is_within_another: bool,
     pub(crate) lifetimes: Vec<Span>,
 }

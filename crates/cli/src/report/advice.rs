@@ -5,7 +5,8 @@ use serde_json::Value;
 use super::fields::{bytes, list, text};
 use super::numbers::{Cell, Table};
 
-/// Tables of combinations of changes, of the resources and passes that cap the frame, and of those between its best share and the cap; empty ones are omitted.
+/// Tables of the advice, empty ones omitted: combinations of changes, the resources and passes that cap the frame, and the causes of the gap between its best
+/// share and the cap.
 pub(super) fn tables(plan: &Value) -> Vec<Table> {
     let advice = &plan["advice"];
     let share = |of: &Value| Cell::share((of["share"].as_f64().unwrap_or(0.0) * 1000.0) as u64);

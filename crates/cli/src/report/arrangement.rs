@@ -36,7 +36,7 @@ fn unchanged(arranged: &Value) -> Option<String> {
     })
 }
 
-/// The form that the page's script reads, from a plan's field `arrangement`.
+/// A plan's field `arrangement` in the form that the page's script reads.
 pub(super) fn for_page(arranged: &Value) -> Value {
     if let Some(sentence) = unchanged(arranged) {
         return json!({ "sentence": sentence });

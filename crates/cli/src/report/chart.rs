@@ -21,11 +21,11 @@ use super::verdict::Verdict;
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Chart {
     pub(crate) title: String,
-    /// The result, shown above everything else.
+    /// The result, shown first unless there is a report.
     pub(crate) verdict: Verdict,
     /// Name and value, shown below the verdict.
     pub(crate) facts: Facts,
-    /// The report about a captured frame, shown above everything else.
+    /// The report about a captured frame, shown first, in place of the verdict.
     pub(crate) report: Option<Value>,
     /// A plan's field `arrangement`: before and after.
     #[serde(skip)]
@@ -42,7 +42,7 @@ pub(crate) struct Chart {
     #[serde(skip)]
     pub(crate) curves: Vec<Curve>,
     pub(crate) tables: Vec<Table>,
-    /// The heading of the steps' lines, and of each cell.
+    /// The heading of each step's lines, and the headings of their cells.
     pub(crate) lines: (&'static str, &'static [&'static str]),
     /// Sentences below the chart.
     pub(crate) notes: Vec<String>,
@@ -51,7 +51,7 @@ pub(crate) struct Chart {
 /// Names and values.
 pub(crate) type Facts = Vec<(&'static str, String)>;
 
-/// A column.
+/// A step: a column of the chart.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Step {
     pub(crate) name: String,
@@ -64,7 +64,7 @@ pub(crate) struct Step {
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Lane {
     pub(crate) name: String,
-    /// Disjoint, ascending.
+    /// The spans of the lane, disjoint and in ascending order.
     pub(crate) spans: Vec<LaneSpan>,
     /// True if the start of each span is drawn through the panels.
     pub(crate) ruled: bool,
@@ -93,18 +93,18 @@ impl Lane {
     }
 }
 
-/// A range of bytes, or rows for resources of unknown address.
+/// A drawing of one memory: a range of bytes, or rows for resources of unknown address.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Panel {
     pub(crate) name: String,
-    /// Bytes of the memory, from the bottom.
+    /// The size of the memory in bytes, drawn from the bottom.
     pub(crate) size: u64,
     /// Bytes at the top of the drawing if that is more than `size`, for several charts on one scale.
     pub(crate) scale: u64,
-    /// Offsets are rows, for the caller's memory.
+    /// True if offsets are row numbers, as in the caller's memory.
     pub(crate) rows: bool,
     pub(crate) boxes: Vec<Area>,
-    /// The bound prefix in each step; empty if nothing is bound.
+    /// The size of the bound prefix in each step, in bytes; empty if nothing is bound.
     pub(crate) reserved: Vec<u64>,
     /// Horizontal lines with labels: the start of objects, the lower bound, the capacity.
     pub(crate) rules: Vec<(u64, String)>,
@@ -121,7 +121,7 @@ pub(crate) struct Area {
     pub(crate) size: u64,
 }
 
-/// The form that the page's script reads.
+/// Converts to the form that the page's script reads.
 impl From<Area> for (usize, usize, usize, u64, u64) {
     fn from(area: Area) -> Self {
         (area.item, area.steps.0, area.steps.1, area.offset, area.size)
@@ -145,7 +145,7 @@ pub(crate) struct Item {
     pub(crate) size: u64,
     /// Lifetime, savings, reason, advice.
     pub(crate) facts: Facts,
-    /// Placed differently in the other plan.
+    /// True if placed differently in the other plan.
     pub(crate) changed: bool,
 }
 
@@ -163,7 +163,7 @@ pub(crate) enum Kind {
     Discarded,
 }
 
-/// The index of [`Kind::ALL`].
+/// Converts to an index in [`Kind::ALL`].
 impl From<Kind> for usize {
     fn from(kind: Kind) -> usize {
         kind as usize

@@ -17,8 +17,8 @@ const RIGHT: f64 = 14.0;
 const TITLE: f64 = 26.0;
 const NAME: f64 = 16.0;
 const FOOT: f64 = 20.0;
-/// Width of the numbers at the left, and total width: of a curve on the page, in its own units, because it is scaled to the available width; and of a
-/// curve as wide as a chart.
+/// Width of the numbers at the left, and total width: `PAGE_SIZE` for a curve on the page, in its own units, because it is scaled to the available
+/// width; `WIDE_SIZE` for a curve as wide as a chart.
 const PAGE_SIZE: (f64, f64) = (66.0, 640.0);
 const WIDE_SIZE: (f64, f64) = (84.0, 1200.0);
 const BANDS: [&str; 9] = [
@@ -112,7 +112,7 @@ fn band_names(out: &mut String, curve: &Curve, (left, right): (f64, f64), inks: 
     }
 }
 
-/// The position and scale of a strip.
+/// The position and scale of the area that a curve is drawn in.
 struct Ground {
     left: f64,
     top: f64,
@@ -145,7 +145,7 @@ impl Ground {
         }
     }
 
-    /// At most one column per unit of width: the center of each, and the positions that it covers.
+    /// The drawn columns, at most one per unit of width: the center of each, and the positions that it covers.
     fn columns(&self) -> impl Iterator<Item = (f64, Range<usize>)> {
         let columns = self.count.min(self.wide as usize);
         (0..columns).map(move |column| {

@@ -17,7 +17,7 @@ pub(crate) struct Curve {
     /// The top of the axis; 0 for the largest value.
     pub(crate) top: u64,
     pub(crate) series: Vec<Series>,
-    /// Drawn as wide as a chart, whose steps are the positions.
+    /// True if drawn as wide as a chart, whose steps are the positions.
     pub(crate) wide: bool,
     /// A marked position, with a label.
     pub(crate) mark: Option<(usize, String)>,
@@ -43,7 +43,7 @@ pub(crate) struct Series {
     /// Shown next to the name.
     #[serde(skip)]
     pub(crate) note: String,
-    /// Marked as the best of several.
+    /// True for the best of several, which is marked.
     #[serde(skip)]
     pub(crate) best: bool,
 }

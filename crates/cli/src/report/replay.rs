@@ -161,7 +161,7 @@ fn curves(replay: &Replay) -> Vec<Curve> {
     curves
 }
 
-/// Thousandths.
+/// `part` in thousandths of `whole`, rounded down.
 fn share(part: u64, whole: u64) -> u64 {
     (u128::from(part) * 1000 / u128::from(whole.max(1))) as u64
 }

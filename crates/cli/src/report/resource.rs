@@ -6,7 +6,7 @@ use super::chart::{Item, Kind};
 use super::fields::{bytes, list, text};
 use super::words::amount;
 
-/// The item of a resource.
+/// The chart's item for a resource.
 pub(super) fn item(resource: &Value) -> Item {
     let places = list(&resource["placements"]);
     let kind = match places.first().map(|place| text(&place["memory"])) {

@@ -6,7 +6,7 @@ use super::verdict::Verdict;
 use super::words::amount;
 use crate::documents::{Event, Trace};
 
-/// Every bind, discard and submission is a step.
+/// The chart of a trace: every bind, discard and submission is a step.
 pub(crate) fn chart(trace: &Trace, name: &str) -> Chart {
     let mut panel = Panel {
         name: "Tile heap".to_owned(),

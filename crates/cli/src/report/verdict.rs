@@ -9,7 +9,7 @@ pub(crate) struct Verdict {
     pub(crate) sentence: String,
     /// The quantity of the bars, for screen readers: `Memory traffic per frame`.
     pub(crate) measure: &'static str,
-    /// The value of a bar as long as the page; the bars of several charts share it.
+    /// The value for which a bar is as long as the page; the bars of several charts share it.
     pub(crate) longest: u64,
     pub(crate) bars: Vec<Bar>,
 }

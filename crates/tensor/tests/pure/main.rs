@@ -20,7 +20,7 @@ use tileheap_tensor::{
     choose, plan,
 };
 
-/// Every strategy: offsets, pools, given storage ids.
+/// All strategies: those that find offsets, pools, and given storage ids.
 fn strategies() -> Vec<Box<dyn PlacementStrategy>> {
     let mut all: Vec<Box<dyn PlacementStrategy>> = vec![Box::new(StorageIds)];
     all.extend(tileheap_pack::Strategy::ALL.map(|of| Box::new(Offsets(of)) as Box<_>));
