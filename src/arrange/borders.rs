@@ -16,7 +16,7 @@ use crate::units::Bytes;
 /// Size and halos of the images that a run writes.
 pub(super) struct Measures<'a> {
     pub(super) whole: vk::Extent2D,
-    /// Per pass.
+    /// Per pass, its halo.
     pub(super) halos: &'a [u32],
     /// Per pass, pixels of the whole per texel of the image that it writes.
     pub(super) scales: &'a [u32],
@@ -25,7 +25,7 @@ pub(super) struct Measures<'a> {
 }
 
 impl Measures<'_> {
-    /// Distance in pixels of the whole around its own area within which a pass reads an image, if it reads within `texels` texels of each.
+    /// Distance in pixels of the whole within which a pass reads an image around its own area, if it reads within `texels` texels of each of its own.
     fn reach(&self, pass: usize, texels: u32, scale: u32) -> u32 {
         let exact = self.whole.width % scale == 0 && self.whole.height % scale == 0;
         // If sizes were rounded up, the position of a texel is known only to one texel.

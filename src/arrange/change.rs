@@ -26,7 +26,7 @@ pub enum DescriptionChange {
         /// Its new format.
         format: vk::Format,
     },
-    /// An image becomes smaller, with all images attached in the same pass as it or as one of those.
+    /// An image becomes smaller, together with all images attached with it in a pass, directly or through others.
     Extent {
         /// One of these images.
         image: ResourceId,
@@ -102,7 +102,7 @@ impl DescriptionChange {
     }
 }
 
-/// Images attached in the same pass as an image, or as one of those; sorted.
+/// Images attached with an image in a pass, directly or through others; sorted.
 fn attached_with(frame: &Frame, image: ResourceId) -> Vec<ResourceId> {
     let mut group = vec![image];
     let mut next = 0;

@@ -25,8 +25,8 @@ use crate::units::Bytes;
 pub struct CrowdedPass {
     /// The pass.
     pub pass: PassId,
-    /// Size of the resources that it uses and that the tile heap could hold, and of those that only fit as a whole and are used before and after it in
-    /// every order. Those that strips divide count only if it is the repeats of these strips that cost.
+    /// Size of the resources that the pass uses and that the tile heap could hold, and of those that only fit as a whole and are used before and after
+    /// the pass in every order. Resources that strips could divide count only if the cost is that of repeating these strips.
     pub used: Bytes,
     /// Lower bound on the bytes per frame that move because they do not fit together, or that the repeats of its strips cost.
     pub bytes: Bytes,
@@ -47,7 +47,7 @@ impl CrowdedPass {
 #[derive(Clone, Debug)]
 pub(super) struct Crowd {
     pub(super) pass: CrowdedPass,
-    /// The resources that do not fit together, each with the bytes that move at least if it is off chip.
+    /// The resources that do not fit together, each with the minimum number of bytes that move if it is off chip.
     pub(super) moved: Vec<(ResourceId, u64)>,
 }
 
@@ -56,14 +56,15 @@ pub(super) struct Crowd {
 struct Used {
     resource: ResourceId,
     size: u64,
-    /// Bytes that move at least if the resource is off chip in the pass.
+    /// Minimum number of bytes that move if the resource is off chip in the pass.
     saved: u64,
-    /// Bytes that all strips hold together if strips may divide it.
+    /// Size of all of its strips together, if strips may divide it.
     divided: Option<u64>,
 }
 
 impl Used {
-    /// The bytes that a number of strips, 2 or more, hold in all: of a whole resource, all of it in each strip.
+    /// The resource in a number of strips, 2 or more: its size is that of all strips together, each of which holds all of a resource that is not
+    /// divided.
     fn in_strips(self, strips: u64) -> Used {
         Used {
             size: self.divided.unwrap_or_else(|| self.size.saturating_mul(strips)),
@@ -79,12 +80,12 @@ pub(super) struct LeastMoved<'a> {
     pub(super) always: &'a [u64],
     /// Per resource, the bytes that it moves unless tile memory holds all of it for its whole lifetime; 0 if strips may hold it instead.
     pub(super) unless_whole: &'a [u64],
-    /// Per pass, the cost of one more execution, as far as no other bound counts it.
+    /// Per pass, the part of the cost of one more execution that no other bound counts.
     pub(super) repeats: &'a [u64],
 }
 
 impl Model<'_> {
-    /// The passes that use or keep more of the resources without a bound of their own than the heap holds. Most bytes first.
+    /// The passes that use or keep more than the heap holds of the resources that have no bound of their own. Most bytes first.
     pub(super) fn crowded(&self, least: LeastMoved<'_>, merging: &MergeablePasses<'_>) -> Vec<Crowd> {
         let in_strips = self.plan.input.frame().pass_ids();
         let mut in_strips = in_strips.filter(|&pass| self.plan.input.strip(pass).is_some());
@@ -225,23 +226,24 @@ impl Model<'_> {
     }
 }
 
-/// Bytes that these resources move, minus those that the ones on chip save at most.
+/// Lower bound on the bytes that these resources move: all of their bytes, minus the most that those on chip can save.
 fn moved(all: &[Used], on_chip: Vec<Used>, heap: u64) -> u64 {
     let total: u64 = all.iter().map(|one| one.saved).sum();
     total - most_saved(on_chip, heap).min(total)
 }
 
-/// Bytes that move at least in a pass in any number of strips, whatever they cost: those of whole resources.
+/// Minimum number of bytes that move in a pass in any number of strips, regardless of their cost: those of whole resources.
 fn moved_in_any_strips(all: &[Used], heap: u64) -> u64 {
     let whole = all.iter().filter(|one| one.divided.is_none()).copied();
     let whole: Vec<Used> = whole.collect();
     moved(&whole, whole.clone(), heap)
 }
 
-/// Numbers of strips tried for one pass.
+/// Maximum number of strips tried for one pass.
 const MAX_STRIPS: u64 = 64;
 
-/// Bytes that move or that repeats cost at least, in the best number of strips. `free` bytes move in any number; one more execution costs `repeat`.
+/// Minimum number of bytes that move or that repeats cost, over all numbers of strips. `free` bytes move in any number; one more execution costs
+/// `repeat`.
 fn least_cost(all: &[Used], heap: u64, free: u64, repeat: u64) -> u64 {
     let mut least = moved(all, all.to_vec(), heap);
     for strips in 2..=MAX_STRIPS {
@@ -256,7 +258,7 @@ fn least_cost(all: &[Used], heap: u64, free: u64, repeat: u64) -> u64 {
     least.min(free.saturating_add(repeat.saturating_mul(MAX_STRIPS)))
 }
 
-/// Sets of resources tried for one pass; beyond them, the bound may count a part of a resource.
+/// Maximum number of sets of resources tried for one pass; beyond it, the bound may count a part of a resource.
 const MAX_SETS: u32 = 10_000;
 
 /// Upper bound on the bytes that the resources in a heap save: exact for up to [`MAX_SETS`] sets.
@@ -290,7 +292,7 @@ struct Knapsack<'a> {
 }
 
 impl Knapsack<'_> {
-    /// Bytes that the resources from `first` on save in `room` bytes, if part of one counts.
+    /// Upper bound on the bytes that the resources from `first` on save in `room` bytes: a part of one resource may count.
     fn bound(&self, first: usize, mut room: u64) -> u64 {
         let mut saved = 0;
         for one in &self.all[first..] {

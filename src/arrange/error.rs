@@ -149,13 +149,13 @@ pub enum CannotGroup {
         /// The reason.
         why: &'static str,
     },
-    /// The tile heap holds it only in this many strips or more, and each strip repeats passes at a cost.
+    /// The tile heap holds the resource only in this many strips or more, and each strip repeats passes at a cost.
     #[error("it fits only in {0} strips or more, which repeat passes")]
     StripCost(u32),
-    /// No image would become smaller.
+    /// No image of the passes would become smaller in strips.
     #[error("these passes are not the only users of any image that they write")]
     NothingInside,
-    /// Not consecutive render passes that read one another's output only at their own pixel.
+    /// Passes that are not consecutive render passes, or that read one another's output elsewhere than at their own pixel.
     #[error(
         "cannot merge `{second}` into `{first}`: it has to be a render pass of the same area, samples and command buffer that reads the results of `{first}` only at its own pixel"
     )]
@@ -168,7 +168,7 @@ pub enum CannotGroup {
     /// The pass is the only one of its batch or group.
     #[error("`{0}` is the only pass of its batch or group, and merging takes two")]
     OnlyPass(String),
-    /// A pass that cannot be merged with both has to run between two passes.
+    /// A pass has to run between two passes, and cannot be merged with both.
     #[error("cannot merge `{second}` into `{first}`: `{between}` has to run between them")]
     Between {
         /// The first pass.

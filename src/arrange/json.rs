@@ -36,14 +36,14 @@ struct Document {
     batches: Vec<Batch>,
 }
 
-/// Exactly one of three changes.
+/// A change to the description, by name: exactly one of the three kinds.
 #[derive(PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NamedChange {
     resource: String,
     #[serde(default, skip_serializing_if = "is_default", with = "names::option")]
     format: Option<vk::Format>,
-    /// Quarters of width and height, also of the images attached with it.
+    /// New width and height in quarters, also for the images attached with it.
     #[serde(default, skip_serializing_if = "is_default")]
     quarters: Option<u32>,
     /// The pass that no longer uses it.
@@ -111,7 +111,7 @@ struct NamedGroup {
     passes: Vec<String>,
     #[serde(default, skip_serializing_if = "is_default")]
     merged: bool,
-    /// Columns and rows.
+    /// Columns and rows of strips.
     #[serde(default, skip_serializing_if = "is_default")]
     strips: Option<[u32; 2]>,
     /// Images at the border of the strips.

@@ -22,7 +22,7 @@ struct Strips<'d> {
     areas: Vec<vk::Rect2D>,
     /// Per divided image, its part in each strip.
     parts: Vec<Vec<Part>>,
-    /// Cache: halos and scales, each with the texels of all strips.
+    /// Cache: the texels of all strips, by halo and scale.
     texels: RefCell<Vec<((u32, u32), u64)>>,
 }
 
@@ -31,7 +31,7 @@ struct Strips<'d> {
 struct Part {
     extent: vk::Extent2D,
     texels: u64,
-    /// The bytes that it counts for, with padding.
+    /// The bytes that the part counts for, padding included.
     size: Bytes,
 }
 
@@ -194,7 +194,7 @@ impl Model<'_> {
         }
     }
 
-    /// Bytes of an image that the passes of a run move, and those of its halos.
+    /// Bytes that the passes of a run move of an image, and those of its halos.
     fn in_run(&self, group: &PassGroup, strips: &Strips<'_>, image: &DividedImage) -> (u64, u64) {
         let frame = self.plan.input.frame();
         let size = self.counted_size(image.resource);
@@ -211,7 +211,7 @@ impl Model<'_> {
         (used, halos)
     }
 
-    /// Additional bytes that an access of a pass with a halo moves off chip in strips, at their cost: those of its halos, and the padding of each part.
+    /// Cost of the additional bytes that an access of a pass with a halo moves off chip in strips: those of its halos, and the padding of each part.
     fn halo_bytes(&self, access: &Access, halo: u32, strips: &Strips<'_>) -> u64 {
         let frame = self.plan.input.frame();
         let division = strips.division;

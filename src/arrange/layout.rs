@@ -65,7 +65,7 @@ pub(super) struct LaidResource {
     pub(super) rendered: u64,
 }
 
-/// A run of strips, apart from its position in the frame.
+/// A run of strips, independent of its position in the frame.
 #[derive(Default)]
 pub(super) struct LaidRun {
     /// Texels computed, with halos.

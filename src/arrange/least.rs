@@ -10,7 +10,7 @@ use crate::frame::{AccessKind, Frame, PassId, Persistence, ReadReach, ResourceId
 use crate::plan::WindowRule;
 use crate::units::Bytes;
 
-/// Returns true if no strip can make an access to its part of a resource, regardless of what is divided.
+/// Returns true if an access in a strip cannot be limited to the strip's part of the resource, regardless of what else is divided.
 fn is_of_whole(frame: &Frame, access: &Access) -> bool {
     let is_written_elsewhere = || {
         let mut others = frame.accesses_to(access.resource);
@@ -22,7 +22,7 @@ fn is_of_whole(frame: &Frame, access: &Access) -> bool {
         || can_repeat(frame, access.pass).is_err()
 }
 
-/// Returns true if an access is never to tile memory.
+/// Returns true if an access is of a kind that tile memory does not support.
 fn is_off_chip(frame: &Frame, access: &Access) -> bool {
     access.kind == AccessKind::ResolveAttachment
         || access.kind.is_transfer() && frame.resource(access.resource).is_image()
@@ -66,7 +66,7 @@ pub(super) fn may_be_of_part(frame: &Frame, access: &Access) -> bool {
         && (!is_attached(access) || attached.all(|access| may_be_divided(frame, access.resource)))
 }
 
-/// Bytes that move at least if one of these accesses does: those that the smallest one touches.
+/// Minimum number of bytes that move if any of these accesses is off chip: those that the smallest one touches.
 fn smallest<'a>(frame: &Frame, accesses: impl Iterator<Item = &'a Access>, size: Bytes) -> Bytes {
     let bytes = accesses.map(|access| match frame.times_moved(access) {
         0 => Bytes::ZERO,
@@ -76,7 +76,7 @@ fn smallest<'a>(frame: &Frame, accesses: impl Iterator<Item = &'a Access>, size:
 }
 
 impl Model<'_> {
-    /// The resources that strips divide with a resource if they hold it for its whole lifetime, and the passes of any run of such strips.
+    /// The resources that strips have to divide in order to hold one for its whole lifetime, and the passes of any run of such strips.
     pub(super) fn run_inside(
         &self,
         id: ResourceId,
@@ -151,8 +151,8 @@ impl Model<'_> {
             && (!access.kind.is_transfer() || transfers)
     }
 
-    /// Bytes that a resource moves at least if strips or a stretch of its lifetime hold it wherever possible; `None` if neither can, or without a tile
-    /// heap. `is_split` is true if neither strips nor tile memory can hold it for its whole lifetime.
+    /// Minimum number of bytes that a resource moves if strips hold it, or tile memory for a stretch of its lifetime, wherever possible; `None` if
+    /// neither can, or without a tile heap. `is_split` is true if neither strips nor tile memory can hold it for its whole lifetime.
     pub(super) fn least_in_part(
         &self,
         id: ResourceId,

@@ -13,7 +13,7 @@ use super::types::{Arrangement, GroupMode, PassGroup};
 use crate::frame::{Frame, PassId, ResourceId};
 use crate::units::Bytes;
 
-/// A resource that the tile heap cannot hold as a whole, and that cannot be divided into strips, or not without cost.
+/// A resource that the tile heap cannot hold as a whole, and that cannot be divided into strips, or only at a cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceCap {
     /// The resource.
@@ -159,7 +159,7 @@ pub(super) struct Bounds {
     pub(super) caps: Vec<ResourceCap>,
     /// Bytes of resources that tile memory cannot hold: external, history, copied, or without a tile heap.
     pub(super) fixed: Bytes,
-    /// Per resource, its part of these bytes.
+    /// Per resource, its own bound among those of `caps`, `fixed` and `strips`; 0 if it has none.
     least: Vec<u64>,
     /// Passes that use more of the other resources than the tile heap holds.
     pub(super) crowded: Vec<Crowd>,
@@ -232,8 +232,8 @@ impl Model<'_> {
         bounds
     }
 
-    /// Adds the larger of two bounds on what passes use at once, and on the repeats of strips: each repeat counts first for a resource that fits only in
-    /// strips, whatever else is on chip, or for all resources of the pass together.
+    /// Adds the larger of two sums of bounds. Both count each repeat of a pass once: either first for a resource that fits only in strips, whatever else
+    /// is on chip, or for all resources that the pass uses at once.
     fn bound_repeats(
         &self,
         bounds: &mut Bounds,
@@ -316,7 +316,7 @@ impl Model<'_> {
         all
     }
 
-    /// Per pass, the bytes of its repeats that the bounds count: those for resources that do not move the bytes of their bounds instead.
+    /// Per pass, the cost of its repeats that the bounds already count: only for resources that do not move the bytes of their bounds instead.
     fn counted_repeats(&self, bounds: &Bounds) -> Vec<u64> {
         let mut counted = vec![0; self.plan.input.frame().passes().len()];
         for cost in &bounds.strips {

@@ -136,7 +136,7 @@ impl<'a> MergeablePasses<'a> {
         })
     }
 
-    /// Returns true if the passes of a pair share what they would share as one pass. Independent passes may run in either order.
+    /// Returns true if two render passes could be merged if they ran one after the other; independent passes may run in either order.
     fn pair(&self, first: PassId, second: PassId) -> bool {
         if [first, second].map(|pass| self.frame.pass(pass).kind) != [PassKind::Render; 2] {
             return false;
@@ -194,7 +194,7 @@ impl<'a> MergeablePasses<'a> {
     }
 }
 
-/// Adds a pass, and all that are known to be beyond it, to those beyond another.
+/// Adds `pass`, and all that are known to be beyond it, to the passes beyond `to`.
 fn add(beyond: &mut [Vec<u64>], pass: usize, to: usize) {
     let mut bits = std::mem::take(&mut beyond[to]);
     bits.iter_mut()

@@ -61,7 +61,7 @@ impl<'a> Search<'a> {
             })
     }
 
-    /// Returns true if the frame can run in an arrangement made by moves, apart from strips, which [`judged`](Search::judged) checks.
+    /// Returns true if the frame can run in an arrangement that moves produced, except for its strips, which [`judged`](Search::judged) checks.
     pub(super) fn fits(&mut self, arrangement: &Arrangement) -> bool {
         let mut place = vec![0u32; self.model.plan.input.frame().passes().len()];
         for (at, pass) in (0..).zip(arrangement.passes()) {
@@ -159,7 +159,7 @@ impl<'a> Search<'a> {
         fused
     }
 
-    /// The best runs of strips that do not overlap, each valued independently; in `plain`, which has no strips. Merged passes stay merged.
+    /// Divides `plain`, which has no strips, into the best runs of strips that do not overlap, each valued independently. Merged passes stay merged.
     pub(super) fn divided(&mut self, plain: &Arrangement) -> Option<Arrangement> {
         let base = self.judged(plain)?.off_chip().0 as i64;
         let mut divided = plain.clone();
@@ -304,7 +304,7 @@ fn without(arrangement: &Arrangement, is_gone: impl Fn(&PassGroup) -> bool) -> A
     plain
 }
 
-/// An arrangement with about this many times as many strips in each run: one found at another size, or for another heap.
+/// The arrangement with about `times` as many strips in each run: for one found at another size, or for another heap.
 pub(super) fn with_strips(arrangement: &Arrangement, times: f64) -> Arrangement {
     let mut scaled = arrangement.clone();
     for group in scaled.batches.iter_mut().flat_map(|batch| &mut batch.groups) {

@@ -9,7 +9,7 @@ use crate::units::Bytes;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DescribedResident {
     pub(super) resource: ResourceId,
-    /// Bytes that it moves if only a stretch of its lifetime is there; 0 if all of it is.
+    /// Bytes that it moves if only a stretch of its lifetime is in tile memory; 0 if all of it is.
     pub(super) moved: Bytes,
 }
 

@@ -32,7 +32,7 @@ impl Search<'_> {
         }
     }
 
-    /// An arrangement after several random moves; `None` if it has none.
+    /// Applies several random moves to an arrangement; `None` if no move is possible.
     fn moved(
         &mut self,
         arrangement: Arrangement,

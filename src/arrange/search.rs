@@ -320,7 +320,7 @@ impl Search<'_> {
         }
     }
 
-    /// The best runs of strips, in place of all groups, and beside merged passes.
+    /// The arrangements with the best runs of strips: in place of all groups, and alongside merged passes.
     fn runs(&mut self, arrangement: &Arrangement) -> Vec<Arrangement> {
         if !self.allowed.strips {
             return Vec::new();

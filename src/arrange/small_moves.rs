@@ -162,7 +162,7 @@ impl Search<'_> {
         moves
     }
 
-    /// Two adjacent batches as one.
+    /// Adds the moves that submit two adjacent batches as one.
     fn fuse(&self, arrangement: &Arrangement, moves: &mut Vec<Move>) {
         let frame = self.model.plan.input.frame();
         for (batch, pair) in (0..).zip(arrangement.batches.windows(2)) {
@@ -177,7 +177,7 @@ impl Search<'_> {
         }
     }
 
-    /// One image more at the border of a run of strips.
+    /// Adds the moves that copy one more image at the border of a run of strips.
     fn add_borders(&mut self, arrangement: &Arrangement, moves: &mut Vec<Move>) {
         for (batch, groups) in (0..).zip(arrangement.batches.iter().map(|batch| &batch.groups)) {
             let runs = (0..).zip(groups);
@@ -193,7 +193,7 @@ impl Search<'_> {
         }
     }
 
-    /// Other strips, borders or passes of a group.
+    /// Adds the moves that change the strips, borders or passes of a group.
     fn change_run(&self, batch: u32, groups: &[PassGroup], at: usize, moves: &mut Vec<Move>) {
         let group = &groups[at];
         let mut add = |change| {
@@ -228,7 +228,7 @@ impl Search<'_> {
         }
     }
 
-    /// Merges with later groups, and other positions.
+    /// Adds the moves that merge a group with a later one, or move it.
     fn merge_or_move(&mut self, batch: u32, groups: &[PassGroup], at: usize, moves: &mut Vec<Move>) {
         let mut add = |change| {
             moves.push(Move {
@@ -268,7 +268,7 @@ impl Search<'_> {
     }
 }
 
-/// Splits a run of strips in two, or joins it with the next one.
+/// Adds the moves that split a run of strips in two, or join it with the next one.
 fn cut_or_join(batch: u32, groups: &[PassGroup], at: usize, moves: &mut Vec<Move>) {
     let GroupMode::Strips(grid) = groups[at].mode else {
         return;

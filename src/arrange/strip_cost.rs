@@ -11,10 +11,10 @@ use super::traffic::Model;
 use crate::frame::{PassId, ResourceId};
 use crate::units::Bytes;
 
-/// A resource that tile memory holds in strips, or not for its whole lifetime.
+/// A resource that tile memory can hold for its whole lifetime only in strips.
 pub(super) struct OnlyInStrips {
     pub(super) resource: ResourceId,
-    /// Bytes that it moves at least unless it is in strips.
+    /// Minimum number of bytes that it moves unless it is in strips.
     pub(super) moved: Bytes,
     /// Minimum number of strips.
     strips: u32,
@@ -22,7 +22,7 @@ pub(super) struct OnlyInStrips {
     run: Vec<PassId>,
 }
 
-/// The bound of a resource that tile memory holds only in strips.
+/// The bound on a resource that tile memory holds only in strips.
 #[derive(Clone, Debug)]
 pub(super) struct StripCost {
     pub(super) resource: ResourceId,
@@ -33,7 +33,7 @@ pub(super) struct StripCost {
 }
 
 impl StripCost {
-    /// Bytes that the resource moves at least, or that its strips cost.
+    /// Lower bound on the bytes that the resource moves or that its strips cost.
     pub(super) fn bytes(&self) -> Bytes {
         self.repeats.iter().map(|(_, bytes)| *bytes).sum()
     }
@@ -59,7 +59,7 @@ impl Model<'_> {
         }
     }
 
-    /// Bytes of a resource that all of its strips hold together at least: each part is padded like the whole, or more.
+    /// Lower bound on the bytes of a resource that all of its strips hold together: each part is padded like the whole, or more.
     pub(super) fn divided_size(&self, resource: ResourceId) -> u64 {
         let frame = self.plan.input.frame();
         let described = frame.resource(resource);
@@ -76,8 +76,8 @@ impl Model<'_> {
     }
 }
 
-/// Bounds of resources that tile memory holds only in strips. They count each repeat of a pass for one resource at most, in most strips first, and take
-/// it out of `left`, which has the cost of one repeat of each pass.
+/// Bounds on resources that tile memory holds only in strips. Each repeat of a pass counts for at most one resource, the one in most strips first, and
+/// is taken out of `left`, which has the cost of one repeat of each pass.
 pub(super) fn strip_costs(mut all: Vec<OnlyInStrips>, left: &mut [u64]) -> Vec<StripCost> {
     all.compact_sort_by_key(|one| std::cmp::Reverse(one.strips));
     let mut costs = Vec::new();

@@ -25,7 +25,7 @@ pub(super) struct Division {
     pub(super) whole: vk::Extent2D,
     /// Origins of strips and halos are multiples of this.
     unit: u32,
-    /// Per pass of the run.
+    /// The passes of the run.
     pub(super) passes: Vec<DividedPass>,
     /// Images that only the run uses, and those copied at the border of its strips: as large as a strip and its halo.
     pub(super) inside: Vec<DividedImage>,

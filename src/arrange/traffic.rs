@@ -46,7 +46,7 @@ impl Default for ArrangementCosts {
 }
 
 impl ArrangementCosts {
-    /// The costs of arranging a frame with these charges: halos cost what they did so far, unless another cost was measured.
+    /// The same costs for a frame that already has these charges: its halos keep their cost, unless another one was measured.
     fn after(self, charges: &Charges) -> ArrangementCosts {
         let measured = (self.halo * 1000.0).round() != 1000.0;
         ArrangementCosts {
@@ -81,13 +81,13 @@ pub(super) struct Model<'a> {
     pub(super) described: Bytes,
     heap: Bytes,
     submit_boundary: bool,
-    /// Per resource.
+    /// Per resource, its properties as a candidate for tile memory.
     candidates: Vec<Candidate>,
     /// Per pass, the texels that it computes as described.
     pub(super) texels: Vec<u64>,
     /// Charges of the frame that is arranged, which may be a rewritten one.
     pub(super) input_charges: [Bytes; 2],
-    /// Cache: per run.
+    /// Cache: the divisions of each run of passes.
     divisions: HashMap<Vec<PassId>, Divisions>,
     /// Cache: groups in strips, laid out; `None` for those that cannot be divided.
     pub(super) runs: HashMap<PassGroup, Option<Rc<LaidRun>>>,

@@ -12,7 +12,7 @@ use crate::units::Run;
 pub struct Arrangement {
     /// Changes to the description that are applied first, in order.
     pub changes: Vec<DescriptionChange>,
-    /// In submission order.
+    /// The batches, in submission order.
     pub batches: Vec<ArrangedBatch>,
 }
 
@@ -28,7 +28,7 @@ pub struct ArrangedBatch {
 /// Passes that run consecutively.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PassGroup {
-    /// In execution order.
+    /// The passes, in execution order.
     pub passes: Vec<PassId>,
     /// Execution mode of the passes.
     pub mode: GroupMode,

@@ -10,7 +10,7 @@ use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DividedImage {
     pub(super) resource: ResourceId,
-    /// In pixels of the whole.
+    /// The halo, in pixels of the whole.
     pub(super) halo: u32,
     /// Pixels of the whole per texel.
     pub(super) scale: u32,

@@ -20,7 +20,7 @@ struct Border {
     enters: bool,
 }
 
-/// Resources whose lifetimes are split, joined again: the last stretch stands for the others.
+/// The lifetimes of resources, with split ones joined again: the last stretch stands for the others.
 struct Lifetimes<'a> {
     /// Per resource, the last stretch of its lifetime; itself unless a store ends it.
     last: Vec<ResourceId>,
@@ -154,7 +154,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Returns why the contents of a strip's image differ from the image's, or are not copied back.
+    /// Returns why the contents of a strip's image differ from those of the whole image, or are not copied back.
     fn is_lost(
         &self,
         part: ResourceId,

@@ -79,7 +79,7 @@ impl Checker<'_> {
         self.executed.described().resource(self.resource).persistence != Persistence::Transient
     }
 
-    /// Returns why the numbers are not those of the values, in the order of the described passes.
+    /// Returns why the values are not numbered in the order of the described passes; `None` if they are.
     fn is_misnumbered(&self) -> Option<String> {
         let mut values: Vec<(ResourceValue, ResourceId)> = Vec::new();
         for (id, origin) in self.holders() {

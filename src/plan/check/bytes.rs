@@ -176,7 +176,7 @@ fn check_sharing(checker: &mut Checker<'_>, first: usize, second: usize) {
     }
 }
 
-/// Checks that two placements in the same memory have disjoint lifetimes, in an order.
+/// Checks that two placements that share bytes have disjoint lifetimes, and that the earlier uses are ordered before the later ones.
 fn check_pair(checker: &mut Checker<'_>, sites: &[Site], first: usize, second: usize) {
     let plan = checker.plan;
     let granularity = plan.profile.limits.buffer_image_granularity;

@@ -55,7 +55,7 @@ pub enum PlanRule {
     TypeNotAllowed,
     /// Offsets are multiples of the alignment.
     Misaligned,
-    /// A placement has at least the size that the resource requires there.
+    /// A placement has at least the size that the resource requires in that kind of memory.
     TooSmall,
     /// A placement ends inside its object (VUID-VkBindImageMemoryInfo-pNext-12330 and -01617 and similar ones).
     PastObject,

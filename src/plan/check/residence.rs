@@ -321,7 +321,7 @@ fn check_live(checker: &mut Checker<'_>) {
     }
 }
 
-/// Returns true if such an access of an attachment needs no memory while its render pass runs.
+/// Returns true if accesses of this kind need no memory while their render pass runs: those to attachments.
 pub(super) fn stays_on_chip(kind: AccessKind) -> bool {
     kind.is_attachment() || kind == AccessKind::InputAttachment
 }

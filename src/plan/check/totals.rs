@@ -314,7 +314,7 @@ fn in_store(checker: &Checker<'_>, access: &Access) -> bool {
     checker.plan.frame.pass(access.pass).contents == CommandSource::Store
 }
 
-/// The resource whose contents a pass recorded by the runtime stores in `resource`.
+/// The resource whose contents a store copies to `resource`.
 fn stored_apart(checker: &Checker<'_>, resource: ResourceId) -> Option<ResourceId> {
     let frame = &checker.plan.frame;
     let accesses = frame.accesses();
@@ -364,7 +364,7 @@ fn moved(checker: &Checker<'_>, access: &Access, size: Bytes) -> Bytes {
     checker.plan.frame.traffic_of(access, size)
 }
 
-/// Subtraction without underflow.
+/// Saturating subtraction.
 fn less(sum: Bytes, part: Bytes) -> Bytes {
     Bytes(sum.0.saturating_sub(part.0))
 }
