@@ -45,7 +45,7 @@ pub(super) struct Binder<'a> {
     pub(super) state: &'a Arc<DeviceState>,
     pub(super) planner: &'a DevicePlanner,
     pub(super) timelines: &'a Arc<Timelines>,
-    /// Per queue of the frame.
+    /// Per queue of the frame, the device queue that runs it.
     pub(super) queues: Vec<DeviceQueue>,
     /// The series that it is bound for.
     pub(super) series: &'a Arc<Series>,

@@ -29,8 +29,8 @@ fn stretches(frame: &Frame, image: ResourceId) -> impl Iterator<Item = ResourceI
     std::iter::successors(first, move |&earlier| stored(earlier, 1))
 }
 
-/// Returns true if an image that a copy at the border of a strip reads (or writes, if `enters`) is not that of the strip, which is first used by the
-/// copy into it, last by the copy out of it, and by one copy each.
+/// Returns true if the image that a border copy reads (or writes, if `enters`) is the whole one and not that of a strip. The image of a strip is used
+/// first by the copy into it and last by the copy out of it, and there is at most one of each.
 fn is_whole(frame: &Frame, border: PassId, image: ResourceId, enters: bool) -> bool {
     let mut accesses = stretches(frame, image).flat_map(|image| frame.accesses_to(image));
     let is_outside = |access: &Access| match enters {
@@ -48,7 +48,7 @@ fn is_border(frame: &Frame, pass: PassId) -> bool {
     matches!(frame.pass(pass).contents, CommandSource::Border { .. })
 }
 
-/// Returns true if a copy at the border of a strip copies out of the strip's image, if both images have the same size.
+/// Returns true if a copy at the border of a strip copies out of the strip's image. For two images of the same size.
 fn leaves_strip(frame: &Frame, border: PassId, [read, write]: [ResourceId; 2]) -> bool {
     match [
         is_whole(frame, border, read, false),
@@ -74,7 +74,7 @@ struct StripPart {
 }
 
 impl BoundFrame {
-    /// Limits the copies at the border of the strip that a pass belongs to, after the render area of the pass has changed.
+    /// Limits the areas of the copies at the border of the strip that a pass belongs to, after the render area of the pass has changed.
     pub(super) fn limit_borders(&mut self, pass: PassId) {
         let frame = self.plan.frame.clone();
         for access in frame.accesses_of(pass) {

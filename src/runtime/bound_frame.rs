@@ -55,9 +55,9 @@ pub struct BoundFrame {
     pub(super) state: Arc<DeviceState>,
     pub(super) timelines: Arc<Timelines>,
     pub(super) plan: Arc<Checked<Plan>>,
-    /// Per queue of the frame.
+    /// Per queue of the frame, the device queue that runs it.
     pub(super) queues: Vec<DeviceQueue>,
-    /// Per device queue that runs some of the frame's queues.
+    /// Per device queue that runs some of the frame's queues, its timeline and the numbers of its batches.
     pub(super) bases: Vec<QueueBase>,
     pub(super) lowering: FrameLowering,
     pub(super) objects: FrameObjects,
@@ -99,17 +99,17 @@ pub(super) struct FrameLowering {
 pub(super) struct FrameObjects {
     pub(super) handles: Handles,
     pub(super) framebuffers: Framebuffers,
-    /// Per row of instances; null for dynamic rendering.
+    /// Per row of instances, its render pass object; null for dynamic rendering.
     pub(super) render_passes: Vec<vk::RenderPass>,
     /// Objects of histories in odd frames.
     pub(super) copies: SwappedCopies,
-    /// Per row of stores.
+    /// Per row of stores, the commands of its pass.
     pub(super) stores: Vec<StorePass>,
 }
 
 /// The frame being recorded.
 pub(super) struct RecordingState {
-    /// Per command buffer of the frame.
+    /// Per command buffer of the frame, its recording state.
     pub(super) slots: Vec<CommandSlot>,
     /// Per pass, its render area; `None` if it renders nothing.
     pub(super) areas: Vec<Option<vk::Rect2D>>,

@@ -79,7 +79,7 @@ fn rank(properties: &vk::PhysicalDeviceProperties, support: &DeviceSupport) -> u
     }
 }
 
-/// The device with the family of its first queue, if it has one for graphics and compute (and presentation).
+/// The device as a candidate, if one of its queue families supports graphics and compute (and presentation).
 fn candidate(instance: &Instance, physical_device: vk::PhysicalDevice) -> Result<Option<Candidate>> {
     // SAFETY: one of the instance's, which was created with this version.
     let support = unsafe { DeviceSupport::query(&instance.raw, physical_device, instance.api_version) }?;

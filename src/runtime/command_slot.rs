@@ -11,7 +11,7 @@ pub(super) struct CommandSlot {
     is_taken: AtomicBool,
     /// Command buffers that are not finished.
     unfinished: AtomicU32,
-    /// In submission order; several if a pass is recorded in parts.
+    /// The command buffers, in submission order; several if a pass is recorded in parts.
     handles: Mutex<Vec<vk::CommandBuffer>>,
 }
 

@@ -34,7 +34,7 @@ pub struct Context {
     device: ash::Device,
     support: DeviceSupport,
     queues: Vec<DeviceQueue>,
-    /// Taken by [`Context::destroy`].
+    /// The runtime on the device; taken by [`Context::destroy`].
     tile: Option<Device>,
 }
 
@@ -47,7 +47,7 @@ impl Context {
         Context::on(load()?, desc)
     }
 
-    /// [`Context::new`] with an already loaded Vulkan library.
+    /// Like [`Context::new`], with an already loaded Vulkan library.
     ///
     /// # Errors
     /// Same as [`Context::new`].

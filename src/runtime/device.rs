@@ -542,7 +542,7 @@ impl Shared {
         Ok(waiting)
     }
 
-    /// The device queues at these indices, one for each queue of the frame.
+    /// The device queues at these indices, one for each queue of the frame; an error if one lacks a required capability.
     fn capable(&self, frame: &Frame, queues: &[usize]) -> Result<Vec<DeviceQueue>> {
         for (declared, &index) in frame.queues().iter().zip(queues) {
             if !self.queues[index].supports(declared.capabilities) {

@@ -194,7 +194,7 @@ pub(super) fn features_of_version(version: u32) -> OptionalFeatures {
     there.fold(OptionalFeatures::empty(), |all, (_, feature)| all | feature)
 }
 
-/// Extensions whose name is enough to enable the features that descriptions use of them: their feature bits are not read.
+/// Extensions that enable optional features of frames by their name only: their feature bits are not read.
 const EXTENSION_FEATURES: [(&CStr, OptionalFeatures); 23] = [
     // Its acceleration structures are built at the same stage as those of the later extension.
     (

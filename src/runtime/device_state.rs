@@ -16,7 +16,7 @@ use crate::Result;
 use crate::profile::DeviceProfile;
 use crate::units::Bytes;
 
-/// Invariant: the handles belong together and outlive this.
+/// The state of a device that everything bound on it shares. Invariant: the handles belong together and outlive this.
 pub(super) struct DeviceState {
     pub(super) instance: ash::Instance,
     pub(super) physical_device: vk::PhysicalDevice,

@@ -25,9 +25,9 @@ pub(super) struct EncodedFrame {
     /// Per pass of the planned frame, its row.
     rows: Vec<u32>,
     pub(super) barriers: Barriers,
-    /// Per row of instances.
+    /// Per row of instances, the structs of its render pass.
     renderings: Vec<Rendering>,
-    /// Per row of views.
+    /// Per row of views, the view.
     views: Vec<vk::ImageView>,
     /// True if handles are imported for every frame.
     imports: bool,
@@ -42,7 +42,7 @@ pub(super) struct Encoding<'a> {
     pub(super) owned: &'a mut OwnedObjects,
     pub(super) handles: &'a Handles,
     pub(super) framebuffers: &'a mut Framebuffers,
-    /// Per row of instances; null for dynamic rendering.
+    /// Per row of instances, its render pass object; null for dynamic rendering.
     pub(super) render_passes: &'a [vk::RenderPass],
 }
 

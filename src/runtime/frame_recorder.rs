@@ -364,7 +364,7 @@ impl FrameRecorder<'_> {
         })
     }
 
-    /// [`FrameRecorder::submit`] for programs that make the calls themselves: `submit` makes each call, in the order given. The
+    /// Like [`FrameRecorder::submit`], for programs that make the calls themselves: `submit` makes each call, in the order given. The
     /// [queues](super::Device::lock_queues) are locked meanwhile.
     ///
     /// # Errors

@@ -132,9 +132,9 @@ unsafe impl BlockAllocator for Mutex<Allocator> {
 pub struct MemoryBlock(Source);
 
 enum Source {
-    /// From the allocator.
+    /// A block from the allocator.
     Allocated(AllocatedBlock),
-    /// From `vkAllocateMemory`.
+    /// A memory object from `vkAllocateMemory`.
     Raw(vk::DeviceMemory),
 }
 

@@ -48,7 +48,7 @@ impl DevicePlanner {
         Ok(plan)
     }
 
-    /// [`Planner::plan_now`].
+    /// Same as [`Planner::plan_now`].
     pub(super) fn plan_now(
         &self,
         runnable: Runnable<'_>,
@@ -58,12 +58,12 @@ impl DevicePlanner {
         self.lock().plan_runnable_now(runnable, requirements, options)
     }
 
-    /// [`Planner::adopt`].
+    /// Same as [`Planner::adopt`].
     pub(super) fn adopt(&self, plan: Arc<Checked<Plan>>) -> bool {
         self.lock().adopt(plan)
     }
 
-    /// [`Lowerer::lower`].
+    /// Same as [`Lowerer::lower`].
     pub(super) fn lower(&self, plan: &Checked<Plan>, situation: &LoweringDesc) -> Result<Checked<Lowered>> {
         match self.lowerer.try_lock() {
             Ok(mut lowerer) => Ok(lowerer.lower(plan, situation)?),

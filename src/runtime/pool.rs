@@ -99,7 +99,7 @@ pub(super) struct Block {
     pub(super) name: String,
     /// `true` if its bytes count in the budget: tile memory does not compete for memory.
     pub(super) in_budget: bool,
-    /// The residents in it.
+    /// The images and buffers in it.
     pub(super) residents: BlockResidents,
     pub(super) borrower: Option<u64>,
     pub(super) references: u32,
@@ -256,12 +256,12 @@ impl PoolContents {
         &self.block(block).contents
     }
 
-    /// The number of the frame that last wrote it; 0 for none.
+    /// The number of the frame that last wrote the history in a borrowed block; 0 for none.
     pub(super) fn written(&self, block: u32) -> u64 {
         self.block(block).written
     }
 
-    /// Keeps the contents that the last submitted frame has left in it.
+    /// Keeps the contents that the last submitted frame has left in the history of a borrowed block.
     pub(super) fn keep_contents(
         &mut self,
         index: u32,
@@ -302,7 +302,7 @@ impl Block {
         }
     }
 
-    /// Returns `true` if the resource in it can be used for another one.
+    /// Returns `true` if the block's resource can be used in place of one with these parameters.
     pub(super) fn covers(&self, resource: &ResourceKey) -> bool {
         matches!(&self.key, BlockKey::Own(_, made) if made.covers(resource))
     }
@@ -317,7 +317,7 @@ impl Block {
         }
     }
 
-    /// Returns `true` if several queue families share the resource in it.
+    /// Returns `true` if several queue families share the block's resource.
     fn is_concurrent(&self) -> bool {
         matches!(&self.key, BlockKey::Own(_, resource) if resource.is_concurrent())
     }

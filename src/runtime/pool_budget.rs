@@ -7,7 +7,7 @@ use ash::vk;
 
 use crate::units::Bytes;
 
-/// Bytes of ordinary memory.
+/// The bytes of ordinary memory that a pool holds and is allocating, and their limit.
 #[derive(Debug, Default)]
 pub(super) struct Budget {
     /// The bytes of all blocks, including those that are being allocated or freed.

@@ -238,7 +238,7 @@ impl Drop for Reservation<'_> {
 /// A block that was allocated and is not in the pool yet; freed on drop.
 pub(super) struct UnpooledBlock<'a> {
     state: &'a DeviceState,
-    /// Taken when the pool takes ownership.
+    /// The block; taken when the pool takes ownership.
     memory: Option<MemoryBlock>,
     /// Its debug name; empty if it has none.
     name: String,

@@ -14,7 +14,7 @@ use super::subpass_merge::SubpassMerge;
 /// The render passes and framebuffers of a pool.
 #[derive(Default)]
 pub(super) struct PooledPasses {
-    /// By their parameters as words.
+    /// The render passes, by their parameters as words.
     pub(super) render_passes: BTreeMap<Vec<u32>, vk::RenderPass>,
     /// The driver's feedback about each subpass of render passes with several, if it gives any.
     pub(super) merges: HashMap<vk::RenderPass, Vec<SubpassMerge>>,
@@ -106,7 +106,7 @@ unsafe fn add<T>(words: &mut Vec<u32>, rows: *const T, count: u32) {
 }
 
 impl FramebufferKey {
-    /// `size` is width, height and layers.
+    /// Creates the key; `size` is width, height and layers.
     pub(super) fn new(
         render_pass: vk::RenderPass,
         size: [u32; 3],

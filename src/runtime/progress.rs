@@ -13,7 +13,7 @@ use crate::Result;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FrameNumber(pub u64);
 
-/// Frames of a series, submitted and complete.
+/// Counts the submitted and the complete frames of a series.
 pub(super) struct Progress {
     submitted: u64,
     /// Set if a submission failed halfway: counts are no longer valid.
@@ -46,7 +46,7 @@ enum Counting {
 const FENCED_FRAMES: usize = 4;
 
 impl Progress {
-    /// Counts by the timelines of these queues (number and semaphore); by fences if there are none.
+    /// Counts frames by the timelines of these queues (number and semaphore), or by fences on devices without timeline semaphores.
     pub(super) fn new(
         state: &DeviceState,
         queues: impl Iterator<Item = (usize, vk::Semaphore)>,

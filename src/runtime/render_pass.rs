@@ -25,7 +25,7 @@ use crate::units::Bytes;
 /// A render pass object with its current framebuffer.
 pub(super) struct PassObject {
     render_pass: vk::RenderPass,
-    /// Null while an imported view is missing.
+    /// The framebuffer; null while an imported view is missing.
     pub(super) framebuffer: vk::Framebuffer,
     /// Width, height and layers of the framebuffer.
     size: [u32; 3],

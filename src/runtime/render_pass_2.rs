@@ -21,7 +21,7 @@ pub(super) struct Parameters<'a> {
     pub(super) chain: *const c_void,
 }
 
-/// True if the driver says which subpasses of a render pass object with this number of subpasses it merges.
+/// Returns true if the driver reports which subpasses it merges, for a render pass object with this number of subpasses.
 pub(super) fn has_feedback(state: &DeviceState, subpasses: usize) -> bool {
     subpasses > 1 && state.capabilities.contains(Capabilities::SUBPASS_MERGE_FEEDBACK)
 }

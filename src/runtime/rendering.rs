@@ -14,7 +14,7 @@ use crate::lower::tables::instances::{
 };
 use crate::lower::{LocalReadMapping, Lowered};
 
-/// The recording of one render pass.
+/// The structs that begin a render pass: those of dynamic rendering, or a render pass object.
 #[expect(
     clippy::large_enum_variant,
     reason = "a list has one per pass; a box for each would save nothing"
@@ -29,13 +29,13 @@ pub(super) enum Rendering {
 /// The structs of a dynamic render pass.
 pub(super) struct Dynamic {
     row: InstanceRow,
-    /// Per subpass; empty if shaders read no attachments in place.
+    /// The subpasses; empty if shaders read no attachments in place.
     local: Vec<LocalSubpass>,
     colors: Vec<vk::RenderingAttachmentInfo<'static>>,
     depth: Option<vk::RenderingAttachmentInfo<'static>>,
     stencil: Option<vk::RenderingAttachmentInfo<'static>>,
     tiles: Tiles,
-    /// Set if the pass is described with a hook.
+    /// The caller's hooks, if the pass is described with a hook.
     hooks: Option<Arc<dyn Hooks>>,
 }
 

@@ -21,7 +21,7 @@ use crate::measure::{DedicatedRequirement, MemoryRequirements, Requirements, Res
 use crate::plan::{MemoryKind, Plan};
 use crate::units::{Alignment, Bytes};
 
-/// An image of a row; only imported ones have a view.
+/// The image of a row; only an imported one has a view here.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Image {
     pub(super) handle: vk::Image,
@@ -41,13 +41,13 @@ pub(super) enum MissingImport {
 /// The Vulkan objects of the tables' rows.
 #[derive(Default)]
 pub(super) struct Handles {
-    /// Per row of memory.
+    /// Per row of memory, the memory object.
     pub(super) memory: Vec<vk::DeviceMemory>,
     /// Per row of memory, its block in the pool.
     pub(super) blocks: Vec<u32>,
-    /// Per row of images; imported ones change from frame to frame, and are null in between.
+    /// Per row of images, the image; imported ones change from frame to frame, and are null in between.
     pub(super) images: Vec<Image>,
-    /// Per row of buffers; imported ones as for images.
+    /// Per row of buffers, the buffer; imported ones as for images.
     pub(super) buffers: Vec<BoundBuffer>,
     /// Histories whose contents the pool keeps.
     pub(super) histories: Vec<History>,
@@ -124,7 +124,7 @@ const OWN: u32 = u32::MAX;
 
 /// The result of creating a frame's resources.
 pub(super) enum Created {
-    /// All were created; imported ones are empty.
+    /// All resources were created; the handles of imported ones are null.
     All(Handles),
     /// A resource needs more than was planned.
     Grown {
@@ -382,7 +382,7 @@ impl<'a> Creator<'a> {
             .allocate(self.creation.state, &desc, (row.kind, key.hook()))
     }
 
-    /// The position of a history whose first copy is known already: copies follow one another.
+    /// The position of a history one of whose copies is already listed: copies of a history follow one another.
     fn first_copy(&self, resource: ResourceId) -> Option<usize> {
         let histories = &self.handles.histories;
         (histories.last()?.resource == resource).then(|| histories.len() - 1)
@@ -557,7 +557,7 @@ fn has_address(row: &BufferRow) -> bool {
 /// The size from which a history has its own allocation.
 const LARGE: Bytes = Bytes(1 << 18);
 
-/// Adapts a block to its only resident: it can be dedicated to it, and must then be exactly as large.
+/// Adapts a block to its only resident: the allocation may be dedicated to that resident, and must then be exactly as large.
 fn adapt_to_only(desc: &mut MemoryDesc<'_>, row: &MemoryRow, only: &LentResource) {
     if row.kind == MemoryKind::Lazy {
         desc.size = Ord::max(desc.size, only.answer.size);

@@ -61,7 +61,7 @@ const _: () = assert!(STORE_COMP.local_size[0] as u64 == STORE_GROUP);
 pub(super) struct StorePass {
     pipeline: vk::Pipeline,
     layout: vk::PipelineLayout,
-    /// Per parity.
+    /// The descriptor set of each parity.
     sets: Vec<vk::DescriptorSet>,
     /// Workgroups of a buffer's store; 0 for images, which are drawn.
     groups: u32,

@@ -15,7 +15,7 @@ use crate::units::Run;
 /// The semaphores of a bound plan, and the lists that are refilled for every submission.
 #[derive(Default)]
 pub(super) struct Submission {
-    /// Per semaphore of the frame; external ones change from frame to frame.
+    /// Per semaphore of the frame, its handle and value; external ones change from frame to frame.
     pub(super) semaphores: Vec<Signal>,
     pub(super) lists: Lists,
 }
@@ -27,7 +27,7 @@ pub(super) struct Signal {
     pub(super) value: u64,
 }
 
-/// One submission call's structs.
+/// The structs of one submission call.
 #[derive(Default)]
 pub(super) struct Lists {
     pub(super) waits: Vec<vk::SemaphoreSubmitInfo<'static>>,

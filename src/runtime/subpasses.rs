@@ -25,7 +25,7 @@ pub(super) struct DepthResolve {
 }
 
 impl<'a> Subpass<'a> {
-    /// `attachments` are those of the instance.
+    /// Creates the references of a subpass; `attachments` are those of its instance.
     pub(super) fn new(tables: &'a Lowered, attachments: &[AttachmentRow], row: &SubpassRow) -> Subpass<'a> {
         let reference = |one: &ReferenceRow| vk::AttachmentReference {
             attachment: one.attachment,

@@ -237,7 +237,7 @@ fn missing_links(
     missing
 }
 
-/// The tile block of the only driver whose source was read; used if a measured profile has to estimate.
+/// The tile block of the only driver whose source was read; used when requirements are estimated for a queried profile.
 const TILE_BLOCK: TileBlock = TileBlock {
     bytes: Alignment::new(12_288).unwrap(),
     rows: 32,
@@ -289,7 +289,7 @@ impl SupportQuery<'_> {
         (offered - C::TILE_MEMORY, tile_feature, parts)
     }
 
-    /// `queueSubmitBoundary` and `tileBufferTransfers`.
+    /// Queries `queueSubmitBoundary` and `tileBufferTransfers`.
     fn tile_properties(&self) -> (bool, bool) {
         let mut tile = ffi::PhysicalDeviceTileMemoryHeapPropertiesQCOM::default();
         let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut tile);

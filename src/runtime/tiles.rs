@@ -21,7 +21,7 @@ pub(super) struct Tiles {
 }
 
 impl Tiles {
-    /// For a render pass during which `bound` bytes are bound.
+    /// Creates the structures for a render pass during which `bound` bytes are bound.
     pub(super) fn new(state: &DeviceState, row: &InstanceRow, bound: Bytes) -> Tiles {
         let both = Capabilities::TILE_PROPERTIES | Capabilities::TILE_MEMORY;
         let known = state.capabilities.contains(both);

@@ -28,7 +28,7 @@ pub(super) struct Timelines {
     semaphores: Vec<vk::Semaphore>,
     /// Held while frames are submitted, so that values rise in the order of submission.
     states: Mutex<Vec<QueueState>>,
-    /// The thread that holds `states` for the caller; 0 for none. Only that thread compares it with itself, so that no order is needed.
+    /// The thread that holds `states` for the caller; 0 for none. A thread only needs to recognize itself, so relaxed memory order suffices.
     holder: AtomicUsize,
     owned: Mutex<Option<OwnedObjects>>,
 }
@@ -158,7 +158,7 @@ impl Drop for HeldQueues<'_> {
     }
 }
 
-/// A number that no other running thread has: an address of its own.
+/// A number that no other running thread has: the address of one of its own variables.
 fn this_thread() -> usize {
     thread_local!(static OWN: u8 = const { 0 });
     OWN.with(|own| std::ptr::from_ref(own).addr())
