@@ -38,7 +38,7 @@ struct FrameTriangles {
     set: vk::DescriptorSet,
     /// Vertices, indices and texels.
     buffers: [HostBuffer; 3],
-    /// The texture has changed since the last copy.
+    /// True if the texture has changed since the last copy.
     is_stale: bool,
     draws: Vec<Draw>,
 }

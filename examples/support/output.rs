@@ -27,9 +27,9 @@ pub struct ReadBack {
 /// The semaphores of a swapchain image, imported with every frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Semaphores {
-    /// The swapchain image was acquired.
+    /// Signaled when the swapchain image was acquired.
     pub acquired: SemaphoreId,
-    /// The swapchain image may be presented.
+    /// Signaled when the swapchain image may be presented.
     pub presentable: SemaphoreId,
 }
 

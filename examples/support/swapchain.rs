@@ -15,7 +15,7 @@ pub struct Swapchain {
     pub extent: vk::Extent2D,
     handle: vk::SwapchainKHR,
     images: Vec<SwapchainImage>,
-    /// One per slot: an image of the swapchain was acquired.
+    /// Signaled when an image of the swapchain was acquired; one semaphore per slot.
     acquired: [vk::Semaphore; FRAMES_IN_FLIGHT],
 }
 
@@ -24,7 +24,7 @@ pub struct SwapchainImage {
     pub index: u32,
     pub image: vk::Image,
     pub view: vk::ImageView,
-    /// The image may be presented. One per image, since there is no signal for the end of presentation's wait.
+    /// Signaled when the image may be presented. One per image, since there is no signal for the end of presentation's wait.
     pub presentable: vk::Semaphore,
 }
 

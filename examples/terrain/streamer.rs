@@ -108,7 +108,7 @@ impl Streamer {
         }
     }
 
-    /// Starts a frame, with all but the last few complete, and requests textures for the squares in view.
+    /// Starts a frame, before which all but the last few are complete, and requests textures for the squares in view.
     pub(crate) fn ask(&mut self, seen: &[Seen]) -> Result<()> {
         self.frame += 1;
         let complete = self.frame.saturating_sub(FRAMES_IN_FLIGHT as u64);

@@ -76,9 +76,9 @@ pub(crate) enum Again {
 /// The pass between painting and showing, which does not use tile memory itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Interlude {
-    /// It draws under the whole object.
+    /// It draws while the whole object is bound.
     Whole,
-    /// It draws under an object that ends in the middle of the dunes.
+    /// It draws while an object is bound that ends in the middle of the dunes.
     Smaller,
     /// A secondary command buffer draws; `says_so`: it declares that tile memory is bound.
     Secondary { says_so: bool },

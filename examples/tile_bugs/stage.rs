@@ -40,7 +40,7 @@ pub(crate) struct Stage<'a> {
     pub(crate) medallion: Image,
     /// Shares the medallion's bytes, and is bound to the other object.
     pub(crate) other: Image,
-    /// Orders two submits.
+    /// Orders the second submit after the first.
     pub(crate) semaphore: vk::Semaphore,
     /// In ordinary memory: the target of the interlude, and the final picture.
     pub(crate) sketch: Image,

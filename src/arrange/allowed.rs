@@ -5,19 +5,19 @@ use super::traffic::ArrangementCosts;
 /// The changes that the search may make, their costs, and the limits of the search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SearchOptions {
-    /// Run passes in another order.
+    /// Passes may run in another order.
     pub order: bool,
-    /// Run render passes as one.
+    /// Render passes may run as one.
     pub merge: bool,
-    /// Submit batches as one.
+    /// Batches may be submitted as one.
     pub fuse: bool,
-    /// Run passes strip by strip.
+    /// Passes may run strip by strip.
     pub strips: bool,
-    /// Give images a narrower format of the same kind; channels of more than 10 bits keep at least 10. Off by default.
+    /// Images may have a narrower format of the same kind; channels of more than 10 bits keep at least 10. Off by default.
     pub format: bool,
-    /// Make images smaller, with all images attached together with them: down to half of their width and height. Off by default.
+    /// Images may be smaller, together with all images that are attached with them: down to half of their width and height. Off by default.
     pub extent: bool,
-    /// Remove a use that keeps a resource off chip. Off by default.
+    /// A use that keeps a resource off chip may be removed. Off by default.
     pub usage: bool,
     /// Limit on the texels computed, relative to the frame as described.
     pub shaded: f64,

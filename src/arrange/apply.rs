@@ -29,7 +29,7 @@ impl Arrangement {
         self.apply_at(&frame.into(), &ArrangementCosts::default(), None)
     }
 
-    /// Like [`Arrangement::apply`], charged at `costs`; `described_traffic` is the traffic of the originally described frame.
+    /// Like [`Arrangement::apply`], with charges at `costs`; `described_traffic` is the traffic of the originally described frame.
     pub(super) fn apply_at(
         &self,
         input: &ExecutedFrame,

@@ -35,9 +35,9 @@ impl DividedImage {
 /// Copies of a strip's part of an image at the border.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Border {
-    /// Copied in before the strip, with the texels that its passes read around it.
+    /// True if it is copied in before the strip, with the texels that its passes read around it.
     pub(super) enters: bool,
-    /// Copied out after the strip, only its own part.
+    /// True if its own part is copied out after the strip.
     pub(super) leaves: bool,
     /// Indices of the first and last pass of the run that use it.
     pub(super) uses: (usize, usize),

@@ -63,7 +63,7 @@ pub struct BoundFrame {
     pub(super) objects: FrameObjects,
     /// `true` if something is placed in tile memory, which plans share.
     pub(super) uses_tile: bool,
-    /// 2 if a pass reads a previous version.
+    /// The number of different parities: 2 if a pass reads a previous version, otherwise 1.
     pub(super) parities: usize,
     pub(super) targets: PipelineTargets,
     /// Per pass, its name as a debug label; empty unless debug labels are enabled.
@@ -101,7 +101,7 @@ pub(super) struct FrameObjects {
     pub(super) framebuffers: Framebuffers,
     /// Per row of instances, its render pass object; null for dynamic rendering.
     pub(super) render_passes: Vec<vk::RenderPass>,
-    /// Objects of histories in odd frames.
+    /// The objects that accesses to histories use in odd frames.
     pub(super) copies: SwappedCopies,
     /// Per row of stores, the commands of its pass.
     pub(super) stores: Vec<StorePass>,

@@ -69,7 +69,7 @@ pub(crate) struct Overlay {
     /// The requested constraints; when they change, the frame is planned again.
     pub(crate) request: Request,
     chosen: Option<ResourceId>,
-    /// Shows ordinary memory instead of the tile heap; toggled by Tab.
+    /// True to show ordinary memory instead of the tile heap; toggled by Tab.
     ordinary: bool,
     /// The element below the pointer: in the previous frame, and so far in this one.
     hovered: Option<Hovered>,

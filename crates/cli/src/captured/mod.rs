@@ -167,7 +167,7 @@ fn notice(capture: &Capture) -> Option<&'static str> {
     }
 }
 
-/// One sentence: the traffic, the part that the changes remove, and the devices that benefit.
+/// The verdict in one sentence: the traffic, the part that the changes remove, and the devices that benefit.
 fn verdict(
     (moves, now): (&str, u64),
     changes: &[Change],

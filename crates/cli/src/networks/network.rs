@@ -33,7 +33,7 @@ impl Network {
         Network::of(input, path, options)
     }
 
-    /// Chooses the storage.
+    /// Chooses the storage of an input's tensors.
     pub(crate) fn of(mut input: ImportedInput, path: &Path, options: &TensorOptions) -> Result<Network> {
         let (mut choice, mut policy) = (None, &BuffersOnly as &'static dyn StoragePolicy);
         if let ImportedInput::Graph(graph) | ImportedInput::Tvm(TvmGraph { graph, .. }) = &mut input {

@@ -141,7 +141,7 @@ impl Area {
 pub(crate) struct Item {
     pub(crate) name: String,
     pub(crate) kind: Kind,
-    /// Bytes; the largest of several placements.
+    /// The size in bytes: that of the largest placement if there are several.
     pub(crate) size: u64,
     /// Lifetime, savings, reason, advice.
     pub(crate) facts: Facts,
