@@ -26,7 +26,7 @@ pub(crate) struct Gpu {
     pub(crate) memory: vk::PhysicalDeviceMemoryProperties,
     pub(crate) queue: vk::Queue,
     pub(crate) family: u32,
-    /// `None` if there is no tile memory.
+    /// The functions of tile memory; `None` if there is none.
     pub(crate) tile: Option<tile_memory_heap::Device>,
     pub(crate) profile: Arc<DeviceProfile>,
     /// `None` once the allocator is destroyed.

@@ -189,7 +189,7 @@ struct Sets {
 }
 
 impl Sets {
-    /// Binding n is the n-th image that the pass samples.
+    /// Writes the sets of all passes: binding n is the n-th image that the pass samples.
     fn write(device: &ash::Device, layout: &SetLayout, bound: &BoundFrame) -> Result<Sets> {
         let frame = bound.plan().described();
         let count = Parity::BOTH.len() * frame.passes().len();

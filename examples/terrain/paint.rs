@@ -7,9 +7,9 @@ use crate::ground::{Ground, WORLD};
 
 /// A palette of 256 colours of the land, with a table of the nearest one to any colour.
 pub(crate) struct Palette {
-    /// sRGB, 0 to 255.
+    /// The colours in sRGB, 0 to 255.
     colours: Vec<Vec3>,
-    /// Indexed by five bits of each channel.
+    /// The index of the nearest palette colour, by five bits of each channel.
     nearest: Vec<u8>,
 }
 
@@ -157,13 +157,13 @@ impl Painter {
         }
     }
 
-    /// Indices into the palette, one byte each.
+    /// Paints indices into the palette, one byte each.
     pub(crate) fn indices(&mut self, origin: Vec2, size: f32, side: usize, texels: &mut [u8]) {
         self.sample(origin, size, side);
         self.palette.dither(&mut self.colours, side, texels);
     }
 
-    /// Four bytes per texel, sRGB.
+    /// Paints four bytes per texel, in sRGB.
     pub(crate) fn rgba(&mut self, origin: Vec2, size: f32, side: usize, texels: &mut [u8]) {
         self.sample(origin, size, side);
         for (texel, colour) in texels.chunks_exact_mut(4).zip(&self.colours) {

@@ -1,4 +1,4 @@
-//! Passes that use more at once than the tile heap holds, or keep more for later ones.
+//! Passes that use, or keep for later passes, more at once than the tile heap holds.
 //!
 //! ```text
 //! heap 8 MiB       light reads albedo 4, normal 4, depth 4, writes hdr 8, none of them in strips: 4 + 4 fit, at least 4 + 8 move
@@ -20,7 +20,7 @@ use super::traffic::Model;
 use crate::frame::{Frame, PassId, ResourceId};
 use crate::units::Bytes;
 
-/// A pass that uses more at once than the tile heap holds, or keeps it for later passes.
+/// A pass that uses, or keeps for later passes, more at once than the tile heap holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CrowdedPass {
     /// The pass.

@@ -19,7 +19,7 @@ pub(super) struct Barriers {
     images: Vec<vk::ImageMemoryBarrier2<'static>>,
     buffers: Vec<vk::BufferMemoryBarrier2<'static>>,
     memory: Vec<vk::MemoryBarrier2<'static>>,
-    /// The same for `vkCmdPipelineBarrier`, on devices without synchronization2.
+    /// The same barriers for `vkCmdPipelineBarrier`, on devices without synchronization2.
     older: Option<OlderBarriers>,
 }
 
@@ -134,7 +134,7 @@ impl Barriers {
         unsafe { (functions.cmd_pipeline_barrier2_khr)(commands, &info) };
     }
 
-    /// The same by `vkCmdPipelineBarrier`.
+    /// Records the same barriers with `vkCmdPipelineBarrier`.
     ///
     /// # Safety
     /// As for [`record`](Barriers::record).

@@ -80,7 +80,7 @@ pub struct BoundFrame {
     /// The series of frames that it belongs to: its own, or that of a dynamic frame.
     pub(super) series: Arc<Series>,
     pub(super) submission: Submission,
-    /// `None` after it was destroyed or retired.
+    /// The objects; `None` after the frame was destroyed or retired.
     pub(super) owned: Option<OwnedObjects>,
 }
 

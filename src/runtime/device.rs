@@ -80,7 +80,7 @@ impl fmt::Debug for QueuesGuard<'_> {
     }
 }
 
-/// The optional features in use: those that are also capabilities are in use if these are.
+/// The optional features in use: those that are also capabilities only if the capability is in use.
 fn optional_features(desc: &DeviceDesc, capabilities: Capabilities) -> OptionalFeatures {
     let own = Capabilities::all().optional_features();
     let mut stated = desc.optional_features.unwrap_or(OptionalFeatures::all());

@@ -41,7 +41,7 @@ pub(super) struct Instance {
     messenger: Option<(ash::ext::debug_utils::Instance, vk::DebugUtilsMessengerEXT)>,
     surface: Option<(ash::khr::surface::Instance, vk::SurfaceKHR)>,
     messages: Messages,
-    /// True until its context is complete: dropping it destroys it.
+    /// True until the context is complete; until then, dropping this destroys the instance.
     unfinished: bool,
 }
 

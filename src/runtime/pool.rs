@@ -50,7 +50,7 @@ pub(super) type TimelineValues = Vec<(usize, u64)>;
 #[derive(Default)]
 pub(super) struct Pool {
     contents: Mutex<PoolContents>,
-    /// Held while a thread frees: other threads that need memory wait until it is free. Locked before `contents`.
+    /// Held while a thread frees memory: other threads that need memory wait for that. Locked before `contents`.
     freeing: Mutex<()>,
     /// Per queue of the device, its timeline; unset on devices without timelines, where everything that is returned is no longer in use.
     pub(super) timelines: OnceLock<Vec<vk::Semaphore>>,

@@ -2129,9 +2129,9 @@ typedef struct ThDeviceAdditionsDesc {
      * Feature structures in its chain are not changed: a feature that they disable stays disabled.
      */
     const VkDeviceCreateInfo *createInfo;
-    /** Leaves `VK_QCOM_tile_memory_heap` out. */
+    /** `VK_TRUE` to leave `VK_QCOM_tile_memory_heap` out. */
     VkBool32 withoutTileMemory;
-    /** Names objects and labels passes. `VK_EXT_debug_utils` must be enabled on the instance. */
+    /** `VK_TRUE` to name objects and label passes. `VK_EXT_debug_utils` must be enabled on the instance. */
     VkBool32 debugNames;
 } ThDeviceAdditionsDesc;
 
@@ -2212,7 +2212,7 @@ typedef struct ThDeviceDesc {
     ThDeviceAdditions additions;
     /** The number of `queues`. */
     uint32_t queueCount;
-    /** Do not use tile memory, even if it is enabled on the device. */
+    /** `VK_TRUE` not to use tile memory, even if it is enabled on the device. */
     VkBool32 withoutTileMemory;
     /**
      * The queues that frames may be submitted to, each once. Each queue of a frame gets the first unassigned one that is capable of it, else the
@@ -2658,8 +2658,9 @@ ThStatus thCreateFrame(const struct ThFrameDesc *desc,
                        ThError error);
 
 /**
- * Creates a frame from JSON: a document of `tileheap-frame`, as `thCreateFrameText` writes it and captured frames are. `baseExtent` replaces the
- * document's base extent unless it is null. The command `tileheap` also reads plain descriptions without `format`; this function does not.
+ * Creates a frame from JSON: a document of the format `tileheap-frame`, as `thCreateFrameText` and `tileheap capture` write it. `baseExtent`
+ * replaces the document's base extent unless it is null. The command `tileheap` also reads plain descriptions without `format`; this function does
+ * not.
  *
  * Fails with `TH_STATUS_ERROR_INVALID_DOCUMENT` if the text is not such a document; the message names the line and the field.
  *

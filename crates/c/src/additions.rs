@@ -44,9 +44,9 @@ pub struct DeviceAdditionsDesc {
     /// The program's own creation info. Its names, chain and queue infos must stay valid until `vkCreateDevice` has returned.
     /// Feature structures in its chain are not changed: a feature that they disable stays disabled.
     pub create_info: *const vk::DeviceCreateInfo<'static>,
-    /// Leaves `VK_QCOM_tile_memory_heap` out.
+    /// `VK_TRUE` to leave `VK_QCOM_tile_memory_heap` out.
     pub without_tile_memory: vk::Bool32,
-    /// Names objects and labels passes. `VK_EXT_debug_utils` must be enabled on the instance.
+    /// `VK_TRUE` to name objects and label passes. `VK_EXT_debug_utils` must be enabled on the instance.
     pub debug_names: vk::Bool32,
 }
 

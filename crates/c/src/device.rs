@@ -65,7 +65,7 @@ pub struct DeviceDesc {
     pub additions: DeviceAdditionsHandle,
     /// The number of `queues`.
     pub queue_count: u32,
-    /// Do not use tile memory, even if it is enabled on the device.
+    /// `VK_TRUE` not to use tile memory, even if it is enabled on the device.
     pub without_tile_memory: vk::Bool32,
     /// The queues that frames may be submitted to, each once. Each queue of a frame gets the first unassigned one that is capable of it, else the
     /// first capable one.

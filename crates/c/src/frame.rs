@@ -162,8 +162,9 @@ pub unsafe extern "C" fn create_frame(
     })
 }
 
-/// Creates a frame from JSON: a document of `tileheap-frame`, as `thCreateFrameText` writes it and captured frames are. `baseExtent` replaces the
-/// document's base extent unless it is null. The command `tileheap` also reads plain descriptions without `format`; this function does not.
+/// Creates a frame from JSON: a document of the format `tileheap-frame`, as `thCreateFrameText` and `tileheap capture` write it. `baseExtent`
+/// replaces the document's base extent unless it is null. The command `tileheap` also reads plain descriptions without `format`; this function does
+/// not.
 ///
 /// Fails with `TH_STATUS_ERROR_INVALID_DOCUMENT` if the text is not such a document; the message names the line and the field.
 ///

@@ -7,7 +7,7 @@ use crate::support::error::{Called, Result};
 use crate::support::memory::Image;
 use crate::support::picture::Canvas;
 
-/// Depth is 1 at the far end.
+/// The clear value for depth, which is 1 at the far end.
 pub(crate) const FAR: vk::ClearValue = vk::ClearValue {
     depth_stencil: vk::ClearDepthStencilValue {
         depth: 1.0,

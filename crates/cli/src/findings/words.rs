@@ -15,7 +15,7 @@ pub(super) fn is_alias(finding: &Finding) -> bool {
     matches!(finding.overlap, Overlap::Memory { .. })
 }
 
-/// A text of the captured program on one line.
+/// A text from the captured program, on one line.
 pub(super) fn clean(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { ' ' } else { c })

@@ -46,7 +46,7 @@ struct Message {
     /// Repetitions of mistakes that were already reported.
     #[serde(default)]
     repeated: u64,
-    /// The text of the first one.
+    /// The text of the first message of this kind.
     first: String,
 }
 
