@@ -26,4 +26,5 @@ pub mod render_passes;
 pub mod set_layouts;
 pub mod settings;
 pub mod sharded;
+pub mod shared_objects;
 pub mod structure_sizes;

@@ -59,9 +59,14 @@ impl<T> Sharded<T> {
 
     /// Removes every handle for which `forget` returns true.
     pub fn remove_all(&self, forget: impl Fn(&T) -> bool) {
+        self.retain(|_, value| !forget(value));
+    }
+
+    /// Removes every handle for which `keep` returns false.
+    pub fn retain(&self, keep: impl Fn(u64, &T) -> bool) {
         for shard in &self.shards {
             let mut shard = shard.write().unwrap_or_else(PoisonError::into_inner);
-            shard.retain(|_, value| !forget(value));
+            shard.retain(|handle, value| keep(*handle, value));
             free_empty(&mut shard);
         }
     }

@@ -1,11 +1,11 @@
 //! Command buffers, and the declaration of their commands.
 
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
 use ash::vk::Handle;
 use tileheap_layer::exclusive::Exclusive;
-use tileheap_layer::sharded::Sharded;
+use tileheap_layer::shared_objects::SharedObjects;
 use tileheap_layer::{array, call_down, given};
 
 use super::device::{Device, device_entry_points};
@@ -24,16 +24,16 @@ pub(crate) struct Recorder {
     name: Mutex<String>,
 }
 
-static RECORDERS: LazyLock<Sharded<Arc<Recorder>>> = LazyLock::new(Sharded::default);
+static RECORDERS: SharedObjects<Recorder> = SharedObjects::new();
 
 /// Records a command if its device is capturing, and returns the command buffer.
 #[inline]
-pub(crate) fn record(
+pub(crate) fn record<'a>(
     commands: vk::CommandBuffer,
     call: &'static str,
     add: impl FnOnce(&Device, &mut Recording),
-) -> Option<(Arc<Recorder>, Option<Mark>)> {
-    let recorder = RECORDERS.get(commands.as_raw())?;
+) -> Option<(&'a Recorder, Option<Mark>)> {
+    let recorder = RECORDERS.synchronized(commands.as_raw())?;
     let mut mark = None;
     if recorder.device.is_capturing() {
         let mut recording = recorder.recording.lock();
@@ -105,9 +105,9 @@ pub(crate) fn read_times(times: &SubmittedTimes) {
 
 /// Sets the name of a command buffer.
 pub(crate) fn set_name(handle: u64, name: &str) {
-    RECORDERS.with(handle, |one| {
-        name.clone_into(&mut one.name.lock().unwrap_or_else(PoisonError::into_inner))
-    });
+    if let Some(one) = RECORDERS.get(handle) {
+        name.clone_into(&mut one.name.lock().unwrap_or_else(PoisonError::into_inner));
+    }
 }
 
 /// Removes the command buffers of a device.

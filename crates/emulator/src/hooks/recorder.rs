@@ -1,16 +1,15 @@
 //! The command buffers of devices with a check, found by handle while they are recorded.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, LazyLock};
 
 use ash::vk;
 use ash::vk::Handle;
 use tileheap_device::ffi::TileMemoryBindInfoQCOM;
+use tileheap_layer::chained;
 use tileheap_layer::exclusive::{Exclusive, ExclusiveGuard};
 use tileheap_layer::guard::guard;
-use tileheap_layer::handle_table::HandleTable;
-use tileheap_layer::sharded::Sharded;
-use tileheap_layer::{chained, given};
+use tileheap_layer::shared_objects::SharedObjects;
 use tileheap_sync::render_pass::Role;
 
 use super::device::{Check, DEVICES, Device, Tile};
@@ -38,40 +37,23 @@ pub(crate) struct Recorder {
     recording: Exclusive<Recording>,
 }
 
-static RECORDERS: LazyLock<Sharded<Arc<Recorder>>> = LazyLock::new(Sharded::default);
-
-/// The recorders of live command buffers; most look-ups need no lock.
-static LIVE: HandleTable<Recorder> = HandleTable::new();
+static RECORDERS: SharedObjects<Recorder> = SharedObjects::new();
 
 /// The recorder of a command buffer that is not being recorded; `None` on devices without a check.
 pub(crate) fn recorder(commands: vk::CommandBuffer) -> Option<Arc<Recorder>> {
     RECORDERS.get(commands.as_raw())
 }
 
-/// The recorder of the command buffer that a command is recorded into; `None` on devices without a check.
-///
-/// The command buffer is not freed during `'a`: Vulkan requires host access to it to be synchronized for the whole command. In a program that breaks
-/// this rule, the driver also writes to freed memory.
+/// The recorder of the command buffer that a command is recorded into, which is not freed during `'a`; `None` on devices without a check.
 #[inline]
 pub(crate) fn recording_into<'a>(commands: vk::CommandBuffer) -> Option<&'a Recorder> {
-    let recorder = match LIVE.get(commands.as_raw()) {
-        Some(recorder) => recorder,
-        None => look_up(commands)?,
-    };
-    // Recorders are removed when their command buffer is freed, and by valid usage this one is not.
-    Some(given!(recorder))
+    RECORDERS.synchronized(commands.as_raw())
 }
 
 /// Like [`recording_into`], but also `None` if finding the recorder would need a lock.
 #[inline]
 pub(crate) fn live<'a>(commands: vk::CommandBuffer) -> Option<&'a Recorder> {
-    // As above.
-    LIVE.get(commands.as_raw()).map(|recorder| given!(recorder))
-}
-
-#[cold]
-fn look_up(commands: vk::CommandBuffer) -> Option<*const Recorder> {
-    RECORDERS.with(commands.as_raw(), Arc::as_ptr)
+    RECORDERS.synchronized_at_once(commands.as_raw())
 }
 
 /// Does the layer's work before a command, if the command buffer has a recorder, then returns what `next` takes from the device.
@@ -140,9 +122,7 @@ pub(crate) fn remember(
             follows_order: device.check.as_ref().is_some_and(|check| check.follows_order),
             recording: Exclusive::default(),
         };
-        let recorder = Arc::new(recorder);
-        LIVE.insert(commands.as_raw(), Arc::as_ptr(&recorder));
-        RECORDERS.insert(commands.as_raw(), recorder);
+        RECORDERS.insert(commands.as_raw(), Arc::new(recorder));
     }
 }
 
@@ -208,9 +188,8 @@ impl Recorder {
         self.device.tile.as_ref()
     }
 
-    /// Unregisters the handle, which another command buffer may reuse.
+    /// Removes the name of the handle, which another command buffer may reuse.
     fn forget(&self) {
-        LIVE.remove(self.handle.as_raw());
         let object = Object::of(self.handle);
         self.device.reporter.names.set(object, "");
     }
