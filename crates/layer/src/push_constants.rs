@@ -1,5 +1,7 @@
 //! The push constants of a command buffer that compute shaders can read.
 
+use std::sync::Arc;
+
 use ash::vk;
 use tileheap_units::{GOLDEN, spread};
 
@@ -40,8 +42,12 @@ impl PushConstants {
 
     /// The word at an offset in bytes, if known.
     pub fn word(&self, offset: u32) -> Option<u32> {
-        let index = (offset as usize % WORD == 0).then_some(offset as usize / WORD)?;
-        self.words.get(index).copied().flatten()
+        word(&self.words, offset)
+    }
+
+    /// A copy, which later pushes do not change.
+    pub fn words(&self) -> PushedWords {
+        PushedWords(self.words.as_slice().into())
     }
 
     /// A hash of the words at these offsets.
@@ -52,6 +58,22 @@ impl PushConstants {
             spread(key.rotate_left(7) ^ word)
         })
     }
+}
+
+/// A copy of push constants, which is quick to copy again.
+#[derive(Clone, Debug, Default)]
+pub struct PushedWords(Arc<[Option<u32>]>);
+
+impl PushedWords {
+    /// The word at an offset in bytes, if known.
+    pub fn word(&self, offset: u32) -> Option<u32> {
+        word(&self.0, offset)
+    }
+}
+
+fn word(words: &[Option<u32>], offset: u32) -> Option<u32> {
+    let index = (offset as usize % WORD == 0).then_some(offset as usize / WORD)?;
+    words.get(index).copied().flatten()
 }
 
 #[cfg(test)]
@@ -80,7 +102,12 @@ mod tests {
         all.push(COMPUTE, 1 << 20, &7u32.to_ne_bytes());
         assert_eq!(words(&all), [None; 4]);
         all.push(COMPUTE, 0, &bytes);
+        let copy = all.words();
         all.clear();
         assert_eq!(words(&all), [None; 4]);
+        assert_eq!(
+            [0, 4, 8, 6].map(|offset| copy.word(offset)),
+            [Some(1), Some(2), None, None]
+        );
     }
 }

@@ -83,7 +83,7 @@ commands! {
 /// Records the begin of a query. Nothing may follow a performance query in its command buffer (VUID-vkCmdEndQuery-queryPool-03227), so that a command
 /// buffer with such queries is not timed.
 fn begin_query(device: &Device, recording: &mut Recording, pool: vk::QueryPool) {
-    recording.count(|facts| facts.has_side_effects = true);
+    recording.add(Op::BeginQuery);
     if device.performance_pools.get(pool.as_raw()).is_some() {
         recording.stop_timing();
     }

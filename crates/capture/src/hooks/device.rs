@@ -369,7 +369,7 @@ pub(crate) mod tests {
         };
         let commands = Submitted {
             name: String::new(),
-            ops: Arc::new(ops),
+            ops: Arc::new(ops.into_iter().collect()),
             flat: None,
             times,
         };

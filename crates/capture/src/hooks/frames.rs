@@ -15,7 +15,7 @@ use crate::document::{FrameBoundary, FrameChoice};
 use crate::model::choice::FrameMeasure;
 use crate::model::flatten::flatten;
 use crate::model::objects::number_of;
-use crate::model::recording::{Op, Recorded};
+use crate::model::recording::{Op, RecordedList};
 use crate::model::submits::{Batch, Queue, Semaphores, Submits};
 use crate::model::timeline::ComparedFrames;
 use crate::settings::{FrameBoundaryRule, FrameRule, Settings};
@@ -34,7 +34,7 @@ extern "C" fn at_exit() {
     let _ = std::panic::catch_unwind(|| DEVICES.all().iter().for_each(|device| device.exit()));
 }
 
-fn has_label(ops: &[Recorded], name: &str) -> bool {
+fn has_label(ops: &RecordedList, name: &str) -> bool {
     ops.iter().any(|one| match &one.op {
         Op::BeginLabel(label) => label == name,
         Op::Execute(_, all) => all.iter().any(|(_, ops)| has_label(ops, name)),

@@ -13,9 +13,11 @@ use tileheap::frame::{AccessKind, LoadOp, SubresourceRange};
 use tileheap::units::Run;
 
 use super::access::{AccessedPart, Coverage, FollowedAccess};
-use super::drawn::CommandCounts;
 use super::objects::Resource;
-use super::recording::{DependencyMemory, Op, Recorded, RenderPassInstance, ShaderCommand, Synchronization};
+use super::recording::{
+    DependencyMemory, DispatchInputs, Op, Recorded, RecordedList, RenderPassInstance, ShaderCommand,
+    Synchronization,
+};
 use super::resource_table::ResourceTable;
 use super::shader_use::{ShaderUse, UnresolvedAccess};
 use crate::document::PassFacts;
@@ -94,7 +96,7 @@ struct Walker<'a> {
 }
 
 /// Flattens the commands of a primary command buffer. For each pass, O(commands + accesses of one resource²).
-pub(crate) fn flatten(ops: &[Recorded], resources: &mut ResourceTable) -> Flat {
+pub(crate) fn flatten(ops: &RecordedList, resources: &mut ResourceTable) -> Flat {
     let mut walker = Walker {
         flat: Flat::default(),
         resources,
@@ -115,20 +117,18 @@ pub(crate) fn flatten(ops: &[Recorded], resources: &mut ResourceTable) -> Flat {
 }
 
 impl<'a> Walker<'a> {
-    fn walk(&mut self, ops: &'a [Recorded]) {
-        for one in ops {
+    fn walk(&mut self, ops: &'a RecordedList) {
+        for one in ops.iter() {
             match &one.op {
-                Op::Draw(shaded) => {
+                Op::Draw(shaded, counts) => {
                     self.resume();
-                    self.run_shaders(one, shaded);
+                    self.run_shaders(one, shaded, &DispatchInputs::default());
+                    self.note(|facts| counts.add_to(facts));
                 }
-                Op::Dispatch(shaded) => {
+                Op::Dispatch(shaded, inputs) => {
                     self.run(PassKind::Compute);
-                    self.run_shaders(one, shaded);
-                    self.count(&CommandCounts {
-                        dispatches: 1,
-                        ..CommandCounts::default()
-                    });
+                    self.run_shaders(one, shaded, inputs);
+                    self.note(|facts| facts.dispatches += 1);
                 }
                 Op::ClearAttachments => self.command(one, CommandEffect::Access(Vec::new())),
                 Op::Transfer(accesses) => {
@@ -136,6 +136,7 @@ impl<'a> Walker<'a> {
                     accesses.iter().for_each(|access| self.access(access.clone()));
                     let accesses = self.recorded(accesses);
                     self.command(one, CommandEffect::Access(accesses));
+                    self.note(|facts| facts.transfers += 1);
                 }
                 Op::Condition(predicate) => {
                     self.predicate = predicate.as_deref();
@@ -144,7 +145,7 @@ impl<'a> Walker<'a> {
                         self.command(one, CommandEffect::Access(accesses));
                     }
                 }
-                Op::Count(facts) => self.count(facts),
+                Op::BeginQuery => self.note(|facts| facts.has_side_effects = true),
                 Op::Synchronization(sync) => {
                     self.discard(sync);
                     let action = self.resources.synchronization(sync);
@@ -225,7 +226,7 @@ impl<'a> Walker<'a> {
     }
 
     /// Traverses secondary command buffers.
-    fn execute(&mut self, all: &'a [(String, Arc<Vec<Recorded>>)]) {
+    fn execute(&mut self, all: &'a [(String, Arc<RecordedList>)]) {
         let depth = self.labels.len();
         for (name, ops) in all {
             let name = if name.is_empty() { "secondary" } else { name };
@@ -274,9 +275,7 @@ impl<'a> Walker<'a> {
     }
 
     fn miss(&mut self, missed: UnresolvedAccess) {
-        if let Some(open) = self.open {
-            self.flat.passes[open].facts.has_side_effects = true;
-        }
+        self.note(|facts| facts.has_side_effects = true);
         self.flat.missed.push((self.open, missed));
     }
 
@@ -321,14 +320,11 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn count(&mut self, facts: &CommandCounts) {
-        let Some(open) = self.open else { return };
-        let all = &mut self.flat.passes[open].facts;
-        macro_rules! add {
-            ($($field:ident)+) => { $(all.$field += facts.$field;)+ };
+    /// Changes the facts of the open pass.
+    fn note(&mut self, change: impl FnOnce(&mut PassFacts)) {
+        if let Some(open) = self.open {
+            change(&mut self.flat.passes[open].facts);
         }
-        add!(draws indirect_draws vertices indices vertex_bytes dispatches transfers);
-        all.has_side_effects |= facts.has_side_effects;
     }
 
     fn begin(&mut self, instance: &'a RenderPassInstance, subpass: usize, secondary: bool) {
@@ -369,7 +365,7 @@ impl<'a> Walker<'a> {
     }
 
     /// Adds the accesses of a draw or dispatch, through the bound sets and to the buffers that it fetches from.
-    fn run_shaders(&mut self, one: &Recorded, shaded: &ShaderCommand) {
+    fn run_shaders(&mut self, one: &Recorded, shaded: &ShaderCommand, inputs: &DispatchInputs) {
         let key = shaded.using.key();
         let known = self.shaders.get(&key).cloned();
         let found = known.unwrap_or_else(|| Rc::new(ShaderUse::of(&shaded.using, one.call)));
@@ -378,7 +374,7 @@ impl<'a> Walker<'a> {
         accesses
             .iter_mut()
             .for_each(|access| access.is_conditional |= self.is_conditional);
-        let performed = found.performed(shaded.groups, &shaded.push_constants).into_iter();
+        let performed = found.performed(inputs).into_iter();
         accesses.extend(performed.map(|access| FollowedAccess {
             is_conditional: access.is_conditional || shaded.is_conditional || self.is_conditional,
             ..access

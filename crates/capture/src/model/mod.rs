@@ -14,6 +14,7 @@ pub(crate) mod access;
 pub(crate) mod bound_sets;
 pub(crate) mod build;
 pub(crate) mod choice;
+pub(crate) mod chunked_list;
 pub(crate) mod contents;
 pub(crate) mod drawn;
 pub(crate) mod facts;

@@ -10,7 +10,7 @@ use tileheap_sync::program::SharingMode;
 #[cfg(test)]
 use super::objects::Buffer;
 use super::objects::{Image, Resource};
-use super::recording::Recorded;
+use super::recording::RecordedList;
 use super::submits::{HostStep, Queue, Submits};
 use crate::document::MemoryBinding;
 use crate::document::recording::{self, Batch, CommandBuffer, MemoryFacts, RecordedStep, Recording};
@@ -34,7 +34,7 @@ struct Builder {
     alias_groups: Renumbered,
     queues: Renumbered,
     /// The numbers of command buffers for each recorded list of commands: more than one if descriptors changed between submits.
-    known: HashMap<*const Vec<Recorded>, Vec<u32>>,
+    known: HashMap<*const RecordedList, Vec<u32>>,
     /// The device has the feature `maintenance9`.
     has_maintenance9: bool,
 }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use ash::vk;
 use tileheap::frame::AccessKind;
-use tileheap_layer::push_constants::PushConstants;
+use tileheap_layer::push_constants::{PushConstants, PushedWords};
 
 use super::access::FollowedAccess;
 use super::bound_sets::BoundSets;
-use super::drawn::{CommandCounts, DrawnElements, Elements};
+use super::chunked_list::{ChunkedList, ListPosition};
+use super::drawn::{DrawCounts, DrawnElements, Elements};
 use super::fetched::Fetched;
 use super::objects::{BufferRange, Image, View};
 use super::pipelines::Pipeline;
@@ -81,12 +82,16 @@ pub(crate) struct ShaderCommand {
     pub(crate) using: Arc<ShaderState>,
     /// Vertex, index and indirect buffers.
     pub(crate) fetches: Vec<FollowedAccess>,
-    /// The workgroups of a dispatch, if known.
-    pub(crate) groups: Option<[u32; 3]>,
-    /// The push constants of a dispatch.
-    pub(crate) push_constants: PushConstants,
     /// True if it may run no shader: its parameters or its condition are in a buffer.
     pub(crate) is_conditional: bool,
+}
+
+/// The inputs of a dispatch.
+#[derive(Debug, Default)]
+pub(crate) struct DispatchInputs {
+    /// The workgroups, if known.
+    pub(crate) groups: Option<[u32; 3]>,
+    pub(crate) push_constants: PushedWords,
 }
 
 /// A barrier or an event operation.
@@ -124,17 +129,17 @@ pub(crate) enum DependencyMemory {
 #[derive(Debug)]
 pub(crate) enum Op {
     /// Draws inside a render pass.
-    Draw(ShaderCommand),
-    /// A dispatch outside a render pass, which also counts it.
-    Dispatch(ShaderCommand),
+    Draw(ShaderCommand, DrawCounts),
+    /// A dispatch outside a render pass.
+    Dispatch(ShaderCommand, DispatchInputs),
     /// Clears attachments of the subpass.
     ClearAttachments,
     /// A copy, fill or clear outside a render pass.
     Transfer(Vec<FollowedAccess>),
     /// Conditional rendering begins, with the read of its predicate if the buffer is known, or ends.
     Condition(Option<Box<FollowedAccess>>),
-    /// The counts of the commands since the previous operation.
-    Count(CommandCounts),
+    /// A query begins: draws and dispatches have an effect besides their writes.
+    BeginQuery,
     Synchronization(Synchronization),
     BeginPass(Box<RenderPassInstance>),
     NextSubpass {
@@ -142,13 +147,16 @@ pub(crate) enum Op {
     },
     EndPass,
     /// Secondary command buffers, each with its name; true if conditional rendering is active.
-    Execute(bool, Vec<(String, Arc<Vec<Recorded>>)>),
+    Execute(bool, Vec<(String, Arc<RecordedList>)>),
     BeginLabel(String),
     EndLabel,
     /// A timestamp of the layer, by its number in the command buffer.
     Timestamp(u32),
     Unresolved(UnresolvedKind),
 }
+
+/// The recorded commands of a command buffer.
+pub(crate) type RecordedList = ChunkedList<Recorded>;
 
 /// A recorded command.
 #[derive(Debug)]
@@ -204,13 +212,15 @@ impl BoundState {
 /// A command buffer while it is recorded, and the result.
 #[derive(Default)]
 pub(crate) struct Recording {
-    ops: Vec<Recorded>,
+    ops: RecordedList,
     /// The command that is being recorded.
     call: &'static str,
     number: u32,
     /// For graphics and compute.
     bound: [BoundState; 2],
     push_constants: PushConstants,
+    /// A copy of them for the dispatches since they last changed.
+    pushed: Option<PushedWords>,
     vertices: BTreeMap<u32, (BufferRange, Option<u32>)>,
     /// The vertex bindings that commands set, in place of those of a pipeline: binding, stride, and whether it advances per instance.
     vertex_input: Vec<(u32, u32, bool)>,
@@ -219,7 +229,7 @@ pub(crate) struct Recording {
     /// Bytes fetched since the last command that is not a draw.
     fetched: Fetched,
     /// The draw that represents the following ones.
-    last_draw: Option<usize>,
+    last_draw: Option<ListPosition>,
     /// True while conditional rendering is active.
     is_conditional: bool,
     /// The layer's timestamps, if passes are timed.
@@ -229,7 +239,7 @@ pub(crate) struct Recording {
     /// The number of timestamps of the last finished recording.
     pub(crate) timestamps: u32,
     /// The commands of the last finished recording.
-    pub(crate) ended: Arc<Vec<Recorded>>,
+    pub(crate) ended: Arc<RecordedList>,
 }
 
 /// Returns the index of a bind point in [`Recording::bound`]; `None` for ray tracing.
@@ -265,23 +275,24 @@ impl Recording {
         self.mark
     }
 
-    fn add(&mut self, op: Op) {
+    pub(crate) fn add(&mut self, op: Op) -> ListPosition {
         // Further operations of the same command have no timestamp of their own.
         let timer = self.timer.as_mut().filter(|_| self.mark.is_none());
         let mark = timer.and_then(|timer| timer.at(timed(&op)?));
         if let Some(Mark::Before(stamp)) = mark {
             self.append(Op::Timestamp(stamp));
         }
-        self.append(op);
+        let at = self.append(op);
         if let Some(Mark::After(stamp)) = mark {
             self.append(Op::Timestamp(stamp));
         }
         self.mark = self.mark.or(mark);
+        at
     }
 
-    fn append(&mut self, op: Op) {
+    fn append(&mut self, op: Op) -> ListPosition {
         let (call, number) = (self.call, self.number);
-        self.ops.push(Recorded { call, number, op });
+        self.ops.push(Recorded { call, number, op })
     }
 
     pub(crate) fn push(&mut self, op: Op) {
@@ -328,12 +339,14 @@ impl Recording {
     /// Updates push constants.
     pub(crate) fn push_constants(&mut self, stages: vk::ShaderStageFlags, offset: u32, bytes: &[u8]) {
         self.push_constants.push(stages, offset, bytes);
+        self.pushed = None;
     }
 
     /// Executes secondary command buffers.
-    pub(crate) fn execute(&mut self, all: Vec<(String, Arc<Vec<Recorded>>)>) {
+    pub(crate) fn execute(&mut self, all: Vec<(String, Arc<RecordedList>)>) {
         // This leaves push constants undefined.
         self.push_constants.clear();
+        self.pushed = None;
         self.push(Op::Execute(self.is_conditional, all));
     }
 
@@ -343,27 +356,10 @@ impl Recording {
         self.bound.iter_mut().for_each(|bound| bound.changed = true);
     }
 
-    /// Adds to the counts of the pass.
-    pub(crate) fn count(&mut self, add: impl Fn(&mut CommandCounts)) {
-        if !matches!(self.ops.last().map(|one| &one.op), Some(Op::Count(_))) {
-            self.add(Op::Count(CommandCounts::default()));
-        }
-        if let Some(Op::Count(facts)) = self.ops.last_mut().map(|one| &mut one.op) {
-            add(facts);
-        }
-    }
-
     /// Records a draw, with the buffers that contain its parameters.
     pub(crate) fn draw(&mut self, drawn: DrawnElements, parameters: Vec<FollowedAccess>) {
-        let is_empty = match drawn {
-            DrawnElements::Vertices(elements, instances) | DrawnElements::Indices(elements, instances) => {
-                elements.count == 0 || instances.count == 0
-            }
-            DrawnElements::Unknown { .. } => true,
-            DrawnElements::Groups(groups) => groups.contains(&0),
-        };
-        let is_conditional = is_empty || self.is_conditional;
-        let mut fetches = self.fetches(drawn);
+        let is_conditional = drawn.may_be_none() || self.is_conditional;
+        let (mut fetches, counts) = self.fetches(drawn);
         let fetched = &mut self.fetched;
         let is_new = |access: &FollowedAccess| fetched.add(access.kind, access.resource.key(), access.bytes);
         fetches.extend(parameters.into_iter().filter(is_new));
@@ -372,35 +368,31 @@ impl Recording {
             access.is_conditional |= is_conditional && !reads_parameters;
         }
         let bound = &mut self.bound[0];
-        let using = bound.using();
         let is_new = bound.changed;
         // The next draw may be one that certainly runs.
         bound.changed &= is_conditional;
-        match self.last_draw.filter(|_| !is_new) {
-            Some(last) => self.fetch_too(last, fetches),
-            None => {
-                self.last_draw = Some(self.ops.len());
-                self.add(Op::Draw(ShaderCommand {
-                    using,
-                    fetches,
-                    groups: None,
-                    push_constants: PushConstants::default(),
-                    is_conditional,
-                }));
-            }
+        if let Some(last) = self.last_draw.filter(|_| !is_new) {
+            return self.draw_too(last, fetches, counts);
         }
-        self.count_draw(drawn);
+        let shaded = ShaderCommand {
+            using: bound.using(),
+            fetches,
+            is_conditional,
+        };
+        self.last_draw = Some(self.add(Op::Draw(shaded, counts)));
     }
 
-    /// Adds the fetches of a draw to an earlier one with the same bindings; joins adjacent ranges.
-    fn fetch_too(&mut self, draw: usize, fetches: Vec<FollowedAccess>) {
+    /// Adds the fetches and counts of a draw to an earlier one with the same bindings; joins adjacent ranges.
+    fn draw_too(&mut self, draw: ListPosition, fetches: Vec<FollowedAccess>, counts: DrawCounts) {
         /// Draws read their buffers in turn: the range to extend is among the last ones.
         const LAST: usize = 8;
         /// Maximum number of ranges that are listed separately.
         const MAX: usize = 64;
-        let Op::Draw(shaded) = &mut self.ops[draw].op else {
+        let draw = self.ops.get_mut(draw).map(|one| &mut one.op);
+        let Some(Op::Draw(shaded, all_counts)) = draw else {
             return;
         };
+        all_counts.add(counts);
         for access in fetches {
             let is_like = |known: &&mut FollowedAccess| {
                 (known.kind, known.resource.key()) == (access.kind, access.resource.key())
@@ -426,13 +418,15 @@ impl Recording {
         }
     }
 
-    /// Returns the accesses of a draw to vertex and index buffers, except those that a draw since the last command of another kind has made.
-    fn fetches(&mut self, drawn: DrawnElements) -> Vec<FollowedAccess> {
+    /// Returns the reads of vertex and index buffers by a draw, and its counts. Omits bytes that another draw has read since the last command that is
+    /// not a draw.
+    fn fetches(&mut self, drawn: DrawnElements) -> (Vec<FollowedAccess>, DrawCounts) {
+        let mut counts = drawn.counts();
         let (vertices, instances) = match drawn {
             DrawnElements::Vertices(vertices, instances) => (Some(vertices), Some(instances)),
             DrawnElements::Indices(_, instances) => (None, Some(instances)),
             DrawnElements::Unknown { .. } => (None, None),
-            DrawnElements::Groups(_) => return Vec::new(),
+            DrawnElements::Groups(_) => return (Vec::new(), counts),
         };
         let mut all = Vec::new();
         let fetched = &mut self.fetched;
@@ -447,11 +441,16 @@ impl Recording {
             }
         };
         for (binding, stride, by_instance) in vertex_bindings(&self.bound[0], &self.vertex_input) {
-            let Some((range, bound_stride)) = self.vertices.get(&binding) else {
-                continue;
-            };
+            let bound = self.vertices.get(&binding);
+            let bound_stride = bound.and_then(|(_, stride)| *stride);
             let stride = u64::from(bound_stride.unwrap_or(stride));
-            let elements = if by_instance { instances } else { vertices };
+            let (elements, count) = if by_instance {
+                (instances, instances.map_or(0, |all| all.count))
+            } else {
+                (vertices, counts.vertices)
+            };
+            counts.vertex_bytes += count * stride;
+            let Some((range, _)) = bound else { continue };
             let bytes = match elements.filter(|_| stride > 0) {
                 Some(Elements { first, count }) => {
                     range.part(first.saturating_mul(stride), count.saturating_mul(stride))
@@ -461,6 +460,7 @@ impl Recording {
             fetch(range, bytes, AccessKind::VertexBuffer, false);
         }
         if let Some((range, bytes)) = &self.indices {
+            counts.vertex_bytes += counts.indices * bytes;
             match drawn {
                 DrawnElements::Indices(Elements { first, count }, _) => {
                     let read = range.part(first * bytes, count * bytes);
@@ -472,37 +472,7 @@ impl Recording {
                 _ => {}
             }
         }
-        all
-    }
-
-    fn count_draw(&mut self, drawn: DrawnElements) {
-        let (elements, instances, indexed) = match drawn {
-            DrawnElements::Vertices(elements, instances) => (elements.count, instances.count, false),
-            DrawnElements::Indices(elements, instances) => (elements.count, instances.count, true),
-            DrawnElements::Unknown { indexed, .. } => (0, 0, indexed),
-            DrawnElements::Groups(_) => (0, 0, false),
-        };
-        let vertices = elements * instances;
-        let fetched = |(binding, stride, by_instance): (u32, u32, bool)| {
-            let bound = self.vertices.get(&binding).and_then(|(_, stride)| *stride);
-            let count = if by_instance { instances } else { vertices };
-            count * u64::from(bound.unwrap_or(stride))
-        };
-        let bindings = vertex_bindings(&self.bound[0], &self.vertex_input);
-        let indices = if indexed { vertices } else { 0 };
-        let index_bytes = self.indices.as_ref().map_or(0, |(_, bytes)| *bytes);
-        let bytes = bindings.map(fetched).sum::<u64>() + indices * index_bytes;
-        let (draws, indirect) = match drawn {
-            DrawnElements::Unknown { draws, .. } => (draws, draws),
-            _ => (1, 0),
-        };
-        self.count(|facts| {
-            facts.draws += draws;
-            facts.indirect_draws += indirect;
-            facts.vertices += vertices;
-            facts.indices += indices;
-            facts.vertex_bytes += bytes;
-        });
+        (all, counts)
     }
 
     /// Records a dispatch of workgroups; `None` if their number is in a buffer.
@@ -511,7 +481,7 @@ impl Recording {
         bound.changed = false;
         let using = bound.using();
         let runs = groups.is_some_and(|groups| groups.iter().all(|count| *count > 0));
-        self.add(Op::Dispatch(ShaderCommand {
+        let shaded = ShaderCommand {
             using,
             fetches: match parameters {
                 Some(access) => vec![FollowedAccess {
@@ -520,10 +490,17 @@ impl Recording {
                 }],
                 None => Vec::new(),
             },
-            groups,
-            push_constants: self.push_constants.clone(),
             is_conditional: !runs || self.is_conditional,
-        }));
+        };
+        let pushed = self.pushed.get_or_insert_with(|| self.push_constants.words());
+        let push_constants = pushed.clone();
+        self.add(Op::Dispatch(
+            shaded,
+            DispatchInputs {
+                groups,
+                push_constants,
+            },
+        ));
     }
 
     /// Records a transfer command that runs at this stage; accesses to objects whose creation was not seen are `None`.
@@ -538,7 +515,6 @@ impl Recording {
         if is_unknown {
             self.push(Op::Unresolved(UnresolvedKind::UnknownObject));
         }
-        self.count(|facts| facts.transfers += 1);
     }
 
     /// Ends the recording: the recorded commands are kept, and can be submitted.
@@ -568,8 +544,8 @@ fn is_part(op: &Op) -> bool {
 }
 
 /// Returns true if secondary command buffers suspend or resume rendering, also those that they run (`VK_EXT_nested_command_buffer`).
-fn have_parts(all: &[(String, Arc<Vec<Recorded>>)]) -> bool {
-    let mut ops = all.iter().flat_map(|(_, ops)| &**ops);
+fn have_parts(all: &[(String, Arc<RecordedList>)]) -> bool {
+    let mut ops = all.iter().flat_map(|(_, ops)| ops.iter());
     ops.any(|one| match &one.op {
         Op::Execute(_, nested) => have_parts(nested),
         op => is_part(op),
@@ -583,7 +559,7 @@ fn timed(op: &Op) -> Option<TimedCommand> {
         Op::EndPass => TimedCommand::End,
         Op::Synchronization(_) => TimedCommand::Boundary,
         Op::Execute(_, all) if have_parts(all) => TimedCommand::Unmeasurable,
-        Op::Execute(..) | Op::Dispatch(_) | Op::Transfer(_) => TimedCommand::Work,
+        Op::Execute(..) | Op::Dispatch(..) | Op::Transfer(_) => TimedCommand::Work,
         Op::Unresolved(UnresolvedKind::UnknownObject | UnresolvedKind::Video) => TimedCommand::Unmeasurable,
         _ => return None,
     })

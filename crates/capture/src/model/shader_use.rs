@@ -3,12 +3,11 @@
 use tileheap::format;
 use tileheap::frame::AccessKind;
 use tileheap::units::Run;
-use tileheap_layer::push_constants::PushConstants;
 use tileheap_spirv::{AccessRange, Binding, Dispatch, Guard, GuardValue};
 
 use super::access::{Coverage, FollowedAccess};
 use super::objects::{Descriptor, Resource};
-use super::recording::ShaderState;
+use super::recording::{DispatchInputs, ShaderState};
 use crate::document::UnresolvedKind;
 
 /// An access that was not followed, with the resources that it may be to.
@@ -78,14 +77,10 @@ impl ShaderUse {
         found
     }
 
-    /// Returns the reads and writes of a draw or dispatch. `groups` are the workgroups of a dispatch; `None` if they are not known, or for a draw.
-    pub(crate) fn performed(
-        &self,
-        groups: Option<[u32; 3]>,
-        push_constants: &PushConstants,
-    ) -> Vec<FollowedAccess> {
+    /// Returns the reads and writes of a dispatch with these inputs, or of a draw, which has none.
+    pub(crate) fn performed(&self, inputs: &DispatchInputs) -> Vec<FollowedAccess> {
         let values = |value: GuardValue| match value {
-            GuardValue::PushConstant { offset } => push_constants.word(offset),
+            GuardValue::PushConstant { offset } => inputs.push_constants.word(offset),
             value => {
                 let known = self.values.iter().find(|(one, _)| *one == value);
                 known.map(|(_, known)| *known)
@@ -97,7 +92,7 @@ impl ShaderUse {
         };
         let accesses = self.accesses.iter();
         accesses
-            .flat_map(|one| one.performed(groups.map(dispatch)))
+            .flat_map(|one| one.performed(inputs.groups.map(dispatch)))
             .collect()
     }
 

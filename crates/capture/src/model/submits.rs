@@ -9,7 +9,7 @@ use tileheap::frame::{BatchId, FrameBuilder, LoadOp};
 
 use super::flatten::{Flat, flatten};
 use super::objects::{Resource, number_of};
-use super::recording::Recorded;
+use super::recording::RecordedList;
 use super::resource_table::ResourceTable;
 use super::timing::SubmittedTimes;
 use crate::document::SemaphoreUse;
@@ -33,7 +33,7 @@ impl Queue {
 #[derive(Debug)]
 pub(crate) struct Submitted {
     pub(crate) name: String,
-    pub(crate) ops: Arc<Vec<Recorded>>,
+    pub(crate) ops: Arc<RecordedList>,
     /// Its passes as of submission; if they were uncertain then, computed when the frame is written.
     pub(crate) flat: Option<Flat>,
     /// The timestamps of its passes, if these are timed.

@@ -1,6 +1,7 @@
 //! Tests of recorded draws and dispatches.
 
 use super::*;
+use crate::document::PassFacts;
 use crate::model::bound_sets::BoundSet;
 use crate::model::flatten::flatten;
 use crate::model::objects::{Buffer, Image, Set};
@@ -14,10 +15,17 @@ fn indices(first: u32, count: u32) -> DrawnElements {
     DrawnElements::Indices(Elements::new(first, count), Elements::new(0, 1))
 }
 
+fn last_dispatch(recording: &Recording) -> (&ShaderCommand, &DispatchInputs) {
+    match recording.ops.iter().last().map(|one| &one.op) {
+        Some(Op::Dispatch(shaded, inputs)) => (shaded, inputs),
+        other => panic!("{other:?}"),
+    }
+}
+
 /// Returns the fetches of each draw: bytes, and whether all of them are read.
 fn draws(recording: &Recording) -> Vec<Vec<([u64; 2], bool)>> {
     let draws = recording.ops.iter().filter_map(|one| match &one.op {
-        Op::Draw(shaded) => Some(&shaded.fetches),
+        Op::Draw(shaded, _) => Some(&shaded.fetches),
         _ => None,
     });
     let fetches = draws.map(|all| all.iter().map(|one| (one.bytes, one.is_conditional)).collect());
@@ -91,7 +99,7 @@ fn a_draw_that_may_draw_nothing_is_conditional_and_a_certain_one_follows_it() {
         .ops
         .iter()
         .filter_map(|one| match &one.op {
-            Op::Draw(shaded) => Some(shaded.is_conditional),
+            Op::Draw(shaded, _) => Some(shaded.is_conditional),
             _ => None,
         })
         .collect();
@@ -107,7 +115,7 @@ fn every_dispatch_is_recorded_with_its_number() {
         recording.dispatch(Some(groups), None);
     }
     let dispatches = recording.ops.iter().filter_map(|one| match &one.op {
-        Op::Dispatch(shaded) => Some((one.number, shaded.is_conditional)),
+        Op::Dispatch(shaded, _) => Some((one.number, shaded.is_conditional)),
         _ => None,
     });
     assert_eq!(
@@ -128,9 +136,7 @@ fn commands_that_repeat_a_recent_state_refer_to_the_same_one() {
             bound.sets.insert(0, BoundSet { set, offsets });
         });
         recording.dispatch(Some([1; 3]), None);
-        let Some(Op::Dispatch(shaded)) = recording.ops.last().map(|one| &one.op) else {
-            panic!("{:?}", recording.ops.last());
-        };
+        let (shaded, _) = last_dispatch(&recording);
         let bound = shaded.using.sets.get(0).expect("a set");
         assert!(Arc::ptr_eq(&bound.set, &sets[set]));
         assert_eq!(bound.offsets, offsets);
@@ -142,6 +148,61 @@ fn commands_that_repeat_a_recent_state_refer_to_the_same_one() {
     assert_eq!(used(0, 0, &[]), first);
     (1..6).for_each(|other| _ = used(other, 1, &[]));
     assert_ne!(used(0, 0, &[]), first, "it is no longer recent");
+}
+
+#[test]
+fn a_dispatch_has_the_push_constants_of_its_time() {
+    let mut recording = Recording::default();
+    let mut pushed = Vec::new();
+    for value in [None, Some(5u32), None, Some(7)] {
+        if let Some(value) = value {
+            recording.push_constants(vk::ShaderStageFlags::COMPUTE, 0, &value.to_ne_bytes());
+        }
+        recording.dispatch(Some([1; 3]), None);
+        pushed.push(last_dispatch(&recording).1.push_constants.clone());
+    }
+    recording.execute(Vec::new());
+    recording.dispatch(Some([1; 3]), None);
+    pushed.push(last_dispatch(&recording).1.push_constants.clone());
+    let words: Vec<_> = pushed.iter().map(|one| one.word(0)).collect();
+    assert_eq!(words, [None, Some(5), Some(5), Some(7), None]);
+}
+
+#[test]
+fn draws_that_one_represents_are_counted_with_it() {
+    let mut recording = Recording::default();
+    recording.push(Op::BeginPass(Box::new(RenderPassInstance {
+        subpasses: vec![Rendering::default()],
+        ..RenderPassInstance::default()
+    })));
+    recording.bind_indices(Some(BufferRange::new(buffer(1), 0, vk::WHOLE_SIZE)), 2);
+    recording.draw(indices(0, 30), Vec::new());
+    recording.draw(indices(0, 12), Vec::new());
+    recording.add(Op::BeginQuery);
+    let unknown = DrawnElements::Unknown {
+        indexed: true,
+        draws: 3,
+    };
+    recording.draw(unknown, Vec::new());
+    recording.bind(0, |_| {});
+    recording.draw(DrawnElements::Groups([1; 3]), Vec::new());
+    recording.push(Op::EndPass);
+    assert_eq!(draws(&recording).len(), 2);
+    recording.end();
+    let flat = flatten(&recording.ended, &mut ResourceTable::default());
+    let expected = PassFacts {
+        draws: 6,
+        indirect_draws: 3,
+        vertices: 42,
+        indices: 42,
+        vertex_bytes: 84,
+        has_side_effects: true,
+        ..PassFacts::default()
+    };
+    let [pass] = &flat.passes[..] else {
+        panic!("{:?}", flat.passes);
+    };
+    assert_eq!(pass.facts, expected);
 }
 
 /// `VK_EXT_vertex_input_dynamic_state`: the command replaces the bindings of pipelines with this dynamic state, and of shader objects.
@@ -230,17 +291,17 @@ fn secondary_command_buffers_with_parts_of_a_rendering_are_not_timed() {
         number: 1,
         op: Op::BeginPass(Box::new(rendering())),
     };
-    let secondary = |ops| vec![(String::new(), Arc::new(ops))];
+    let secondary = |op| vec![(String::new(), Arc::new([op].into_iter().collect()))];
     let nested = Recorded {
         call: "vkCmdExecuteCommands",
         number: 1,
-        op: Op::Execute(false, secondary(vec![part()])),
+        op: Op::Execute(false, secondary(part())),
     };
-    for ops in [vec![part()], vec![nested]] {
+    for op in [part(), nested] {
         let mut recording = Recording::default();
         recording.time();
         recording.next("vkCmdExecuteCommands");
-        recording.execute(secondary(ops));
+        recording.execute(secondary(op));
         assert_eq!(recording.mark(), None);
         recording.next("");
         recording.end();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ash::vk;
 use ash::vk::Handle;
 use tileheap_layer::descriptors::Source;
+use tileheap_layer::push_constants::PushConstants;
 use tileheap_layer::set_layouts::SetLayout;
 use tileheap_testkit::glsl::{Stage, compile};
 
@@ -97,7 +98,11 @@ fn written(body: &str, groups: Option<[u32; 3]>, count: Option<u32>) -> Vec<Writ
     }
     let found = ShaderUse::of(&using(body), "vkCmdDispatch");
     assert!(found.missed.is_empty());
-    let all = found.performed(groups, &push_constants).into_iter();
+    let inputs = DispatchInputs {
+        groups,
+        push_constants: push_constants.words(),
+    };
+    let all = found.performed(&inputs).into_iter();
     all.map(|one| (one.bytes, one.area, !one.is_conditional, one.is_whole))
         .collect()
 }
