@@ -56,7 +56,7 @@ pub(crate) struct Swapchain {
 }
 
 impl Swapchain {
-    /// A newly created swapchain, whose images were not asked for.
+    /// A new swapchain, whose images the program has not queried yet.
     pub(crate) fn new(info: &vk::SwapchainCreateInfoKHR<'_>) -> Swapchain {
         Swapchain {
             desc: ImageDesc {

@@ -32,7 +32,7 @@ pub(crate) struct FollowedAccess {
     pub(crate) range: SubresourceRange,
     /// Bytes `[first, end)`; empty for images.
     pub(crate) bytes: [u64; 2],
-    /// The number of bytes that are accessed, if it stands for several accesses.
+    /// The number of accessed bytes, if it combines several accesses.
     pub(crate) touched: Option<u64>,
     /// Columns and rows of the range; `None` for all.
     pub(crate) area: Option<[[u32; 2]; 2]>,
@@ -156,7 +156,7 @@ impl FollowedAccess {
         (self.bytes, self.range, self.area)
     }
 
-    /// Adds the bytes of an access to another part of the same resource, which it stands for as well.
+    /// Combines it with an access to another part of the same resource.
     pub(crate) fn add_bytes(&mut self, other: &FollowedAccess) {
         let sum = self.touched_bytes().saturating_add(other.touched_bytes());
         self.bytes = [

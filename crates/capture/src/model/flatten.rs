@@ -91,7 +91,7 @@ struct Walker<'a> {
     shaders: HashMap<Vec<usize>, Rc<ShaderUse>>,
     /// The accesses of the open pass, by resource.
     found: HashMap<usize, Vec<usize>>,
-    /// The parts that an access of the open pass stands for, if it stands for several accesses.
+    /// The parts of all accesses that an access of the open pass combines, if there are several.
     parts: HashMap<usize, HashSet<AccessedPart>>,
 }
 

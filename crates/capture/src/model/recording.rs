@@ -125,7 +125,7 @@ pub(crate) enum DependencyMemory {
     },
 }
 
-/// The effect of a recorded command. Every command copies it: what is large and rare is behind a pointer.
+/// The effect of a recorded command. Variants that are large and rare are boxed: each command takes the space of the largest variant.
 #[derive(Debug)]
 pub(crate) enum Op {
     /// Draws inside a render pass.
@@ -174,9 +174,9 @@ pub(crate) struct BoundState {
     pub(crate) sets: BoundSets,
     /// True if descriptor buffers replace sets.
     pub(crate) buffers: bool,
-    /// The same state, as referred to by commands.
+    /// A copy of the state, which commands share until it changes.
     using: Option<Arc<ShaderState>>,
-    /// The last different states that commands referred to: many programs alternate between few.
+    /// The last states that were created for commands, the newest first: many programs alternate between a few states.
     recent: Vec<Arc<ShaderState>>,
     changed: bool,
 }
@@ -320,7 +320,7 @@ impl Recording {
         }
     }
 
-    /// Sets the vertex bindings of pipelines without their own.
+    /// Sets the vertex bindings of pipelines with dynamic vertex input, and of shader objects.
     pub(crate) fn set_vertex_input(&mut self, bindings: Vec<(u32, u32, bool)>) {
         for one in &bindings {
             if let Some(bound) = self.vertices.get_mut(&one.0) {
@@ -529,7 +529,7 @@ impl Recording {
     }
 }
 
-/// Iterates over the vertex bindings of the bound pipeline, or over `set`, those that commands set, if it takes these.
+/// Iterates over the vertex bindings of the bound pipeline, or over `set`, the bindings that commands have set, if its vertex input is dynamic.
 fn vertex_bindings(bound: &BoundState, set: &[(u32, u32, bool)]) -> impl Iterator<Item = (u32, u32, bool)> {
     let pipeline = bound.pipeline.as_deref();
     let takes = pipeline.is_some_and(Pipeline::takes_vertex_input);

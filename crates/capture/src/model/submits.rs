@@ -34,7 +34,7 @@ impl Queue {
 pub(crate) struct Submitted {
     pub(crate) name: String,
     pub(crate) ops: Arc<RecordedList>,
-    /// Its passes as of submission; if they were uncertain then, computed when the frame is written.
+    /// Its passes, with the descriptors at submission; `None` if no document needed the frame then: computed if one does later.
     pub(crate) flat: Option<Flat>,
     /// The timestamps of its passes, if these are timed.
     pub(crate) times: Option<Arc<SubmittedTimes>>,
