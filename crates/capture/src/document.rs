@@ -256,7 +256,7 @@ pub struct UnresolvedAccesses {
 #[non_exhaustive]
 pub enum CaptureError {
     /// The text is not JSON, or the object has a different form.
-    #[error(transparent)]
+    #[error("frame JSON, {0}")]
     Syntax(#[from] JsonSyntaxError),
     /// A later version.
     #[error(

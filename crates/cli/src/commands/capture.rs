@@ -176,12 +176,6 @@ fn write_reports(arguments: &Arguments, documents: &[PathBuf], folder: &Path) ->
 fn planned(arguments: &Arguments, document: &Path) -> Result<(CaptureReport, Vec<Chart>)> {
     let named = |error: &dyn std::fmt::Display| Error::of(shown(document), error);
     let text_of_document = read_text(document, "captured frame")?;
-    let capture = Capture::from_json(&text_of_document).map_err(|error| named(&error))?;
-    let Some(capture) = capture else {
-        let text =
-            "it has no object `capture`, so it is not a captured frame: `tileheap plan` plans any frame";
-        return Err(named(&text));
-    };
     // The program need not run on the device that its frame is planned for.
     let options = &FrameOptions {
         ignore_unsupported: true,
@@ -191,7 +185,14 @@ fn planned(arguments: &Arguments, document: &Path) -> Result<(CaptureReport, Vec
         frame: document.to_owned(),
         options: options.clone(),
     };
+    // First the frame: errors are those of `tileheap plan`.
     let imported = frame.frame_from(&text_of_document, options.size)?;
+    let capture = Capture::from_json(&text_of_document).map_err(|error| named(&error))?;
+    let Some(capture) = capture else {
+        let text =
+            "it has no object `capture`, so it is not a captured frame: `tileheap plan` plans any frame";
+        return Err(named(&text));
+    };
     let progress = Progress::new("planning", 0);
     let described = options.plan(&imported, &options.read_profile()?)?;
     drop(progress);
