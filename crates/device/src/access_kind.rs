@@ -22,7 +22,7 @@ pub enum PassKind {
 }
 
 /// The part of the device that performs an access.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 enum Accessor {
     /// The render pass: load, store, blend, test and resolve.
     Attachment,
@@ -91,10 +91,10 @@ macro_rules! access_kinds {
 
         impl AccessKind {
             /// Every kind, in declaration order.
-            pub const ALL: [AccessKind; TABLE.len()] = [$(AccessKind::$kind),*];
+            pub const ALL: [AccessKind; ROWS.len()] = [$(AccessKind::$kind),*];
         }
 
-        static TABLE: [Row; [$(stringify!($kind)),*].len()] = [$(Row { $($field: $value,)* ..SHADER }),*];
+        const ROWS: [Row; [$(stringify!($kind)),*].len()] = [$(Row { $($field: $value,)* ..SHADER }),*];
     };
 }
 
@@ -277,37 +277,85 @@ const READ_ONLY: Layouts = Layouts::ByAspect {
     depth: L::DEPTH_STENCIL_READ_ONLY_OPTIMAL,
 };
 
+static TABLE: [Row; ROWS.len()] = ROWS;
+
+/// A set of kinds of access.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AccessKinds(u32);
+
+impl AccessKinds {
+    const ATTACHMENTS: AccessKinds = AccessKinds::performed_by(Accessor::Attachment);
+    const SHADERS: AccessKinds = AccessKinds::performed_by(Accessor::Shader);
+    const TRANSFERS: AccessKinds = AccessKinds::performed_by(Accessor::Transfer);
+    const ATTACHED: AccessKinds = AccessKinds::ATTACHMENTS
+        .with(AccessKind::InputAttachment)
+        .with(AccessKind::TileAttachment);
+
+    const fn performed_by(accessor: Accessor) -> AccessKinds {
+        let (mut kinds, mut index) = (0, 0);
+        while index < ROWS.len() {
+            if ROWS[index].accessor as u32 == accessor as u32 {
+                kinds |= 1 << index;
+            }
+            index += 1;
+        }
+        AccessKinds(kinds)
+    }
+
+    /// The set with one more kind.
+    #[must_use]
+    #[inline]
+    pub const fn with(self, kind: AccessKind) -> AccessKinds {
+        AccessKinds(self.0 | 1 << kind as u32)
+    }
+
+    /// Returns true if a kind is in the set.
+    #[inline]
+    pub const fn contains(self, kind: AccessKind) -> bool {
+        self.0 >> kind as u32 & 1 == 1
+    }
+}
+
+const _: () = assert!(ROWS.len() <= u32::BITS as usize);
+
 impl AccessKind {
+    #[inline]
     fn row(self) -> &'static Row {
         &TABLE[self as usize]
     }
 
     /// Returns true if a render pass has to attach the resource: attachments, and what shaders read at their own pixel or in their tile.
-    pub fn is_attached(self) -> bool {
-        self.is_attachment() || matches!(self, AccessKind::InputAttachment | AccessKind::TileAttachment)
+    #[inline]
+    pub const fn is_attached(self) -> bool {
+        AccessKinds::ATTACHED.contains(self)
     }
 
     /// Returns true if the render pass itself accesses the resource: color, depth and stencil, resolve.
-    pub fn is_attachment(self) -> bool {
-        self.row().accessor == Accessor::Attachment
+    #[inline]
+    pub const fn is_attachment(self) -> bool {
+        AccessKinds::ATTACHMENTS.contains(self)
     }
 
     /// Returns true if shaders access the resource.
-    pub fn is_shader(self) -> bool {
-        self.row().accessor == Accessor::Shader
+    #[inline]
+    pub const fn is_shader(self) -> bool {
+        AccessKinds::SHADERS.contains(self)
     }
 
     /// Returns true if a copy, blit, fill or clear command accesses the resource.
-    pub fn is_transfer(self) -> bool {
-        self.row().accessor == Accessor::Transfer
+    #[inline]
+    pub const fn is_transfer(self) -> bool {
+        AccessKinds::TRANSFERS.contains(self)
     }
 
     /// Returns true if images support this kind of access.
+    #[inline]
     pub fn fits_images(self) -> bool {
         !self.row().image[0].is_empty()
     }
 
     /// Returns true if buffers support this kind of access.
+    #[inline]
     pub fn fits_buffers(self) -> bool {
         !self.row().buffer.is_empty()
     }
@@ -315,11 +363,13 @@ impl AccessKind {
     /// The image usage that this kind of access requires; empty for kinds that only buffers support.
     ///
     /// `depth`: the image has a depth or stencil aspect (resolve attachments are then depth attachments).
+    #[inline]
     pub fn image_usage(self, depth: bool) -> vk::ImageUsageFlags {
         self.row().image[usize::from(depth)]
     }
 
     /// The buffer usage that this kind of access requires; empty for kinds that only images support.
+    #[inline]
     pub fn buffer_usage(self) -> vk::BufferUsageFlags {
         self.row().buffer
     }
@@ -327,6 +377,7 @@ impl AccessKind {
     /// The stages in which a pass of kind `pass` performs this access, unless the caller names others.
     ///
     /// In a render pass, input attachments are read by fragment shaders; other shader accesses may be in any of its shader stages.
+    #[inline]
     pub fn default_stages(self, pass: PassKind) -> vk::PipelineStageFlags2 {
         match (self.is_shader(), pass) {
             (false, _) => self.row().stages,
@@ -338,6 +389,7 @@ impl AccessKind {
     }
 
     /// Like [`default_stages`](AccessKind::default_stages), plus the compute stage for the dispatches that a pass with tile shading runs per tile.
+    #[inline]
     pub fn stages_in(self, pass: PassKind, tile_shading: bool) -> vk::PipelineStageFlags2 {
         let per_tile = tile_shading && self.is_shader() && self != AccessKind::InputAttachment;
         let dispatches = if per_tile { S::COMPUTE_SHADER } else { S::NONE };
@@ -345,12 +397,14 @@ impl AccessKind {
     }
 
     /// The access flags of reading (`read`) and writing (`write`) with this kind of access.
+    #[inline]
     pub fn access_flags(self, read: bool, write: bool) -> vk::AccessFlags2 {
         let flags = |wanted, flags| if wanted { flags } else { A::NONE };
         flags(read, self.row().read) | flags(write, self.row().write)
     }
 
     /// The layout of an image during this kind of access. `depth`: the image can be a depth or stencil attachment.
+    #[inline]
     pub fn layout(self, depth: bool, write: bool) -> vk::ImageLayout {
         match self.row().layouts {
             Layouts::None => L::UNDEFINED,
@@ -411,5 +465,24 @@ impl AccessKind {
         AccessKind::ALL
             .into_iter()
             .find(|kind| named(kind) && (is_image || !of_images(kind)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_in_the_set_of_what_performs_them() {
+        for kind in AccessKind::ALL {
+            let sets = [kind.is_attachment(), kind.is_shader(), kind.is_transfer()];
+            let is_one = |accessor| kind.row().accessor as u32 == accessor as u32;
+            let rows = [Accessor::Attachment, Accessor::Shader, Accessor::Transfer].map(is_one);
+            assert_eq!(sets, rows, "{kind:?}");
+            let only = AccessKinds::default().with(kind);
+            let inside = AccessKind::ALL.into_iter().filter(|&other| only.contains(other));
+            assert_eq!(inside.collect::<Vec<_>>(), [kind]);
+        }
+        assert!(AccessKind::InputAttachment.is_attached() && !AccessKind::InputAttachment.is_attachment());
     }
 }

@@ -8,6 +8,6 @@ pub mod names;
 pub mod profile;
 pub mod scopes;
 
-pub use access_kind::{AccessKind, PassKind};
+pub use access_kind::{AccessKind, AccessKinds, PassKind};
 pub use error::{Error, Result};
 pub use tileheap_units as units;

@@ -9,6 +9,7 @@ pub use info::{FormatInfo, NumericType, PackedRun, TexelBlock};
 use table::FORMATS;
 
 /// The properties of `format`; `None` for `UNDEFINED`, multi-planar, subsampled and unknown formats.
+#[inline]
 pub fn info(format: vk::Format) -> Option<&'static FormatInfo> {
     let raw = format.as_raw();
     let first = usize::try_from(raw).ok()?.checked_sub(1)?;
@@ -31,16 +32,19 @@ pub fn needs_conversion(format: vk::Format) -> bool {
 }
 
 /// The texel block of `format`, or `None` for `UNDEFINED`, multi-planar, subsampled and unknown formats.
+#[inline]
 pub fn texel_block(format: vk::Format) -> Option<TexelBlock> {
     info(format).map(|info| info.block)
 }
 
 /// The numeric type of `format`; `Float` if the format is not known.
+#[inline]
 pub fn numeric_type(format: vk::Format) -> NumericType {
     info(format).map_or(NumericType::Float, |info| info.numeric)
 }
 
 /// The image aspects of `format`; color if the format is not known.
+#[inline]
 pub fn aspects(format: vk::Format) -> vk::ImageAspectFlags {
     info(format).map_or(vk::ImageAspectFlags::COLOR, |info| info.aspects)
 }
