@@ -40,7 +40,7 @@ use externals::{External, Semaphore};
 pub(super) use images::AcceptedImages;
 pub use images::IMAGE_USAGES;
 use images::Image;
-use passes::RenderPass;
+use passes::{AcceptedPasses, RenderPass};
 pub use rule::{InvalidUsage, NOT_SUPPORTED, RuleRow};
 use rule::{Problem, Table, check, rows_of, table};
 use views::View;
@@ -118,6 +118,7 @@ fn check_image(
 pub(super) fn check_used(tables: &Tables) -> Result<(), InvalidUsage> {
     let mut performed = stages::Accepted::default();
     let (mut accepted_uses, mut accepted_images) = (AcceptedUses::default(), AcceptedImages::default());
+    let mut accepted_passes = AcceptedPasses::default();
     visit(tables, |_, _| true, &mut |subject| match subject {
         CheckedSubject::Image(image) => check_image(table!(images::USED), &image, &mut accepted_images),
         CheckedSubject::Buffer(buffer) => check(table!(buffers::USED), &buffer),
@@ -139,7 +140,16 @@ pub(super) fn check_used(tables: &Tables) -> Result<(), InvalidUsage> {
             check_previous(&used)
         }
         CheckedSubject::View(view) => check(table!(views::VIEWS), &view),
-        CheckedSubject::RenderPass(pass) => check(table!(passes::RENDER_PASSES), &pass),
+        CheckedSubject::RenderPass(pass) => {
+            let known = accepted_passes.contains(&pass);
+            if !known || cfg!(debug_assertions) {
+                let checked = check(table!(passes::RENDER_PASSES), &pass);
+                debug_assert!(!known || checked.is_ok(), "a rule about more than its properties");
+                checked?;
+                accepted_passes.add(&pass);
+            }
+            Ok(())
+        }
         CheckedSubject::Semaphore(semaphore) => check(table!(externals::SEMAPHORES), &semaphore),
     })
 }
@@ -193,6 +203,7 @@ fn check_on(
     broken: &mut dyn FnMut(InvalidUsage) -> Result<(), InvalidUsage>,
 ) -> Result<(), InvalidUsage> {
     let mut accepted = AcceptedImages::default();
+    let mut accepted_passes = AcceptedPasses::default();
     let has_rules = |pass: &Pass, access: &Access| {
         access.stages.intersects(device_stages::STAGES_OF_USES)
             || device_tiles::accesses_tile(pass, access)
@@ -231,12 +242,23 @@ fn check_on(
         }
         CheckedSubject::View(view) => device::check(table!(device::VIEWS), &view, device, broken),
         CheckedSubject::RenderPass(pass) => {
-            device::check(table!(device_passes::RENDER_PASSES), &pass, device, broken)?;
-            let mut accesses = pass.accesses.iter();
-            match accesses.any(|access| device_tiles::accesses_tile(pass.pass, access)) {
-                true => device::check(table!(device_tiles::RENDER_PASSES), &pass, device, broken),
-                false => Ok(()),
+            if accepted_passes.contains(&pass) {
+                return Ok(());
             }
+            let mut is_accepted = true;
+            let mut broken = |usage| {
+                is_accepted = false;
+                broken(usage)
+            };
+            device::check(table!(device_passes::RENDER_PASSES), &pass, device, &mut broken)?;
+            let mut accesses = pass.accesses.iter();
+            if accesses.any(|access| device_tiles::accesses_tile(pass.pass, access)) {
+                device::check(table!(device_tiles::RENDER_PASSES), &pass, device, &mut broken)?;
+            }
+            if is_accepted {
+                accepted_passes.add(&pass);
+            }
+            Ok(())
         }
         CheckedSubject::Semaphore(semaphore) => {
             device::check(table!(device_stages::SEMAPHORES), &semaphore, device, broken)

@@ -2,6 +2,7 @@
 
 use ash::vk::{self, ImageAspectFlags as Aspects};
 
+use super::accepted::Accepted;
 use super::images::is_sample_count;
 use super::rule::{NOT_SUPPORTED, Problem, Rule, Rules, Subject};
 use crate::frame::AccessKind;
@@ -202,6 +203,75 @@ impl RenderPass<'_> {
     }
 }
 
+/// The properties of a plain render pass, all that rules depend on: it has one subpass, attachments with one sample count, and different resources.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct PlainPass {
+    area: vk::Rect2D,
+    layers: u32,
+    colors: u32,
+}
+
+impl PlainPass {
+    /// The properties of a render pass; `None` if it is not plain.
+    fn of(pass: &RenderPass<'_>) -> Option<PlainPass> {
+        let Pass {
+            area,
+            layers,
+            render_area: None,
+            subpasses: 1,
+            view_mask: 0,
+            tile_shading: false,
+            samples: None,
+            ..
+        } = *pass.pass
+        else {
+            return None;
+        };
+        let (mut samples, mut colors, mut seen) = (None, 0, 0u64);
+        for access in pass.accesses {
+            // Different resources may share a bit: then the rules are checked.
+            let bit = 1 << (access.resource.index() % 64);
+            let together = [AccessKind::InputAttachment, AccessKind::ResolveAttachment];
+            if seen & bit != 0 || together.contains(&access.kind) {
+                return None;
+            }
+            seen |= bit;
+            if access.kind.is_attachment() {
+                let own = pass.samples_of(access);
+                if *samples.get_or_insert(own) != own {
+                    return None;
+                }
+                colors += u32::from(access.kind == AccessKind::ColorAttachment);
+            }
+        }
+        samples.map(|_| PlainPass { area, layers, colors })
+    }
+
+    fn bits(&self) -> u64 {
+        let vk::Rect2D { offset, extent } = self.area;
+        let place = u64::from(offset.x as u32 ^ offset.y as u32);
+        let size = u64::from(extent.width) << 32 | u64::from(extent.height);
+        size ^ place << 16 ^ u64::from(self.layers) << 48 ^ u64::from(self.colors) << 60
+    }
+}
+
+/// Accepted render passes.
+#[derive(Default)]
+pub(super) struct AcceptedPasses(Accepted<PlainPass>);
+
+impl AcceptedPasses {
+    /// Returns `true` if a render pass with the same properties was accepted.
+    pub(super) fn contains(&self, pass: &RenderPass<'_>) -> bool {
+        PlainPass::of(pass).is_some_and(|own| self.0.contains(own.bits(), &own))
+    }
+
+    pub(super) fn add(&mut self, pass: &RenderPass<'_>) {
+        if let Some(own) = PlainPass::of(pass) {
+            self.0.add(own.bits(), own);
+        }
+    }
+}
+
 impl Subject for RenderPass<'_> {
     fn words(&self) -> String {
         format!("pass `{}`", self.pass.name)
@@ -391,3 +461,47 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>) -> Problem> = &[
         },
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::{FrameBuilder, ImageDesc, LoadOp};
+    use crate::profile::DeviceProfile;
+
+    /// Passes with a number of color attachments of a width each.
+    fn violations(passes: &[(u32, u32)]) -> Vec<String> {
+        let extent = |width| vk::Extent2D { width, height: 64 };
+        let mut frame = FrameBuilder::new("passes", extent(64));
+        let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
+        let submit = frame.submit(queue);
+        let batch = frame.batch(submit);
+        let commands = frame.command_buffer(batch, "commands");
+        for (pass, &(colors, width)) in passes.iter().enumerate() {
+            let desc = ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent(width));
+            let images = (0..colors).map(|color| frame.image(format!("image {pass} {color}"), desc));
+            let images: Vec<_> = images.collect();
+            let builder = frame.render_pass(commands, format!("pass {pass}"));
+            images
+                .into_iter()
+                .fold(builder, |pass, image| pass.color(image, LoadOp::DontCare));
+        }
+        let mut device = DeviceProfile::preset("adreno-830").unwrap();
+        (
+            device.limits.max_color_attachments,
+            device.limits.max_framebuffer_width,
+        ) = (2, 100);
+        let frame = frame.build().unwrap();
+        let violations = frame.violations_on(&device).into_iter();
+        violations.map(|one| one.subject).collect()
+    }
+
+    #[test]
+    fn passes_are_accepted_only_with_the_properties_of_accepted_ones() {
+        assert_eq!(violations(&[(2, 64), (2, 64), (1, 64), (1, 100)]), [""; 0]);
+        assert_eq!(
+            violations(&[(2, 64), (3, 64), (3, 64)]),
+            ["pass `pass 1`", "pass `pass 2`"]
+        );
+        assert_eq!(violations(&[(1, 64), (1, 101), (1, 64)]), ["pass `pass 1`"]);
+    }
+}
