@@ -180,6 +180,7 @@ impl Frame {
     }
 
     /// Returns true if a write leaves nothing of a part unchanged: it names all of it, and its pass renders to all of that.
+    #[inline]
     pub(crate) fn replaces(&self, access: &Access, part: SubresourceRange) -> bool {
         if !access.writes || access.needs_contents() || !access.range.contains(part) {
             return false;

@@ -26,9 +26,9 @@ pub(super) struct AccessUse {
 
 impl AccessUse {
     /// The stages and writes of an access. The render pass loads and stores input attachments; without `VK_ATTACHMENT_STORE_OP_NONE` (`store_none`),
-    /// it also stores attachments that are only read. `depth`: the image has no colour aspect.
+    /// it also stores attachments that are only read. `depth`: the image has no colour aspect. `resolved`: the pass [resolves](is_resolved) it.
     #[inline]
-    pub(super) fn of(frame: &Frame, access: &Access, depth: bool, store_none: bool) -> AccessUse {
+    pub(super) fn of(access: &Access, depth: bool, store_none: bool, resolved: bool) -> AccessUse {
         let kind = access.kind;
         let is_input = kind == AccessKind::InputAttachment;
         let stored = (kind.is_attachment() || is_input) && !store_none;
@@ -43,7 +43,7 @@ impl AccessUse {
             stages |= attached_as(depth).default_stages(PassKind::Render);
             writes = attached_as(depth).access_flags(false, stored);
         }
-        if is_resolved(frame, access) {
+        if resolved {
             stages |= vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT;
             reads = vk::AccessFlags2::COLOR_ATTACHMENT_READ;
         }
@@ -69,7 +69,7 @@ impl AccessUse {
 /// those of depth.
 ///
 /// Source: Vulkan specification, "Render Pass Multisample Resolve Operations".
-fn is_resolved(frame: &Frame, access: &Access) -> bool {
+pub(super) fn is_resolved(frame: &Frame, access: &Access) -> bool {
     let others = || frame.accesses_of(access.pass).iter();
     access.kind.is_attachment() && others().any(|other| other.resolves == Some(access.resource))
 }

@@ -13,7 +13,7 @@ use ash::vk;
 use serde::{Deserialize, Serialize};
 use tileheap_units::CompactSort;
 
-use super::access_use::AccessUse;
+use super::access_use::{AccessUse, is_resolved};
 use super::error::LowerError;
 use super::names::FrameNames;
 use super::situation::DeviceQueues;
@@ -295,7 +295,7 @@ fn add_users(
     for access in frame.accesses_to(resource) {
         let queue = queue_of(frame, queues, access.pass);
         let depth = !access.range.aspects.contains(vk::ImageAspectFlags::COLOR);
-        let mut made = AccessUse::of(frame, access, depth, store_none);
+        let mut made = AccessUse::of(access, depth, store_none, is_resolved(frame, access));
         if access.kind == AccessKind::ResolveAttachment {
             // The caller may record the pass with a render pass object.
             made.add_target_operations(access, depth);

@@ -18,11 +18,12 @@
 use ash::vk;
 use tileheap_units::CompactSort;
 
-use super::access_use::{AccessUse, attached_as};
-use super::layouts::{combined, of_aspect};
+use super::access_use::{AccessUse, attached_as, is_resolved};
+use super::layouts::combined;
+use super::pass_use::{LOCAL_READ, Part, PassUse};
 use super::placed::Placed;
-use super::tables::DeviceQueueIndex;
-use crate::frame::tables::{Access, HistoryVersion, ResourceKind};
+use super::tables::{DeviceQueueIndex, OptionalIndex};
+use crate::frame::tables::{Access, HistoryVersion};
 use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId, SubresourceRange};
 use crate::profile::Features;
 use crate::units::Run;
@@ -40,9 +41,6 @@ pub(super) struct QueueUse {
     /// Flags of all accesses.
     pub(super) access: vk::AccessFlags2,
 }
-
-/// The layout of attachments of a dynamic render pass that shaders read in place.
-const LOCAL_READ: vk::ImageLayout = vk::ImageLayout::RENDERING_LOCAL_READ_KHR;
 
 /// Consecutive uses in one layout: one writing pass, any number of read-only passes, or any number of passes on one queue that use slices.
 #[derive(Clone, Copy, Debug)]
@@ -106,7 +104,9 @@ pub(super) struct Chains {
     /// Per placement, its chains; of the aliases of one resident, only the first has them.
     pub(super) of_placement: Vec<Run>,
     /// Per access of the frame, the first epochs that contain it: for aspects other than stencil, and for stencil.
-    of_access: Vec<[Option<u32>; 2]>,
+    of_access: Vec<[OptionalIndex; 2]>,
+    /// Per access to a [plain](Placed::is_plain) resource, true if contents from before it matter.
+    pub(super) needs_contents: Vec<bool>,
     /// The accesses to the current part and version.
     selected: Vec<u32>,
     /// Pairs of epochs of two parts of the current resource that contain the same access.
@@ -135,12 +135,17 @@ impl Chains {
         let placements = placed.plan.placements.len();
         self.of_placement.resize(placements, Run::default());
         self.of_access.clear();
-        self.of_access.resize(gather.all.len(), [None; 2]);
+        self.of_access.resize(gather.all.len(), [OptionalIndex::NONE; 2]);
+        self.needs_contents.clear();
+        self.needs_contents.resize(gather.all.len(), false);
         self.chains.reserve(frame.resources().len());
         self.epochs.reserve(gather.all.len());
         self.uses.reserve(gather.all.len());
         for resource in frame.resource_ids() {
-            gather.resource(resource, self);
+            match placed.is_plain(resource) {
+                true => gather.plain_resource(resource, self),
+                false => gather.resource(resource, self),
+            }
         }
     }
 
@@ -164,9 +169,12 @@ impl Chains {
     /// The layouts in which an access finds an image, for aspects other than stencil and for stencil; both are the same if it uses only one
     /// of them. `UNDEFINED` for a buffer.
     pub(super) fn layouts_of(&self, access: usize) -> [vk::ImageLayout; 2] {
-        let [main, stencil] = self.of_access[access];
         let layout = |epoch: u32| self.epochs[epoch as usize].layout;
-        [main.or(stencil), stencil.or(main)].map(|epoch| epoch.map(layout).unwrap_or_default())
+        match self.of_access[access].map(OptionalIndex::get) {
+            [Some(one), None] | [None, Some(one)] => [layout(one); 2],
+            [Some(main), Some(stencil)] => [layout(main), layout(stencil)],
+            [None, None] => [vk::ImageLayout::UNDEFINED; 2],
+        }
     }
 
     /// Gives all parts of one access the same layout, except for stencil. Render pass objects have one layout for both: aspects whose layouts have no
@@ -196,35 +204,6 @@ impl Chains {
     }
 }
 
-/// A part of one version of a resource, and the properties that determine the layouts of its accesses.
-struct Part {
-    range: SubresourceRange,
-    /// The layout of all accesses: `UNDEFINED` for a buffer, `GENERAL` for images that alias one another's contents.
-    fixed: Option<vk::ImageLayout>,
-    /// True if the image has no colour aspect.
-    depth: bool,
-    /// True if it can also be a depth or stencil attachment, as the layouts for these require (VUID-VkImageMemoryBarrier2-oldLayout-01208 to -01210).
-    depth_attached: bool,
-    /// True if it is only one of the image's two aspects.
-    one_aspect: bool,
-    /// True if it consists of several slices in one layout that accesses use separately.
-    sliced: bool,
-}
-
-impl Part {
-    fn layout_of(&self, access: &Access) -> vk::ImageLayout {
-        if let Some(layout) = self.fixed {
-            return layout;
-        }
-        let layout = access.kind.layout(self.depth_attached, access.writes);
-        if self.one_aspect {
-            of_aspect(layout, self.range.aspects)
-        } else {
-            layout
-        }
-    }
-}
-
 struct Gather<'a> {
     frame: &'a Frame,
     placed: &'a Placed<'a>,
@@ -236,6 +215,30 @@ struct Gather<'a> {
 }
 
 impl Gather<'_> {
+    /// Appends the chain of a [plain](Placed::is_plain) resource.
+    fn plain_resource(&self, id: ResourceId, chains: &mut Chains) {
+        let placements = self.placed.placements_of(id);
+        if placements.is_empty() {
+            return;
+        }
+        let resource = self.frame.resource(id);
+        let is_ladder = self.placed.is_ladder(id);
+        let part = Part::of(resource, self.frame.parts_of(id)[0], is_ladder);
+        let index = chains.chains.len() as u32;
+        let inside = chains.inside.len() as u32;
+        let epochs = self.epochs(&part, self.frame.uses_of(id), chains);
+        chains.chains.push(Chain {
+            resource: id,
+            range: part.range,
+            placement: placements.first,
+            is_ladder,
+            is_previous: false,
+            epochs,
+            inside: Run::new(inside, inside),
+        });
+        chains.of_placement[placements.first as usize] = Run::new(index, index + 1);
+    }
+
     /// Appends the chains of a resource.
     fn resource(&self, id: ResourceId, chains: &mut Chains) {
         let resource = self.frame.resource(id);
@@ -243,10 +246,6 @@ impl Gather<'_> {
         let both = vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL;
         let is_ladder = self.placed.is_ladder(id);
         let is_history = resource.persistence == Persistence::History;
-        let fixed = match resource.is_image() {
-            false => Some(vk::ImageLayout::UNDEFINED),
-            true => is_ladder.then_some(vk::ImageLayout::GENERAL),
-        };
         let placements = self.placed.placements_of(id).indices();
         let united = resource.is_3d()
             && !self
@@ -270,18 +269,14 @@ impl Gather<'_> {
                     continue;
                 }
                 let sliced = layers != part.layers;
+                let range = SubresourceRange {
+                    aspects,
+                    layers,
+                    ..part
+                };
                 let part = Part {
-                    range: SubresourceRange {
-                        aspects,
-                        layers,
-                        ..part
-                    },
-                    fixed,
-                    depth: !whole.aspects.contains(vk::ImageAspectFlags::COLOR),
-                    depth_attached: matches!(resource.kind, ResourceKind::Image { usage, .. }
-                        if usage.contains(vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT)),
-                    one_aspect: aspects != whole.aspects,
                     sliced,
+                    ..Part::of(resource, range, is_ladder)
                 };
                 let inside = chains.inside.len() as u32;
                 let epochs = if parts.len() == 1 && !is_history {
@@ -338,7 +333,8 @@ impl Gather<'_> {
             {
                 let [main, _] = chains.of_access[depth as usize];
                 let [_, stencil_epoch] = chains.of_access[stencil as usize];
-                let pair = main.zip(stencil_epoch).filter(|_| part(depth) == part(stencil));
+                let pair = main.get().zip(stencil_epoch.get());
+                let pair = pair.filter(|_| part(depth) == part(stencil));
                 chains
                     .attached
                     .extend(pair.map(|(main, stencil)| [main, stencil]));
@@ -411,22 +407,29 @@ impl Gather<'_> {
             epochs,
             uses,
             of_access,
+            needs_contents,
             shared,
             ..
         } = chains;
-        let is_stencil = part.range.aspects == vk::ImageAspectFlags::STENCIL;
-        let (first, mut rest) = (epochs.len(), accesses);
+        let aspect = usize::from(part.range.aspects == vk::ImageAspectFlags::STENCIL);
+        let first = epochs.len();
+        let mut rest = accesses;
         while let Some((&index, others)) = rest.split_first() {
             // The accesses of one pass are one use, in GENERAL if they require different layouts.
-            let access = &self.all[index as usize];
-            let mut next = self.use_of(part, access);
-            let same = |&&index: &&u32| self.all[index as usize].pass == access.pass;
-            let count = others.iter().take_while(same).count();
-            for &other in &others[..count] {
-                next.join(&self.use_of(part, &self.all[other as usize]));
+            let mut next = self.use_of(part, &self.all[index as usize]);
+            needs_contents[index as usize] = next.needs_contents;
+            let mut count = 1;
+            for &other in others {
+                let access = &self.all[other as usize];
+                if access.pass != next.of_queue.first {
+                    break;
+                }
+                let more = self.use_of(part, access);
+                needs_contents[other as usize] = more.needs_contents;
+                next.join(&more);
+                count += 1;
             }
-            let open = &mut epochs[first..];
-            match open.last_mut() {
+            match epochs[first..].last_mut() {
                 Some(open) if self.continues(part, open, &next, uses) => extend(open, &next, uses),
                 _ => {
                     epochs.push(Epoch {
@@ -439,14 +442,15 @@ impl Gather<'_> {
                 }
             }
             let epoch = epochs.len() as u32 - 1;
-            for &access in &rest[..=count] {
-                let known = &mut of_access[access as usize][usize::from(is_stencil)];
-                match *known {
+            let (in_pass, later) = rest.split_at(count);
+            for &access in in_pass {
+                let known = &mut of_access[access as usize][aspect];
+                match known.get() {
                     Some(other) => shared.push([other, epoch]),
-                    None => *known = Some(epoch),
+                    None => *known = OptionalIndex::some(epoch),
                 }
             }
-            rest = &others[count..];
+            rest = later;
         }
         Run::new(first as u32, epochs.len() as u32)
     }
@@ -455,7 +459,12 @@ impl Gather<'_> {
     #[inline]
     fn use_of(&self, part: &Part, access: &Access) -> PassUse {
         let is_input = access.kind == AccessKind::InputAttachment;
-        let mut made = AccessUse::of(self.frame, access, part.depth, self.store_none);
+        let resolves = self
+            .placed
+            .kinds_in(access.pass)
+            .contains(AccessKind::ResolveAttachment);
+        let resolved = resolves && is_resolved(self.frame, access);
+        let mut made = AccessUse::of(access, part.depth, self.store_none, resolved);
         if access.kind == AccessKind::ResolveAttachment && !self.placed.is_dynamic(access.pass) {
             made.add_target_operations(access, part.depth);
         }
@@ -520,39 +529,6 @@ fn extend(open: &mut Epoch, next: &PassUse, uses: &mut Vec<QueueUse>) {
         None => {
             uses.push(next.of_queue);
             open.uses.end += 1;
-        }
-    }
-}
-
-/// The accesses of one pass.
-struct PassUse {
-    of_queue: QueueUse,
-    layout: vk::ImageLayout,
-    writes: vk::AccessFlags2,
-    /// True if all are attachments.
-    attached: bool,
-    needs_contents: bool,
-}
-
-impl PassUse {
-    /// Adds another access of the pass.
-    fn join(&mut self, other: &PassUse) {
-        self.attached &= other.attached;
-        if self.layout != other.layout {
-            let in_place = self.attached && [self.layout, other.layout].contains(&LOCAL_READ);
-            self.layout = if in_place {
-                LOCAL_READ
-            } else {
-                vk::ImageLayout::GENERAL
-            };
-        }
-        self.of_queue.stages |= other.of_queue.stages;
-        self.of_queue.access |= other.of_queue.access;
-        self.writes |= other.writes;
-        // An input attachment reads what another access of the same pass cleared or overwrote; nothing orders other accesses.
-        match self.attached {
-            true => self.needs_contents &= other.needs_contents,
-            false => self.needs_contents |= other.needs_contents,
         }
     }
 }

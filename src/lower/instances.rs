@@ -4,7 +4,6 @@ use ash::vk;
 use bumpalo::Bump;
 use bumpalo::collections::Vec;
 
-use super::chains::Chains;
 use super::create::{ATTACHED, TILE_ATTACHED, attachment_view};
 use super::error::LowerError;
 use super::layouts::combined;
@@ -12,18 +11,18 @@ use super::operations::{AttachmentOperations, deciding};
 use super::placed::Placed;
 use super::subpasses::{dependencies, preserve};
 use super::tables::instances::{AttachmentRow, InstanceRow, ReferenceRow, SubpassRow};
-use super::tables::objects::ViewRow;
+use super::tables::objects::{AccessRow, ViewRow};
 use super::tables::{ImageOrBuffer, Lowered, OptionalIndex};
 use crate::frame::tables::{Access, CommandSource, PassKind};
 use crate::frame::{AccessKind, ClearValue, LoadOp, PassId};
 use crate::plan::Plan;
 use crate::profile::Features;
 use crate::units::{Bytes, Run};
+use tileheap_device::AccessKinds;
 
 /// Builds the render pass instances of a frame.
 pub(super) struct Instances<'a> {
     pub(super) placed: &'a Placed<'a>,
-    pub(super) chains: &'a Chains,
     pub(super) operations: &'a AttachmentOperations<'a>,
     pub(super) views: ViewRows<'a>,
     /// Per access of the current pass, the row of its attachment.
@@ -31,42 +30,22 @@ pub(super) struct Instances<'a> {
     /// Per attachment of that pass, the aspects that its accesses have declared so far.
     declared: Vec<'a, vk::ImageAspectFlags>,
     /// The kinds of those accesses.
-    kinds: Kinds,
-}
-
-/// A set of kinds of accesses.
-#[derive(Clone, Copy, Default)]
-struct Kinds(u64);
-
-impl Kinds {
-    fn of(accesses: &[Access]) -> Kinds {
-        Kinds(
-            accesses
-                .iter()
-                .fold(0, |kinds, access| kinds | 1 << access.kind as u32),
-        )
-    }
-
-    fn contains(self, kind: AccessKind) -> bool {
-        self.0 >> kind as u32 & 1 == 1
-    }
+    kinds: AccessKinds,
 }
 
 impl<'a> Instances<'a> {
     pub(super) fn new(
         placed: &'a Placed<'a>,
-        chains: &'a Chains,
         operations: &'a AttachmentOperations<'a>,
         views: ViewRows<'a>,
     ) -> Instances<'a> {
         Instances {
             placed,
-            chains,
             operations,
             views,
             rows: Vec::new_in(placed.scratch),
             declared: Vec::new_in(placed.scratch),
-            kinds: Kinds::default(),
+            kinds: AccessKinds::default(),
         }
     }
 
@@ -81,8 +60,7 @@ impl<'a> Instances<'a> {
             return Ok(OptionalIndex::NONE);
         }
         let dynamic = self.placed.is_dynamic(pass);
-        let accesses = plan.frame.accesses_of(pass);
-        self.kinds = Kinds::of(accesses);
+        self.kinds = self.placed.kinds_in(pass);
         let inputs = self.kinds.contains(AccessKind::InputAttachment);
         let [attachments, colors] = self.attachments(pass, lowered);
         let mut instance = InstanceRow {
@@ -139,15 +117,13 @@ impl<'a> Instances<'a> {
         self.declared.clear();
         self.rows
             .resize(frame.accesses_of(pass).len(), OptionalIndex::NONE);
+        let (accesses, indices) = (frame.accesses_of(pass), frame.pass(pass).accesses.indices());
         let mut add = |kind: AccessKind, color: Option<bool>| {
-            let accesses = match self.kinds.contains(kind) {
-                true => frame.accesses_of(pass),
-                false => &[],
-            };
-            for (nth, access) in (0..).zip(accesses) {
-                if access.kind == kind && color.is_none_or(|color| is_color(access) == color) {
-                    let index = frame.pass(pass).accesses.indices().start + nth;
-                    self.rows[nth] = self.attachment(index, first, lowered);
+            if self.kinds.contains(kind) {
+                for (nth, access) in accesses.iter().enumerate() {
+                    if access.kind == kind && color.is_none_or(|color| is_color(access) == color) {
+                        self.rows[nth] = self.attachment(indices.start + nth, first, lowered);
+                    }
                 }
             }
             lowered.attachments.len() as u32
@@ -187,7 +163,11 @@ impl<'a> Instances<'a> {
         let samples = row.samples;
         let usage = self.usage_of(access);
         let view = attachment_view(image, row, access.range, access.view, usage);
-        let [layout, stencil_layout] = self.chains.layouts_of(index);
+        let AccessRow {
+            layout,
+            stencil_layout,
+            ..
+        } = lowered.accesses[index];
         let deciding = deciding(frame, index);
         let [main, stencil] = self.operations.of(frame, deciding);
         let own = AttachmentRow {

@@ -47,6 +47,7 @@ mod layouts;
 mod make;
 mod names;
 mod operations;
+mod pass_use;
 mod pieces;
 mod placed;
 mod queries;

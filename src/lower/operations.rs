@@ -2,10 +2,11 @@
 //! store operation for that.
 
 use ash::vk;
-use bumpalo::Bump;
 use bumpalo::collections::Vec;
 
+use super::chains::Chains;
 use super::create::ATTACHED;
+use super::placed::Placed;
 use super::tables::instances::Operations;
 use crate::frame::tables::{Access, HistoryVersion, ResourceKind};
 use crate::frame::{AccessKind, Frame, LoadOp, Persistence, ResourceId, SubresourceRange};
@@ -20,7 +21,7 @@ pub(super) struct AttachmentOperations<'a> {
 }
 
 /// Flags that part of the contents that an access leaves is read later, or outlives the frame.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct NeededContents {
     /// For colour or depth.
     main: bool,
@@ -28,19 +29,54 @@ struct NeededContents {
 }
 
 impl<'a> AttachmentOperations<'a> {
-    pub(super) fn new(frame: &Frame, features: Features, scratch: &'a Bump) -> AttachmentOperations<'a> {
+    pub(super) fn new(placed: &Placed<'a>, chains: &Chains) -> AttachmentOperations<'a> {
+        let frame = &placed.plan.frame;
+        let count = frame.accesses().len();
         let mut operations = AttachmentOperations {
-            wanted: bumpalo::vec![in scratch; NeededContents::default(); frame.accesses().len()],
-            store_none: features.contains(Features::STORE_OP_NONE),
+            wanted: bumpalo::vec![in placed.scratch; NeededContents::default(); count],
+            store_none: placed.plan.profile.features.contains(Features::STORE_OP_NONE),
         };
         for (id, resource) in frame.resource_ids().zip(frame.resources()) {
-            if matches!(resource.kind, ResourceKind::Image { usage, .. } if usage.intersects(ATTACHED)) {
-                for &part in frame.parts_of(id) {
-                    operations.mark(frame, id, part);
-                }
+            if !matches!(resource.kind, ResourceKind::Image { usage, .. } if usage.intersects(ATTACHED)) {
+                continue;
+            }
+            if placed.is_plain(id) {
+                operations.mark_plain(frame, id, &chains.needs_contents);
+                continue;
+            }
+            for &part in frame.parts_of(id) {
+                operations.mark(frame, id, part);
             }
         }
         operations
+    }
+
+    /// Marks the accesses whose results in a [plain](Placed::is_plain) image are needed later; per access, `keeps` is true if contents from before it
+    /// matter.
+    fn mark_plain(&mut self, frame: &Frame, id: ResourceId, keeps: &[bool]) {
+        let accesses = frame.accesses();
+        let mut wanted = frame.resource(id).persistence != Persistence::Transient;
+        let mut rest = frame.uses_of(id);
+        while let Some((&index, mut earlier)) = rest.split_last() {
+            let mark = NeededContents {
+                main: wanted,
+                stencil: wanted,
+            };
+            let access = &accesses[index as usize];
+            self.wanted[index as usize] = mark;
+            let mut needs = NeedsEarlier::of(access, keeps[index as usize]);
+            while let Some((&other, others)) = earlier.split_last() {
+                let one = &accesses[other as usize];
+                if one.pass != access.pass {
+                    break;
+                }
+                self.wanted[other as usize] = mark;
+                needs = needs.with(NeedsEarlier::of(one, keeps[other as usize]));
+                earlier = others;
+            }
+            wanted = needs.get();
+            rest = earlier;
+        }
     }
 
     /// Marks the accesses whose results in a part of an image are needed later.
@@ -55,15 +91,6 @@ impl<'a> AttachmentOperations<'a> {
         let pass = |index: u32| accesses[index as usize].pass;
         let undivided = frame.parts_of(id).len() == 1;
         for in_pass in frame.uses_of(id).chunk_by(|&a, &b| pass(a) == pass(b)).rev() {
-            if let ([index], true) = (in_pass, undivided) {
-                let access = &accesses[*index as usize];
-                let known = &mut self.wanted[*index as usize];
-                (known.main, known.stencil) = (wanted && is_main, wanted && is_stencil);
-                if access.version == HistoryVersion::Current {
-                    wanted = !frame.replaces(access, part);
-                }
-                continue;
-            }
             let mut needs: Option<NeedsEarlier> = None;
             for &index in in_pass {
                 let access = &accesses[index as usize];
@@ -74,7 +101,7 @@ impl<'a> AttachmentOperations<'a> {
                 known.main |= wanted && is_main;
                 known.stencil |= wanted && is_stencil;
                 if access.version == HistoryVersion::Current {
-                    let own = NeedsEarlier::of(frame, access, part);
+                    let own = NeedsEarlier::of(access, !frame.replaces(access, part));
                     needs = Some(needs.map_or(own, |others| others.with(own)));
                 }
             }
@@ -122,8 +149,7 @@ struct NeedsEarlier {
 }
 
 impl NeedsEarlier {
-    fn of(frame: &Frame, access: &Access, part: SubresourceRange) -> NeedsEarlier {
-        let keeps = !frame.replaces(access, part);
+    fn of(access: &Access, keeps: bool) -> NeedsEarlier {
         NeedsEarlier {
             all_attached: access.kind.is_attached(),
             all_keep: keeps,
@@ -151,6 +177,10 @@ impl NeedsEarlier {
 /// otherwise one that writes.
 pub(super) fn deciding(frame: &Frame, index: usize) -> usize {
     let (all, access) = (frame.accesses(), &frame.accesses()[index]);
+    if access.kind.is_attachment() && access.writes && frame.pass(access.pass).subpasses == 1 {
+        // A part has one writer in a subpass.
+        return index;
+    }
     let part = |of: &Access| (of.resource, of.version, of.range.levels, of.range.layers, of.view);
     let same = |&other: &usize| {
         let other = &all[other];
@@ -168,4 +198,52 @@ pub(super) fn deciding(frame: &Frame, index: usize) -> usize {
         writer = writer.or(Some(other));
     }
     writer.unwrap_or(index)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use bumpalo::Bump;
+
+    use super::*;
+    use crate::frame::synthetic::{SyntheticDesc, synthetic};
+    use crate::lower::{DeviceQueues, Parity};
+    use crate::measure::estimate;
+    use crate::plan::{PlanOptions, plan};
+    use crate::profile::DeviceProfile;
+
+    #[test]
+    fn plain_images_are_marked_like_images_of_parts() {
+        let profile = Arc::new(DeviceProfile::preset("adreno-830").unwrap());
+        let (mut needed, mut not_needed) = (0, 0);
+        for seed in 0..40 {
+            let frame = synthetic(seed, SyntheticDesc::default());
+            let needs = Arc::new(estimate(&frame, &profile).unwrap());
+            let plan = plan(&frame, &needs, &profile, &PlanOptions::default()).unwrap();
+            let (queues, scratch) = (DeviceQueues::single_queue(&frame), Bump::new());
+            let placed = Placed::new(&plan, &queues, Parity::Even, &scratch);
+            let mut chains = Chains::default();
+            chains.fill(&placed);
+            let count = frame.accesses().len();
+            for id in frame.resource_ids().filter(|&id| placed.is_plain(id)) {
+                let mut marked = [false, true].map(|_| AttachmentOperations {
+                    wanted: bumpalo::vec![in &scratch; NeededContents::default(); count],
+                    store_none: false,
+                });
+                marked[0].mark_plain(&frame, id, &chains.needs_contents);
+                marked[1].mark(&frame, id, frame.parts_of(id)[0]);
+                assert_eq!(marked[0].wanted, marked[1].wanted, "seed {seed}, {id:?}");
+                let own = frame
+                    .uses_of(id)
+                    .iter()
+                    .map(|&index| marked[0].wanted[index as usize]);
+                own.for_each(|wanted| match wanted.main {
+                    true => needed += 1,
+                    false => not_needed += 1,
+                });
+            }
+        }
+        assert!(needed > 500 && not_needed > 500, "{needed}, {not_needed}");
+    }
 }

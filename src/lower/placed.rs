@@ -11,6 +11,7 @@ use crate::frame::{BatchId, PassId, Persistence, ResourceId};
 
 use crate::plan::{MemoryKind, Placement, Plan};
 use crate::units::Run;
+use tileheap_device::AccessKinds;
 
 /// A plan on the queues of a device, in frames of one parity.
 pub(super) struct Placed<'a> {
@@ -25,6 +26,8 @@ pub(super) struct Placed<'a> {
     objects: Vec<'a, ImageOrBuffer>,
     /// Per pass.
     queue_of: Vec<'a, DeviceQueueIndex>,
+    /// Per pass, the kinds of its accesses.
+    kinds: Vec<'a, AccessKinds>,
     /// Per pass, true for a render pass that is begun dynamically.
     dynamic: Vec<'a, bool>,
     /// Per batch, the value of its queue's timeline semaphore once it has completed.
@@ -59,14 +62,19 @@ impl<'a> Placed<'a> {
             turns: Vec::new_in(scratch),
             objects: Vec::from_iter_in(plan.placements.iter().map(object), scratch),
             queue_of: bumpalo::vec![in scratch; DeviceQueueIndex::default(); frame.passes().len()],
+            kinds: Vec::with_capacity_in(frame.passes().len(), scratch),
             dynamic: Vec::with_capacity_in(frame.passes().len(), scratch),
             values: Vec::with_capacity_in(frame.batches().len(), scratch),
             batches_on: bumpalo::vec![in scratch; 0; queues.len()],
         };
-        let dynamic = frame
-            .pass_ids()
-            .map(|pass| is_dynamic(frame, &plan.profile, pass, scratch));
-        placed.dynamic.extend(dynamic);
+        for pass in frame.pass_ids() {
+            let accesses = frame.accesses_of(pass).iter();
+            let kinds = accesses.fold(AccessKinds::default(), |kinds, access| kinds.with(access.kind));
+            placed.kinds.push(kinds);
+            placed
+                .dynamic
+                .push(is_dynamic(frame, &plan.profile, (pass, kinds), scratch));
+        }
         if parity == Parity::Odd {
             placed.turns.extend(0..plan.placements.len() as u32);
             for (resource, planned) in frame.resources().iter().zip(&plan.resources) {
@@ -122,6 +130,22 @@ impl<'a> Placed<'a> {
     /// The placement of the current version that a pass uses.
     pub(super) fn in_pass(&self, resource: ResourceId, pass: PassId) -> u32 {
         self.plan.placement_in(resource, pass).0
+    }
+
+    /// The kinds of the accesses of a pass.
+    pub(super) fn kinds_in(&self, pass: PassId) -> AccessKinds {
+        self.kinds[pass.index()]
+    }
+
+    /// Returns true for a resource of one part whose contents no other frame reads: of its accesses, only the order matters.
+    pub(super) fn is_plain(&self, id: ResourceId) -> bool {
+        let resource = self.plan.frame.resource(id);
+        let [part] = self.plan.frame.parts_of(id) else {
+            return false;
+        };
+        resource.persistence != Persistence::History
+            && !resource.is_3d()
+            && part.aspects == resource.aspects()
     }
 
     /// Returns true if a render pass is begun dynamically.

@@ -41,11 +41,11 @@ pub(super) fn record(
     let mut views = ViewRows::new(lowered.images.len(), placed.scratch);
     accesses(placed, chains, &mut views, lowered);
     let frame = &placed.plan.frame;
-    let operations = AttachmentOperations::new(frame, placed.plan.profile.features, placed.scratch);
+    let operations = AttachmentOperations::new(placed, chains);
     let barriers = Sides::new(&found.barriers, frame.passes().len(), placed.scratch);
     found.clears.compact_sort_by_key(|clear| clear.pass);
     let mut clears = found.clears.as_slice();
-    let mut instances = Instances::new(placed, chains, &operations, views);
+    let mut instances = Instances::new(placed, &operations, views);
     lowered.command_buffers.reserve(frame.command_buffers().len());
     lowered.passes.reserve(frame.passes().len() + clears.len());
     let rendered = frame.passes().iter().filter(|pass| pass.kind == PassKind::Render);
@@ -182,17 +182,14 @@ fn accesses(placed: &Placed<'_>, chains: &Chains, views: &mut ViewRows<'_>, lowe
     for (index, access) in all.iter().enumerate() {
         let object = placed.object(placed.placement_of(access));
         let view = match object {
-            ImageOrBuffer::Image(image) if access.kind == AccessKind::TileAttachment => {
-                let row = &lowered.images[image as usize];
-                Some(input_view(image, row, access.range, access.view, TILE_ATTACHED))
-            }
-            ImageOrBuffer::Image(image) if access.kind == AccessKind::InputAttachment => {
-                let (row, usage) = (&lowered.images[image as usize], access.kind.image_usage(false));
-                Some(input_view(image, row, access.range, access.view, usage))
-            }
             ImageOrBuffer::Image(image) if access.kind.is_shader() => {
-                let (row, usage) = (&lowered.images[image as usize], access.kind.image_usage(false));
-                shader_view((image, row), access.range, access.view, usage, cube_arrays)
+                let row = &lowered.images[image as usize];
+                let (range, desc, usage) = (access.range, access.view, access.kind.image_usage(false));
+                match access.kind {
+                    AccessKind::TileAttachment => Some(input_view(image, row, range, desc, TILE_ATTACHED)),
+                    AccessKind::InputAttachment => Some(input_view(image, row, range, desc, usage)),
+                    _ => shader_view((image, row), range, desc, usage, cube_arrays),
+                }
             }
             _ => None,
         };
@@ -206,11 +203,8 @@ fn accesses(placed: &Placed<'_>, chains: &Chains, views: &mut ViewRows<'_>, lowe
     }
 }
 
-/// The union of two adjacent parts whose barriers are otherwise equal; over several levels of a 3D image, barriers name all slices.
+/// The union of two adjacent parts of an image whose barriers are otherwise equal; over several levels of a 3D image, barriers name all slices.
 fn joined(image: &ImageRow, a: &ImageBarrierRow, b: &ImageBarrierRow) -> Option<SubresourceRange> {
-    if a.image != b.image {
-        return None;
-    }
     let (one, other) = (a.range, b.range);
     let next = |a: Run, b: Run| a.end == b.first || b.end == a.first;
     let slices = image.image_type == vk::ImageType::TYPE_3D && one.layers != ALL_SLICES;
@@ -234,7 +228,11 @@ fn joined(image: &ImageRow, a: &ImageBarrierRow, b: &ImageBarrierRow) -> Option<
 fn join(image: &ImageRow, barriers: &mut Vec<ImageBarrierRow>, first: usize, mut row: ImageBarrierRow) {
     let mut at = first;
     while let Some(other) = barriers.get(at) {
-        match joined(image, other, &row) {
+        let range = match other.image == row.image {
+            true => joined(image, other, &row),
+            false => None,
+        };
+        match range {
             Some(range) => {
                 barriers.remove(at);
                 (row.range, at) = (range, first);

@@ -12,7 +12,7 @@ use crate::frame::tables::{Access, CommandSource, PassKind, ResourceKind};
 use crate::frame::{AccessKind, Frame, PassId};
 use crate::profile::{DeviceProfile, Features};
 use crate::units::Run;
-use tileheap_device::scopes;
+use tileheap_device::{AccessKinds, scopes};
 
 /// Returns true if a render pass is begun by `vkCmdBeginRendering`. If it has input attachments or several subpasses, that requires that it only
 /// needs local read of single-sampled colour, which every implementation supports. Several subpasses with secondary contents would need barriers
@@ -20,14 +20,19 @@ use tileheap_device::scopes;
 ///
 /// Source: `VkPhysicalDeviceVulkan14Properties`, `dynamicRenderingLocalReadDepthStencilAttachments` and
 /// `dynamicRenderingLocalReadMultisampledAttachments`; `VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT`.
-pub(super) fn is_dynamic(frame: &Frame, profile: &DeviceProfile, pass: PassId, scratch: &Bump) -> bool {
+pub(super) fn is_dynamic(
+    frame: &Frame,
+    profile: &DeviceProfile,
+    (pass, kinds): (PassId, AccessKinds),
+    scratch: &Bump,
+) -> bool {
     let (described, accesses) = (frame.pass(pass), frame.accesses_of(pass));
     let is_input = |access: &Access| access.kind == AccessKind::InputAttachment;
     if described.tile_shading && described.contents == CommandSource::Secondary {
         // In dynamic rendering, VUID-VkCommandBufferBeginInfo-flags-10618 forbids what VUID-vkCmdExecuteCommands-pCommandBuffers-10620 demands.
         return false;
     }
-    if described.subpasses == 1 && !accesses.iter().any(is_input) {
+    if described.subpasses == 1 && !kinds.contains(AccessKind::InputAttachment) {
         return profile.features.contains(Features::DYNAMIC_RENDERING);
     }
     let needs = Features::DYNAMIC_RENDERING | Features::SYNCHRONIZATION_2 | Features::LOCAL_READ;

@@ -328,6 +328,7 @@ impl Plan {
 
     /// The placement that an access uses: for a history that of its version (as in even frames), for a tile resident with an image in several memory
     /// objects the one in the bound object.
+    #[inline]
     pub fn placement_of(&self, access: &Access) -> PlacementId {
         let run = self.resources[access.resource.index()].placements;
         match access.version {
@@ -337,11 +338,17 @@ impl Plan {
     }
 
     /// The placement of the current version of a resource that a pass uses.
+    #[inline]
     pub(crate) fn placement_in(&self, resource: ResourceId, pass: PassId) -> PlacementId {
         let run = self.resources[resource.index()].placements;
-        if run.len() == 1 {
-            return PlacementId(run.first);
+        match run.len() {
+            1 => PlacementId(run.first),
+            _ => self.placement_among(run, pass),
         }
+    }
+
+    /// The placement of several that a pass uses.
+    fn placement_among(&self, run: Run, pass: PassId) -> PlacementId {
         let bound = self.passes[pass.index()].bound_object;
         let in_bound = |index: &usize| {
             let placement = &self.placements[*index];

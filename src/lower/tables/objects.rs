@@ -229,6 +229,7 @@ pub struct AccessRow {
 
 impl AccessRow {
     /// The row of an access that uses `object`, without a view, in one layout.
+    #[inline]
     pub fn new(access: &Access, object: ImageOrBuffer, layout: vk::ImageLayout) -> AccessRow {
         AccessRow {
             pass: access.pass,
