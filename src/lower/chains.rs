@@ -168,6 +168,7 @@ impl Chains {
 
     /// The layouts in which an access finds an image, for aspects other than stencil and for stencil; both are the same if it uses only one
     /// of them. `UNDEFINED` for a buffer.
+    #[inline]
     pub(super) fn layouts_of(&self, access: usize) -> [vk::ImageLayout; 2] {
         let layout = |epoch: u32| self.epochs[epoch as usize].layout;
         match self.of_access[access].map(OptionalIndex::get) {
@@ -363,9 +364,9 @@ impl Gather<'_> {
             // The current use, and its writes.
             let mut last: Option<(SliceHazard, vk::AccessFlags2)> = None;
             for in_pass in mine.chunk_by(|a, b| a.pass == b.pass) {
-                let mut next = self.use_of(part, in_pass[0]);
+                let mut next = self.another_use_of(part, in_pass[0]);
                 for access in &in_pass[1..] {
-                    next.join(&self.use_of(part, access));
+                    next.join(&self.another_use_of(part, access));
                 }
                 let begun = epochs.partition_point(|epoch| first_pass(epoch) <= in_pass[0].pass);
                 let mut hazard = SliceHazard {
@@ -418,16 +419,12 @@ impl Gather<'_> {
             // The accesses of one pass are one use, in GENERAL if they require different layouts.
             let mut next = self.use_of(part, &self.all[index as usize]);
             needs_contents[index as usize] = next.needs_contents;
-            let mut count = 1;
-            for &other in others {
-                let access = &self.all[other as usize];
-                if access.pass != next.of_queue.first {
-                    break;
-                }
-                let more = self.use_of(part, access);
+            let is_next = |other: &&u32| self.all[**other as usize].pass == next.of_queue.first;
+            let count = 1 + others.iter().take_while(is_next).count();
+            for &other in &rest[1..count] {
+                let more = self.another_use_of(part, &self.all[other as usize]);
                 needs_contents[other as usize] = more.needs_contents;
                 next.join(&more);
-                count += 1;
             }
             match epochs[first..].last_mut() {
                 Some(open) if self.continues(part, open, &next, uses) => extend(open, &next, uses),
@@ -455,8 +452,14 @@ impl Gather<'_> {
         Run::new(first as u32, epochs.len() as u32)
     }
 
+    /// Like [`Gather::use_of`], for the accesses that few passes have in addition.
+    #[inline(never)]
+    fn another_use_of(&self, part: &Part, access: &Access) -> PassUse {
+        self.use_of(part, access)
+    }
+
     /// The use of a part by one access.
-    #[inline]
+    #[inline(always)]
     fn use_of(&self, part: &Part, access: &Access) -> PassUse {
         let is_input = access.kind == AccessKind::InputAttachment;
         let resolves = self

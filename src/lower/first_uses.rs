@@ -23,26 +23,25 @@ struct PlacedBytes {
     space: AddressSpace,
 }
 
-/// Sorts by a number below `count`, in linear time; equal ones keep their order.
+/// Sorts by a number below `count` of each element, in linear time; equal ones keep their order.
 fn by_number<'a>(
-    all: &[PlacedBytes],
+    all: &[u32],
     count: usize,
-    number: impl Fn(&PlacedBytes) -> usize,
+    number: impl Fn(u32) -> usize,
     scratch: &'a Bump,
-) -> Vec<'a, PlacedBytes> {
+) -> Vec<'a, u32> {
     // Per number, the position of its next element.
     let mut next = bumpalo::vec![in scratch; 0; count + 1];
-    for one in all {
+    for &one in all {
         next[number(one) + 1] += 1;
     }
     for index in 0..count {
         next[index + 1] += next[index];
     }
-    let mut sorted = Vec::with_capacity_in(all.len(), scratch);
-    sorted.extend_from_slice_copy(all);
-    for one in all {
+    let mut sorted = bumpalo::vec![in scratch; 0; all.len()];
+    for &one in all {
         let place = &mut next[number(one)];
-        sorted[*place] = *one;
+        sorted[*place] = one;
         *place += 1;
     }
     sorted
@@ -78,32 +77,32 @@ impl Resolver<'_> {
             AddressSpaceKind::Tile => space.index as usize,
             AddressSpaceKind::Memory => queues + space.index as usize,
         };
-        let taken = by_number(
-            &taken,
-            placed.plan.frame.passes().len(),
-            |one| one.step as usize,
-            scratch,
-        );
+        let one = |index: u32| &taken[index as usize];
+        let all = Vec::from_iter_in(0..taken.len() as u32, scratch);
+        let passes = placed.plan.frame.passes().len();
+        let by_step = by_number(&all, passes, |index| one(index).step as usize, scratch);
         let spaces = queues + placed.plan.objects.len();
-        let mut taken = by_number(&taken, spaces, |one| number(one.space), scratch);
-        for at_once in taken.chunk_by_mut(|a, b| (a.space, a.step) == (b.space, b.step)) {
-            at_once.sort_unstable_by_key(|one| (one.offset, one.placement));
+        let mut order = by_number(&by_step, spaces, |index| number(one(index).space), scratch);
+        let when = |index: u32| (one(index).space, one(index).step);
+        for at_once in order.chunk_by_mut(|&a, &b| when(a) == when(b)) {
+            at_once.sort_unstable_by_key(|&index| (one(index).offset, one(index).placement));
         }
         self.after.bytes.reserve(taken.len() + used.len());
-        let (mut used, mut taken) = (used.as_slice(), taken.as_slice());
+        let (mut used, mut order) = (used.as_slice(), order.as_slice());
         let mut holders = Holders::new(scratch);
         let (mut earlier, mut last) = (Vec::new_in(scratch), Vec::new_in(scratch));
         loop {
-            let spaces = [used.first().map(|one| one.0), taken.first().map(|one| one.space)];
+            let next = order.first().map(|&index| one(index).space);
+            let spaces = [used.first().map(|one| one.0), next];
             let Some(space) = spaces.into_iter().flatten().min() else {
                 break;
             };
             let (here, rest) = used.split_at(used.partition_point(|one| one.0 == space));
             used = rest;
             holders.begin(&before.bytes, here.iter().map(|one| one.3));
-            let (here, rest) = taken.split_at(taken.partition_point(|one| one.space == space));
-            taken = rest;
-            for &PlacedBytes { placement: index, .. } in here {
+            let (here, rest) = order.split_at(order.partition_point(|&index| one(index).space == space));
+            order = rest;
+            for index in here.iter().map(|&index| one(index).placement) {
                 let placement = self.placed.bytes_of(index);
                 earlier.clear();
                 holders.take(index, placement.offset, placement.size, |holder| {

@@ -7,7 +7,7 @@ use super::situation::{DeviceQueues, Parity};
 use super::subpasses::is_dynamic;
 use super::tables::{DeviceQueueIndex, ImageOrBuffer};
 use crate::frame::tables::Access;
-use crate::frame::{BatchId, PassId, Persistence, ResourceId};
+use crate::frame::{BatchId, Frame, PassId, Persistence, ResourceId};
 
 use crate::plan::{MemoryKind, Placement, Plan};
 use crate::units::Run;
@@ -22,6 +22,8 @@ pub(super) struct Placed<'a> {
     /// Per placement (as in even frames), the one whose memory and image or buffer it uses in odd frames: for a history pair, the other
     /// one.
     turns: Vec<'a, u32>,
+    /// Per resource, the result of [`Placed::is_plain`].
+    plain: Vec<'a, bool>,
     /// Per placement, its row among images or buffers.
     objects: Vec<'a, ImageOrBuffer>,
     /// Per pass.
@@ -60,6 +62,7 @@ impl<'a> Placed<'a> {
             queues,
             scratch,
             turns: Vec::new_in(scratch),
+            plain: Vec::from_iter_in(frame.resource_ids().map(|id| is_plain(frame, id)), scratch),
             objects: Vec::from_iter_in(plan.placements.iter().map(object), scratch),
             queue_of: bumpalo::vec![in scratch; DeviceQueueIndex::default(); frame.passes().len()],
             kinds: Vec::with_capacity_in(frame.passes().len(), scratch),
@@ -139,13 +142,7 @@ impl<'a> Placed<'a> {
 
     /// Returns true for a resource of one part whose contents no other frame reads: of its accesses, only the order matters.
     pub(super) fn is_plain(&self, id: ResourceId) -> bool {
-        let resource = self.plan.frame.resource(id);
-        let [part] = self.plan.frame.parts_of(id) else {
-            return false;
-        };
-        resource.persistence != Persistence::History
-            && !resource.is_3d()
-            && part.aspects == resource.aspects()
+        self.plain[id.index()]
     }
 
     /// Returns true if a render pass is begun dynamically.
@@ -187,4 +184,11 @@ impl<'a> Placed<'a> {
     pub(super) fn is_ordered(&self, a: PassId, b: PassId) -> bool {
         (self.queue_of(a) == self.queue_of(b) && a < b) || self.plan.frame.happens_before(a, b)
     }
+}
+
+fn is_plain(frame: &Frame, id: ResourceId) -> bool {
+    let ([part], resource) = (frame.parts_of(id), frame.resource(id)) else {
+        return false;
+    };
+    resource.persistence != Persistence::History && !resource.is_3d() && part.aspects == resource.aspects()
 }

@@ -55,8 +55,12 @@ pub(super) fn record(
         .reserve(rendered.map(|pass| pass.subpasses as usize).sum());
     let of_images = |barrier: &&Barrier| matches!(barrier.object, ImageOrBuffer::Image(_));
     let images = found.barriers.iter().filter(of_images).count();
-    lowered.image_barriers.reserve(images);
-    lowered.buffer_barriers.reserve(found.barriers.len() - images);
+    // A clear adds one on each side.
+    let of_clears = 2 * clears.len();
+    lowered.image_barriers.reserve(images + of_clears);
+    lowered
+        .buffer_barriers
+        .reserve(found.barriers.len() - images + of_clears);
     for (index, commands) in (0..).zip(frame.command_buffers()) {
         let first = lowered.passes.len() as u32;
         for pass in commands.passes.indices().map(|pass| PassId(pass as u32)) {
@@ -203,8 +207,11 @@ fn accesses(placed: &Placed<'_>, chains: &Chains, views: &mut ViewRows<'_>, lowe
     }
 }
 
-/// The union of two adjacent parts of an image whose barriers are otherwise equal; over several levels of a 3D image, barriers name all slices.
+/// The union of two adjacent parts whose barriers are otherwise equal; over several levels of a 3D image, barriers name all slices.
 fn joined(image: &ImageRow, a: &ImageBarrierRow, b: &ImageBarrierRow) -> Option<SubresourceRange> {
+    if a.image != b.image {
+        return None;
+    }
     let (one, other) = (a.range, b.range);
     let next = |a: Run, b: Run| a.end == b.first || b.end == a.first;
     let slices = image.image_type == vk::ImageType::TYPE_3D && one.layers != ALL_SLICES;
@@ -228,11 +235,7 @@ fn joined(image: &ImageRow, a: &ImageBarrierRow, b: &ImageBarrierRow) -> Option<
 fn join(image: &ImageRow, barriers: &mut Vec<ImageBarrierRow>, first: usize, mut row: ImageBarrierRow) {
     let mut at = first;
     while let Some(other) = barriers.get(at) {
-        let range = match other.image == row.image {
-            true => joined(image, other, &row),
-            false => None,
-        };
-        match range {
+        match joined(image, other, &row) {
             Some(range) => {
                 barriers.remove(at);
                 (row.range, at) = (range, first);
@@ -277,7 +280,11 @@ fn dependency<'a>(barriers: impl Iterator<Item = &'a Barrier>, lowered: &mut Low
                     families,
                     cause,
                 };
-                join(of, &mut lowered.image_barriers, images as usize, row);
+                let mut known = lowered.image_barriers[images as usize..].iter();
+                match known.any(|other| other.image == image) {
+                    true => join(of, &mut lowered.image_barriers, images as usize, row),
+                    false => lowered.image_barriers.push(row),
+                }
             }
             ImageOrBuffer::Buffer(buffer) => lowered.buffer_barriers.push(BufferBarrierRow {
                 buffer,

@@ -228,11 +228,13 @@ impl PlainPass {
             return None;
         };
         let (mut samples, mut colors, mut seen) = (None, 0, 0u64);
-        for access in pass.accesses {
-            // Different resources may share a bit: then the rules are checked.
+        for (index, access) in pass.accesses.iter().enumerate() {
             let bit = 1 << (access.resource.index() % 64);
+            let same = |other: &Access| other.resource == access.resource;
+            // Different resources may share a bit.
+            let again = seen & bit != 0 && pass.accesses[..index].iter().any(same);
             let together = [AccessKind::InputAttachment, AccessKind::ResolveAttachment];
-            if seen & bit != 0 || together.contains(&access.kind) {
+            if again || together.contains(&access.kind) {
                 return None;
             }
             seen |= bit;
