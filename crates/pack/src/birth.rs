@@ -127,13 +127,23 @@ impl Gaps {
             let offset = gap::align_up(start, alignment)?;
             (offset <= end && end - offset >= size).then_some((index, offset))
         };
-        let mut found = self.gaps.iter().enumerate();
         let found = match fit {
-            FitPolicy::First => found.find_map(|gap| fits(&gap)),
+            FitPolicy::First => {
+                let wide = |&(start, end): &(u64, u64)| end - start >= size;
+                let mut rest = self.gaps.as_slice();
+                std::iter::from_fn(|| {
+                    rest = &rest[rest.iter().position(wide)?..];
+                    let index = self.gaps.len() - rest.len();
+                    let (gap, others) = rest.split_first()?;
+                    rest = others;
+                    Some((index, gap))
+                })
+                .find_map(|gap| fits(&gap))
+            }
             FitPolicy::Best => {
                 let mut best = None;
                 let mut least = u64::MAX;
-                for gap in found {
+                for gap in self.gaps.iter().enumerate() {
                     let (_, &(start, end)) = gap;
                     let width = end - start;
                     // The last gap is unbounded, and is used only as a last resort.
