@@ -39,20 +39,13 @@ pub(super) fn create(placed: &Placed<'_>, shared: &Shared<'_>, lowered: &mut Low
         };
         let binding = binding(placement);
         let alias = placed.is_ladder(placement.resource);
-        if let Some(image) = image(placement.resource, resource, placement.memory, alias) {
-            let view_formats = view_formats(placed, image.format, placement.resource, lowered);
-            lowered.images.push(ImageRow {
-                sharing,
-                binding,
-                view_formats,
-                ..image
-            });
-        } else if let Some(buffer) = buffer(placement.resource, resource, placement.memory) {
-            lowered.buffers.push(BufferRow {
-                sharing,
-                binding,
-                ..buffer
-            });
+        if let Some(mut image) = image(placement.resource, resource, placement.memory, alias) {
+            image.view_formats = view_formats(placed, image.format, placement.resource, lowered);
+            (image.sharing, image.binding) = (sharing, binding);
+            lowered.images.push(image);
+        } else if let Some(mut buffer) = buffer(placement.resource, resource, placement.memory) {
+            (buffer.sharing, buffer.binding) = (sharing, binding);
+            lowered.buffers.push(buffer);
         }
         if let Some(memory) = binding.memory.get() {
             occupy(placed, placement, memory, lowered);
@@ -111,6 +104,7 @@ fn view_formats(placed: &Placed<'_>, own: vk::Format, resource: ResourceId, lowe
 ///
 /// Images that merely alias the same bytes need no `VK_IMAGE_CREATE_ALIAS_BIT`: each starts from `UNDEFINED`. `alias`
 /// is for images that share bytes *and contents*, one per memory object of a tile resident.
+#[inline]
 pub(crate) fn image(
     id: ResourceId,
     resource: &Resource,

@@ -192,6 +192,13 @@ impl Resolver<'_> {
     /// Orders the other uses of an epoch on several queues after the first, which made their contents ready: their batches wait for its batch.
     #[inline]
     pub(super) fn follow(&mut self, chain: &Chain, epoch: &Epoch, cause: BarrierCause) {
+        if epoch.uses.len() > 1 {
+            self.follow_first(chain, epoch, cause);
+        }
+    }
+
+    /// Like [`Resolver::follow`], for an epoch on several queues.
+    fn follow_first(&mut self, chain: &Chain, epoch: &Epoch, cause: BarrierCause) {
         let uses = self.chains.uses_of(epoch);
         for other in &uses[1..] {
             self.wait_in_frame(uses[0].first, other.first, other.stages);

@@ -20,14 +20,14 @@ use tileheap_device::{AccessKinds, scopes};
 ///
 /// Source: `VkPhysicalDeviceVulkan14Properties`, `dynamicRenderingLocalReadDepthStencilAttachments` and
 /// `dynamicRenderingLocalReadMultisampledAttachments`; `VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT`.
+#[inline]
 pub(super) fn is_dynamic(
     frame: &Frame,
     profile: &DeviceProfile,
     (pass, kinds): (PassId, AccessKinds),
     scratch: &Bump,
 ) -> bool {
-    let (described, accesses) = (frame.pass(pass), frame.accesses_of(pass));
-    let is_input = |access: &Access| access.kind == AccessKind::InputAttachment;
+    let described = frame.pass(pass);
     if described.tile_shading && described.contents == CommandSource::Secondary {
         // In dynamic rendering, VUID-VkCommandBufferBeginInfo-flags-10618 forbids what VUID-vkCmdExecuteCommands-pCommandBuffers-10620 demands.
         return false;
@@ -35,6 +35,13 @@ pub(super) fn is_dynamic(
     if described.subpasses == 1 && !kinds.contains(AccessKind::InputAttachment) {
         return profile.features.contains(Features::DYNAMIC_RENDERING);
     }
+    is_local_read(frame, profile, pass, scratch)
+}
+
+/// Returns true if a render pass with input attachments or several subpasses is begun by `vkCmdBeginRendering`.
+fn is_local_read(frame: &Frame, profile: &DeviceProfile, pass: PassId, scratch: &Bump) -> bool {
+    let (described, accesses) = (frame.pass(pass), frame.accesses_of(pass));
+    let is_input = |access: &Access| access.kind == AccessKind::InputAttachment;
     let needs = Features::DYNAMIC_RENDERING | Features::SYNCHRONIZATION_2 | Features::LOCAL_READ;
     let inline = described.contents != CommandSource::Secondary || described.subpasses == 1;
     let mut fits = profile.features.contains(needs) && !described.tile_shading && inline;
