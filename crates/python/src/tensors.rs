@@ -1,6 +1,6 @@
 //! `plan`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
@@ -185,6 +185,17 @@ impl Options {
         };
         self.memories.iter().map(memory).collect()
     }
+
+    /// A name in `memory_of` that no tensor has.
+    fn unknown_tensor(&self, input: &ImportedInput) -> Option<&String> {
+        let names: BTreeSet<&str> = match input {
+            ImportedInput::Records(items) => items.iter().map(|item| &*item.name).collect(),
+            ImportedInput::Graph(graph) | ImportedInput::Tvm(TvmGraph { graph, .. }) => {
+                graph.tensor_ids().map(|id| &*graph.tensor(id).name).collect()
+            }
+        };
+        self.memory_of.keys().find(|name| !names.contains(name.as_str()))
+    }
 }
 
 /// A file, or lists of numbers.
@@ -197,11 +208,16 @@ pub(crate) enum Source {
 impl Source {
     fn read(self, options: &Options, py: Python<'_>) -> PyResult<ImportedInput> {
         let bytes = match self {
-            Source::Records(fields) => return Ok(ImportedInput::Records(records(&fields, options))),
+            Source::Records(fields) => return Ok(ImportedInput::Records(records(&fields))),
             Source::File(bytes) => bytes,
         };
+        let is_model = is_onnx(&bytes) || std::str::from_utf8(&bytes).is_err();
+        if let Some(symbol) = options.ranges.keys().next().filter(|_| !is_model) {
+            let message = "ranges: the file is not an ONNX model, and has no dynamic dimensions".to_owned();
+            return Err(error(message, Some(symbol), py));
+        }
         let read = py.detach(|| match std::str::from_utf8(&bytes) {
-            Ok(text) if !is_onnx(&bytes) => ImportedInput::parse(text, &options.inputs),
+            Ok(text) if !is_model => ImportedInput::parse(text, &options.inputs),
             // For a file that is neither text nor a model, the reader reports the problem.
             _ => {
                 let (ranges, folder) = (options.ranges.clone(), options.folder.clone());
@@ -212,10 +228,9 @@ impl Source {
     }
 }
 
-fn records(fields: &Fields, options: &Options) -> Vec<SpaceItem> {
+fn records(fields: &Fields) -> Vec<SpaceItem> {
     let item = |(name, item): (&String, Item)| SpaceItem {
         alignment: item.alignment,
-        memory: options.memory_of.get(name).cloned(),
         ..SpaceItem::record(name, item.span, item.size)
     };
     fields.names.iter().zip(fields.items()).map(item).collect()
@@ -224,10 +239,23 @@ fn records(fields: &Fields, options: &Options) -> Vec<SpaceItem> {
 /// Implements `tileheap.plan`; options and plan are JSON.
 #[pyfunction]
 pub(crate) fn plan(py: Python<'_>, source: Source, options: &str) -> PyResult<String> {
-    let options: Options = serde_json::from_str(options)
-        .map_err(|problem| error(format!("options: {problem}"), None::<u32>, py))?;
+    let options: Options = tileheap_json::parse(options)
+        .map_err(|fault| error(format!("{}: {}", fault.path, fault.problem), None::<u32>, py))?;
     let strategy = strategy_of(&options.strategy, py)?;
-    let input = source.read(&options, py)?;
+    let mut input = source.read(&options, py)?;
+    if let Some(name) = options.unknown_tensor(&input) {
+        return Err(error(
+            format!("memory_of: no tensor is named `{name}`"),
+            Some(name),
+            py,
+        ));
+    }
+    if let ImportedInput::Records(items) = &mut input {
+        for item in items {
+            let memory = options.memory_of.get(&item.name).cloned();
+            item.memory = memory.or(item.memory.take());
+        }
+    }
     let interrupts = Interrupts::new(None);
     let planned = py.detach(|| {
         let strategy = Interruptible(strategy, &interrupts);

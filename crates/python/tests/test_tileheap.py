@@ -79,6 +79,19 @@ def test_selections_are_sound():
         (Problem([(0, 3), (0, 3)], [4, -1]), 1, "sizes: -1 at item 1"),
         (Problem([(0, 3), (0, 3)], [4, 2**70]), 1, "sizes: 1180591620717411303424 at item 1"),
         (Problem([(0, 3), (0, 3)], [4, 1.5]), None, "sizes are float64, not integers"),
+        (Problem([(0, 3), (0, 3)], ["4KiB", 1]), None, "sizes are text, not integers"),
+        (Problem([(0, 3), (0, 3)], [4, None]), 1, "sizes: None at item 1 is not an integer"),
+        (Problem([(0, 3)], [4, 3]), None, "not [2, 2] for 2 sizes"),
+        (Problem([(0, 3)], [4], names=[1]), 0, "names: 1 at item 0 is not a string"),
+        (Problem([(0, 3)], [4], names="x"), None, "names is one string, not several"),
+        (Problem([(0, 3)], [4], fixed={0: 1.5}), 0, "fixed: 1.5 at item 0 is not an integer"),
+        (Problem([(0, 3)], [4], fixed={0: -1}), 0, "fixed: -1 at item 0, not in [0, 18446744073709551616)"),
+        (Problem([(0, 3)], [4], fixed={"x": 1}), None, "fixed: 'x' is not an integer"),
+        (Problem([(0, 3)], [4], fixed=[0]), None, "fixed is a list, not a mapping"),
+        (Problem([(0, 3)], [4], capacity=-1), None, "capacity: -1, not in [0, "),
+        (Problem([(0, 3)], [4], capacity=4.0), None, "capacity: 4.0 is not an integer"),
+        (Problem([(0, 3)], [4], conflicts=[(-1, 0)]), None, "conflicts: -1, not in [0, "),
+        (Problem([(0, 3)], [4], conflicts=[(0, 1, 2)]), None, "conflicts: (0, 1, 2) is not a pair of items"),
         (Problem([(0, 3), (0, 3)], [4, 1], alignments=[1, 0]), 1, "alignments: 0 at item 1"),
         (Problem([(0, 3)], [4], names=["a", "b"]), None, "names has 2 entries for 1 items"),
         (Problem([(0, 3)], [4], fixed={3: 0}), 3, "fixed: item 3, but the problem has 1 items"),
@@ -104,12 +117,48 @@ def test_errors_of_names_and_weights():
         select(problem, [1, 2])
     with pytest.raises(Error, match="unknown storage policy `x`"):
         plan(DATA / "tensor/compilers/torch_lstm.onnx", policy="x")
-    with pytest.raises(Error, match="unknown variant `never`, expected one of `avoid`, `forbid`, `copy`"):
+    with pytest.raises(Error, match="carry: unknown value `never`: the accepted values are `avoid`, `forbid`, `copy`"):
         plan(Problem([(0, 3)], [4]), carry="never")
-    with pytest.raises(Error, match="`capacity` does not apply"):
-        plan(problem)
+    for capacity in [4, 0]:
+        with pytest.raises(Error, match="`capacity` does not apply"):
+            plan(Problem([(0, 3)], [4], capacity=capacity))
     with pytest.raises(FileNotFoundError):
         plan("missing.onnx")
+
+
+def test_limits_are_numbers():
+    problem = Problem([(0, 3)], [4])
+    for steps, says in [(-1, "steps: -1, not in"), (1.5, "steps: 1.5 is not an integer")]:
+        with pytest.raises(Error, match=says):
+            pack(problem, steps=steps)
+    for seconds in [-1.0, float("nan")]:
+        with pytest.raises(Error, match="seconds: .*, not at least 0"):
+            select(Problem([(0, 3)], [4], capacity=4), [1], seconds=seconds)
+    assert pack(problem, seconds=float("inf")).verdict == "proved"
+    with pytest.raises(TypeError, match="problem is a list, not a tileheap.Problem"):
+        pack([(0, 3, 4)])
+    with pytest.raises(TypeError, match="not int"):
+        plan(3)  # Not the file that has this descriptor.
+
+
+def test_options_are_named_and_used_or_refused():
+    model, table = DATA / "tensor/small.onnx", DATA / "tensor/models/mobilenet_v2.fp16.csv"
+    for options, says in [
+        ({"alignment": 0}, "alignment: 0, where "),
+        ({"ranges": {"batch": 8}}, r"ranges.batch: 8, where a list of 2 is expected"),
+        ({"memories": {"sram": 1.5}}, r"memories\['sram'\]: 1.5 is not an integer"),
+        ({"inputs": "batch"}, "inputs is one string, not several"),
+        ({"memory_of": {"nothing": "sram"}}, "memory_of: no tensor is named `nothing`"),
+    ]:
+        with pytest.raises(Error, match=says):
+            plan(model, **{"ranges": {"batch": (1, 8)}, **options})
+    with pytest.raises(Error, match="ranges: the file is not an ONNX model"):
+        plan(table, ranges={"batch": (1, 8)})
+    assert plan(model, ranges={"batch": (np.int64(1), np.int64(8))}, alignment=np.int64(64)).size > 0
+    # Tensors of a file are placed as those of arrays.
+    first = plan(table).names[0]
+    placed = plan(table, memories={"sram": None, "dram": None}, memory_of={first: "dram"})
+    assert placed.tensor(first).regions[:, 0].tolist() == [1] and placed.memories[1].size > 0
 
 
 def test_tables_of_compilers_are_planned_at_the_bound():

@@ -12,6 +12,7 @@ same answer on every machine, unless a time limit or Ctrl-C ends a search. Searc
 from __future__ import annotations
 
 import json
+import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -66,23 +67,24 @@ class Problem:
             first, end = spans[item].tolist()
             raise _error(f"spans: item {item} begins at step {first}, after its end {end}", item)
         alignments = _whole("alignments", self.alignments, shape=(count,), least=1)
-        if self.names and len(self.names) != count:
-            raise _error(f"names has {len(self.names)} entries for {count} items")
+        names = _texts("names", self.names)
+        if names and len(names) != count:
+            raise _error(f"names has {len(names)} entries for {count} items")
         given: list[list[Any]] = []
         for name, default in [("fixed", None), ("lowest", 0), ("highest", None), ("together", None)]:
             column: list[Any] = [default] * count
-            for item, value in getattr(self, name).items():
-                if not 0 <= item < count:
-                    raise _error(f"{name}: item {item}, but the problem has {count} items", item)
-                if not 0 <= value < (2**32 if name == "together" else 2**64):
-                    raise _error(f"{name}: {value} at item {item}", item)
-                column[item] = int(value)
+            numbers = getattr(self, name)
+            if not isinstance(numbers, Mapping):
+                raise _error(f"{name} is a {type(numbers).__name__}, not a mapping from items to numbers")
+            for key, value in numbers.items():
+                item = _integer(name, key, top=count, means="item")
+                column[item] = _integer(name, value, top=2**32 if name == "together" else 2**64, item=item)
             given.append(column)
         return {
-            "names": list(self.names),
+            "names": names,
             "items": list(zip(spans.tolist(), sizes.tolist(), alignments.tolist(), *given)),
-            "conflicts": [(int(a), int(b)) for a, b in self.conflicts],
-            "capacity": self.capacity,
+            "conflicts": [_pair(pair) for pair in self.conflicts],
+            "capacity": None if self.capacity is None else _integer("capacity", self.capacity, top=2**64),
         }
 
 
@@ -234,10 +236,10 @@ def pack(
 ) -> Packing:
     """Finds an offset for every item: the lowest packing, or with a capacity one within it, or the proof that none exists.
 
-    A search ends after `steps`, or after `seconds`; with neither when its answer is proved. Raises `Error` for an impossible
-    problem.
+    The capacity is the problem's. A search ends after `steps`, or after `seconds`; with neither when its answer is proved. Raises
+    `Error` for an impossible problem.
     """
-    answer = json.loads(_native.pack(problem._fields(), strategy, _steps(steps, seconds), seconds))
+    answer = json.loads(_native.pack(_fields(problem), strategy, *_limits(steps, seconds)))
     found, conflict = answer["packing"], answer["conflict"]
     return Packing(
         offsets=_array(found["offsets"]) if found else None,
@@ -257,11 +259,11 @@ def select(
 
     `weights`: whole numbers, shape `[n]`; a group is chosen as one.
     """
-    fields = problem._fields()
+    fields = _fields(problem)
     numbers = _whole("weights", weights, shape=(len(fields["items"]),)).tolist()
     if sum(numbers) > 2**63:
         raise _error(f"weights sum to {sum(numbers)}, past 2^63", max(range(len(numbers)), key=numbers.__getitem__))
-    answer = json.loads(_native.select(fields, numbers, _steps(steps, seconds), seconds))
+    answer = json.loads(_native.select(fields, numbers, *_limits(steps, seconds)))
     offsets = _array([-1 if offset is None else offset for offset in answer.pop("offsets")])
     return Selection(chosen=offsets >= 0, offsets=offsets, **answer)
 
@@ -299,25 +301,31 @@ def plan(
     if isinstance(source, Problem):
         given = source._fields()
         for name in ["fixed", "lowest", "highest", "together", "conflicts", "capacity"]:
-            if getattr(source, name):
+            value = getattr(source, name)
+            if value is not None and (name == "capacity" or len(value)):
                 raise _error(f"`{name}` does not apply to a plan of tensors: see `pack`, and `memories`")
         given["names"] = given["names"] or [str(index) for index in range(len(given["items"]))]
     elif isinstance(source, bytes):
         given = source
     else:
-        with open(source, "rb") as file:
+        path = os.fspath(source)
+        with open(path, "rb") as file:
             given = file.read()
-        folder = os.path.dirname(source) or "."
-    if "" in (memories or {}):
+        folder = os.path.dirname(path) or "."
+    capacities = [
+        (name, None if capacity is None else _integer(f"memories[{name!r}]", capacity, top=2**64))
+        for name, capacity in dict(memories or {}).items()
+    ]
+    if any(name == "" for name, _ in capacities):
         raise _error("memories: a memory has no name")
     options = {
         "strategy": strategy,
         "policy": policy,
-        "memories": list((memories or {}).items()),
+        "memories": capacities,
         "memory_of": dict(memory_of or {}),
         "alignment": alignment,
         "in_place": in_place,
-        "inputs": list(inputs),
+        "inputs": _texts("inputs", inputs),
         "keep_inputs": keep_inputs,
         "plan_inputs": plan_inputs,
         "plan_outputs": plan_outputs,
@@ -328,7 +336,8 @@ def plan(
         "folder": folder,
         "image_limit": image_limit,
     }
-    found = json.loads(_native.plan(given, json.dumps(options)))
+    # Of NumPy's integers, too.
+    found = json.loads(_native.plan(given, json.dumps(options, default=operator.index)))
     return TensorPlan(
         memories=tuple(Memory(**{"capacity": None, **memory}) for memory in found["memories"]),
         names=tuple(found["names"]),
@@ -352,8 +361,51 @@ def _error(message: str, item: int | str | None = None) -> Error:
     return error
 
 
-def _steps(steps: int | None, seconds: float | None) -> int | None:
-    return steps if seconds is None else None
+def _fields(problem: Problem) -> _native.Fields:
+    if not isinstance(problem, Problem):
+        raise TypeError(f"problem is a {type(problem).__name__}, not a tileheap.Problem")
+    return problem._fields()
+
+
+def _limits(steps: int | None, seconds: float | None) -> tuple[int | None, float | None]:
+    """Steps, or seconds in their place."""
+    if seconds is None:
+        return None if steps is None else _integer("steps", steps, top=2**64), None
+    if not seconds >= 0:
+        raise _error(f"seconds: {seconds}, not at least 0")
+    return None, seconds
+
+
+def _texts(name: str, texts: Iterable[str]) -> list[str]:
+    if isinstance(texts, str):
+        raise _error(f"{name} is one string, not several")
+    found = list(texts)
+    for index, text in enumerate(found):
+        if not isinstance(text, str):
+            raise _error(f"{name}: {text!r} at item {index} is not a string", index)
+    return found
+
+
+def _integer(name: str, value: Any, *, top: int, item: int | None = None, means: str = "") -> int:
+    """A whole number in `[0, top)`; `means` what it counts."""
+    at = "" if item is None else f" at item {item}"
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise _error(f"{name}: {value!r}{at} is not an integer", item) from None
+    if 0 <= number < top:
+        return number
+    if means:
+        raise _error(f"{name}: {means} {number}, but the problem has {top} {means}s", number)
+    raise _error(f"{name}: {number}{at}, not in [0, {top})", item)
+
+
+def _pair(pair: Any) -> tuple[int, int]:
+    try:
+        first, second = pair
+    except (TypeError, ValueError):
+        raise _error(f"conflicts: {pair!r} is not a pair of items") from None
+    return _integer("conflicts", first, top=2**32), _integer("conflicts", second, top=2**32)
 
 
 def _array(values: list[Any]) -> NDArray[np.int64]:
@@ -376,9 +428,14 @@ def _whole(
     if shape is not None and array.ndim == 0:
         array = np.broadcast_to(array, shape)
     if array.shape != (shape or (array.size,)):
-        raise _error(f"{name} has the shape {list(array.shape)}, not {list(shape or (array.size,))}")
+        count = f" for {shape[0]} sizes" if shape else ""
+        raise _error(f"{name} has the shape {list(array.shape)}, not {list(shape or (array.size,))}{count}")
     if array.dtype.kind not in "iuO":
-        raise _error(f"{name} are {array.dtype}, not integers")
+        raise _error(f"{name} are {'text' if array.dtype.kind in 'SU' else array.dtype}, not integers")
+    if array.dtype.kind == "O":
+        for (item, *_), value in np.ndenumerate(array):
+            if not isinstance(value, (int, np.integer)):
+                raise _error(f"{name}: {value!r} at item {item} is not an integer", item)
     wrong = (array < least) | (array >= top)
     if wrong.any():
         item = int(np.argwhere(wrong)[0][0])
