@@ -100,6 +100,7 @@ arm64() {
     local driver
     if [ ! -e "$cross/arm64/complete" ]; then
         bash scripts/unpack-forky.sh "$cross/arm64" mesa-vulkan-drivers:arm64 libvulkan1:arm64 libgcc-s1:arm64 libstdc++6:arm64
+        ln -sfn usr/lib "$cross/arm64/lib" # Of the base system, where programs look for the loader.
     fi
     export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
     driver=$(sed -n 's/^mesa-vulkan-drivers_\([^_]*\)_arm64.deb/\1/p' "$cross/arm64/versions")
