@@ -20,27 +20,13 @@ use tileheap_units::CompactSort;
 
 use super::access_use::{AccessUse, attached_as, is_resolved};
 use super::layouts::combined;
-use super::pass_use::{LOCAL_READ, Part, PassUse};
+use super::pass_use::{LOCAL_READ, Part, PassUse, QueueUse};
 use super::placed::Placed;
-use super::tables::{DeviceQueueIndex, OptionalIndex};
+use super::tables::OptionalIndex;
 use crate::frame::tables::{Access, HistoryVersion};
-use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId, SubresourceRange};
+use crate::frame::{AccessKind, Frame, Persistence, ResourceId, SubresourceRange};
 use crate::profile::Features;
 use crate::units::Run;
-
-/// The uses of one queue in an epoch.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct QueueUse {
-    pub(super) queue: DeviceQueueIndex,
-    /// Its first pass there.
-    pub(super) first: PassId,
-    /// Its last pass there.
-    pub(super) last: PassId,
-    /// Stages of all accesses.
-    pub(super) stages: vk::PipelineStageFlags2,
-    /// Flags of all accesses.
-    pub(super) access: vk::AccessFlags2,
-}
 
 /// Consecutive uses in one layout: one writing pass, any number of read-only passes, or any number of passes on one queue that use slices.
 #[derive(Clone, Copy, Debug)]

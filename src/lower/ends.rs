@@ -3,8 +3,9 @@
 use ash::vk;
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
-use super::chains::{Chain, Epoch, QueueUse};
+use super::chains::{Chain, Epoch};
 use super::error::LowerError;
+use super::pass_use::QueueUse;
 use super::pieces::{Piece, pieces};
 use super::resolver::{FirstContents, Resolver, Source};
 use super::state::ContentState;

@@ -2,10 +2,24 @@
 
 use ash::vk;
 
-use super::chains::QueueUse;
 use super::layouts::of_aspect;
-use crate::frame::SubresourceRange;
+use super::tables::DeviceQueueIndex;
 use crate::frame::tables::{Access, Resource, ResourceKind};
+use crate::frame::{PassId, SubresourceRange};
+
+/// The uses of one queue in an epoch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct QueueUse {
+    pub(super) queue: DeviceQueueIndex,
+    /// Its first pass there.
+    pub(super) first: PassId,
+    /// Its last pass there.
+    pub(super) last: PassId,
+    /// Stages of all accesses.
+    pub(super) stages: vk::PipelineStageFlags2,
+    /// Flags of all accesses.
+    pub(super) access: vk::AccessFlags2,
+}
 
 /// The layout of attachments of a dynamic render pass that shaders read in place.
 pub(super) const LOCAL_READ: vk::ImageLayout = vk::ImageLayout::RENDERING_LOCAL_READ_KHR;

@@ -3,7 +3,8 @@
 use ash::vk;
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
-use super::chains::{Chain, Chains, Epoch, QueueUse};
+use super::chains::{Chain, Chains, Epoch};
+use super::pass_use::QueueUse;
 use super::placed::Placed;
 use super::sharing::Shared;
 use super::sources::Holder;

@@ -3,7 +3,8 @@
 use ash::vk;
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
-use super::chains::{Chain, Epoch, QueueUse};
+use super::chains::{Chain, Epoch};
+use super::pass_use::QueueUse;
 use super::resolver::{Barrier, Resolver, Source};
 use super::tables::commands::{BarrierCause, Families, Scopes};
 
