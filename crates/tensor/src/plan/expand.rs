@@ -320,10 +320,20 @@ impl<'a> Expander<'a> {
                 node.inputs[pair.input as usize],
             );
             let (bind, own) = (self.resolve(input), self.resolve(output));
-            let allowed = node.may_overwrite(pair, |other| same_value(self.resolve(other), bind));
-            if let (Bind::Value(output, 0), Bind::Value(input, 0), true) = (own, bind, allowed) {
-                let candidate = InPlaceCandidate { output, input, step };
-                self.out.in_place_candidates.push(candidate);
+            // A loop's result is one of several values; each may be overwritten where it is in the output's bytes.
+            let (Bind::Value(output, 0), Some(inputs)) = (own, self.out.whole_values(bind)) else {
+                continue;
+            };
+            let allowed = node.may_overwrite(pair, |other| {
+                let other = self.resolve(other);
+                let others = self.out.values_of(other);
+                others.iter().any(|value| inputs.contains(value))
+            });
+            if allowed {
+                let inputs: BTreeSet<ValueId> = inputs.into_iter().collect();
+                let candidates = inputs.into_iter();
+                let candidates = candidates.map(|input| InPlaceCandidate { output, input, step });
+                self.out.in_place_candidates.extend(candidates);
             }
         }
     }
@@ -554,13 +564,5 @@ impl<'a> Expander<'a> {
             }
             Bind::LoopOutput(..) => false,
         }
-    }
-}
-
-fn same_value(a: Bind, b: Bind) -> bool {
-    match (a, b) {
-        (Bind::Value(a, _), Bind::Value(b, _)) => a == b,
-        (Bind::LoopOutput(a, _), Bind::LoopOutput(b, _)) => a == b,
-        _ => false,
     }
 }

@@ -480,21 +480,18 @@ fn trip_counts_of_files_are_used() {
 }
 
 /// Loops in sequence, loops without rounds or with a condition that may end them early, and arms that pass on the same value: no copy,
-/// and one value besides conditions and iteration numbers, or two where a sum is not written over a loop's result.
+/// and one value besides conditions and iteration numbers, also where a sum is written over a loop's result.
 #[cfg(feature = "onnx")]
 #[test]
 fn loops_and_branches_of_files_need_no_copy() {
     use tileheap_tensor::import::onnx::{OnnxOptions, read_onnx};
-    for (name, value, values) in [("sequence", 12_288 * 4, 1), ("few_rounds", 8 * 128 * 4, 2)] {
+    for (name, value) in [("sequence", 12_288 * 4), ("few_rounds", 8 * 128 * 4)] {
         let bytes = std::fs::read(tileheap_testkit::data(&format!("tensor/loops/{name}.onnx"))).unwrap();
         let graph = read_onnx(&bytes, &OnnxOptions::default()).unwrap();
         let plan = planned(&graph, &TensorPlanOptions::default()).unwrap();
         assert!(plan.copies.is_empty(), "{name}: {:?}", plan.copies);
         let (size, bound) = (plan.size().0, plan.lower_bound().0);
         assert!((value..value + 64).contains(&bound), "{name}: {bound}");
-        assert!(
-            (value * values..value * values + 64).contains(&size),
-            "{name}: {size}"
-        );
+        assert!((value..value + 64).contains(&size), "{name}: {size}");
     }
 }
