@@ -30,6 +30,7 @@ pub fn check(graph: &Graph, requirements: &[TensorRequirements], plan: &TensorPl
         memory: BTreeMap::new(),
         outside: BTreeMap::new(),
         left: BTreeMap::new(),
+        counted: BTreeMap::new(),
         truth: BTreeMap::new(),
         written: 0,
         random: 5,
@@ -130,6 +131,8 @@ struct Machine<'a> {
     outside: BTreeMap<TensorId, Pieces>,
     /// For each loop output: the exit taken, and its round.
     left: BTreeMap<TensorId, (usize, u64)>,
+    /// For each loop that counts rounds on: the number of the next execution's first round.
+    counted: BTreeMap<NodeId, u64>,
     /// The expected value of each tensor, as if nothing shared memory.
     truth: BTreeMap<TensorId, Pieces>,
     written: u64,
@@ -436,7 +439,13 @@ impl Machine<'_> {
         for (&input, &parameter) in node.inputs.iter().zip(&body.inputs) {
             self.pass_on(input, parameter);
         }
-        let mut here = [rounds, &[0]].concat();
+        let continued = &self.plan.continued;
+        for inner in continued.iter().filter(|inner| inner.within == id) {
+            self.counted.remove(&inner.node);
+        }
+        let continued = continued.iter().find(|continued| continued.node == id);
+        let begin = self.counted.get(&id).copied().unwrap_or(0);
+        let mut here = [rounds, &[begin]].concat();
         for &parameter in &body.inputs {
             if self.copied(id, parameter, CopyTime::Enter) {
                 self.write(parameter, &here, &self.truth[&parameter].clone(), None)?;
@@ -450,13 +459,17 @@ impl Machine<'_> {
                 let exits = of.exits.iter().enumerate();
                 for (number, exit) in exits.filter(|(_, exit)| exit.after as usize == after) {
                     self.check(exit.condition, &here)?;
-                    if round < most || number != way_out {
+                    if round - begin < most || number != way_out {
                         continue;
                     }
                     for (&result, &output) in exit.results.iter().zip(&node.outputs) {
                         self.check(result, &here)?;
                         self.pass_on(result, output);
                         self.left.insert(output, (number, round));
+                    }
+                    if let Some(continued) = continued {
+                        let more = continued.more.get(number).copied().unwrap_or(0);
+                        self.counted.insert(id, round + more);
                     }
                     return self.check_all(&node.outputs, rounds);
                 }

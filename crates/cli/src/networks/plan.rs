@@ -152,6 +152,16 @@ pub(super) fn of_graph(
             choice.graph.node(*node).name
         ));
     }
+    for continued in &plan.continued {
+        let name = |node| &choice.graph.node(node).name;
+        let more = continued.more.iter().map(u64::to_string).collect::<Vec<_>>();
+        notes.push(format!(
+            "loop `{}`: within `{}`, an execution's first round has the number in which the previous one was left, plus {}",
+            name(continued.node),
+            name(continued.within),
+            more.join(" or ")
+        ));
+    }
     let rows = choice.graph.tensor_ids().map(|id| {
         let (tensor, placed) = (choice.graph.tensor(id), plan.tensor(id));
         let mut regions: Vec<Region> = Vec::new();

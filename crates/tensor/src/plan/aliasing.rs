@@ -43,14 +43,15 @@ pub(super) fn aliasing(expansion: &Expansion, regions: &[Option<Region>]) -> Vec
 
 /// Steps that may run repeatedly (a loop's body) or alternatively (a branch's arms).
 enum Fork<'a> {
-    Body((u32, u32)),
+    /// Its steps, and those at which it may be entered other than the first.
+    Body((u32, u32), Vec<u32>),
     Arms(&'a BranchSteps),
 }
 
 impl Fork<'_> {
     fn steps(&self) -> (u32, u32) {
         match self {
-            Fork::Body(steps) => *steps,
+            Fork::Body(steps, _) => *steps,
             Fork::Arms(of) => (of.enter, of.join),
         }
     }
@@ -58,7 +59,14 @@ impl Fork<'_> {
 
 /// Bodies and branches by their first step; an enclosing one comes before those inside it.
 fn forks(expansion: &Expansion) -> Vec<Fork<'_>> {
-    let bodies = expansion.rounds.iter().map(|&steps| Fork::Body(steps));
+    let bodies = expansion.rounds.iter().enumerate().map(|(run, &steps)| {
+        let continued = expansion
+            .continued
+            .iter()
+            .filter(|continued| continued.run == run);
+        let entries = continued.flat_map(|continued| &continued.copies[1..]);
+        Fork::Body(steps, entries.copied().collect())
+    });
     let mut forks: Vec<Fork<'_>> = bodies
         .chain(expansion.branches.iter().map(Fork::Arms))
         .filter(|fork| fork.steps().0 < fork.steps().1)
@@ -137,12 +145,22 @@ impl Sweep<'_> {
             let (first, after) = next.steps();
             let arms = match next {
                 Fork::Arms(of) => Some(*of),
-                Fork::Body(_) => None,
+                Fork::Body(..) => None,
+            };
+            let entries = match next {
+                Fork::Body(_, entries) => entries.clone(),
+                Fork::Arms(_) => Vec::new(),
             };
             self.write_all(from, first);
             fork = match arms {
                 None => {
                     let inside = fork + 1;
+                    let before = self.owners.clone();
+                    for entry in entries {
+                        self.owners.clone_from(&before);
+                        let later = self.forks[inside..].partition_point(|fork| fork.steps().0 < entry);
+                        self.run((entry, after), inside + later, false);
+                    }
                     if twice {
                         self.run((first, after), inside, true);
                     }

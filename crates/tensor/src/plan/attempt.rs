@@ -1,12 +1,14 @@
 //! Attempts with other choices: outputs over operands and values left where loops put them save bytes in one place, but can cost more
 //! elsewhere, since values that share a placement fit into fewer gaps.
 
-use super::coalesce::{Coalesced, best_order, coalesce};
+use super::classes::Coalesced;
+use super::coalesce::{best_order, coalesce};
+use super::continued::chains;
 use super::expand::Expander;
 use super::expansion::Rules;
 use super::item::SpaceItem;
 use super::items::{items, lower_bounds, memories};
-use super::options::TensorPlanOptions;
+use super::options::{CarryRule, TensorPlanOptions};
 use super::place::{PlacedRegions, place};
 use super::types::{CopyTime, MemoryPlan, TensorRequirements};
 use crate::error::Result;
@@ -31,6 +33,35 @@ pub(super) struct Attempt<'a> {
 /// # Errors
 /// That of the first attempt, if all fail.
 pub(super) fn best<'a>(
+    graph: &'a Graph,
+    layouts: &'a [Layout],
+    requirements: &'a [TensorRequirements],
+    options: &'a TensorPlanOptions<'_>,
+) -> Result<Attempt<'a>> {
+    let best = from_the_beginning(graph, layouts, requirements, options);
+    let mut rules = Rules::new(graph, layouts, requirements, options);
+    rules.chains = chains(&rules);
+    let is_best = best.as_ref().is_ok_and(|best| best.copies(None) == 0);
+    if is_best || rules.chains.is_empty() || options.carry == CarryRule::Copy {
+        return best;
+    }
+    let Ok(apart) = coalesce(&mut rules, options.carry, options.unroll_limit) else {
+        return best;
+    };
+    let mut over_operands = apart.clone();
+    let overwrites = over_operands.write_over_operands(&rules);
+    let can_continue = |of: &Coalesced| of.is_complete() && of.can_continue(&rules);
+    let attempts = [over_operands, apart]
+        .into_iter()
+        .take(1 + usize::from(overwrites));
+    let attempts: Vec<Coalesced> = attempts.filter(can_continue).collect();
+    let attempts = attempts.into_iter();
+    let attempts = attempts.map(|coalesced| Attempt::new(rules.clone(), coalesced, options));
+    attempts.fold(best, better)
+}
+
+/// The same, if every execution of a loop begins in its first unrolled copy.
+fn from_the_beginning<'a>(
     graph: &'a Graph,
     layouts: &'a [Layout],
     requirements: &'a [TensorRequirements],

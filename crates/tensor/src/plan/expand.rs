@@ -13,8 +13,8 @@ use std::collections::BTreeSet;
 
 use super::alternatives::remove_unneeded_arms;
 use super::expansion::{
-    BackEdge, Bind, BranchSteps, Expansion, InPlaceCandidate, LoopExit, LoopOutput, Merge, Next, Rules,
-    Value, ValueId, ValueKind,
+    BackEdge, Bind, BranchSteps, Continued, Expansion, InPlaceCandidate, LoopExit, LoopOutput, Merge, Next,
+    Rules, Value, ValueId, ValueKind,
 };
 use super::types::{CopyTime, TimelineStep};
 use crate::graph::control_flow::{Branch, Loop, LoopCarry};
@@ -421,8 +421,17 @@ impl<'a> Expander<'a> {
         let outside = [self.out.values.len(), self.out.loop_outputs.len()];
         // The binding of each parameter at the start of a round.
         let mut state: Vec<Bind> = Vec::with_capacity(node.inputs.len());
-        for (&input, &parameter) in node.inputs.iter().zip(&body.inputs) {
-            let before = self.resolve(input);
+        let mut links = Vec::with_capacity(node.inputs.len());
+        for (index, (&input, &parameter)) in node.inputs.iter().zip(&body.inputs).enumerate() {
+            let mut before = self.resolve(input);
+            let mut link = None;
+            if let (Some(_), Bind::Value(value, 0)) = (rules.link(id, index), before) {
+                // It begins where it was left, and at first where the outer loop's parameter begins.
+                if let ValueKind::Parameter { before: first, .. } = self.out.values[value].kind {
+                    (link, before) = (Some(value), first);
+                }
+            }
+            links.push(link);
             let into = |carry: &LoopCarry| carry.into == parameter && carry.value != parameter;
             if !of.carried.iter().any(into) {
                 state.push(before);
@@ -438,7 +447,14 @@ impl<'a> Expander<'a> {
         // The only copy in which the loop can be left.
         let last = of.rounds.map(|rounds| (rounds % u64::from(unroll)) as u32);
         let mut exits: Vec<Vec<Vec<Bind>>> = vec![vec![Vec::new(); of.exits.len()]; node.outputs.len()];
+        let mut states: Vec<Vec<Bind>> = vec![Vec::new(); heads.len()];
+        let mut copies = Vec::with_capacity(unroll as usize);
         for copy in 0..unroll {
+            copies.push(self.now());
+            states
+                .iter_mut()
+                .zip(&state)
+                .for_each(|(states, &bind)| states.push(bind));
             self.path.push(copy);
             self.forget(of.body);
             for (&parameter, &bind) in body.inputs.iter().zip(&state) {
@@ -472,6 +488,12 @@ impl<'a> Expander<'a> {
         let end = self.now();
         let run = self.out.rounds.len();
         self.out.rounds.push((from, end));
+        if rules.continues(id).is_some() {
+            let is_carried = |(bind, _): &(&Bind, _)| self.is_head(**bind, depth);
+            let heads = heads.iter().zip(links.into_iter().zip(states));
+            let heads = heads.filter(is_carried).map(|(_, head)| head).collect();
+            self.out.continued.push(Continued { copies, run, heads });
+        }
         // Loop-invariant inputs are needed in every round.
         for &bind in &heads {
             if !self.is_head(bind, depth) {
@@ -539,7 +561,7 @@ impl<'a> Expander<'a> {
                 self.out.writes.push((step, to));
                 continue;
             }
-            let is_outside = self.is_outside(value, outside);
+            let is_outside = self.is_outside(value, outside) || rules.begins_where_left(into);
             let head = match value {
                 _ if is_last => Some(head),
                 // The next unrolled copy must find it in one place, whichever exit the inner loop took.

@@ -39,7 +39,7 @@ pub(super) enum Next {
     Own,
     /// The same value as before: unchanged in all unrolled copies, so it never moves.
     Itself,
-    /// A value from outside the loop, at its own location.
+    /// A value at its own location: from outside the loop, or of a loop in the body that continues with it.
     Outside(Bind),
 }
 
@@ -96,7 +96,7 @@ pub(super) struct BackEdge {
     pub(super) head: ValueId,
     /// True if the last unrolled copy carries it; otherwise it is an inner loop's output that the next copy reads, and `head` is one of its values.
     pub(super) is_last: bool,
-    /// True if the value is the same in every round, since it comes from outside the loop.
+    /// True if the parameter is where the value is: it comes from outside the loop, or from a loop in the body that continues with it.
     pub(super) is_outside: bool,
 }
 
@@ -129,6 +129,29 @@ pub(super) struct InPlaceCandidate {
     pub(super) step: u32,
 }
 
+/// The carried parameters of a loop that begin with its own result of the previous round of the loop around it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Chain {
+    /// The loop around it.
+    pub(super) outer: NodeId,
+    /// Indices of its inputs, each with the parameter of the outer loop.
+    pub(super) links: Vec<(usize, TensorId)>,
+    /// For each exit, the rounds that count beyond the complete ones.
+    pub(super) more: Vec<u64>,
+}
+
+/// An expanded loop that continues.
+#[derive(Clone, Debug)]
+pub(super) struct Continued {
+    /// The first steps of its unrolled copies.
+    pub(super) copies: Vec<u32>,
+    /// Index in [`Expansion::rounds`].
+    pub(super) run: usize,
+    /// Its carried parameters: the outer loop's parameter with which each begins, if it is a link, and its binding at the beginning of each
+    /// copy.
+    pub(super) heads: Vec<(Option<ValueId>, Vec<Bind>)>,
+}
+
 /// The graph over time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Expansion {
@@ -137,6 +160,8 @@ pub(super) struct Expansion {
     pub(super) timeline: Vec<TimelineStep>,
     /// The steps `[first, end)` of each expanded loop.
     pub(super) rounds: Vec<(u32, u32)>,
+    /// The expanded loops that continue where they were left.
+    pub(super) continued: Vec<Continued>,
     /// The steps of each expanded branch, ordered by the first step.
     pub(super) branches: Vec<BranchSteps>,
     /// For each span of a value after a loop, by its first step: the exits of which it is a result. After other exits, its bytes may hold
@@ -200,6 +225,8 @@ pub(super) struct Rules<'a> {
     pub(super) apart: BTreeSet<TensorId>,
     /// True if results of a loop in several places are copied before they enter another loop.
     pub(super) gathers: bool,
+    /// Loops that may continue where they were left.
+    pub(super) chains: BTreeMap<NodeId, Chain>,
 }
 
 impl<'a> Rules<'a> {
@@ -221,6 +248,7 @@ impl<'a> Rules<'a> {
             copied: BTreeMap::new(),
             apart: BTreeSet::new(),
             gathers: false,
+            chains: BTreeMap::new(),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::bound::graph_bounds;
-use super::coalesce::Coalesced;
+use super::classes::Coalesced;
 use super::expansion::{InPlaceCandidate, Rules, Value, ValueKind};
 use super::item::{ItemImage, SpaceItem};
 use super::memory::MemoryDesc;

@@ -12,12 +12,15 @@ mod alternatives;
 mod attempt;
 mod bound;
 mod by_memory;
+mod classes;
 mod coalesce;
+mod continued;
 mod expand;
 mod expansion;
 #[cfg(test)]
 mod fewest;
 pub mod flow;
+mod initial;
 mod item;
 mod items;
 mod memory;
@@ -48,8 +51,8 @@ pub use options::{CarryRule, TensorPlanOptions};
 pub use storage_ids::StorageIds;
 pub use strategy::PlacementStrategy;
 pub use types::{
-    Aliasing, Allocation, Backing, CopyReason, CopyTime, MemoryId, MemoryPlan, PlacedTensor, Placement,
-    Region, RoundPlacements, TensorPlan, TensorRequirements, TimelineStep, ValueCopy,
+    Aliasing, Allocation, Backing, ContinuedLoop, CopyReason, CopyTime, MemoryId, MemoryPlan, PlacedTensor,
+    Placement, Region, RoundPlacements, TensorPlan, TensorRequirements, TimelineStep, ValueCopy,
 };
 
 use crate::error::{Error, Result};
@@ -99,6 +102,7 @@ pub fn plan(
         tensors: places::place_tensors(&rules, expansion, &regions),
         aliasing: aliasing::aliasing(expansion, &regions),
         copies: copies.collect(),
+        continued: rules.continued_loops().unwrap_or_default(),
         unrolled: rules.unroll.into_iter().collect(),
         allocations: Allocation::of_items(&items, &space.regions),
         timeline: coalesced.expansion.timeline,

@@ -187,7 +187,7 @@ fn per_round(mut views_in: impl FnMut(bool) -> Vec<Placement>) -> Placement {
         views.first.pop();
     }
     let one = &views.repeat[0];
-    let constant = matches!(one, Placement::At(_) | Placement::Within { .. });
+    let constant = !matches!(one, Placement::PerRound(_));
     if constant && views.first.is_empty() && views.repeat.iter().all(|other| other == one) {
         return one.clone();
     }

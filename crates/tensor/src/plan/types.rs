@@ -30,6 +30,23 @@ pub struct TensorPlan {
     pub copies: Vec<ValueCopy>,
     /// The unroll count of each loop, by node.
     pub unrolled: Vec<(NodeId, u32)>,
+    /// Nested loops that count rounds on from one execution to the next.
+    pub continued: Vec<ContinuedLoop>,
+}
+
+/// A nested loop that counts its rounds on: for the placements of its body and its results, an execution's first round has the number at which
+/// the previous execution was left. So it begins where that one left its values, which then need no copy.
+///
+/// Source: NNC's [article](crate#sources), "Multi-view Tensor", for loops within loops.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContinuedLoop {
+    /// The loop.
+    pub node: NodeId,
+    /// A loop around it: the first execution in each of that loop's executions begins with round 0.
+    pub within: NodeId,
+    /// For each exit: the next execution begins this many rounds after the round in which the loop was left there. 0 if its results are the
+    /// values with which that round began; 1 if they are those of the next round.
+    pub more: Vec<u64>,
 }
 
 /// Bytes used by one tensor, or by several with a common placement.

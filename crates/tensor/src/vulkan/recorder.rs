@@ -51,6 +51,8 @@ pub(super) struct Recorder<'a> {
     pub(super) rounds: Vec<u64>,
     /// For each output of a finished loop: the exit, and the round in which it was taken.
     pub(super) left: BTreeMap<TensorId, (usize, u64)>,
+    /// For each loop that counts rounds on: the number of the next execution's first round.
+    counted: BTreeMap<NodeId, u64>,
     pub(super) recorded: RecordedCounts,
 }
 
@@ -104,6 +106,7 @@ impl<'a> Recorder<'a> {
             known: BTreeMap::new(),
             rounds: Vec::new(),
             left: BTreeMap::new(),
+            counted: BTreeMap::new(),
             recorded: RecordedCounts::default(),
         })
     }
@@ -152,20 +155,30 @@ impl<'a> Recorder<'a> {
     fn repeat(&mut self, node: NodeId, repeated: &Loop) -> Result<()> {
         let (rounds, exit, taken) =
             decision::rounds(&self.network.graph, node, repeated, self.run.decisions)?;
-        self.rounds.push(0);
+        let plan = self.network.plan.clone();
+        for inner in plan.continued.iter().filter(|inner| inner.within == node) {
+            self.counted.remove(&inner.node);
+        }
+        let begin = self.counted.get(&node).copied().unwrap_or(0);
+        self.rounds.push(begin);
         self.copies(node, CopyTime::Enter)?;
         for round in 0..rounds {
-            self.set_round(round);
+            self.set_round(begin + round);
             self.block(repeated.body, usize::MAX)?;
             self.copies(node, CopyTime::Round)?;
         }
-        self.set_round(rounds);
+        let end = begin + rounds;
+        self.set_round(end);
         self.block(repeated.body, taken.after as usize)?;
         self.copies(node, CopyTime::Leave)?;
         self.rounds.pop();
         let graph = self.network.graph.clone();
         let outputs = graph.node(node).outputs.iter();
-        self.left.extend(outputs.map(|&output| (output, (exit, rounds))));
+        self.left.extend(outputs.map(|&output| (output, (exit, end))));
+        if let Some(continued) = plan.continued.iter().find(|continued| continued.node == node) {
+            let more = continued.more.get(exit).copied().unwrap_or(0);
+            self.counted.insert(node, end + more);
+        }
         Ok(())
     }
 

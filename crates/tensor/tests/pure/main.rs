@@ -4,6 +4,7 @@ mod bounds;
 mod branches;
 mod cases;
 mod compilers;
+mod continued;
 mod judge;
 mod judge_files;
 mod loops;
