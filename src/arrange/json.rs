@@ -325,12 +325,15 @@ fn mode(group: &NamedGroup) -> GroupMode {
 }
 
 fn document(text: &str) -> Result<Document, ArrangeError> {
-    let document: Document = parse(text)?;
-    if document.format != FORMAT || document.version != VERSION {
-        return Err(ArrangeError::Format {
-            format: document.format,
-            version: document.version,
-        });
+    #[derive(Deserialize)]
+    struct Header {
+        format: String,
+        version: u64,
     }
-    Ok(document)
+    // The header is read first: the fields of another document would be less helpful errors.
+    let Header { format, version } = parse(text)?;
+    if format != FORMAT || version != VERSION {
+        return Err(ArrangeError::Format { format, version });
+    }
+    Ok(parse(text)?)
 }

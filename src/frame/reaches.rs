@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use tileheap_json::{did_you_mean, is_default, parse};
 
@@ -39,28 +40,25 @@ impl ReachAssumptions {
     /// [`FrameError::Json`] if it is neither, [`FrameRule::Unknown`] if `file` is not among several.
     pub fn from_json(text: &str, file: &str) -> crate::Result<ReachAssumptions> {
         #[derive(Deserialize)]
-        #[serde(
-            untagged,
-            expecting = "expected `reach` and `repeat_bytes`, or `frames` of those by file name"
-        )]
-        enum Form {
-            Several {
-                frames: BTreeMap<String, ReachAssumptions>,
-            },
-            One(ReachAssumptions),
+        struct Several<T> {
+            frames: T,
         }
-        let form = parse(text).map_err(|fault| FrameError::Json(JsonError::Syntax(fault)))?;
-        match form {
-            Form::One(reaches) => Ok(reaches),
-            Form::Several { mut frames } => frames.remove(file).ok_or_else(|| {
-                FrameRule::Unknown
-                    .broken(format!(
-                        "the reach file has no frame `{file}`{near}",
-                        near = did_you_mean(file, frames.keys().map(String::as_str))
-                    ))
-                    .into()
-            }),
+        fn read<T: DeserializeOwned>(text: &str) -> Result<T, FrameError> {
+            parse(text).map_err(|fault| FrameError::Json(JsonError::Syntax(fault)))
         }
+        // The form is decided first, so that errors are about its own fields.
+        if read::<Several<Option<IgnoredAny>>>(text)?.frames.is_none() {
+            return Ok(read(text)?);
+        }
+        let mut frames = read::<Several<BTreeMap<String, ReachAssumptions>>>(text)?.frames;
+        frames.remove(file).ok_or_else(|| {
+            FrameRule::Unknown
+                .broken(format!(
+                    "the reach file has no frame `{file}`{near}",
+                    near = did_you_mean(file, frames.keys().map(String::as_str))
+                ))
+                .into()
+        })
     }
 }
 
