@@ -10,7 +10,8 @@ use tileheap_units::CompactSort;
 use self::table::{Column, Table, WIDTH, write_wrapped};
 use super::words::{printable, quoted};
 use super::{Ladder, MemoryKind, Placement, PlacementReason, Plan, WindowRule};
-use crate::frame::PassId;
+use crate::execute::ResourceOrigin;
+use crate::frame::{PassId, ResourceId};
 use crate::units::{Bytes, Span};
 
 /// Maximum length of a resource's name.
@@ -35,10 +36,21 @@ impl fmt::Display for Plan {
         self.write_memory(f, MemoryKind::Lazy, "Lazily allocated memory")?;
         self.write_memory(f, MemoryKind::Arena, "Arenas in ordinary memory")?;
         self.write_memory(f, MemoryKind::Dedicated, "Dedicated allocations")?;
-        self.write_names(f, "External resources", |reason| {
-            reason == PlacementReason::External
-        })?;
-        self.write_names(f, "Unused resources", |reason| reason == PlacementReason::Unused)?;
+        let is =
+            |id: ResourceId, reason| (self.resources.get(id.index())).is_some_and(|of| of.reason == reason);
+        // Strips use parts of a resource, which are listed on their own, but not the resource.
+        let parts: Vec<ResourceOrigin> = (self.frame.resource_ids())
+            .map(|id| self.origins.resource(id))
+            .filter(|origin| origin.area.is_some())
+            .collect();
+        let is_in_strips = |id| {
+            let whole = self.origins.resource(id).resource;
+            parts.iter().any(|part| part.resource == whole)
+        };
+        let is_unused = |id| is(id, PlacementReason::Unused);
+        self.write_names(f, "External resources", |id| is(id, PlacementReason::External))?;
+        self.write_names(f, "In strips only", |id| is_unused(id) && is_in_strips(id))?;
+        self.write_names(f, "Unused resources", |id| is_unused(id) && !is_in_strips(id))?;
         self.write_passes(f)?;
         map::write(self, f)?;
         self.write_totals(f)
@@ -166,11 +178,10 @@ impl Plan {
         &self,
         f: &mut fmt::Formatter<'_>,
         title: &str,
-        wanted: impl Fn(PlacementReason) -> bool,
+        wanted: impl Fn(ResourceId) -> bool,
     ) -> fmt::Result {
-        let resources = self.frame.resources().iter().zip(&self.resources);
-        let named = resources.filter(|(_, planned)| wanted(planned.reason));
-        let names: Vec<String> = named.map(|(resource, _)| quoted(&resource.name)).collect();
+        let named = self.frame.resource_ids().filter(|id| wanted(*id));
+        let names: Vec<String> = named.map(|id| quoted(&self.frame.resource(id).name)).collect();
         if names.is_empty() {
             return Ok(());
         }
