@@ -281,7 +281,7 @@ fn check_access(tables: &Tables, pass: &Pass, access: &Access) -> Result<(), Fra
     }
     if access.version == HistoryVersion::Previous {
         if resource.persistence != Persistence::History {
-            return previous("only History resources have one");
+            return previous("only histories have one");
         }
         if access.writes {
             return previous("it cannot be written");

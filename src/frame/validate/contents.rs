@@ -159,7 +159,7 @@ fn check_part(
 fn read_before_write(pass: &str, resource: &Resource, part: SubresourceRange, access: &Access) -> String {
     let (part, name) = (part.words_in(resource), &resource.name);
     let help = match resource.persistence {
-        Persistence::Transient => "write or clear it first, or declare it History or External",
+        Persistence::Transient => "write or clear it first, or declare it as a history or as external",
         Persistence::History => {
             "to read what the previous frame left, access its previous version; or write or clear it first"
         }
