@@ -38,7 +38,14 @@ pub(crate) fn read_bytes(path: &Path, what: &str, form: &str) -> Result<Vec<u8>>
 
 /// Reads the text of a JSON file, or of standard input for `-`.
 pub(crate) fn read_text(path: &Path, what: &str) -> Result<String> {
-    read_text_in(path, what, "a JSON file")
+    let text = read_text_in(path, what, "a JSON file")?;
+    if text.trim_ascii().is_empty() {
+        return Err(Error::new(format!(
+            "{}: the {what} is empty: give a JSON file",
+            shown(path)
+        )));
+    }
+    Ok(text)
 }
 
 /// Reads the text of a file in another `form`.
@@ -46,16 +53,29 @@ pub(crate) fn read_text_in(path: &Path, what: &str, form: &str) -> Result<String
     text_of(read_bytes(path, what, form)?, path, what, form)
 }
 
-/// Decodes the bytes of a file as UTF-8.
+/// Decodes the bytes of a file as UTF-8, without a byte order mark.
 pub(crate) fn text_of(bytes: Vec<u8>, path: &Path, what: &str, form: &str) -> Result<String> {
-    String::from_utf8(bytes).map_err(|error| {
+    if [[0xff, 0xfe], [0xfe, 0xff]]
+        .iter()
+        .any(|mark| bytes.starts_with(mark))
+    {
+        return Err(Error::new(format!(
+            "{}:1: {what} is not UTF-8 text but UTF-16, as `>` of PowerShell 5 writes it: save it as UTF-8, or write it with -o",
+            shown(path)
+        )));
+    }
+    let mut text = String::from_utf8(bytes).map_err(|error| {
         let text = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + text.iter().filter(|&&byte| byte == b'\n').count();
         Error::new(format!(
             "{}:{line}: {what} is not UTF-8 text: give {form}",
             shown(path)
         ))
-    })
+    })?;
+    if text.starts_with('\u{feff}') {
+        text.remove(0);
+    }
+    Ok(text)
 }
 
 /// A path as shown in messages.

@@ -1,12 +1,13 @@
 //! Input that scripts cannot contain: bytes that are not text, and large documents.
 
-use crate::run::{contains, tileheap_with};
+use crate::run::{FRAME, contains, tileheap_with};
 
 #[test]
 fn input_that_is_no_text_is_refused() {
     let deep = "[".repeat(100_000);
     for (bytes, part) in [
-        (&b"\xff\xfe\0"[..], "UTF-8"),
+        (&b"\xff\xfe\0"[..], "UTF-16"),
+        (b"{\xff}", "not UTF-8"),
         ("\u{feff}{}".as_bytes(), "standard input"),
         (deep.as_bytes(), "standard input"),
     ] {
@@ -16,6 +17,18 @@ fn input_that_is_no_text_is_refused() {
         let no_text = tileheap_with(b"id,lower,upper,size\na,0,1,\xff\n", &[command, "-"]);
         no_text.names(2, &[":2: ", "not UTF-8"]);
     }
+}
+
+/// As editors on Windows save files.
+#[test]
+fn byte_order_marks_and_carriage_returns_are_accepted() {
+    let saved = |text: &str| format!("\u{feff}{text}").replace('\n', "\r\n");
+    let frame = saved(FRAME);
+    tileheap_with(frame.as_bytes(), &["plan", "-"]).shows(&["albedo"]);
+    tileheap_with(frame.as_bytes(), &["report", "-"]).good();
+    let table = saved("id,lower,upper,size\na,0,3,4\n");
+    tileheap_with(table.as_bytes(), &["pack", "-"]).shows(&["height"]);
+    tileheap_with(table.as_bytes(), &["tensors", "-"]).shows(&["4 B"]);
 }
 
 #[test]
