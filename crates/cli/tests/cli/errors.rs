@@ -32,6 +32,14 @@ fn byte_order_marks_and_carriage_returns_are_accepted() {
 }
 
 #[test]
+fn names_do_not_control_the_terminal() {
+    let table = b"id,lower,upper,size,offset\n\x1b[31mred,0,3,4,0\nb,0,3,4,0\n";
+    let run = tileheap_with(table, &["judge", "-"]);
+    assert_eq!(run.status, 3);
+    contains(run.out, &["`\u{fffd}[31mred` (line 2) and `b`"]);
+}
+
+#[test]
 fn a_small_budget_gives_a_packing_without_a_capacity() {
     let row = |id: u64| {
         let lower = id * 7 % 991;
