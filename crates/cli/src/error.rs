@@ -93,10 +93,17 @@ impl Error {
             .nth(1)
             .and_then(|word| word.into_string().ok());
         let renamed = renamed_option(error, command.as_deref());
-        let message = match (renamed, bare_program(error, command.as_deref())) {
-            (Some((old, new)), _) => format!("`{old}` is now `{new}`"),
-            (None, Some(program)) => format!("write `--` before the program: `-- {program}`"),
-            (None, None) => kept.collect::<Vec<_>>().join("; "),
+        let words: Vec<String> = std::env::args_os()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect();
+        let message = if let Some((old, new)) = renamed {
+            format!("`{old}` is now `{new}`")
+        } else if let Some(program) = bare_program(error, command.as_deref()) {
+            format!("write `--` before the program: `-- {program}`")
+        } else if let Some((option, value)) = negative_value(error, &words) {
+            format!("invalid value '{value}' for '{option}': no value is negative")
+        } else {
+            kept.collect::<Vec<_>>().join("; ")
         };
         print(&format!(
             "{}: see --help",
@@ -128,6 +135,17 @@ fn renamed_option(error: &clap::Error, command: Option<&str>) -> Option<(&'stati
     let command = command.filter(|_| error.kind() == ErrorKind::UnknownArgument)?;
     let is_same = |one: &&(&[&str], &str, &str)| one.1 == unknown && one.0.contains(&command);
     RENAMED.iter().find(is_same).map(|&(_, old, new)| (old, new))
+}
+
+/// An option and its negative value, which clap takes for another option.
+fn negative_value<'a>(error: &clap::Error, words: &'a [String]) -> Option<(&'a str, &'a str)> {
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let is_negative = unknown.starts_with('-') && unknown[1..].starts_with(|c: char| c.is_ascii_digit());
+    let mut pairs = words.windows(2).map(|pair| (&*pair[0], &*pair[1]));
+    let found = pairs.find(|(option, value)| option.starts_with("--") && value.starts_with(unknown))?;
+    (error.kind() == ErrorKind::UnknownArgument && is_negative).then_some(found)
 }
 
 /// The program that a command would run if `--` were before it.

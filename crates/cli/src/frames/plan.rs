@@ -135,10 +135,19 @@ impl FrameArguments {
 impl FrameOptions {
     pub(crate) fn read_profile(&self) -> Result<DeviceProfile> {
         let profile = profile::read(&self.profile)?;
-        Ok(match self.heap {
-            Some(size) => profile.with_tile_heap_size(size)?,
-            None => profile,
-        })
+        let Some(size) = self.heap else {
+            return Ok(profile);
+        };
+        let least = profile
+            .tile
+            .map_or(Bytes::ZERO, |tile| Bytes(tile.block.bytes.get()));
+        if size > Bytes::ZERO && size < least {
+            return Err(Error::bad_input(format!(
+                "--heap {size}: the tile heap of `{}` has at least {least}: a number without a unit is in bytes, write 8MiB",
+                profile.name
+            )));
+        }
+        Ok(profile.with_tile_heap_size(size)?)
     }
 
     /// The rules that a frame breaks on the device, if it is planned despite them (`--ignore-unsupported`); otherwise none.
