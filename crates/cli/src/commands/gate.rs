@@ -4,6 +4,7 @@ use clap::{ArgGroup, Args};
 use tileheap::plan::Traffic;
 use tileheap::units::Bytes;
 
+use super::plan::append_list;
 use crate::error::{Error, Result};
 use crate::frames::arrange::{ArrangeOptions, ArrangedPlan};
 use crate::frames::plan::FrameArguments;
@@ -30,9 +31,12 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     arguments.arrange.require_search()?;
-    let (imported, plan) = arguments.frame.plan()?;
+    // The status of a missed threshold is its own.
+    let unplanned = Error::into_bad_input;
+    let (imported, plan) = arguments.frame.plan().map_err(unplanned)?;
     let options = &arguments.frame.options;
-    let arranged = arguments.arrange.arrange(options, &imported, &plan)?;
+    let arranged = arguments.arrange.arrange(options, &imported, &plan);
+    let arranged = arranged.map_err(unplanned)?;
     let (planned, how) = match &arranged {
         Some(ArrangedPlan { plan, .. }) => (plan, ", arranged"),
         None => (&plan, ""),
@@ -62,7 +66,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         minima.join(" and ")
     };
     if missed.is_empty() {
-        return Output::stdout().write(&format!("{result}, minimum {}\n", joined(reached)));
+        let mut text = format!("{result}, minimum {}\n", joined(reached));
+        append_list(&mut text, "Guessed or ignored in the file", &imported.notes);
+        return Output::stdout().write(&text);
     }
     let missed = joined(missed);
     let cause = match (plan.totals.eligible_bytes, plan.profile.tile) {
@@ -70,7 +76,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         (Bytes::ZERO, Some(_)) => "nothing is eligible: run `tileheap plan` for the reasons",
         _ => "run `tileheap advise` for changes that would help",
     };
+    let notes = match &imported.notes[..] {
+        [] => String::new(),
+        notes => format!(" (guessed or ignored in the file: {})", notes.join("; ")),
+    };
     Err(Error::new(format!(
-        "{result} is below the minimum of {missed}: {cause}"
+        "{result} is below the minimum of {missed}: {cause}{notes}"
     )))
 }

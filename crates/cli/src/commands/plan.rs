@@ -132,7 +132,7 @@ fn parse_queue(text: &str) -> Result<FamilyQueue, String> {
     Ok(FamilyQueue { family, index })
 }
 
-fn append_list(report: &mut String, title: &str, lines: &[String]) {
+pub(super) fn append_list(report: &mut String, title: &str, lines: &[String]) {
     if lines.is_empty() {
         return;
     }
