@@ -15,7 +15,7 @@ layout(set = 0, binding = 0, std140) uniform Constants {
     vec4 unproject;                 // xy: half the view's width and height at distance 1; z: near plane
     vec4 jitter;                    // xy: this frame's sub-pixel offset in clip space
     vec4 moon_direction;            // xyz: towards the moon
-    vec4 moon_colour;
+    vec4 moon_color;
     uint light_count;
     uint frame_index;
 } constants;
@@ -28,7 +28,7 @@ vec2 near_shadow(vec2 clip) {
 
 struct Light {
     vec4 position_radius;           // world position; no light reaches further than the radius
-    vec4 colour;
+    vec4 color;
 };
 
 layout(set = 0, binding = 1, std430) readonly buffer Lights {
@@ -38,7 +38,7 @@ layout(set = 0, binding = 1, std430) readonly buffer Lights {
 struct Instance {
     vec4 rows[3];                   // object to world
     vec4 previous_rows[3];          // object to world, a frame ago
-    vec4 colour_roughness;
+    vec4 color_roughness;
     uvec4 material;                 // x: pattern, y: kind
 };
 
@@ -58,7 +58,7 @@ const float KIND_PLAIN = 0.0;
 const float KIND_METAL = 1.0 / 3.0;
 const float KIND_GLOWING = 2.0 / 3.0;
 
-// Eight bits of colour hold a glowing surface's hue; this is how bright it is.
+// Eight bits of color hold a glowing surface's hue; this is how bright it is.
 const float GLOW = 3.2;
 
 #endif

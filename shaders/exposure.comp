@@ -20,8 +20,8 @@ void main() {
     float sum = 0.0;
     for (uint sample_index = thread; sample_index < 64 * 36; sample_index += 256) {
         vec2 at = (vec2(sample_index % 64, sample_index / 64) + 0.5) / vec2(64.0, 36.0);
-        vec3 colour = fetch(scene_image, 0, ivec2(at * size)).rgb;
-        sum += log2(max(dot(colour, vec3(0.2126, 0.7152, 0.0722)), 0.004));
+        vec3 color = fetch(scene_image, 0, ivec2(at * size)).rgb;
+        sum += log2(max(dot(color, vec3(0.2126, 0.7152, 0.0722)), 0.004));
     }
     sums[thread] = sum;
     barrier();

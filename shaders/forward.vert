@@ -10,7 +10,7 @@ layout(push_constant) uniform Push {
 
 layout(location = 0) in vec3 position;
 layout(location = 1) in vec3 normal;
-layout(location = 2) in vec3 colour;
+layout(location = 2) in vec3 color;
 
 layout(location = 0) out vec3 world;
 layout(location = 1) out vec3 facing;
@@ -22,6 +22,6 @@ invariant gl_Position;
 void main() {
     world = position;
     facing = normal;
-    albedo = colour;
+    albedo = color;
     gl_Position = constants.views[view] * vec4(position, 1.0);
 }

@@ -12,7 +12,7 @@ layout(location = 3) in vec3 clip;
 layout(location = 4) in vec3 previous_clip;
 layout(location = 5) flat in uint instance_index;
 
-layout(location = 0) out vec4 out_albedo;   // colour, roughness
+layout(location = 0) out vec4 out_albedo;   // color, roughness
 layout(location = 1) out vec4 out_normal;   // octahedral, unused, kind
 layout(location = 2) out vec2 out_motion;   // screen position minus that of a frame ago
 
@@ -23,7 +23,7 @@ const uint PATTERN_STONE = 2;
 const uint PATTERN_WINDOWS = 3;
 
 struct Surface {
-    vec3 colour;
+    vec3 color;
     float roughness;
     vec3 normal;
     float kind;
@@ -55,8 +55,8 @@ void pave(inout Surface surface) {
     float grain = 0.55 * value_noise(world_position * 6.0) + 0.45 * value_noise(world_position * 29.0);
     float wet = smoothstep(0.34, 0.56, rough_noise(vec3(plane * 0.23, 3.0)) + 0.10 * (chance - 0.5));
 
-    surface.colour *= mix(0.70, 1.12, chance) * mix(0.75, 1.15, grain);
-    surface.colour *= mix(1.0, 0.30, joint) * mix(1.0, 0.55, wet);
+    surface.color *= mix(0.70, 1.12, chance) * mix(0.75, 1.15, grain);
+    surface.color *= mix(1.0, 0.30, joint) * mix(1.0, 0.55, wet);
     surface.roughness = mix(mix(0.50, 0.68, grain), 0.07, wet);
     surface.roughness = mix(surface.roughness, 0.85, joint * (1.0 - 0.6 * wet));
     vec2 tilt = vec2(chance, cell_noise(ivec3(slab, 5))) - 0.5;
@@ -68,8 +68,8 @@ void weather(inout Surface surface) {
     float large = rough_noise(world_position * 0.9 + 11.0);
     float fine = value_noise(world_position * 6.0);
     float stain = value_noise(world_position * vec3(2.2, 0.35, 2.2) + 4.0);
-    surface.colour *= mix(0.78, 1.12, large) * mix(0.85, 1.08, fine);
-    surface.colour = mix(surface.colour, surface.colour * vec3(0.42, 0.46, 0.40), smoothstep(0.55, 0.85, stain) * (1.0 - abs(surface.normal.y)));
+    surface.color *= mix(0.78, 1.12, large) * mix(0.85, 1.08, fine);
+    surface.color = mix(surface.color, surface.color * vec3(0.42, 0.46, 0.40), smoothstep(0.55, 0.85, stain) * (1.0 - abs(surface.normal.y)));
     surface.roughness = clamp(surface.roughness + (fine - 0.5) * 0.3, 0.15, 1.0);
     vec3 bump = vec3(fine, large, value_noise(world_position.yzx * 9.0)) - 0.5;
     surface.normal = normalize(surface.normal + bump * 0.14);
@@ -89,18 +89,18 @@ void light_windows(inout Surface surface) {
     if (pane && chance > 0.88) {
         surface.kind = KIND_GLOWING;
         vec3 warm = mix(vec3(0.55, 0.22, 0.06), vec3(0.50, 0.36, 0.16), fract(chance * 37.0));
-        surface.colour = warm * mix(0.10, 0.6, fract(chance * 91.0));
+        surface.color = warm * mix(0.10, 0.6, fract(chance * 91.0));
     } else if (pane) {
-        surface.colour *= 0.35;
+        surface.color *= 0.35;
         surface.roughness = 0.12;
     } else {
-        surface.colour *= mix(0.8, 1.1, cell_noise(ivec3(window, 3)));
+        surface.color *= mix(0.8, 1.1, cell_noise(ivec3(window, 3)));
     }
 }
 
 void main() {
     Instance instance = instances[instance_index];
-    Surface surface = Surface(instance.colour_roughness.rgb, instance.colour_roughness.a, normalize(world_normal),
+    Surface surface = Surface(instance.color_roughness.rgb, instance.color_roughness.a, normalize(world_normal),
                               float(instance.material.y) / 3.0);
     switch (instance.material.x) {
     case PATTERN_PAVING:
@@ -116,7 +116,7 @@ void main() {
         break;
     }
 
-    out_albedo = vec4(surface.colour, surface.roughness);
+    out_albedo = vec4(surface.color, surface.roughness);
     out_normal = vec4(pack_normal(surface.normal) * 0.5 + 0.5, 0.0, surface.kind);
     out_motion = 0.5 * (clip.xy / clip.z - previous_clip.xy / previous_clip.z);
 }

@@ -5,7 +5,7 @@
 #include "space.glsl"
 
 layout(location = 0) out vec2 corner;
-layout(location = 1) flat out vec3 colour;
+layout(location = 1) flat out vec3 color;
 
 const float HALO = 1.5;     // metres
 
@@ -17,7 +17,7 @@ void main() {
     vec3 right = constants.inverse_view[0].xyz;
     vec3 up = constants.inverse_view[1].xyz;
     vec3 middle = light.position_radius.xyz + forward * 0.35;
-    colour = light.colour.rgb * 0.016 * exp(-0.022 * distance(eye(), middle));
+    color = light.color.rgb * 0.016 * exp(-0.022 * distance(eye(), middle));
     vec3 position = middle + (right * corner.x + up * corner.y) * HALO;
     gl_Position = constants.jittered_view_projection * vec4(position, 1.0);
 }

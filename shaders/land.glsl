@@ -30,14 +30,14 @@ layout(push_constant) uniform Node {
 
 vec3 sky(vec3 direction) {
     float high = max(direction.y, 0.0);
-    vec3 colour = mix(vec3(0.72, 0.76, 0.80), vec3(0.20, 0.40, 0.75), 1.0 - exp(-high * 5.5));
+    vec3 color = mix(vec3(0.72, 0.76, 0.80), vec3(0.20, 0.40, 0.75), 1.0 - exp(-high * 5.5));
     float toward = max(dot(direction, camera.sun.xyz), 0.0);
-    colour += vec3(1.0, 0.72, 0.42) * (0.30 * pow(toward, 6.0) * exp(-high * 3.0) + 0.25 * pow(toward, 64.0));
-    return colour;
+    color += vec3(1.0, 0.72, 0.42) * (0.30 * pow(toward, 6.0) * exp(-high * 3.0) + 0.25 * pow(toward, 64.0));
+    return color;
 }
 
 // Thinner higher up: the integral along the ray in closed form.
-vec3 through_mist(vec3 colour, vec3 to) {
+vec3 through_mist(vec3 color, vec3 to) {
     vec3 ray = to - camera.eye.xyz;
     float along = length(ray), fall = 0.0052;
     float rise = ray.y * fall;
@@ -47,12 +47,12 @@ vec3 through_mist(vec3 colour, vec3 to) {
     vec3 air = sky(normalize(vec3(direction.x, max(direction.y, 0.015), direction.z)));
     // Blue is scattered first.
     vec3 clear = exp(-optical * vec3(0.82, 1.0, 1.28));
-    return colour * clear + air * (1.0 - clear);
+    return color * clear + air * (1.0 - clear);
 }
 
-vec3 to_srgb(vec3 colour) {
-    colour = clamp(colour, 0.0, 1.0);
-    return mix(1.055 * pow(colour, vec3(1.0 / 2.4)) - 0.055, colour * 12.92, lessThan(colour, vec3(0.0031308)));
+vec3 to_srgb(vec3 color) {
+    color = clamp(color, 0.0, 1.0);
+    return mix(1.055 * pow(color, vec3(1.0 / 2.4)) - 0.055, color * 12.92, lessThan(color, vec3(0.0031308)));
 }
 
 #endif

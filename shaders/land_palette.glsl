@@ -1,11 +1,11 @@
-// Land with a texture of indices into the palette, one image or an image for each of its levels: colours are looked up first, and filtered then, as texture units of old did.
+// Land with a texture of indices into the palette, one image or an image for each of its levels: colors are looked up first, and filtered then, as texture units of old did.
 
 #include "land.glsl"
 #include "land_lod.glsl"
 
 layout(location = 0) in vec2 uv;
 layout(location = 1) in vec3 position;
-layout(location = 0) out vec4 colour;
+layout(location = 0) out vec4 color;
 
 layout(set = 0, binding = 5) uniform sampler nearest_sampler;
 
@@ -45,5 +45,5 @@ void main() {
     float lod = max(full_lod(uv) - float(node.levels - levels), 0.0);
     int mip = int(lod);
     vec3 land = mix(bilinear(mip), bilinear(min(mip + 1, levels - 1)), lod - float(mip));
-    colour = vec4(to_srgb(through_mist(land, position)), 1.0);
+    color = vec4(to_srgb(through_mist(land, position)), 1.0);
 }

@@ -6,8 +6,8 @@
 
 layout(location = 0) in vec2 uv;
 layout(location = 1) in vec3 position;
-layout(location = 0) out vec4 colour;
+layout(location = 0) out vec4 color;
 
 void main() {
-    colour = vec4(to_srgb(through_mist(node.plain.rgb, position)), 1.0);
+    color = vec4(to_srgb(through_mist(node.plain.rgb, position)), 1.0);
 }

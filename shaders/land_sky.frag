@@ -5,7 +5,7 @@
 #include "land.glsl"
 
 layout(location = 0) in vec2 uv;
-layout(location = 0) out vec4 colour;
+layout(location = 0) out vec4 color;
 
 void main() {
     vec2 at = uv * 2.0 - 1.0;
@@ -15,5 +15,5 @@ void main() {
         vec3 place = camera.eye.xyz - direction * (camera.eye.y / direction.y);
         seen = through_mist(camera.sea.rgb, place);
     }
-    colour = vec4(to_srgb(seen), 1.0);
+    color = vec4(to_srgb(seen), 1.0);
 }

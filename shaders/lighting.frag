@@ -99,7 +99,7 @@ vec3 tile_lights(Surface surface) {
             float window = max(1.0 - ratio * ratio, 0.0);
             float falloff = window * window / (square + 0.05);
             float far = sqrt(square);
-            sum += lights[index].colour.rgb * falloff * lit(surface, towards / max(far, 1e-4), 0.08 / (far + 0.4));
+            sum += lights[index].color.rgb * falloff * lit(surface, towards / max(far, 1e-4), 0.08 / (far + 0.4));
         }
     }
     return sum;
@@ -166,7 +166,7 @@ void main() {
     vec3 moon_direction = constants.moon_direction.xyz;
     if (dot(surface.normal, moon_direction) > 0.0) {
         float visible = moon_visibility(position, surface.normal);
-        sum += constants.moon_colour.rgb * visible * lit(surface, moon_direction, 0.01);
+        sum += constants.moon_color.rgb * visible * lit(surface, moon_direction, 0.01);
     }
 
     float open = from_half_size(ao_image, 4, along).x;

@@ -21,7 +21,7 @@ float random(uint one, uint other) {
     return float(((word >> 22u) ^ word) >> 8u) / 16777216.0;
 }
 
-// A bright colour.
+// A bright color.
 vec3 hue(float angle) {
     return 0.5 + 0.5 * cos(TURN * (angle + vec3(0.0, 0.33, 0.67)));
 }
@@ -33,7 +33,7 @@ const float LIGHT_RADIUS = 7.0;
 
 struct Light {
     vec3 position;
-    vec3 colour;
+    vec3 color;
 };
 
 vec3 column(uint index) {

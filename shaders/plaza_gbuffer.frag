@@ -1,6 +1,6 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
-// Colour, normal and motion of surfaces.
+// Color, normal and motion of surfaces.
 
 #include "plaza_surface.glsl"
 

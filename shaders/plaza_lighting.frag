@@ -29,13 +29,13 @@ float moon_visibility(vec3 world) {
 }
 
 vec3 sky(vec3 towards) {
-    vec3 colour = mix(vec3(0.020, 0.026, 0.060), vec3(0.003, 0.004, 0.014), clamp(towards.y * 2.4, 0.0, 1.0));
+    vec3 color = mix(vec3(0.020, 0.026, 0.060), vec3(0.003, 0.004, 0.014), clamp(towards.y * 2.4, 0.0, 1.0));
     // Stars: points in some cells of a grid.
     vec3 grid = towards * 110.0;
     ivec3 cell = ivec3(floor(grid)) + 4096;
     float chance = random(uint(cell.x) * 8192u + uint(cell.y), uint(cell.z));
     float nearness = smoothstep(0.45, 0.1, length(fract(grid) - 0.5));
-    return colour + vec3(1.0, 1.1, 1.4) * nearness * max(chance - 0.985, 0.0) / 0.015;
+    return color + vec3(1.0, 1.1, 1.4) * nearness * max(chance - 0.985, 0.0) / 0.015;
 }
 
 void main() {
@@ -66,7 +66,7 @@ void main() {
         float window = max(1.0 - squared / (LIGHT_RADIUS * LIGHT_RADIUS), 0.0);
         if (window > 0.0) {
             vec3 towards = way * inversesqrt(squared);
-            vec3 arriving = lamp.colour * window * window / (squared + 0.15);
+            vec3 arriving = lamp.color * window * window / (squared + 0.15);
             light_sum += arriving * max(dot(normal, towards), 0.0);
             gloss += arriving * pow(max(dot(normal, normalize(towards + towards_eye)), 0.0), 48.0);
         }

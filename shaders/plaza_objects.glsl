@@ -12,7 +12,7 @@ struct Object {
     vec3 middle;
     vec3 half_size;
     float yaw;
-    vec4 colour;  // alpha 1: it glows
+    vec4 color;  // alpha 1: it glows
 };
 
 struct Point {
@@ -41,7 +41,7 @@ Object object(uint index, uint number) {
     }
     if (ball <= LIGHTS) {
         Light lamp = light(ball - 1u, number);
-        return Object(lamp.position, vec3(0.16), 0.0, vec4(lamp.colour / max(lamp.colour.r, max(lamp.colour.g, lamp.colour.b)), 1.0));
+        return Object(lamp.position, vec3(0.16), 0.0, vec4(lamp.color / max(lamp.color.r, max(lamp.color.g, lamp.color.b)), 1.0));
     }
     float angle = TURN * random(ball, 2u) + 0.01 * float(number);
     float far = 2.4 + 4.0 * random(ball, 3u);

@@ -1,6 +1,6 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
-// Colour and normal of surfaces, for frames without temporal antialiasing.
+// Color and normal of surfaces, for frames without temporal antialiasing.
 
 #include "plaza_surface.glsl"
 

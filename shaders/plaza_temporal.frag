@@ -1,6 +1,6 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
-// Temporal antialiasing: reprojects the previous frame, and clips it to the range of colours around.
+// Temporal antialiasing: reprojects the previous frame, and clips it to the range of colors around.
 
 #include "plaza.glsl"
 
@@ -27,7 +27,7 @@ void main() {
     vec4 before = textureLod(sampler2D(previous, linear_clamp), then, 0.0);
     // A history that was never written is zero, alpha included.
     bool usable = before.a > 0.5 && all(greaterThan(then, vec2(0.0))) && all(lessThan(then, vec2(1.0)));
-    // Towards the middle of the colours around, which keeps the hue.
+    // Towards the middle of the colors around, which keeps the hue.
     vec3 middle = 0.5 * (low + high);
     vec3 excess = abs(before.rgb - middle) / (0.5 * (high - low) + 1e-4);
     vec3 clipped = middle + (before.rgb - middle) / max(1.0, max(excess.r, max(excess.g, excess.b)));

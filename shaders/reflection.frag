@@ -1,6 +1,6 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
-// Reflections in smooth surfaces, at half resolution: rays march over the depth image, and what they hit has the colour
+// Reflections in smooth surfaces, at half resolution: rays march over the depth image, and what they hit has the color
 // that the frame before gave it.
 
 #include "space.glsl"
@@ -12,7 +12,7 @@ layout(set = 1, binding = 1) uniform texture2D normal_image;
 layout(set = 1, binding = 2) uniform texture2D depth_image;
 layout(set = 1, binding = 3) uniform texture2D history_image;
 
-layout(location = 0) out vec4 reflection;   // colour, and how sure of it
+layout(location = 0) out vec4 reflection;   // color, and how sure of it
 
 const int STEPS = 28;
 const int REFINEMENTS = 5;

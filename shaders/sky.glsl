@@ -10,11 +10,11 @@ vec3 sky_gradient(vec3 direction) {
     vec3 zenith = vec3(0.010, 0.022, 0.062);
     vec3 middle = vec3(0.036, 0.052, 0.125);
     vec3 horizon = vec3(0.135, 0.095, 0.150);
-    vec3 colour = mix(horizon, middle, smoothstep(0.0, 0.24, height));
-    colour = mix(colour, zenith, smoothstep(0.15, 0.75, height));
+    vec3 color = mix(horizon, middle, smoothstep(0.0, 0.24, height));
+    color = mix(color, zenith, smoothstep(0.15, 0.75, height));
     float towards = max(dot(direction, constants.moon_direction.xyz), 0.0);
     float towards_4 = towards * towards * towards * towards;
-    return colour + constants.moon_colour.rgb * (0.030 * towards_4 + 0.05 * pow(towards, 48.0));
+    return color + constants.moon_color.rgb * (0.030 * towards_4 + 0.05 * pow(towards, 48.0));
 }
 
 vec3 stars(vec3 direction) {
@@ -48,7 +48,7 @@ vec3 sky(vec3 direction) {
 }
 
 // The color after the mist: the light that it lets through plus the light that it adds.
-vec3 through_mist(vec3 colour, vec3 from, vec3 to) {
+vec3 through_mist(vec3 color, vec3 from, vec3 to) {
     vec3 ray = to - from;
     float along = length(ray);
     // Density halves every 5 m upwards: the integral along the ray in closed form.
@@ -59,7 +59,7 @@ vec3 through_mist(vec3 colour, vec3 from, vec3 to) {
     float clear = exp(-optical);
     vec3 direction = ray / max(along, 1e-4);
     vec3 glow = sky_gradient(normalize(vec3(direction.x, max(direction.y, 0.02), direction.z)));
-    return colour * clear + glow * 1.1 * (1.0 - clear);
+    return color * clear + glow * 1.1 * (1.0 - clear);
 }
 
 #endif

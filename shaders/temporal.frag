@@ -12,12 +12,12 @@ layout(set = 1, binding = 2) uniform texture2D history_image;
 layout(location = 0) out vec4 resolved;
 
 // Bright pixels count for less, or one of them would outshine its neighbours' edges.
-vec3 compress(vec3 colour) {
-    return colour / (1.0 + max(colour.r, max(colour.g, colour.b)));
+vec3 compress(vec3 color) {
+    return color / (1.0 + max(color.r, max(color.g, color.b)));
 }
 
-vec3 expand(vec3 colour) {
-    return colour / max(1.0 - max(colour.r, max(colour.g, colour.b)), 1e-3);
+vec3 expand(vec3 color) {
+    return color / max(1.0 - max(color.r, max(color.g, color.b)), 1e-3);
 }
 
 void main() {
@@ -38,9 +38,9 @@ void main() {
     vec3 squares = vec3(0.0);
     for (int y = -1; y <= 1; ++y) {
         for (int x = -1; x <= 1; ++x) {
-            vec3 colour = compress(fetch(hdr_image, 0, clamp(pixel + ivec2(x, y), ivec2(0), size - 1)).rgb);
-            sum += colour;
-            squares += colour * colour;
+            vec3 color = compress(fetch(hdr_image, 0, clamp(pixel + ivec2(x, y), ivec2(0), size - 1)).rgb);
+            sum += color;
+            squares += color * color;
         }
     }
     vec3 mean = sum / 9.0;

@@ -14,10 +14,10 @@ layout(set = 1, binding = 2, std430) readonly buffer Exposure {
 layout(location = 0) out vec4 picture;
 
 // Stephen Hill's fit of the ACES reference transform.
-vec3 film(vec3 colour) {
+vec3 film(vec3 color) {
     const mat3 INPUT = mat3(0.59719, 0.07600, 0.02840, 0.35458, 0.90834, 0.13383, 0.04823, 0.01566, 0.83777);
     const mat3 OUTPUT = mat3(1.60475, -0.10208, -0.00327, -0.53108, 1.10813, -0.07276, -0.07367, -0.00605, 1.07602);
-    vec3 v = INPUT * colour;
+    vec3 v = INPUT * color;
     v = (v * (v + 0.0245786) - 0.000090537) / (v * (0.983729 * v + 0.4329510) + 0.238081);
     return clamp(OUTPUT * v, 0.0, 1.0);
 }
@@ -34,10 +34,10 @@ void main() {
     // The picture has its size, whatever the frame renders at.
     bool same = described_size(0) == strip.target.zw;
     vec3 scene = same ? fetch(scene_image, 0, pixel).rgb : tap(scene_image, 0, uv);
-    vec3 colour = scene + tap(bloom_image, 1, uv) * 0.16;
+    vec3 color = scene + tap(bloom_image, 1, uv) * 0.16;
     vec2 off_centre = uv - 0.5;
-    colour *= exposure * (1.0 - 0.9 * dot(off_centre, off_centre));
-    vec3 encoded = encode(film(colour * 1.6));
+    color *= exposure * (1.0 - 0.9 * dot(off_centre, off_centre));
+    vec3 encoded = encode(film(color * 1.6));
     float grain = pixel_noise(uvec2(pixel), 0u) - 0.5;
     picture = vec4(encoded + grain / 255.0, 1.0);
 }

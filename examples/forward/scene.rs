@@ -14,7 +14,7 @@ use crate::mesh::{Meshes, Shape};
 pub(crate) struct Vertex {
     pub(crate) position: [f32; 3],
     pub(crate) normal: [f32; 3],
-    pub(crate) colour: [f32; 3],
+    pub(crate) color: [f32; 3],
 }
 
 /// Constants of all shaders; `Constants` in shaders/forward.glsl.
@@ -69,7 +69,7 @@ impl Constants {
 pub(crate) fn vertices() -> Vec<Vertex> {
     let meshes = Meshes::build();
     let mut vertices = Vec::new();
-    let mut add = |shape: Shape, at: Vec3, size: Vec3, turn: f32, colour: Vec3| {
+    let mut add = |shape: Shape, at: Vec3, size: Vec3, turn: f32, color: Vec3| {
         let (turn, range) = (Quat::from_rotation_y(turn), meshes.ranges[shape as usize].clone());
         for &index in &meshes.indices[range.start as usize..range.end as usize] {
             let vertex = meshes.vertices[index as usize];
@@ -77,7 +77,7 @@ pub(crate) fn vertices() -> Vec<Vertex> {
             vertices.push(Vertex {
                 position: (at + turn * (Vec3::from(vertex.position) * size)).into(),
                 normal: normal.normalize_or(Vec3::Y).into(),
-                colour: colour.into(),
+                color: color.into(),
             });
         }
     };

@@ -128,15 +128,15 @@ fn transformer(name: &str, element: ElementType, tokens: u64) -> Unfinished {
     Ok((graph, y))
 }
 
-/// Maps sixteen features of each pixel to a colour through four layers of 64.
+/// Maps sixteen features of each pixel to a color through four layers of 64.
 fn perceptron(name: &str, element: ElementType, pixels: u64) -> Unfinished {
     let mut graph = GraphBuilder::new(name);
     let mut x = graph.input("features", element, [pixels, 16]);
     for index in 0..4 {
         x = layer(&mut graph, &format!("layer {index}"), x, 64, Some("relu"))?;
     }
-    let colour = layer(&mut graph, "colour", x, 3, Some("sigmoid"))?;
-    Ok((graph, colour))
+    let color = layer(&mut graph, "color", x, 3, Some("sigmoid"))?;
+    Ok((graph, color))
 }
 
 /// An LSTM cell that runs in a loop on the same input, with two carried states.

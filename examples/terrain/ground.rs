@@ -1,4 +1,4 @@
-//! The land: heights of an island, its sunlight, and its colour at any point and resolution.
+//! The land: heights of an island, its sunlight, and its color at any point and resolution.
 
 use glam::{Vec2, Vec3};
 
@@ -13,7 +13,7 @@ pub(crate) const SIDE: usize = CELLS + 1;
 
 /// Direction to the sun.
 pub(crate) const SUN: Vec3 = Vec3::new(0.64, 0.46, 0.615);
-/// The open sea, in linear light: the colour that textures fade to, and the start colour of the sky shader.
+/// The open sea, in linear light: the color that textures fade to, and the start color of the sky shader.
 pub(crate) const SEA: Vec3 = Vec3::new(0.012, 0.055, 0.085);
 
 /// Properties of a point of the grid.
@@ -111,8 +111,8 @@ impl Ground {
         sum
     }
 
-    /// The lit colour of a point, in linear light. `texel` is the size of a texel in metres: finer detail is left out.
-    pub(crate) fn colour(&self, at: Vec2, texel: f32) -> Vec3 {
+    /// The lit color of a point, in linear light. `texel` is the size of a texel in metres: finer detail is left out.
+    pub(crate) fn color(&self, at: Vec2, texel: f32) -> Vec3 {
         let point = self.point(at);
         let mut slope = point.slope;
         let mut rough = 0.0;
@@ -180,20 +180,20 @@ fn albedo(at: Vec2, point: &Point, rough: f32) -> Vec3 {
     let sand = Vec3::new(0.42, 0.34, 0.21) * (1.0 + 0.25 * rough);
     let snow = Vec3::new(0.66, 0.69, 0.75) * (1.0 + 0.08 * rough);
 
-    let mut colour = grass;
+    let mut color = grass;
     let wooded = smooth(0.02, 0.28, patches + 0.5 * broad + rough * 0.55);
     let wooded = wooded * smooth(10.0, 22.0, height) * (1.0 - smooth(150.0, 195.0, height));
-    colour = colour.lerp(wood, wooded * (1.0 - smooth(0.45, 0.75, steep)));
-    colour = colour.lerp(
+    color = color.lerp(wood, wooded * (1.0 - smooth(0.45, 0.75, steep)));
+    color = color.lerp(
         Vec3::new(0.20, 0.175, 0.115) * (1.0 + 0.4 * rough),
         smooth(150.0, 215.0, height),
     );
-    colour = colour.lerp(rock, smooth(0.50, 0.78, steep));
-    colour = colour.lerp(
+    color = color.lerp(rock, smooth(0.50, 0.78, steep));
+    color = color.lerp(
         snow,
         smooth(222.0, 262.0, height) * (1.0 - smooth(0.75, 1.15, steep)),
     );
-    colour.lerp(sand, 1.0 - smooth(2.0, 6.5, point.height + rough * 2.0))
+    color.lerp(sand, 1.0 - smooth(2.0, 6.5, point.height + rough * 2.0))
 }
 
 fn water(point: Point, rough: f32) -> Vec3 {

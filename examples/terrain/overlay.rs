@@ -43,14 +43,14 @@ fn memory(painter: &Painter, streamer: &Streamer, screen: Rect) -> f32 {
     let (title, thermometer) = match arenas.is_empty() {
         true => ("Memory: bright blocks are in use, dim ones are kept", 0.0),
         false => (
-            "Arenas from small blocks to large: height and colour are temperature, the line is 1.0",
+            "Arenas from small blocks to large: height and color are temperature, the line is 1.0",
             44.0,
         ),
     };
     let panel = screen.with_min_y((bar.top() - thermometer - 30.0).max(0.0));
     painter.rect_filled(panel, 0.0, PANEL);
-    let write = |at, anchor, text: &str, colour| {
-        painter.text(at, anchor, text, FontId::proportional(13.0), colour);
+    let write = |at, anchor, text: &str, color| {
+        painter.text(at, anchor, text, FontId::proportional(13.0), color);
     };
     write(panel.min + vec2(8.0, 5.0), Align2::LEFT_TOP, title, DIM);
     painter.rect_filled(bar, 0.0, Color32::from_rgb(26, 28, 33));
@@ -78,10 +78,10 @@ fn memory(painter: &Painter, streamer: &Streamer, screen: Rect) -> f32 {
             0 | 1 => 1.0,
             age => 0.78 - 0.06 * age.min(5) as f32,
         };
-        let colour = arena.map_or(Color32::from_rgb(92, 168, 250), |arena| heat(arena.recent));
+        let color = arena.map_or(Color32::from_rgb(92, 168, 250), |arena| heat(arena.recent));
         let gap = if block.width() > 3.0 { 1.0 } else { 0.0 };
         let inside = block.shrink2(vec2(0.0, 1.0)).with_max_x(block.right() - gap);
-        painter.rect_filled(inside, 0.0, darker(colour, shade));
+        painter.rect_filled(inside, 0.0, darker(color, shade));
     }
     for arena in arenas
         .iter()
@@ -122,7 +122,7 @@ fn monitor(ui: &mut Ui, streamer: &Streamer, policy: &str, uploads: Bytes, size:
     let y = |bytes: u64| curve.bottom() - size.y * bytes as f32 / most.max(1) as f32;
     let painter = ui.painter();
     for (index, &bytes) in recent.iter().enumerate().filter(|(_, bytes)| **bytes > 0) {
-        let colour = match bytes > uploads.0 {
+        let color = match bytes > uploads.0 {
             true => Color32::from_rgb(250, 143, 77),
             false => Color32::from_rgb(102, 209, 133),
         };
@@ -130,7 +130,7 @@ fn monitor(ui: &mut Ui, streamer: &Streamer, policy: &str, uploads: Bytes, size:
         painter.vline(
             x,
             y(bytes).min(curve.bottom() - 1.0)..=curve.bottom(),
-            Stroke::new(1.0, colour),
+            Stroke::new(1.0, color),
         );
     }
     let limit = Stroke::new(1.0, Color32::from_white_alpha(180));
@@ -156,11 +156,11 @@ fn degrees(temperature: Temperature) -> f32 {
     (temperature.0 as f64 / Temperature::ONE.0 as f64) as f32
 }
 
-fn darker(colour: Color32, shade: f32) -> Color32 {
-    colour.lerp_to_gamma(Color32::BLACK, 1.0 - shade)
+fn darker(color: Color32, shade: f32) -> Color32 {
+    color.lerp_to_gamma(Color32::BLACK, 1.0 - shade)
 }
 
-/// The colour of a temperature: blue for cold, red for hot, almost white for the hottest.
+/// The color of a temperature: blue for cold, red for hot, almost white for the hottest.
 fn heat(temperature: Temperature) -> Color32 {
     const SCALE: [[f32; 3]; 5] = [
         [0.16, 0.34, 0.78],

@@ -231,7 +231,7 @@ impl PassRecorder<'_> {
                     constants.plain = world
                         .painter
                         .ground
-                        .colour(middle, node.size())
+                        .color(middle, node.size())
                         .extend(1.0)
                         .to_array();
                     bind(pipelines.plain);

@@ -377,7 +377,7 @@ impl PassBuilder<'_> {
         self.change(|pass| pass.contents = contents)
     }
 
-    /// A colour attachment; the n-th call declares attachment n.
+    /// A color attachment; the n-th call declares attachment n.
     pub fn color(self, resource: ResourceId, load_op: LoadOp) -> Self {
         self.attachment(resource, AccessKind::ColorAttachment, load_op)
     }

@@ -42,7 +42,7 @@ impl ExternalDesc {
         self.entry.family.filter(|_| needed)
     }
 
-    /// A swapchain image: contents undefined on entry (the acquire semaphore is waited for at colour output), presentable on exit. Devices need
+    /// A swapchain image: contents undefined on entry (the acquire semaphore is waited for at color output), presentable on exit. Devices need
     /// `VK_KHR_swapchain`.
     pub const SWAPCHAIN: ExternalDesc = ExternalDesc {
         entry: ResourceState::new(L::UNDEFINED, S::COLOR_ATTACHMENT_OUTPUT, A::NONE),

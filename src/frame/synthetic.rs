@@ -3,7 +3,7 @@
 //! ```text
 //! batch        graphics                      compute                graphics
 //! passes       render0 render1 transfer2     compute3 compute4      render5 … render last
-//! writes       4 colours, depth  …           storage                the swapchain image
+//! writes       4 colors, depth  …           storage                the swapchain image
 //! reads             └── recent, unread and sometimes old results of earlier passes ──┘
 //! ```
 //! Every pass reads a few results of earlier passes and makes up to five new resources, such that the total numbers match the description. With

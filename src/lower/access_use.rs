@@ -26,7 +26,7 @@ pub(super) struct AccessUse {
 
 impl AccessUse {
     /// The stages and writes of an access. The render pass loads and stores input attachments; without `VK_ATTACHMENT_STORE_OP_NONE` (`store_none`),
-    /// it also stores attachments that are only read. `depth`: the image has no colour aspect. `resolved`: the pass [resolves](is_resolved) it.
+    /// it also stores attachments that are only read. `depth`: the image has no color aspect. `resolved`: the pass [resolves](is_resolved) it.
     #[inline]
     pub(super) fn of(access: &Access, depth: bool, store_none: bool, resolved: bool) -> AccessUse {
         let kind = access.kind;
@@ -65,7 +65,7 @@ impl AccessUse {
     }
 }
 
-/// Returns true if a resolve attachment of the pass receives the samples of this access. A resolve reads samples with colour attachment reads, even
+/// Returns true if a resolve attachment of the pass receives the samples of this access. A resolve reads samples with color attachment reads, even
 /// those of depth.
 ///
 /// Source: Vulkan specification, "Render Pass Multisample Resolve Operations".

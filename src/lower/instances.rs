@@ -108,7 +108,7 @@ impl<'a> Instances<'a> {
         Ok(OptionalIndex::some(lowered.instances.len() as u32 - 1))
     }
 
-    /// Adds the attachments of a pass, each view once; returns the run of all, and that of colour attachments that are not resolve targets.
+    /// Adds the attachments of a pass, each view once; returns the run of all, and that of color attachments that are not resolve targets.
     fn attachments(&mut self, pass: PassId, lowered: &mut Lowered) -> [Run; 2] {
         let frame = &self.placed.plan.frame;
         let is_color = |access: &Access| access.range.aspects.contains(vk::ImageAspectFlags::COLOR);
@@ -287,7 +287,7 @@ impl<'a> Instances<'a> {
         });
     }
 
-    /// Adds the references to the resolve attachments of colour attachments (one for each, or none at all), and to those of depth and stencil.
+    /// Adds the references to the resolve attachments of color attachments (one for each, or none at all), and to those of depth and stencil.
     ///
     /// The n-th resolve attachment that a subpass declares for a resource is that of the n-th attachment of that resource.
     fn resolves(
@@ -410,7 +410,7 @@ fn resolve(instance: &InstanceRow, row: OptionalIndex, target: Option<u32>, lowe
     }
 }
 
-/// Per colour attachment of an instance with local read, its position among references.
+/// Per color attachment of an instance with local read, its position among references.
 fn places(instance: &InstanceRow, references: Run, lowered: &mut Lowered) -> Run {
     let first = lowered.indices.len() as u32;
     for attachment in 0..instance.colors.len() as u32 {

@@ -23,7 +23,7 @@ pub(super) struct AttachmentOperations<'a> {
 /// Flags that part of the contents that an access leaves is read later, or outlives the frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct NeededContents {
-    /// For colour or depth.
+    /// For color or depth.
     main: bool,
     stencil: bool,
 }
@@ -109,7 +109,7 @@ impl<'a> AttachmentOperations<'a> {
         }
     }
 
-    /// The operations of an attachment: for colour or depth, and for stencil. `index` is the [deciding] one of its pass's accesses to it.
+    /// The operations of an attachment: for color or depth, and for stencil. `index` is the [deciding] one of its pass's accesses to it.
     pub(super) fn of(&self, frame: &Frame, index: usize) -> [Operations; 2] {
         let access = &frame.accesses()[index];
         let load = match access.load_op {

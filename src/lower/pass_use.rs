@@ -29,7 +29,7 @@ pub(super) struct Part {
     pub(super) range: SubresourceRange,
     /// The layout of all accesses: `UNDEFINED` for a buffer, `GENERAL` for images that alias one another's contents.
     pub(super) fixed: Option<vk::ImageLayout>,
-    /// True if the image has no colour aspect.
+    /// True if the image has no color aspect.
     pub(super) depth: bool,
     /// True if it can also be a depth or stencil attachment, as the layouts for these require (VUID-VkImageMemoryBarrier2-oldLayout-01208 to -01210).
     pub(super) depth_attached: bool,

@@ -15,7 +15,7 @@ use crate::units::Run;
 use tileheap_device::{AccessKinds, scopes};
 
 /// Returns true if a render pass is begun by `vkCmdBeginRendering`. If it has input attachments or several subpasses, that requires that it only
-/// needs local read of single-sampled colour, which every implementation supports. Several subpasses with secondary contents would need barriers
+/// needs local read of single-sampled color, which every implementation supports. Several subpasses with secondary contents would need barriers
 /// between them, but only `vkCmdExecuteCommands` is valid there.
 ///
 /// Source: `VkPhysicalDeviceVulkan14Properties`, `dynamicRenderingLocalReadDepthStencilAttachments` and
@@ -167,7 +167,7 @@ fn add_operations(frame: &Frame, [earlier, later]: [&Access; 2], scopes: &mut Sc
     }
     scopes.dst_stages |= loaded_as.default_stages(PassKind::Render);
     scopes.dst_access |= loaded_as.access_flags(true, true);
-    // Depth samples, too, are read with colour attachment reads.
+    // Depth samples, too, are read with color attachment reads.
     if is_resolved(earlier) {
         scopes.src_stages |= S::COLOR_ATTACHMENT_OUTPUT;
     }

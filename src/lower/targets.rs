@@ -17,7 +17,7 @@ use crate::plan::Plan;
 /// Pipelines outlive a resize: another plan with the same formats has compatible targets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PipelineTarget {
-    /// Formats of the colour attachments, in order: those of the subpass, or of all subpasses if several run by local read.
+    /// Formats of the color attachments, in order: those of the subpass, or of all subpasses if several run by local read.
     pub color_formats: Vec<vk::Format>,
     /// The aspects of depth and stencil that the subpass uses: pipelines test and write no other.
     pub depth_aspects: vk::ImageAspectFlags,
@@ -47,9 +47,9 @@ pub struct PipelineTarget {
 /// Locations and input attachment indices of a subpass in dynamic rendering; `ATTACHMENT_UNUSED` for none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalReadMapping {
-    /// Per colour attachment, the location of the output that writes it (`VkRenderingAttachmentLocationInfo`).
+    /// Per color attachment, the location of the output that writes it (`VkRenderingAttachmentLocationInfo`).
     pub locations: Vec<u32>,
-    /// Per colour attachment, the index by which it is read (`VkRenderingInputAttachmentIndexInfo`).
+    /// Per color attachment, the index by which it is read (`VkRenderingInputAttachmentIndexInfo`).
     pub inputs: Vec<u32>,
 }
 

@@ -130,8 +130,8 @@ impl Binder<'_> {
                     continue;
                 };
                 let row = &tables.images[image as usize];
-                let colour = crate::format::aspects(row.format).contains(vk::ImageAspectFlags::COLOR);
-                let needed = if colour {
+                let color = crate::format::aspects(row.format).contains(vk::ImageAspectFlags::COLOR);
+                let needed = if color {
                     vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE
                 } else {
                     vk::QueueFlags::GRAPHICS

@@ -293,7 +293,7 @@ impl<'a> Commands<'a> {
                 let ranges = [range(&clear.range)];
                 let value = clear.value.get().to_vk();
                 if aspects.contains(vk::ImageAspectFlags::COLOR) {
-                    // SAFETY: the union was made for a colour format.
+                    // SAFETY: the union was made for a color format.
                     let value = unsafe { value.color };
                     // SAFETY: the caller's duty.
                     unsafe { device.cmd_clear_color_image(self.handle, image, layout, &value, &ranges) };

@@ -179,7 +179,7 @@ impl LocalSubpass {
             .local_read
             .as_ref()
             .expect("made dynamic where it is enabled");
-        // SAFETY: the caller's duty; there are as many as the render pass has colour attachments.
+        // SAFETY: the caller's duty; there are as many as the render pass has color attachments.
         unsafe { (functions.cmd_set_rendering_attachment_locations_khr)(commands, &self.reads.locations()) };
         // SAFETY: as above.
         unsafe {

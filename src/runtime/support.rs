@@ -183,7 +183,7 @@ pub(super) fn plan_features(capabilities: Capabilities) -> Features {
             Capabilities::DEPTH_STENCIL_RESOLVE,
             Features::DEPTH_STENCIL_RESOLVE,
         ),
-        // Only for single-sampled colour: every implementation supports that much.
+        // Only for single-sampled color: every implementation supports that much.
         (Capabilities::LOCAL_READ, Features::LOCAL_READ),
     ];
     let held = pairs.into_iter().filter(|(from, _)| capabilities.contains(*from));

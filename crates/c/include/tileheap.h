@@ -195,7 +195,7 @@ TH_ENUM(ThHistoryVersion, uint32_t) {
 
 /** The use of a resource by a pass. Stages, accesses, usages and layouts derive from it. */
 TH_ENUM(ThAccessKind, uint32_t) {
-    /** A colour attachment; the n-th of a pass is attachment n. */
+    /** A color attachment; the n-th of a pass is attachment n. */
     TH_ACCESS_KIND_COLOR_ATTACHMENT,
     /** The depth and stencil attachment. */
     TH_ACCESS_KIND_DEPTH_STENCIL_ATTACHMENT,
@@ -247,7 +247,7 @@ TH_ENUM(ThClearKind, uint32_t) {
 
 /** The shaders that a store runs. `thGetStoreShaders` has their code. */
 TH_ENUM(ThStoreShader, uint32_t) {
-    /** A triangle over the render area, to a colour attachment of a float or normalized format. */
+    /** A triangle over the render area, to a color attachment of a float or normalized format. */
     TH_STORE_SHADER_FLOAT,
     /** The same for signed integers. */
     TH_STORE_SHADER_INT,
@@ -1514,13 +1514,13 @@ typedef struct ThAttachmentRow {
     VkFormat format;
     /** Samples per texel. */
     VkSampleCountFlags samples;
-    /** The layout of colour or depth before, during and after a dynamic render pass. */
+    /** The layout of color or depth before, during and after a dynamic render pass. */
     VkImageLayout layout;
     /** Stencil layout; equal to `layout` without separate layouts. */
     VkImageLayout stencilLayout;
     /** `initialLayout` and `finalLayout` of a render pass object: the equivalent of both layouts, or `VK_IMAGE_LAYOUT_UNDEFINED`. */
     VkImageLayout combinedLayout;
-    /** Load and store operations of colour or depth. */
+    /** Load and store operations of color or depth. */
     struct ThOperations operations;
     /** Load and store operations of stencil. */
     struct ThOperations stencil;
@@ -1593,14 +1593,14 @@ typedef struct ThSubpassRow {
     /** `pPreserveAttachments`: a run of `ThLowered::indices`. */
     struct ThRun preserved;
     /**
-     * `VkRenderingAttachmentLocationInfo`, one for each colour attachment of an instance with local read: a run of
+     * `VkRenderingAttachmentLocationInfo`, one for each color attachment of an instance with local read: a run of
      * `ThLowered::indices`.
      */
     struct ThRun locations;
     /** `VkRenderingInputAttachmentIndexInfo`, likewise; the indices of depth and stencil are `VK_ATTACHMENT_UNUSED`. */
     struct ThRun inputIndices;
     /**
-     * Formats of the colour attachments that pipelines name, with local read those of the whole instance: a run of
+     * Formats of the color attachments that pipelines name, with local read those of the whole instance: a run of
      * `ThLowered::formats`.
      */
     struct ThRun colorFormats;
@@ -1926,7 +1926,7 @@ typedef struct ThLowered {
     const uint32_t *families;
     /** The number of `formats`. */
     uint32_t formatCount;
-    /** View formats of images, and colour formats of subpasses. */
+    /** View formats of images, and color formats of subpasses. */
     const VkFormat *formats;
     /** The number of `accesses`. */
     uint32_t accessCount;
@@ -2301,12 +2301,12 @@ typedef struct ThPassTarget {
     VkFormat stencilFormat;
     /** The number of `colorFormats`, `colorLocations` and `colorInputs`. */
     uint32_t colorFormatCount;
-    /** Formats of the colour attachments. */
+    /** Formats of the color attachments. */
     const VkFormat *colorFormats;
-    /** Per colour attachment, the location that writes it (`VkRenderingAttachmentLocationInfo`); null unless the subpass uses local read. */
+    /** Per color attachment, the location that writes it (`VkRenderingAttachmentLocationInfo`); null unless the subpass uses local read. */
     const uint32_t *colorLocations;
     /**
-     * Per colour attachment, its input attachment index (`VkRenderingInputAttachmentIndexInfo`), with `VK_ATTACHMENT_UNUSED` for depth and stencil;
+     * Per color attachment, its input attachment index (`VkRenderingInputAttachmentIndexInfo`), with `VK_ATTACHMENT_UNUSED` for depth and stencil;
      * null unless the subpass uses local read.
      */
     const uint32_t *colorInputs;

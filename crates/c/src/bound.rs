@@ -48,11 +48,11 @@ pub struct PassTarget {
     pub stencil_format: vk::Format,
     /// The number of `colorFormats`, `colorLocations` and `colorInputs`.
     pub color_format_count: u32,
-    /// Formats of the colour attachments.
+    /// Formats of the color attachments.
     pub color_formats: *const vk::Format,
-    /// Per colour attachment, the location that writes it (`VkRenderingAttachmentLocationInfo`); null unless the subpass uses local read.
+    /// Per color attachment, the location that writes it (`VkRenderingAttachmentLocationInfo`); null unless the subpass uses local read.
     pub color_locations: *const u32,
-    /// Per colour attachment, its input attachment index (`VkRenderingInputAttachmentIndexInfo`), with `VK_ATTACHMENT_UNUSED` for depth and stencil;
+    /// Per color attachment, its input attachment index (`VkRenderingInputAttachmentIndexInfo`), with `VK_ATTACHMENT_UNUSED` for depth and stencil;
     /// null unless the subpass uses local read.
     pub color_inputs: *const u32,
 }

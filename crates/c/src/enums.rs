@@ -215,7 +215,7 @@ pub enum SkippedOutputs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum AccessKind {
-    /// A colour attachment; the n-th of a pass is attachment n.
+    /// A color attachment; the n-th of a pass is attachment n.
     ColorAttachment,
     /// The depth and stencil attachment.
     DepthStencilAttachment,

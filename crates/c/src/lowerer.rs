@@ -97,7 +97,7 @@ pub struct Lowered {
     pub families: *const u32,
     /// The number of `formats`.
     pub format_count: u32,
-    /// View formats of images, and colour formats of subpasses.
+    /// View formats of images, and color formats of subpasses.
     pub formats: *const vk::Format,
     /// The number of `accesses`.
     pub access_count: u32,

@@ -99,7 +99,7 @@ macro_rules! access_kinds {
 }
 
 access_kinds! {
-    /// A colour attachment; the n-th of a pass is attachment n.
+    /// A color attachment; the n-th of a pass is attachment n.
     ColorAttachment {
         accessor: Accessor::Attachment,
         image: [I::COLOR_ATTACHMENT; 2],
@@ -107,8 +107,8 @@ access_kinds! {
         read: A::COLOR_ATTACHMENT_READ,
         write: A::COLOR_ATTACHMENT_WRITE,
         layouts: Layouts::One(L::COLOR_ATTACHMENT_OPTIMAL),
-        noun: "a colour attachment",
-        words: &["color", "colour", "render_target"],
+        noun: "a color attachment",
+        words: &["color", "color", "render_target"],
     }
     /// The depth and stencil attachment.
     DepthStencilAttachment {

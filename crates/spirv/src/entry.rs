@@ -30,7 +30,7 @@ pub struct EntryPoint {
     pub bindings: Vec<Binding>,
     /// Memory that the entry point accesses by address, by the source of the address.
     pub addresses: Vec<AddressUse>,
-    /// For a fragment shader, the colour attachments that are written, or read in place, by location.
+    /// For a fragment shader, the color attachments that are written, or read in place, by location.
     pub outputs: Vec<ColorOutput>,
     /// True if a fragment shader writes depth or the stencil reference.
     pub writes_depth: bool,
@@ -146,7 +146,7 @@ pub struct AddressUse {
     pub stages: vk::PipelineStageFlags2,
 }
 
-/// A colour attachment that a fragment shader accesses.
+/// A color attachment that a fragment shader accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ColorOutput {
     /// The location, which is the index of the attachment.
@@ -411,7 +411,7 @@ fn address_source(module: &Module, variable: u32, offset: Option<u32>) -> Addres
     }
 }
 
-/// Finds the colour attachments that are written or read in place.
+/// Finds the color attachments that are written or read in place.
 fn outputs(module: &Module, flow: &Flow) -> Vec<ColorOutput> {
     let mut outputs: BTreeMap<u32, Bits> = BTreeMap::new();
     for &id in &module.globals {

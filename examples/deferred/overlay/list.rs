@@ -10,7 +10,7 @@ use tileheap::units::{Bytes, Span};
 
 use super::heap::listed;
 use super::request::has_choice;
-use super::{ACCENT, DIM, GOOD, GROUND, Hovered, INK, LINE, Overlay, TEXT, WHITE, colour_of, write};
+use super::{ACCENT, DIM, GOOD, GROUND, Hovered, INK, LINE, Overlay, TEXT, WHITE, color_of, write};
 
 const ROW_CHOSEN: Color32 = Color32::from_rgba_premultiplied(32, 44, 68, 71);
 
@@ -44,41 +44,40 @@ impl Overlay {
         let middle = area.center().y;
         let boxed = Rect::from_center_size(pos2(area.left() + 10.0, middle), Vec2::splat(11.0));
         self.check(ui, boxed, plan, resource);
-        let (memory, colour) = self.memory_of(plan, resource);
+        let (memory, color) = self.memory_of(plan, resource);
         let painter = ui.painter();
-        let line = |anchor, x, text: &str, colour, width| {
-            write(painter, anchor, pos2(x, middle), text, colour, width)
-        };
-        line(Align2::RIGHT_CENTER, area.right() - 2.0, memory, colour, 70.0);
+        let line =
+            |anchor, x, text: &str, color, width| write(painter, anchor, pos2(x, middle), text, color, width);
+        line(Align2::RIGHT_CENTER, area.right() - 2.0, memory, color, 70.0);
         let placement = plan.placements_of(resource).first();
         let size = format!("{:#}", placement.map_or(Bytes::ZERO, |placement| placement.size));
         line(Align2::RIGHT_CENTER, area.right() - 66.0, &size, DIM, 80.0);
         let name = &plan.frame.resource(resource).name;
-        let colour = if focused { WHITE } else { TEXT };
+        let color = if focused { WHITE } else { TEXT };
         line(
             Align2::LEFT_CENTER,
             area.left() + 22.0,
             name,
-            colour,
+            color,
             area.width() - 156.0,
         );
     }
 
     /// A check box: filled in tile memory, crossed if excluded, a dash if the resource is not eligible.
     fn check(&self, ui: &Ui, area: Rect, plan: &Plan, resource: ResourceId) {
-        let (painter, colour) = (ui.painter(), colour_of(resource));
+        let (painter, color) = (ui.painter(), color_of(resource));
         if !has_choice(plan, resource) {
             painter.hline(
                 area.shrink(2.0).x_range(),
                 area.center().y,
-                Stroke::new(2.0, colour),
+                Stroke::new(2.0, color),
             );
             return;
         }
         if plan.memory_of(resource) == Some(MemoryKind::Tile) {
-            painter.rect_filled(area, 3.0, colour);
+            painter.rect_filled(area, 3.0, color);
         } else {
-            painter.rect_stroke(area, 3.0, Stroke::new(1.0, colour), StrokeKind::Inside);
+            painter.rect_stroke(area, 3.0, Stroke::new(1.0, color), StrokeKind::Inside);
         }
         let (inner, stroke) = (area.shrink(2.5), Stroke::new(1.5, ACCENT));
         match self.request.constraint(resource) {
@@ -92,7 +91,7 @@ impl Overlay {
         }
     }
 
-    /// The memory of a resource, or its constraint, with the colour of the text.
+    /// The memory of a resource, or its constraint, with the color of the text.
     fn memory_of(&self, plan: &Plan, resource: ResourceId) -> (&'static str, Color32) {
         match self.request.constraint(resource) {
             TileConstraint::Pinned => ("pinned", ACCENT),
@@ -139,7 +138,7 @@ fn figures(ui: &mut Ui, plan: &Plan) {
 
 fn resource_details(ui: &mut Ui, plan: &Plan, resource: ResourceId) {
     let described = plan.frame.resource(resource);
-    ui.colored_label(colour_of(resource), &described.name);
+    ui.colored_label(color_of(resource), &described.name);
     match described.kind {
         ResourceKind::Image { extent, .. } => {
             let format = described.format();

@@ -8,7 +8,7 @@ use tileheap::plan::{Placement, Plan};
 use tileheap::units::Bytes;
 
 use super::heap::Heap;
-use super::{ACCENT, DIM, EDGE, GROUND, Hovered, INK, LINE, Overlay, TEXT, View, WHITE, colour_of, write};
+use super::{ACCENT, DIM, EDGE, GROUND, Hovered, INK, LINE, Overlay, TEXT, View, WHITE, color_of, write};
 
 const INK_DIM: Color32 = Color32::from_rgba_premultiplied(9, 11, 17, 184);
 const BOUND: Color32 = Color32::from_rgba_premultiplied(38, 63, 105, 191);
@@ -188,7 +188,7 @@ impl Overlay {
             let (area, resource) = (map.area(placement), placement.resource);
             let response = ui.interact(area, Id::new(("block", resource.index(), index)), Sense::click());
             self.react(&response, map.plan, resource);
-            painter.rect_filled(area, 0.0, colour_of(resource));
+            painter.rect_filled(area, 0.0, color_of(resource));
             let (at, width) = (area.left_center() + vec2(5.0, 0.0), area.width() - 8.0);
             let name = &map.plan.frame.resource(resource).name;
             let size = format!("{:#}", placement.size);

@@ -29,8 +29,8 @@ const DIM: Color32 = Color32::from_rgb(148, 163, 184);
 const INK: Color32 = Color32::from_rgb(13, 15, 23);
 const GOOD: Color32 = Color32::from_rgb(115, 217, 148);
 
-/// Colours of resources: light enough for dark text, and adjacent ones differ.
-const COLOURS: [Color32; 10] = [
+/// Colors of resources: light enough for dark text, and adjacent ones differ.
+const COLORS: [Color32; 10] = [
     Color32::from_rgb(107, 199, 168),
     Color32::from_rgb(250, 153, 107),
     Color32::from_rgb(148, 171, 230),
@@ -197,10 +197,10 @@ impl Overlay {
     }
 }
 
-/// The colour of a resource in the list and on the map; paler where the palette repeats.
-fn colour_of(resource: ResourceId) -> Color32 {
-    let (round, index) = (resource.index() / COLOURS.len(), resource.index() % COLOURS.len());
-    COLOURS[index].lerp_to_gamma(Color32::WHITE, 0.45 * (round % 2) as f32)
+/// The color of a resource in the list and on the map; paler where the palette repeats.
+fn color_of(resource: ResourceId) -> Color32 {
+    let (round, index) = (resource.index() / COLORS.len(), resource.index() % COLORS.len());
+    COLORS[index].lerp_to_gamma(Color32::WHITE, 0.45 * (round % 2) as f32)
 }
 
 /// Draws a line of text, cut to a width in points.
@@ -209,12 +209,12 @@ fn write(
     anchor: egui::Align2,
     at: egui::Pos2,
     text: &str,
-    colour: Color32,
+    color: Color32,
     width: f32,
 ) {
     let mut job =
-        egui::text::LayoutJob::simple_singleline(text.to_owned(), egui::FontId::proportional(13.0), colour);
+        egui::text::LayoutJob::simple_singleline(text.to_owned(), egui::FontId::proportional(13.0), color);
     job.wrap = egui::text::TextWrapping::truncate_at_width(width.max(0.0));
     let galley = painter.layout_job(job);
-    painter.galley(anchor.anchor_size(at, galley.size()).min, galley, colour);
+    painter.galley(anchor.anchor_size(at, galley.size()).min, galley, color);
 }

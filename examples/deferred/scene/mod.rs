@@ -15,7 +15,7 @@ use crate::mesh::Shape;
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub(crate) struct Light {
     position_radius: Vec4,
-    colour: Vec4,
+    color: Vec4,
 }
 
 /// An object as the shaders read it; `Instance` in shaders/constants.glsl.
@@ -24,7 +24,7 @@ pub(crate) struct Light {
 pub(crate) struct Instance {
     rows: [Vec4; 3],
     previous_rows: [Vec4; 3],
-    colour_roughness: Vec4,
+    color_roughness: Vec4,
     material: [u32; 4],
 }
 
@@ -91,7 +91,7 @@ impl Scene {
             *instance = Instance {
                 rows: rows(object.transform(now)),
                 previous_rows: rows(object.transform(before)),
-                colour_roughness: object.material.colour.extend(object.material.roughness),
+                color_roughness: object.material.color.extend(object.material.roughness),
                 material: [object.material.pattern as u32, object.material.kind as u32, 0, 0],
             };
         }
@@ -99,7 +99,7 @@ impl Scene {
             let at = lamp.at + lamp.motion.at(now).0;
             *light = Light {
                 position_radius: at.extend(lamp.radius),
-                colour: lamp.colour.extend(0.0),
+                color: lamp.color.extend(0.0),
             };
         }
     }

@@ -24,7 +24,7 @@ pub(crate) enum Kind {
 /// The material of an object.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Material {
-    pub(super) colour: Vec3,
+    pub(super) color: Vec3,
     pub(super) roughness: f32,
     pub(super) pattern: Pattern,
     pub(super) kind: Kind,
@@ -38,30 +38,30 @@ impl Material {
     pub(super) const COPPER: Material = Material::metal(Vec3::new(0.93, 0.48, 0.33), 0.32);
     pub(super) const STEEL: Material = Material::metal(Vec3::new(0.62, 0.66, 0.72), 0.16);
 
-    const fn new(colour: Vec3, roughness: f32, pattern: Pattern, kind: Kind) -> Material {
+    const fn new(color: Vec3, roughness: f32, pattern: Pattern, kind: Kind) -> Material {
         Material {
-            colour,
+            color,
             roughness,
             pattern,
             kind,
         }
     }
 
-    pub(super) const fn stone(colour: Vec3) -> Material {
-        Material::new(colour, 0.62, Pattern::Stone, Kind::Plain)
+    pub(super) const fn stone(color: Vec3) -> Material {
+        Material::new(color, 0.62, Pattern::Stone, Kind::Plain)
     }
 
-    pub(super) const fn metal(colour: Vec3, roughness: f32) -> Material {
-        Material::new(colour, roughness, Pattern::Plain, Kind::Metal)
+    pub(super) const fn metal(color: Vec3, roughness: f32) -> Material {
+        Material::new(color, roughness, Pattern::Plain, Kind::Metal)
     }
 
-    pub(super) const fn glaze(colour: Vec3) -> Material {
-        Material::new(colour, 0.12, Pattern::Plain, Kind::Plain)
+    pub(super) const fn glaze(color: Vec3) -> Material {
+        Material::new(color, 0.12, Pattern::Plain, Kind::Plain)
     }
 
-    /// The material of a light of this colour: a glowing surface of the same hue.
-    pub(super) fn glowing(colour: Vec3) -> Material {
-        let hue = colour / colour.max_element();
+    /// The material of a light of this color: a glowing surface of the same hue.
+    pub(super) fn glowing(color: Vec3) -> Material {
+        let hue = color / color.max_element();
         Material::new(hue * 0.75, 1.0, Pattern::Plain, Kind::Glowing)
     }
 }
@@ -108,6 +108,6 @@ pub(super) struct Lamp {
     pub(super) at: Vec3,
     /// Range of the light, in metres.
     pub(super) radius: f32,
-    pub(super) colour: Vec3,
+    pub(super) color: Vec3,
     pub(super) motion: Motion,
 }

@@ -224,20 +224,20 @@ impl Site {
             Vec3::new(0.12, 0.62, 1.0),
             Vec3::new(0.12, 0.95, 0.72),
         ];
-        let colour = chance.one_of(&palette) * (3.4 + 2.6 * chance.unit());
+        let color = chance.one_of(&palette) * (3.4 + 2.6 * chance.unit());
         let size = 0.085 + 0.05 * chance.unit();
-        self.add_lamp(at, 5.0, colour, size, Motion::Float(chance.unit() * TAU));
+        self.add_lamp(at, 5.0, color, size, Motion::Float(chance.unit() * TAU));
     }
 
     /// Adds a light, and the sphere that represents it.
-    fn add_lamp(&mut self, at: Vec3, radius: f32, colour: Vec3, size: f32, motion: Motion) {
+    fn add_lamp(&mut self, at: Vec3, radius: f32, color: Vec3, size: f32, motion: Motion) {
         let shape = if size < 0.3 { Shape::Bead } else { Shape::Sphere };
-        self.add(shape, at, Vec3::splat(size), Material::glowing(colour))
+        self.add(shape, at, Vec3::splat(size), Material::glowing(color))
             .motion = motion;
         self.lamps.push(Lamp {
             at,
             radius,
-            colour,
+            color,
             motion,
         });
     }

@@ -50,7 +50,7 @@
 //! `uniform`, `texel` (`uniform_texel`), `storage_texel`, `address`, `vertex`, `index`, `indirect`, `transfer_src`
 //! (`copy_src`, `blit_src`), `transfer_dst` (`copy_dst`, `blit_dst`, `clear`, `fill`), `transfer` (`copy`, `blit`), whose direction is
 //! that of the list, and `present`, which makes no access. The
-//! n-th `resolve` of a pass resolves its n-th multisampled colour attachment, or its depth attachment if its format is one of
+//! n-th `resolve` of a pass resolves its n-th multisampled color attachment, or its depth attachment if its format is one of
 //! depth.
 
 mod document;

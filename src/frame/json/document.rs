@@ -176,7 +176,7 @@ pub(super) struct Pass {
     /// Samples per texel of its pipelines, if different from the attachments': bits of `VkSampleCountFlagBits`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) samples: Option<u32>,
-    /// Its uses of resources. Colour attachments are numbered in this order.
+    /// Its uses of resources. Color attachments are numbered in this order.
     #[serde(default)]
     pub(super) accesses: Vec<Access>,
 }

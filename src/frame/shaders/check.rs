@@ -10,7 +10,7 @@ use crate::frame::{AccessKind, Frame, PassId, ResourceId};
 
 /// Compares the declarations of a pass with the accesses of all shaders of its pipelines.
 ///
-/// No mismatch means agreement. Colour attachments are compared only if there is a fragment shader. O((accesses + uses)²) for one pass.
+/// No mismatch means agreement. Color attachments are compared only if there is a fragment shader. O((accesses + uses)²) for one pass.
 #[must_use]
 pub fn check(frame: &Frame, pass: PassId, pipelines: &[PipelineShaders<'_>]) -> Vec<Mismatch> {
     let mut checker = Checker {
@@ -178,7 +178,7 @@ impl Checker<'_> {
         let absent = written
             .iter()
             .filter(|location| **location as usize >= colors.len());
-        let absent = absent.map(|location| format!("colour output {location}"));
+        let absent = absent.map(|location| format!("color output {location}"));
         let depth = fragments.iter().any(|entry| entry.writes_depth) && !has_depth;
         let absent = absent.chain(depth.then(|| "depth".to_owned()));
         for output in absent {
@@ -189,7 +189,7 @@ impl Checker<'_> {
             if !written.contains(&location) {
                 let name = self.resource_name(resource);
                 let what = format!(
-                    "has the colour attachment `{name}`, but no fragment shader writes output {location}"
+                    "has the color attachment `{name}`, but no fragment shader writes output {location}"
                 );
                 self.differs(MismatchKind::UnwrittenAttachment, None, &what);
             }

@@ -46,7 +46,7 @@ pub enum MismatchKind {
     NeverDone,
     /// A fragment shader writes to a missing attachment.
     NoAttachment,
-    /// A colour attachment that no fragment shader writes.
+    /// A color attachment that no fragment shader writes.
     UnwrittenAttachment,
 }
 

@@ -222,7 +222,7 @@ fn check_access(tables: &Tables, pass: &Pass, access: &Access) -> Result<(), Fra
     }
     let has_color = || resource.aspects().contains(vk::ImageAspectFlags::COLOR);
     if kind == AccessKind::ColorAttachment && !has_color() {
-        return misuse("its format has no colour aspect");
+        return misuse("its format has no color aspect");
     }
     if kind == AccessKind::DepthStencilAttachment && has_color() {
         return misuse("its format has no depth or stencil aspect");

@@ -117,7 +117,7 @@ pub(super) fn effect(checker: &Checker<'_>, instance: Option<u32>, index: usize)
     }
 }
 
-/// The stages and accesses of the resolve of an attachment; none if it is not resolved. Samples are read with colour attachment reads, even
+/// The stages and accesses of the resolve of an attachment; none if it is not resolved. Samples are read with color attachment reads, even
 /// those of depth.
 ///
 /// Source: Vulkan specification, "Render Pass Multisample Resolve Operations".

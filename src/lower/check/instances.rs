@@ -131,7 +131,7 @@ fn check_parameters(at: &mut CheckedRow<'_, '_>, instance: &InstanceRow) {
     at.equal("local_read", instance.local_read, local_read);
 }
 
-/// Checks the attachments of an instance: that each view is attached once, and that dynamic rendering uses the right ones as colour, depth and
+/// Checks the attachments of an instance: that each view is attached once, and that dynamic rendering uses the right ones as color, depth and
 /// stencil.
 fn check_list(at: &mut CheckedRow<'_, '_>, instance: &InstanceRow) {
     let (tables, frame) = (at.checker.tables, at.checker.frame);
@@ -412,7 +412,7 @@ fn check_attachments(at: &mut CheckedRow<'_, '_>, index: u32, number: u32, row: 
         fits,
         "pResolveAttachments",
         count,
-        "as many as colour attachments, or none",
+        "as many as color attachments, or none",
     );
     let features = at.checker.device.profile.features;
     let resolves = instance.dynamic || features.contains(Features::DEPTH_STENCIL_RESOLVE);

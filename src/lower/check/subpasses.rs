@@ -75,7 +75,7 @@ fn check_instance(at: &mut CheckedRow<'_, '_>, index: u32, instance: &InstanceRo
     check_dependencies(at.checker, index, instance);
 }
 
-/// Checks the rules of local read, and that it covers only single-sampled colour: implementations need not support more.
+/// Checks the rules of local read, and that it covers only single-sampled color: implementations need not support more.
 ///
 /// Source: `VkPhysicalDeviceVulkan14Properties`, `dynamicRenderingLocalReadDepthStencilAttachments` and
 /// `dynamicRenderingLocalReadMultisampledAttachments`; VUID-VkRenderingInfo-colorAttachmentCount-06106.
@@ -116,7 +116,7 @@ fn check_local_read(at: &mut CheckedRow<'_, '_>, index: u32, instance: &Instance
         (attached.iter().all(single), "it is multisampled"),
         (
             inputs().all(drawn),
-            "an input attachment is not a colour attachment",
+            "an input attachment is not a color attachment",
         ),
         (
             inputs().all(known),
@@ -132,7 +132,7 @@ fn check_local_read(at: &mut CheckedRow<'_, '_>, index: u32, instance: &Instance
         ),
         (
             colors <= profile.limits.max_color_attachments,
-            "the device has fewer colour attachments",
+            "the device has fewer color attachments",
         ),
     ];
     for (fits, why) in rules {

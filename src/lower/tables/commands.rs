@@ -27,7 +27,7 @@ pub enum PassContents {
 #[serde(rename_all = "snake_case")]
 #[repr(u32)]
 pub enum StoreShader {
-    /// A triangle over the render area, to a colour attachment of a float or normalized format.
+    /// A triangle over the render area, to a color attachment of a float or normalized format.
     Float,
     /// The same for signed integers.
     Int,

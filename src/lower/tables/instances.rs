@@ -42,7 +42,7 @@ pub struct AttachmentRow {
     /// Samples per texel.
     #[serde(with = "names::bits")]
     pub samples: vk::SampleCountFlags,
-    /// The layout of colour or depth before, during and after a dynamic render pass.
+    /// The layout of color or depth before, during and after a dynamic render pass.
     #[serde(with = "names::value")]
     pub layout: vk::ImageLayout,
     /// Stencil layout; equal to `layout` without separate layouts.
@@ -51,7 +51,7 @@ pub struct AttachmentRow {
     /// `initialLayout` and `finalLayout` of a render pass object: the equivalent of both layouts, or `VK_IMAGE_LAYOUT_UNDEFINED`.
     #[serde(with = "names::value")]
     pub combined_layout: vk::ImageLayout,
-    /// Load and store operations of colour or depth.
+    /// Load and store operations of color or depth.
     pub operations: Operations,
     /// Load and store operations of stencil.
     pub stencil: Operations,
@@ -133,12 +133,12 @@ pub struct SubpassRow {
     pub depth_resolve: OptionalIndex,
     /// `pPreserveAttachments`: a run of [`Lowered::indices`](super::Lowered::indices).
     pub preserved: Run,
-    /// `VkRenderingAttachmentLocationInfo`, one for each colour attachment of an instance with local read: a run of
+    /// `VkRenderingAttachmentLocationInfo`, one for each color attachment of an instance with local read: a run of
     /// [`Lowered::indices`](super::Lowered::indices).
     pub locations: Run,
     /// `VkRenderingInputAttachmentIndexInfo`, likewise; the indices of depth and stencil are `VK_ATTACHMENT_UNUSED`.
     pub input_indices: Run,
-    /// Formats of the colour attachments that pipelines name, with local read those of the whole instance: a run of
+    /// Formats of the color attachments that pipelines name, with local read those of the whole instance: a run of
     /// [`Lowered::formats`](super::Lowered::formats).
     pub color_formats: Run,
     /// Format of the depth attachment that pipelines name, or `VK_FORMAT_UNDEFINED`.

@@ -34,8 +34,8 @@ fn the_picture_is_the_same_without_aliasing_and_the_frame_can_be_planned_from_it
 
     let (width, height, texels) = read_picture(&picture);
     assert_eq!((width, height), (333, 187));
-    let colours: BTreeSet<[u8; 4]> = texels.iter().copied().collect();
-    assert!(colours.len() > 5000, "only {} colours", colours.len());
+    let colors: BTreeSet<[u8; 4]> = texels.iter().copied().collect();
+    assert!(colors.len() > 5000, "only {} colors", colors.len());
     let brightness = |texel: &[u8; 4]| texel[..3].iter().map(|&channel| u32::from(channel)).sum::<u32>();
     assert!(
         texels.iter().any(|texel| brightness(texel) > 650),
@@ -234,7 +234,7 @@ fn what_cannot_be_done_is_said_in_one_line() {
     assert!(fault(&["--size", "0x180"], &[]).contains("0x180"));
     assert!(fault(&["--size", "wide"], &[]).contains("1280x720"));
     assert!(fault(&["--frames", "0"], &[]).contains("--frames"));
-    assert!(fault(&["--colour"], &[]).contains("--colour"));
+    assert!(fault(&["--color"], &[]).contains("--color"));
     assert!(fault(&["--exclude", "nobody"], &[]).contains("light_masks"));
     assert!(fault(&["--heap", "lots"], &[]).contains("24MiB"));
     assert!(fault(&["--profile", "adreno-83"], &[]).contains("adreno-83"));

@@ -20,7 +20,7 @@ fn terrain(arguments: &[&str]) -> Output {
     example("terrain").args(arguments).output().expect("cargo runs")
 }
 
-fn colours(path: &Path) -> BTreeSet<[u8; 3]> {
+fn colors(path: &Path) -> BTreeSet<[u8; 3]> {
     let (width, height, texels) = read_picture(path);
     assert_eq!((width, height), (256, 144));
     texels.iter().map(|&[r, g, b, _]| [r, g, b]).collect()
@@ -74,8 +74,8 @@ fn streamed_pictures_are_those_with_everything_there() {
             (1..=limit).contains(&most.parse::<u64>().expect("bytes")),
             "{printed}"
         );
-        let colours = colours(&folder.join("frame-0024.png"));
-        assert!(colours.len() > 1000, "only {} colours", colours.len());
+        let colors = colors(&folder.join("frame-0024.png"));
+        assert!(colors.len() > 1000, "only {} colors", colors.len());
         if texels == "mixed" {
             // The others request the same squares.
             replay_all(&trace);

@@ -426,7 +426,7 @@ fn compare(area: vk::Rect2D, arrangements: &[&str]) {
         kinds.sort_unstable();
         kinds.dedup();
         let (colors, all) = (kinds.len(), wanted.len());
-        assert!(5 * colors > all, "{colors} colours in {all} pixels");
+        assert!(5 * colors > all, "{colors} colors in {all} pixels");
         for text in arrangements {
             let arranged = arrangement(&frame, text);
             for strategy in [ResidencyStrategy::Optimal, ResidencyStrategy::Off] {

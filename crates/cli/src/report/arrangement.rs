@@ -116,7 +116,7 @@ fn draw_groups(out: &mut String, document: &Value, (x, wide): (f64, f64), inks: 
             };
             let passes = list(&group["passes"]);
             let tall = ROW * passes.len() as f64 + GAP;
-            let (fill, edge) = kind.colours();
+            let (fill, edge) = kind.colors();
             rect(out, (x, y), (wide, tall), edge);
             rect(out, (x + 1.0, y + 1.0), (wide - 2.0, tall - 2.0), fill);
             for (row, pass) in (1..).zip(passes) {

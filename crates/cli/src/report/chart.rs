@@ -199,7 +199,7 @@ impl Kind {
     }
 
     /// The colors of fill and edge.
-    pub(crate) const fn colours(self) -> (&'static str, &'static str) {
+    pub(crate) const fn colors(self) -> (&'static str, &'static str) {
         self.shown().1
     }
 }

@@ -18,7 +18,7 @@ const SCRIPTS: [&str; 3] = [
 
 pub(crate) fn page(charts: &[Chart], differences: &[Table]) -> String {
     let kinds = Kind::ALL
-        .map(|kind| json!({ "name": kind.name(), "fill": kind.colours().0, "edge": kind.colours().1 }));
+        .map(|kind| json!({ "name": kind.name(), "fill": kind.colors().0, "edge": kind.colors().1 }));
     let document = json!({
         "kinds": kinds,
         "charts": charts.iter().map(in_json).collect::<Vec<_>>(),

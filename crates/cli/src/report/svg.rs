@@ -206,7 +206,7 @@ fn draw_panel(out: &mut String, chart: &Chart, panel: &Panel, y: f64, column: f6
     let (mut drawn, mut thin) = (Vec::new(), Vec::new());
     for area in &panel.boxes {
         let item = &chart.items[area.item];
-        let (fill, edge) = item.kind.colours();
+        let (fill, edge) = item.kind.colors();
         let (x, wide) = (
             LEFT + column * area.steps.0 as f64,
             column * (area.steps.1 - area.steps.0) as f64,
@@ -290,7 +290,7 @@ fn draw_legend(out: &mut String, chart: &Chart, y: f64) {
     for kind in Kind::ALL {
         let mut boxes = chart.panels.iter().flat_map(|panel| &panel.boxes);
         if boxes.any(|area| chart.items[area.item].kind == kind) {
-            let (fill, edge) = kind.colours();
+            let (fill, edge) = kind.colors();
             drawn.push((kind.name(), fill, edge));
         }
     }

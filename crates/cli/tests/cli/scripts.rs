@@ -10,10 +10,10 @@
 //!   Totals                               a part of its output
 //!   not batch 7                          not a part of its output
 //!   /totals/tile_bytes = 0               a value of the document; also <= and >=
-//! $2 plan - --colour < frame.json        it ends with status 2 and one line with these parts
-//!   --colour
+//! $2 plan - --color < frame.json        it ends with status 2 and one line with these parts
+//!   --color
 //! set plan.json /passes/0/step = 9 > spoilt.json
-//! replace frame.json albedo => colour > other.json
+//! replace frame.json albedo => color > other.json
 //! same plan.json again.json
 //! open page.html 1200x900                in a browser; the following lines use this page, and functions of `page.js`
 //! move middle('albedo')                  the mouse; `click` clicks there

@@ -1,6 +1,6 @@
 // What a drawing's ground is, how many texts it has, and those whose contrast is below 4.5.
-const parts = colour => colour.match(/\d+/g).map(Number),
-light = colour => parts(colour).reduce((sum, value, channel) => { const part = value / 255;
+const parts = color => color.match(/\d+/g).map(Number),
+light = color => parts(color).reduce((sum, value, channel) => { const part = value / 255;
   return sum + [.2126, .7152, .0722][channel] * (part <= .03928 ? part / 12.92 : ((part + .055) / 1.055) ** 2.4); }, 0),
 contrast = (one, other) => (Math.max(light(one), light(other)) + .05) / (Math.min(light(one), light(other)) + .05),
 fill = element => getComputedStyle(element).fill, boxes = [...document.querySelectorAll('rect')].filter(box => !box.closest('g'));

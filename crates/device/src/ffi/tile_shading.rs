@@ -94,7 +94,7 @@ structure! {
         tile_shading: bool => vk::Bool32,
         /// Tile attachments in fragment shaders.
         tile_shading_fragment_stage: bool => vk::Bool32,
-        /// Tile attachments that are colour attachments.
+        /// Tile attachments that are color attachments.
         tile_shading_color_attachments: bool => vk::Bool32,
         /// Tile attachments that are depth attachments.
         tile_shading_depth_attachments: bool => vk::Bool32,
