@@ -48,7 +48,7 @@ pub enum ArrangeError {
     #[error("arrangement JSON, {0}")]
     Syntax(#[from] JsonSyntaxError),
     /// Another document format or version.
-    #[error("arrangement JSON has format `{format}`, version {version} ({}only tileheap-arrangement, version 1, can be read)", written_by(*.version))]
+    #[error("arrangement JSON has {}", other_document(.format, *.version))]
     Format {
         /// The format that the file states.
         format: String,
@@ -204,5 +204,13 @@ impl CannotGroup {
                 | CannotGroup::Overwritten { .. }
                 | CannotGroup::Border { .. }
         )
+    }
+}
+
+/// The format or the version, whichever cannot be read.
+fn other_document(format: &str, version: u64) -> String {
+    match format {
+        "tileheap-arrangement" => format!("{}only version 1 can be read", written_by(version)),
+        other => format!("format `{other}`: only `tileheap-arrangement` can be read"),
     }
 }
