@@ -33,9 +33,11 @@ pub(crate) fn lines(sentence: &str, room: usize) -> Vec<String> {
     lines
 }
 
-/// Escapes text for XML and HTML.
+/// Escapes text for XML and HTML. Characters that XML 1.0 does not allow (section 2.2, production 2) become U+FFFD.
 pub(crate) fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
+    let is_forbidden = |c: char| c < ' ' && !"\t\n\r".contains(c) || matches!(c, '\u{fffe}' | '\u{ffff}');
+    text.replace(is_forbidden, "\u{fffd}")
+        .replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
         .replace('"', "&quot;")
@@ -50,6 +52,14 @@ mod tests {
         assert_eq!(lines("a bc def", 4), ["a bc", "def"]);
         assert_eq!(lines("longer than", 3), ["longer", "than"]);
         assert!(lines("", 3).is_empty());
+    }
+
+    #[test]
+    fn escaped_text_is_valid_in_xml() {
+        assert_eq!(
+            escaped("<\u{1b}[31m&\t\"\u{ffff}"),
+            "&lt;\u{fffd}[31m&amp;\t&quot;\u{fffd}"
+        );
     }
 
     #[test]
