@@ -470,7 +470,7 @@ mod tests {
     use crate::frame::{FrameBuilder, ImageDesc, LoadOp};
     use crate::profile::DeviceProfile;
 
-    /// Passes with a number of color attachments of a width each.
+    /// The passes, each with a number of color attachments of a width, that break a rule of a device.
     fn violations(passes: &[(u32, u32)]) -> Vec<String> {
         let extent = |width| vk::Extent2D { width, height: 64 };
         let mut frame = FrameBuilder::new("passes", extent(64));
@@ -493,8 +493,8 @@ mod tests {
             device.limits.max_framebuffer_width,
         ) = (2, 100);
         let frame = frame.build().unwrap();
-        let violations = frame.violations_on(&device).into_iter();
-        violations.map(|one| one.subject).collect()
+        let subjects = frame.violations_on(&device).into_iter().map(|one| one.subject);
+        subjects.filter(|subject| subject.starts_with("pass")).collect()
     }
 
     #[test]
