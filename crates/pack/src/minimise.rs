@@ -11,6 +11,7 @@ use super::rules::{CHEAP_FOR_FEW, FEW, Order, QUICK, Rule};
 use super::search_state::SearchState;
 use super::small::is_padded;
 use super::{Packer, Problem};
+use crate::lists::refill;
 use crate::units::Run;
 
 /// The cheap rules that `auto` runs, from the fastest to the slowest.
@@ -69,7 +70,7 @@ impl Packer {
             self.try_cheap(problem, search);
         }
         if !rules_first || !search.is_over() {
-            self.search(problem, search);
+            self.search(problem, rules_first, search);
         }
     }
 
@@ -172,7 +173,7 @@ impl Packer {
     }
 
     /// Searches the large items exactly, then all items within varying capacities, then climbs.
-    fn search(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
+    fn search(&mut self, problem: &Problem, rules_first: bool, search: &mut SearchState<'_>) {
         // Without alignments, bounds or conflicts, the general search is better.
         if is_odd(problem) && self.search_small(problem, search.budget / 4, search) {
             return;
@@ -181,42 +182,72 @@ impl Packer {
             return;
         }
         if !self.exact.is_too_large(problem) {
-            // The remaining budget is for hill climbing.
-            let most = search.budget / 4 * 3;
             self.search_glued(problem, search);
             if search.is_over() {
                 return;
             }
             self.place_large_first(problem, search);
-            if !search.is_over() {
-                self.exact.model.reduce(problem, None);
+            if search.is_over() {
+                return;
             }
-            let mut share = search.budget / 8;
-            // The bound is often reached, which ends the search, so it gets twice the steps.
-            while !search.is_over() && search.steps < most {
-                let (known, steps) = ((search.bound, search.height), search.steps);
-                for (eighths, share) in [(0, share * 2), (1, share), (2, share), (4, share), (8, share)] {
-                    let top = match search.found {
-                        false => search.bound.saturating_mul(2),
-                        true => search.height - 1,
-                    };
-                    let reach = top.saturating_sub(search.bound);
-                    let aim = search.bound + (u128::from(reach) * eighths / 8) as u64;
-                    self.try_capacity(problem, aim.max(search.target), share, search);
-                    if search.is_over() {
-                        return;
-                    }
+            self.exact.model.reduce(problem, None);
+            // Hill climbing gets as many steps as each strategy that this one must not be worse than.
+            let most = match search.found && rules_first {
+                true => {
+                    self.search_as_if_alone(problem, search.budget / 2, search);
+                    search.budget / 2
                 }
-                if known == (search.bound, search.height) {
-                    if steps == search.steps {
-                        break;
-                    }
-                    share = share.saturating_mul(2).min(search.budget);
-                }
+                false => search.budget / 4 * 3,
+            };
+            self.search_capacities(problem, most, search);
+            if search.is_over() {
+                return;
             }
         }
         if search.found {
             self.climb(problem, search);
+        }
+    }
+
+    /// Runs the part of [`Strategy::Exact`](super::Strategy::Exact) with `budget` steps that tries capacities, as if the rules had found nothing: with
+    /// twice the budget, the answer is then not worse. From a packing that is almost as low as possible, the search tries other capacities, and those
+    /// that the exact search would have reached are sometimes not among them.
+    fn search_as_if_alone(&mut self, problem: &Problem, budget: u64, search: &mut SearchState<'_>) {
+        let (height, found_by, whole, steps) = (search.height, search.found_by, search.budget, search.steps);
+        refill(&mut self.kept, search.best.iter().copied());
+        (search.found, search.height, search.budget, search.steps) = (false, u64::MAX, budget, 0);
+        self.search_capacities(problem, budget / 4 * 3, search);
+        (search.budget, search.steps) = (whole, steps + search.steps);
+        if !search.found || search.height >= height {
+            (search.found, search.height, search.found_by) = (true, height, found_by);
+            std::mem::swap(&mut search.best, &mut self.kept);
+        }
+    }
+
+    /// Tries ever tighter capacities with the prepared exact search, up to `most` steps.
+    fn search_capacities(&mut self, problem: &Problem, most: u64, search: &mut SearchState<'_>) {
+        let mut share = search.budget / 8;
+        // The bound is often reached, which ends the search, so it gets twice the steps.
+        while !search.is_over() && search.steps < most {
+            let (known, steps) = ((search.bound, search.height), search.steps);
+            for (eighths, share) in [(0, share * 2), (1, share), (2, share), (4, share), (8, share)] {
+                let top = match search.found {
+                    false => search.bound.saturating_mul(2),
+                    true => search.height - 1,
+                };
+                let reach = top.saturating_sub(search.bound);
+                let aim = search.bound + (u128::from(reach) * eighths / 8) as u64;
+                self.try_capacity(problem, aim.max(search.target), share, search);
+                if search.is_over() {
+                    return;
+                }
+            }
+            if known == (search.bound, search.height) {
+                if steps == search.steps {
+                    break;
+                }
+                share = share.saturating_mul(2).min(search.budget);
+            }
         }
     }
 

@@ -46,6 +46,8 @@ pub struct Packer {
     pub(super) spare: Packing,
     /// The best offsets of units found by the last search.
     pub(super) best: Vec<u64>,
+    /// The best offsets of units before a search that ignores them.
+    pub(super) kept: Vec<u64>,
 }
 
 impl Packer {

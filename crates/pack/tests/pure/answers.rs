@@ -134,3 +134,54 @@ fn selections_of_training_graphs_end_soon_and_near_their_bound() {
         assert!(found.steps < Steps(80_000), "{:?}", found.steps);
     }
 }
+
+/// Random items, an eighth of them at fixed offsets, or with pairs that must not share bytes.
+fn obstructed(seed: u64, count: u64, fixed: bool) -> Problem {
+    let mut random = SplitMix64::new(seed);
+    let (steps, mut at) = (count / 2 + 4, 0);
+    let mut items = Vec::new();
+    for index in 0..count {
+        let first = random.below(steps);
+        let longest = [6, steps][usize::from(random.below(4) == 0)];
+        let end = (first + 1 + random.below(longest)).min(steps + 4);
+        let size = match random.below(3) {
+            0 => 1 + random.below(100),
+            1 => 16 * (1 + random.below(64)),
+            _ => 1 + random.below(2_000),
+        };
+        let mut item = Item::new(Span::new(first as u32, end as u32), Bytes(size), Alignment::ONE);
+        if fixed && index < count / 8 {
+            item.fixed = Some(Bytes(at));
+            at += size + random.below(50);
+        }
+        items.push(item);
+    }
+    let mut desc = ProblemDesc::new(items);
+    for _ in 0..if fixed { 0 } else { count } {
+        let pair = [random.below(count) as u32, random.below(count) as u32];
+        if pair[0] != pair[1] {
+            desc.conflicts.push((pair[0], pair[1]));
+        }
+    }
+    desc.build().unwrap()
+}
+
+#[test]
+fn the_default_is_not_worse_than_any_strategy_with_half_of_its_steps() {
+    let mut packer = Packer::default();
+    let mut worse = Vec::new();
+    for seed in 0..24 {
+        let problem = obstructed(seed, 150, seed % 2 == 0);
+        let mut height = |strategy, steps| {
+            let answer = packer.minimise(&problem, strategy, Steps(steps), &mut go_on);
+            answer.packing.map(|packing| packing.height)
+        };
+        let ours = height(Strategy::Auto, 8_000).expect("it has no bounds of offsets");
+        let others = Strategy::ALL
+            .into_iter()
+            .filter(|&strategy| strategy != Strategy::Auto);
+        let lower = others.filter(|&strategy| height(strategy, 4_000).is_some_and(|other| other < ours));
+        worse.extend(lower.map(|strategy| (seed, strategy)));
+    }
+    assert_eq!(worse, []);
+}
