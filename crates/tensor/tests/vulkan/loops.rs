@@ -132,3 +132,50 @@ fn one_plan_of_a_range_runs_every_shape_in_it() {
         unsafe { network.destroy() };
     }
 }
+
+/// `while (a) { while (b) { y = conv(x); x = y } }`: after an odd number of the inner loop's rounds, its value is in the other place.
+fn turning() -> Graph {
+    let mut graph = GraphBuilder::new("turning");
+    let x = graph.input("x", ElementType::Float32, [1, 6, 5, 7]);
+    let go_on = graph.input("go on", ElementType::Float32, [1]);
+    let w = graph.constant("w", ElementType::Float32, [6, 6, 3, 3]);
+    let left = graph.repeat("outer", &[x, go_on], |graph, outer| {
+        graph.exit_unless(outer[1], &[outer[0]]);
+        let inner = graph.repeat("inner", outer, |graph, inner| {
+            graph.exit_unless(inner[1], &[inner[0]]);
+            let padding = [("padding", vec![1, 1].into())];
+            let next = graph.operator("next", "conv2d", padding, &[inner[0], w])?[0];
+            graph.carry(next, inner[0]);
+            Ok(())
+        })?;
+        graph.carry(inner[0], outer[0]);
+        Ok(())
+    });
+    let left = left.expect("a loop");
+    let out = graph.operator("out", "relu", [], &left).expect("inferred")[0];
+    graph.output(out);
+    graph.build().unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn a_nested_loop_begins_where_it_was_left() {
+    let mut gpu = Gpu::new(Capabilities::empty());
+    let graph = turning();
+    let values = small_values(&graph);
+    let loops = ["outer", "inner"].map(|name| named(&graph, name));
+    for stored in [Stored::Buffers, rig::ways()[1]] {
+        let mut network = network(&gpu, &graph, stored, CarryRule::Forbid, &values);
+        for [outer, inner] in [[0, 3], [1, 1], [3, 1], [2, 3], [3, 2]] {
+            let rounds = [(loops[0], outer), (loops[1], inner)];
+            let expected = evaluate(&graph, &[], &values, &rounds);
+            let decisions =
+                rounds.map(|(node, rounds)| (node, ControlFlowDecision::Rounds { rounds, exit: 0 }));
+            let (got, recorded) = rig::run(&mut gpu, &mut network, &values, &[], &decisions);
+            let what = format!("{outer} times {inner} rounds in {stored:?}");
+            assert_close(&what, &got[0], &expected[&graph.outputs()[0]], 1e-5);
+            assert_eq!(recorded.copies, 0, "{what}: {recorded:?}");
+        }
+        // SAFETY: every run was waited for.
+        unsafe { network.destroy() };
+    }
+}
