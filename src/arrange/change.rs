@@ -255,6 +255,7 @@ fn uses_that_hinder(plan: &Plan, resource: ResourceId) -> impl Iterator<Item = P
     let forbidden = match why {
         Some(
             OffChipReason::Transfer { pass }
+            | OffChipReason::TransferQueue { pass }
             | OffChipReason::ResolveTarget { pass }
             | OffChipReason::BufferUse { pass, .. },
         ) => Some(plan.input_pass(pass)),

@@ -109,6 +109,9 @@ pub(super) fn barred(
         if kind.is_transfer() && (image || !heap.buffer_transfers) {
             return Some(OffChipReason::Transfer { pass });
         }
+        if !can_bind(frame, pass) {
+            return Some(OffChipReason::TransferQueue { pass });
+        }
         if kind == AccessKind::ResolveAttachment {
             return Some(OffChipReason::ResolveTarget { pass });
         }
@@ -138,6 +141,12 @@ pub(super) fn barred(
         }
     };
     declared.then_some(OffChipReason::DeclaredUsage)
+}
+
+/// Returns true if the commands of a pass may bind tile memory, by the capabilities of its queue.
+fn can_bind(frame: &Frame, pass: PassId) -> bool {
+    let capabilities = frame.queues()[frame.queue_of(pass).index()].capabilities;
+    capabilities.intersects(vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE)
 }
 
 /// The permitted usage of a tile buffer, except transfers with `tileBufferTransfers`.

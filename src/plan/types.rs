@@ -209,6 +209,11 @@ pub enum OffChipReason {
         /// The first pass that copies it.
         pass: PassId,
     },
+    /// Used on a queue that neither draws nor computes, and so cannot bind tile memory (VUID-vkCmdBindTileMemoryQCOM-commandBuffer-cmdpool).
+    TransferQueue {
+        /// The first pass on such a queue.
+        pass: PassId,
+    },
     /// A resolve target must not be tile memory (VUID-VkRenderingAttachmentInfo-resolveImageView-10728).
     ResolveTarget {
         /// The pass that resolves into it.

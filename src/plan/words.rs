@@ -60,6 +60,7 @@ impl OffChipReason {
             OffChipReason::Transfer { .. }
             | OffChipReason::DeclaredUsage
             | OffChipReason::BufferUse { .. } => "VUID-VkBufferCreateInfo-usage-10764",
+            OffChipReason::TransferQueue { .. } => "VUID-vkCmdBindTileMemoryQCOM-commandBuffer-cmdpool",
             OffChipReason::ResolveTarget { .. } => {
                 "VUID-VkRenderingAttachmentInfo-resolveImageView-10728, VUID-VkFramebufferCreateInfo-pAttachments-12327"
             }
@@ -167,6 +168,12 @@ impl Plan {
             OffChipReason::Transfer { pass } => format!(
                 "{} copies it, and the device lacks tileBufferTransfers: dispatch instead to keep it on chip",
                 self.pass(pass)
+            ),
+            OffChipReason::TransferQueue { pass } => format!(
+                "{} uses it on queue `{}`, which neither draws nor computes and so cannot bind tile memory: use another queue to \
+                 keep it on chip",
+                self.pass(pass),
+                self.queue(pass),
             ),
             OffChipReason::ResolveTarget { pass } => format!(
                 "{} resolves into it, which tile memory does not allow: resolve in a shader to keep it on chip",

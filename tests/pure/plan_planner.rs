@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use ash::vk;
+
 use crate::drawn;
 use tileheap::Checked;
 use tileheap::Error;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::frame::weights::{Weight, Weights};
-use tileheap::frame::{Frame, FrameError, ResourceId};
+use tileheap::frame::{BufferDesc, Frame, FrameBuilder, FrameError, ResourceId};
 use tileheap::measure::{Requirements, estimate};
 use tileheap::plan::{
     Ladder, MemoryKind, OffChipReason, Placement, PlacementReason, Plan, PlanError, PlanOptions, Planner,
@@ -455,4 +457,37 @@ fn no_strategy_is_below_the_vendors() {
         apart += usize::from(vendor < optimal);
     }
     assert!(apart > 100, "{apart}");
+}
+
+/// Buffers that may be copied in tile memory stay out of it on a queue that only copies, which cannot bind it.
+#[test]
+fn buffers_of_transfer_queues_are_not_in_tile_memory() {
+    let extent = vk::Extent2D {
+        width: 64,
+        height: 64,
+    };
+    let planned = |capabilities| {
+        let mut frame = FrameBuilder::new("copies", extent);
+        let buffer = frame.buffer("filled", BufferDesc::new(Bytes(4096)));
+        let queue = frame.queue("queue", capabilities);
+        let submit = frame.submit(queue);
+        let batch = frame.batch(submit);
+        let commands = frame.command_buffer(batch, "commands");
+        for name in ["fill", "fill again"] {
+            frame.transfer_pass(commands, name).transfer_destination(buffer);
+        }
+        let frame = frame.build().unwrap();
+        let profile = Arc::new(DeviceProfile::preset("generous").unwrap());
+        let needs = Arc::new(estimate(&frame, &profile).unwrap());
+        let plan = plan(&frame, &needs, &profile, &PlanOptions::default()).unwrap();
+        (plan.memory_of(buffer), plan.reason_text(buffer))
+    };
+    let (memory, why) = planned(vk::QueueFlags::TRANSFER);
+    assert_eq!(memory, Some(MemoryKind::Arena), "{why}");
+    assert!(
+        why.contains("uses it on queue `queue`, which neither draws nor computes"),
+        "{why}"
+    );
+    let (memory, why) = planned(vk::QueueFlags::COMPUTE | vk::QueueFlags::TRANSFER);
+    assert_eq!(memory, Some(MemoryKind::Tile), "{why}");
 }

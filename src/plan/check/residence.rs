@@ -259,9 +259,11 @@ fn check_bindings(checker: &mut Checker<'_>) {
             checker.report(PlanRule::BoundNotTile, message);
         }
         let queue = &plan.frame.queues()[plan.frame.queue_of(id).index()];
-        if !queue
-            .capabilities
-            .intersects(vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE)
+        let is_executed = plan.options.windows != WindowRule::WholeFrame;
+        if is_executed
+            && !queue
+                .capabilities
+                .intersects(vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE)
         {
             let (pass, queue) = (checker.pass(id), queue.name.clone());
             let message = format!(

@@ -298,6 +298,7 @@ fn not_tile(why: OffChipReason) -> &'static str {
         OffChipReason::Transfer { .. } => {
             "are copied, which tile memory does not allow: draw or dispatch instead"
         }
+        OffChipReason::TransferQueue { .. } => "are used on queues that cannot bind tile memory",
         OffChipReason::ResolveTarget { .. } => "are resolve targets, which tile memory does not allow",
         OffChipReason::BufferUse { .. } => "are of buffers with uses that tile memory does not allow",
         OffChipReason::DeclaredUsage => {
