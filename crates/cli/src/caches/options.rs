@@ -35,10 +35,11 @@ impl TypedValueParser for Policies {
 pub(crate) fn parameters() -> String {
     let mut section = String::from("Parameters of policies:\n");
     let has_parameters = |policy: &&PolicyDesc<'_>| !policy.parameters.is_empty();
-    let mut left: Vec<_> = ALL.iter().filter(has_parameters).collect();
+    let mut left: Vec<&PolicyDesc<'_>> = ALL.iter().filter(has_parameters).collect();
     while let Some(&first) = left.first() {
-        let (alike, others): (Vec<_>, Vec<_>) = left
+        let (alike, others): (Vec<&PolicyDesc<'_>>, Vec<_>) = left
             .iter()
+            .copied()
             .partition(|policy| policy.parameters == first.parameters);
         let names: Vec<_> = alike.iter().map(|policy| policy.name).collect();
         section += &format!("  {}\n", names.join(", "));
