@@ -7,15 +7,15 @@ pub struct Shader {
     pub words: &'static [u32],
     /// The stage.
     pub stage: vk::ShaderStageFlags,
-    /// Its descriptors, by set and binding.
+    /// The shader's descriptors, by set and binding.
     pub bindings: &'static [Binding],
     /// Bytes of push constants from offset 0; 0 if there are none.
     pub push_constant_bytes: u32,
     /// The workgroup size of a compute shader; 0 for other stages.
     pub local_size: [u32; 3],
-    /// Its attributes, tightly packed in vertex buffer binding 0.
+    /// The vertex attributes, tightly packed in vertex buffer binding 0.
     pub vertex_inputs: &'static [vk::VertexInputAttributeDescription],
-    /// The total size of these attributes in bytes.
+    /// The total size of the vertex attributes in bytes.
     pub vertex_bytes: u32,
 }
 

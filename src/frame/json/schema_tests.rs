@@ -116,7 +116,7 @@ fn fault(root: &Value, schema: &Value, value: &Value) -> Option<String> {
                 let digits = text.strip_prefix("0x").unwrap_or_default();
                 (1..=16).contains(&digits.len()) && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
             }
-            ("description" | "title" | "default" | "$schema" | "$defs", _) => true,
+            ("description" | "title" | "default" | "writeOnly" | "$schema" | "$defs", _) => true,
             (
                 "properties"
                 | "items"
