@@ -108,7 +108,7 @@ access_kinds! {
         write: A::COLOR_ATTACHMENT_WRITE,
         layouts: Layouts::One(L::COLOR_ATTACHMENT_OPTIMAL),
         noun: "a color attachment",
-        words: &["color", "color", "render_target"],
+        words: &["color", "colour", "render_target"],
     }
     /// The depth and stencil attachment.
     DepthStencilAttachment {

@@ -55,6 +55,13 @@ pub(super) fn tile_rule(checker: &Checker<'_>, resource: ResourceId) -> Option<(
     if let Some(rule) = window_rule(checker, &uses) {
         return Some(rule);
     }
+    if let Some(access) = uses.iter().find(|access| !can_bind(plan, access.pass)) {
+        let how = format!(
+            "pass `{}` is on a queue that cannot bind it",
+            checker.pass(access.pass)
+        );
+        return Some((PlanRule::BoundOnTransferQueue, how));
+    }
     let resolve = uses
         .iter()
         .find(|access| access.kind == AccessKind::ResolveAttachment);
@@ -244,6 +251,14 @@ fn check_lifetime(checker: &mut Checker<'_>, index: usize) {
     }
 }
 
+/// Returns true if the queue of a pass draws or computes, and so can bind tile memory.
+fn can_bind(plan: &Plan, pass: PassId) -> bool {
+    let queue = &plan.frame.queues()[plan.frame.queue_of(pass).index()];
+    queue
+        .capabilities
+        .intersects(vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE)
+}
+
 /// Checks that every pass has the right object bound for its accesses.
 fn check_bindings(checker: &mut Checker<'_>) {
     let plan = checker.plan;
@@ -258,14 +273,9 @@ fn check_bindings(checker: &mut Checker<'_>) {
             );
             checker.report(PlanRule::BoundNotTile, message);
         }
-        let queue = &plan.frame.queues()[plan.frame.queue_of(id).index()];
-        let is_executed = plan.options.windows != WindowRule::WholeFrame;
-        if is_executed
-            && !queue
-                .capabilities
-                .intersects(vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE)
-        {
-            let (pass, queue) = (checker.pass(id), queue.name.clone());
+        if plan.options.windows != WindowRule::WholeFrame && !can_bind(plan, id) {
+            let queue = &plan.frame.queues()[plan.frame.queue_of(id).index()].name;
+            let pass = checker.pass(id);
             let message = format!(
                 "pass `{pass}` binds tile memory on queue `{queue}`, which neither draws nor computes \
                  (VUID-vkCmdBindTileMemoryQCOM-commandBuffer-cmdpool)"
