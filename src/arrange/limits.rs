@@ -109,7 +109,7 @@ pub struct UngroupedPass {
 }
 
 impl Arrangement {
-    /// Returns the ungrouped passes, each with the reasons; `frame` has the changes of its description.
+    /// Returns the ungrouped passes and why each is ungrouped. `frame` must already include this arrangement's description changes.
     pub fn ungrouped(&self, frame: &Frame) -> Vec<UngroupedPass> {
         let merging = MergeablePasses::new(frame);
         let mut alone = Vec::new();

@@ -15,26 +15,26 @@ pub struct OriginError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OriginRule {
-    /// Tables are as long as those of the executed frame, and name passes, resources and accesses that the described one has.
+    /// Tables must be as long as those of the executed frame, and must name passes, resources and accesses that the described one has.
     Index,
-    /// The frames have the same queues and semaphores.
+    /// The frames must have the same queues and semaphores.
     Queues,
-    /// A batch runs the passes of one described batch, or of several consecutive ones without waits or signals in between.
+    /// A batch must run the passes of one described batch, or of several consecutive ones without waits or signals in between.
     Batches,
-    /// A pass has the properties of the described passes that it runs, and runs on the same queue.
+    /// A pass must have the properties of the described passes that it runs, and must run on the same queue.
     Pass,
-    /// A store reads the stretch of a lifetime and writes its continuation, after the pass that its origin names.
+    /// A store pass must copy from one part of a split lifetime to the next, after the pass named in its `PassOrigin`; only stores and border copies may come between.
     Store,
-    /// A copy at the border of a strip copies the part that the strip needs or produces, next to the pass that its origin names.
+    /// A copy at the border of a strip must copy the part that the strip needs or produces, next to the pass that its origin names.
     Border,
-    /// A resource is created like the described one, or as a part of it; a stretch of a lifetime and the image of a strip are transient.
+    /// A resource must be created like the described one, or as a part of it; a stretch of a lifetime and the image of a strip must be transient.
     Resource,
-    /// An access is the described access that its origin names.
+    /// An access must be the described access that its origin names.
     Access,
-    /// Every described pass runs once, whole or in all of its strips, with all of its accesses, and every described resource exists.
+    /// Every described pass must run once, whole or in all of its strips, with all of its accesses, and every described resource must exist.
     Coverage,
-    /// The values of a resource are numbered in order, and accesses see the same contents in them as in the described resource.
+    /// The values of a resource must be numbered in order, and accesses must see the same contents in them as in the described resource.
     Value,
-    /// A charge is for a pass that repeats or merges described ones, once per reason.
+    /// A charge must be for a pass that repeats or merges described ones, once per reason.
     Charge,
 }

@@ -96,7 +96,7 @@ pub struct ResourceOrigin {
     pub until: Option<PassId>,
     /// For the image of a strip: its area in the described image. For the buffer of a strip: its [lists](crate::frame::TileLists) in the grid of tiles.
     pub area: Option<vk::Rect2D>,
-    /// For one of several values of a resource: its number among them.
+    /// Which value of the resource's contents this is, if its values are stored separately (`value 2 of 3`).
     pub value: Option<ResourceValue>,
 }
 

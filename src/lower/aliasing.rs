@@ -49,7 +49,7 @@ pub struct AliasingRow {
     pub size: Bytes,
     /// Previous users to wait for, including the resource itself in the previous frame: a run of [`Aliasing::previous`].
     pub previous: Run,
-    /// True if the contents are undefined before the pass: false only for histories, which are undefined in the first frame.
+    /// True unless the resource is a history. (A history's contents are undefined only in the first frame.)
     pub discards: bool,
 }
 

@@ -61,7 +61,7 @@ pub struct FamilyQueue {
 pub struct DeviceQueues {
     /// Per declared queue.
     of: Vec<DeviceQueueIndex>,
-    /// Each once, in the order of their first declared queue.
+    /// Distinct device queues, ordered by the first declared queue that maps to each.
     queues: Vec<FamilyQueue>,
 }
 

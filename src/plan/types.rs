@@ -94,7 +94,7 @@ pub struct MemoryObject {
     pub memory: MemoryKind,
     /// Its memory type.
     pub memory_type: u32,
-    /// Its size in bytes. A tile object covers `[0, size)` of the tile heap, as all of them do.
+    /// Size in bytes. Every tile memory object starts at offset 0 of the tile heap, so tile memory objects overlap.
     pub size: Bytes,
 }
 

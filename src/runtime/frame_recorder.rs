@@ -364,8 +364,8 @@ impl FrameRecorder<'_> {
         })
     }
 
-    /// Like [`FrameRecorder::submit`], for programs that make the calls themselves: `submit` makes each call, in the order given. The
-    /// [queues](super::Device::lock_queues) are locked meanwhile.
+    /// Like [`FrameRecorder::submit`], but passes each `vkQueueSubmit` call to the closure `submit`, in order, so that the program can make
+    /// it. The [queues](super::Device::lock_queues) stay locked until this returns.
     ///
     /// # Errors
     /// When a declared command buffer was not recorded, a semaphore is not imported, or `submit` fails.

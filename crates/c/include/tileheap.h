@@ -1139,7 +1139,7 @@ typedef struct ThPlannedObject {
     ThMemoryKind memory;
     /** The index of the memory type. */
     uint32_t memoryType;
-    /** The size in bytes. A tile memory object covers the first bytes of the tile heap, as all of them do. */
+    /** Size in bytes. Every tile memory object starts at offset 0 of the tile heap, so tile memory objects overlap. */
     uint64_t size;
 } ThPlannedObject;
 
@@ -1191,7 +1191,7 @@ typedef struct ThPlanTotals {
     uint64_t onChipBytes;
     /** The traffic on the memory bus in a frame. */
     uint64_t dramBytes;
-    /** The sizes of all shared blocks of ordinary memory. */
+    /** Total size of all shared blocks in ordinary memory. */
     uint64_t arenaBytes;
     /** The same sum if resources did not share memory. */
     uint64_t arenaBytesWithoutAliasing;

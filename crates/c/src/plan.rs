@@ -121,7 +121,7 @@ pub struct PlannedObject {
     pub memory: MemoryKind,
     /// The index of the memory type.
     pub memory_type: u32,
-    /// The size in bytes. A tile memory object covers the first bytes of the tile heap, as all of them do.
+    /// Size in bytes. Every tile memory object starts at offset 0 of the tile heap, so tile memory objects overlap.
     pub size: u64,
 }
 
@@ -179,7 +179,7 @@ pub struct PlanTotals {
     pub on_chip_bytes: u64,
     /// The traffic on the memory bus in a frame.
     pub dram_bytes: u64,
-    /// The sizes of all shared blocks of ordinary memory.
+    /// Total size of all shared blocks in ordinary memory.
     pub arena_bytes: u64,
     /// The same sum if resources did not share memory.
     pub arena_bytes_without_aliasing: u64,

@@ -8,7 +8,7 @@
 pub enum Severity {
     /// A report of completed work.
     Info,
-    /// A part that was skipped.
+    /// A problem that does not stop the layer.
     Warning,
     /// An error of the application or of the layer.
     Error,

@@ -39,9 +39,9 @@ pub enum Action {
     Access(S, A),
     /// A barrier or a render pass changes the layout.
     Transition,
-    /// A barrier releases to another queue family.
+    /// A barrier releases ownership to another queue family.
     Release,
-    /// A barrier acquires from another queue family.
+    /// A barrier acquires ownership from another queue family.
     Acquire,
 }
 

@@ -15,36 +15,36 @@ pub struct LoweredCheckError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LoweringRule {
-    /// Structure: indices and runs are inside their tables.
+    /// Structure: indices and runs must be inside their tables.
     Index,
-    /// Structure: a table has as many rows as the frame requires.
+    /// Structure: a table must have as many rows as the frame requires.
     Rows,
-    /// Structure: the rows match the frame's items, each once and in order.
+    /// Structure: the rows must match the frame's items, each once and in order.
     Order,
-    /// Structure: an access names an image or buffer that holds the version that it declares.
+    /// Structure: an access must name an image or buffer that holds the version that the access declares.
     Object,
-    /// The named parameter has a value that the frame, the device and the specification allow.
+    /// The named parameter must have a value that the frame, the device and the specification allow.
     Parameter(&'static str),
-    /// Needed contents are defined.
+    /// Needed contents must be defined.
     Contents,
-    /// Layout: a barrier names the image's current layout (VUID-VkImageMemoryBarrier2-oldLayout-01197).
+    /// Layout: a barrier must name the image's current layout (VUID-VkImageMemoryBarrier2-oldLayout-01197).
     OldLayout,
-    /// Layout: an image is used, and leaves the frame, in its current layout (VUID-vkCmdDraw-None-09600 and the like).
+    /// Layout: an image must be used, and leave the frame, in its current layout (VUID-vkCmdDraw-None-09600 and the like).
     Layout,
-    /// Layout: contents are used by the queue family that owns them.
+    /// Layout: contents must be used by the queue family that owns them.
     Owner,
-    /// Layout: an acquire follows the release that belongs to it (VUID-vkQueueSubmit2-commandBuffer-03879).
+    /// Layout: an acquire must follow the release that belongs to it (VUID-vkQueueSubmit2-commandBuffer-03879).
     NotReleased,
-    /// Layout: a release is acquired before the next use.
+    /// Layout: a release must be acquired before the next use.
     NotAcquired,
-    /// Hazard: if one of two uses of the same bytes writes, the later one waits for the earlier.
+    /// Hazard: if one of two uses of the same bytes writes, the later one must wait for the earlier.
     Execution,
-    /// Hazard: writes of the earlier use are made available and visible to the later one.
+    /// Hazard: writes of the earlier use must be made available and visible to the later one.
     Memory,
-    /// State after the frame: a history is in the state that `after` gives.
+    /// State after the frame: a history must be in the state that `after` gives.
     AfterContents,
-    /// State after the frame: waiting for the uses that `after` lists implies waiting for all uses.
+    /// State after the frame: waiting for the uses that `after` lists must imply waiting for all uses.
     AfterUncovered,
-    /// State after the frame: listed uses have values that the frame reaches.
+    /// State after the frame: listed uses must have values that the frame reaches.
     AfterPoint,
 }

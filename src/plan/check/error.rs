@@ -15,96 +15,96 @@ pub struct PlanCheckError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PlanRule {
-    /// A table that parallels one of the frame's tables has the same length.
+    /// A table that parallels one of the frame's tables must have the same length.
     Length,
-    /// A profile has no more memory types than Vulkan has (`VK_MAX_MEMORY_TYPES`).
+    /// A profile must not have more memory types than Vulkan allows (`VK_MAX_MEMORY_TYPES`).
     MemoryTypes,
-    /// The frame exceeds no limit of the profile and needs no missing feature.
+    /// The frame must not exceed the limits of the profile or need missing features.
     Device,
-    /// Indices and runs are inside their tables.
+    /// Indices and runs must be inside their tables.
     Index,
-    /// Every placement is in one run.
+    /// Every placement must be in exactly one run.
     Covered,
-    /// Runs of a resource contain only its own placements.
+    /// Runs of a resource must contain only its own placements.
     Foreign,
-    /// A resource has no placement if unused, one per version that is kept, at least one if transient.
+    /// A resource must have no placement if unused, one per version that is kept, at least one if transient.
     PlacementCount,
-    /// Every placement is used by some pass.
+    /// Every placement must be used by some pass.
     Idle,
-    /// The span of a placement contains its uses.
+    /// The span of a placement must contain its uses.
     SpanMissesUse,
-    /// A span is not empty and is inside the frame.
+    /// A span must not be empty, and must be inside the frame.
     SpanOutside,
-    /// The reason matches the kind of memory of the placements.
+    /// The reason must match the kind of memory of the placements.
     PlacementReason,
-    /// Every store of a split lifetime is a valid store.
+    /// Every store of a split lifetime must be a valid store.
     Store,
-    /// A stretch of a split lifetime ends with its store.
+    /// A stretch of a split lifetime must end with its store.
     Stretch,
-    /// Without its stores, the frame is the described one.
+    /// Without its stores, the frame must be the described one.
     Described,
-    /// The memory type of an object suits its kind of memory.
+    /// The memory type of an object must suit its kind of memory.
     ObjectType,
-    /// Objects are not empty (VUID-VkMemoryAllocateInfo-allocationSize-07897).
+    /// Objects must not be empty (VUID-VkMemoryAllocateInfo-allocationSize-07897).
     ObjectEmpty,
-    /// No object is larger than its heap, or than the device can allocate or bind at once.
+    /// No object may be larger than its heap, or than the device can allocate or bind at once.
     ObjectTooLarge,
-    /// A placement is in an object of the same kind.
+    /// A placement must be in an object of the same kind.
     WrongObject,
-    /// The resource allows the memory type (VUID-vkBindImageMemory-memory-01047, -vkBindBufferMemory-memory-01035).
+    /// The resource must allow the memory type (VUID-vkBindImageMemory-memory-01047, -vkBindBufferMemory-memory-01035).
     TypeNotAllowed,
-    /// Offsets are multiples of the alignment.
+    /// Offsets must be multiples of the alignment.
     Misaligned,
-    /// A placement has at least the size that the resource requires in that kind of memory.
+    /// A placement must have at least the size that the resource requires in that kind of memory.
     TooSmall,
-    /// A placement ends inside its object (VUID-VkBindImageMemoryInfo-pNext-12330 and -01617 and similar ones).
+    /// A placement must end inside its object (VUID-VkBindImageMemoryInfo-pNext-12330 and -01617 and similar ones).
     PastObject,
-    /// Placements that are alive at the same time share no bytes.
+    /// Placements that are alive at the same time must not share bytes.
     Overlap,
-    /// A buffer and an image alive at the same time share no page (`bufferImageGranularity`).
+    /// A buffer and an image alive at the same time must not share a page (`bufferImageGranularity`).
     Granularity,
-    /// Uses of shared bytes on two queues are ordered.
+    /// Uses of shared bytes on two queues must be ordered.
     Concurrent,
-    /// A resource that needs a dedicated allocation does not share it.
+    /// A resource that needs a dedicated allocation must not share it.
     Shared,
-    /// A resource that requires a dedicated allocation has one (VUID-vkBindImageMemory-image-01445).
+    /// A resource that requires a dedicated allocation must have one (VUID-vkBindImageMemory-image-01445).
     NotDedicated,
-    /// No sharing or placement contradicts the options.
+    /// No sharing or placement may contradict the options.
     AgainstOptions,
-    /// The device has a tile heap.
+    /// The device must have a tile heap.
     NoTileHeap,
-    /// Resources in tile memory are transient: their contents may be lost.
+    /// Resources in tile memory must be transient: their contents may be lost.
     TileNotTransient,
-    /// The driver reports a tile requirement for a resource in tile memory.
+    /// The driver must report a tile requirement for a resource in tile memory.
     TileRefused,
-    /// A resource in tile memory does not require a dedicated allocation, since tile memory objects are shared.
+    /// A resource in tile memory must not require a dedicated allocation, since tile memory objects are shared.
     TileDedicated,
-    /// A resource in tile memory is used on one queue: each queue has separate tile contents.
+    /// A resource in tile memory must be used on only one queue: each queue has separate tile contents.
     TileTwoQueues,
-    /// A resource in tile memory is used in one discard window.
+    /// A resource in tile memory must be used in only one discard window.
     TileTwoWindows,
-    /// A resource in tile memory is not copied, nor declared with transfer usage.
+    /// A resource in tile memory must not be copied or declared with transfer usage.
     TileTransfer,
-    /// A resource in tile memory is not a resolve target.
+    /// A resource in tile memory must not be a resolve target.
     TileResolveTarget,
-    /// A tile buffer has only permitted usage (VUID-VkBufferCreateInfo-usage-10764).
+    /// A tile buffer must have only permitted usage (VUID-VkBufferCreateInfo-usage-10764).
     TileBufferUsage,
-    /// Only attachments of one render pass are lazily allocated.
+    /// Only attachments of one render pass may be lazily allocated.
     Lazy,
-    /// A history keeps its bytes for the whole frame.
+    /// A history must keep its bytes for the whole frame.
     History,
-    /// External resources, and no others, are in the caller's memory.
+    /// External resources, and no others, must be in the caller's memory.
     External,
-    /// The memory object of a tile resource is bound where the resource is used (VUID-vkCmdDraw-commandBuffer-10746).
+    /// The memory object of a tile resource must be bound where the resource is used (VUID-vkCmdDraw-commandBuffer-10746).
     WrongObjectBound,
-    /// While tile memory contents are live, at least that much is bound (VK_QCOM_tile_memory_heap, "Tile Memory").
+    /// While tile memory contents are live, at least that much must be bound (VK_QCOM_tile_memory_heap, "Tile Memory").
     BoundTooSmall,
-    /// The bound object is tile memory (VUID-VkTileMemoryBindInfoQCOM-memory-10726).
+    /// The bound object must be tile memory (VUID-VkTileMemoryBindInfoQCOM-memory-10726).
     BoundNotTile,
-    /// Tile memory is bound on graphics or compute queues (VUID-vkCmdBindTileMemoryQCOM-commandBuffer-cmdpool).
+    /// Tile memory may only be bound on graphics or compute queues (VUID-vkCmdBindTileMemoryQCOM-commandBuffer-cmdpool).
     BoundOnTransferQueue,
-    /// The live bytes of a pass are the sum over its residents.
+    /// The live bytes of a pass must be the sum over its residents.
     Live,
-    /// The totals are the sums over the frame.
+    /// The totals must be the sums over the frame.
     Total,
 }

@@ -112,8 +112,8 @@ enum Signal {
 struct CoveringSignal {
     by: Signal,
     held: ScopeMembership,
-    /// For an event: of the stages that it covers, those that are ordered after the access when the event is set, and those before which the access
-    /// is available. Each dependency that waits for the event has its own first scope.
+    /// For an event, two subsets of its stages: `[0]` those ordered after the access when the event is set; `[1]` those to which the access is
+    /// also available. Each dependency that waits for the event has its own first scope.
     stages: [S; 2],
 }
 

@@ -162,7 +162,7 @@ impl ElementType {
         TABLE[self as usize].1
     }
 
-    /// The image format of four of them; `None` for types without one.
+    /// The four-component image format of this element type, if Vulkan has one.
     pub const fn texel_format(self) -> Option<vk::Format> {
         TABLE[self as usize].3
     }

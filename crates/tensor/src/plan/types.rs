@@ -190,7 +190,7 @@ impl Placement {
         }
     }
 
-    /// The region in a round of each enclosing loop; `None` for a part of another tensor and for a loop's result.
+    /// The region, given one iteration number per enclosing loop; `None` for a part of another tensor and for a loop's result.
     pub fn region(&self, rounds: &[u64]) -> Option<Region> {
         match self.at(rounds) {
             Placement::At(region) => Some(*region),

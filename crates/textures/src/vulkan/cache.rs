@@ -256,7 +256,7 @@ impl TextureCache {
         Ok(())
     }
 
-    /// Requests a texture at `level` for this frame; the most urgent ones first.
+    /// Requests `level` of a texture for this frame. Call for the most urgent textures first.
     ///
     /// # Errors
     /// If the texture or the level does not exist, or the policy breaks a rule: in that case the textures that it named are evicted at

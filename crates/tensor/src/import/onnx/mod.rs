@@ -136,7 +136,7 @@ struct Reader<'a> {
     ids: Scoped<TensorId>,
     /// Values known before execution: shapes, axes, scales.
     known: Scoped<Known>,
-    /// The terms of those that nodes gave.
+    /// Total number of terms in `known` values that nodes computed; at most `MAX_TRACKED`.
     tracked: usize,
     /// Numbers of unknown element types.
     unknown_elements: BTreeSet<i32>,

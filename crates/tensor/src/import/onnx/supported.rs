@@ -5,7 +5,7 @@
 pub enum OnnxSupport {
     /// Output shapes follow from the operands' shapes, from attributes, and from operands that are known before execution.
     Shapes,
-    /// The same, and the output is a constant of the plan if the operands' values are known: shapes that the model computes.
+    /// Like `Shapes`; outputs are also folded to constants if the operands' values are known, as in shape arithmetic.
     Values,
     /// A branch or a loop.
     ControlFlow,
