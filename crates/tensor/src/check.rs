@@ -49,7 +49,9 @@ fn check_places(graph: &Graph, requirements: &[TensorRequirements], plan: &Tenso
     let count = graph.tensors().len();
     let (places, needs) = (plan.tensors.len(), requirements.len());
     if (places, needs) != (count, count) {
-        let problem = format!("{places} places and {needs} requirements for {count} tensors");
+        let problem = format!(
+            "must have one place and one requirement per tensor: {places} places and {needs} requirements for {count} tensors"
+        );
         let tensor = graph.name().to_owned();
         return Err(Error::InvalidPlan { tensor, problem });
     }
@@ -59,14 +61,18 @@ fn check_places(graph: &Graph, requirements: &[TensorRequirements], plan: &Tenso
         for region in placed.placement.iter().flat_map(Placement::regions) {
             let Region { size, offset, .. } = region;
             let Some(memory) = plan.memories.get(region.memory.0 as usize) else {
-                let problem = format!("is in memory {} of {}", region.memory.0, plan.memories.len());
+                let problem = format!(
+                    "is in memory {}, which is out of range: the plan has {} memories",
+                    region.memory.0,
+                    plan.memories.len()
+                );
                 return Err(refused(graph, id, problem));
             };
             let limit = memory.capacity.unwrap_or(memory.size).min(memory.size);
             let ends_after = offset.0.checked_add(size.0).is_none_or(|end| end > limit.0);
             if !is_part && ends_after {
                 let problem = format!(
-                    "{size} at {offset} ends after the {limit} of memory `{}`",
+                    "of {size} at offset {offset} ends beyond the {limit} of memory `{}`",
                     memory.name
                 );
                 return Err(refused(graph, id, problem));
@@ -74,7 +80,8 @@ fn check_places(graph: &Graph, requirements: &[TensorRequirements], plan: &Tenso
             let is_aligned = offset.is_aligned(needs.alignment) && offset.is_aligned(memory.alignment);
             if !is_part && (size < needs.size || !is_aligned) {
                 let (least, alignment) = (needs.size, needs.alignment);
-                let problem = format!("{size} at {offset}: it needs {least} at a multiple of {alignment}");
+                let problem =
+                    format!("has {size} at offset {offset}, but needs {least} at a multiple of {alignment}");
                 return Err(refused(graph, id, problem));
             }
         }

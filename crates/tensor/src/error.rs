@@ -130,7 +130,7 @@ impl Error {
 
     #[cfg(feature = "vulkan")]
     pub(crate) fn overwritten(node: &str, tensor: &str) -> Error {
-        let problem = format!("it reads tensor `{tensor}`, whose bytes were overwritten before");
+        let problem = format!("it reads tensor `{tensor}`, whose bytes an earlier node has overwritten");
         Error::control(node, problem)
     }
 

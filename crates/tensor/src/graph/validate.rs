@@ -141,7 +141,7 @@ impl Graph {
     /// Checks that each tensor can be passed on as its counterpart.
     fn check_same(&self, node: &Node, from: &[TensorId], to: &[TensorId], what: &str) -> Result<()> {
         if from.len() != to.len() {
-            let problem = format!("{} tensors for {} {what}", from.len(), to.len());
+            let problem = format!("{} tensors are passed for {} {what}", from.len(), to.len());
             return Err(Error::control(&node.name, problem));
         }
         let mut pairs = from
@@ -176,7 +176,9 @@ impl Graph {
         }
         if let Some(rounds) = of.rounds.filter(|_| of.exits.len() > 1) {
             let exits = of.exits.len();
-            let problem = format!("it has {exits} exits; a loop of {rounds} rounds has one");
+            let problem = format!(
+                "a loop with a fixed count ({rounds}) must have exactly one exit, but this one has {exits}"
+            );
             return Err(Error::control(&node.name, problem));
         }
         let mut carried = BTreeSet::new();
@@ -263,7 +265,9 @@ fn check_in_place(node: &Node) -> Result<()> {
     match pairs.find(|pair| pair.output >= outputs || pair.input >= inputs) {
         Some(pair) => {
             let (output, input) = (pair.output, pair.input);
-            let problem = format!("output {output} in place of input {input}: one of them does not exist");
+            let problem = format!(
+                "output {output} cannot reuse input {input}: the node has {outputs} outputs and {inputs} inputs"
+            );
             Err(Error::control(&node.name, problem))
         }
         None => Ok(()),

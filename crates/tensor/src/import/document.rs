@@ -122,10 +122,10 @@ impl Reader {
             DocumentDim::Of(of) => {
                 let mut parts = of.iter();
                 let (Some((name, [a, b])), None) = (parts.next(), parts.next()) else {
-                    return Err("an expression has one operator and two operands".to_owned());
+                    return Err("an expression must have one operator and two operands".to_owned());
                 };
                 let Some(operator) = DimOperator::named(name) else {
-                    return Err(format!("unknown operator `{}` of dimensions", clip(name)));
+                    return Err(format!("unknown operator `{}` in a dimension", clip(name)));
                 };
                 Ok(operator.apply(self.dim(a)?, self.dim(b)?))
             }
@@ -148,7 +148,11 @@ impl Reader {
             }
         };
         if node.outputs.len() > outputs.len() {
-            let problem = format!("{} names for {} outputs", node.outputs.len(), outputs.len());
+            let problem = format!(
+                "{} output names are given, but the node has {} outputs",
+                node.outputs.len(),
+                outputs.len()
+            );
             return Err(Error::control(&node.name, problem));
         }
         for (index, id) in outputs.into_iter().enumerate() {
@@ -237,7 +241,7 @@ impl Reader {
     fn parameters(&mut self, node: &str, names: &[String], ids: &[TensorId]) -> Result<()> {
         if names.len() != ids.len() {
             let problem = format!(
-                "a body names {} parameters, and the node has {} inputs: name one for each",
+                "a body names {} parameters, but the node has {} inputs: name one parameter for each input",
                 names.len(),
                 ids.len()
             );

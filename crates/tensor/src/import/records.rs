@@ -98,7 +98,11 @@ pub fn read_lines(text: &str) -> Result<Graph> {
     let (at, header) = header.ok_or_else(|| wrong(1, "the text is empty".to_owned()))?;
     let header: Header = parse(header).map_err(|fault| wrong(at, fault.problem))?;
     if header.op_types.len() != header.ops as usize {
-        let problem = format!("{} op_types for {} ops", header.op_types.len(), header.ops);
+        let problem = format!(
+            "`op_types` has {} entries, but `ops` is {}",
+            header.op_types.len(),
+            header.ops
+        );
         return Err(wrong(at, problem));
     }
     let mut graph = GraphBuilder::new(header.model);

@@ -159,7 +159,7 @@ impl TvmGraph {
         if rows.len() != form.nodes.len() + 1 || !ascending {
             let (entries, nodes) = (rows.len(), form.nodes.len());
             return Err(wrong(format!(
-                "`node_row_ptr` has {entries} entries for {nodes} nodes"
+                "`node_row_ptr` must be ascending with one entry more than nodes: {entries} entries for {nodes} nodes"
             )));
         }
         let attrs = &form.attrs;
@@ -177,7 +177,7 @@ impl TvmGraph {
         ];
         if let Some((name, length)) = lists.into_iter().find(|(_, length)| *length != count) {
             return Err(wrong(format!(
-                "`attrs.{name}` has {length} values for {count} entries"
+                "`attrs.{name}` must have one value per entry: {length} values for {count} entries"
             )));
         }
         let is_null = |node: &DocumentNode| node.op == "null";

@@ -245,7 +245,12 @@ impl Plan<'_> {
         let value = usize::try_from(index)
             .ok()
             .and_then(|index| self.values.get(index));
-        value.ok_or_else(|| self.file.wrong(format!("value {index} of {}", self.values.len())))
+        value.ok_or_else(|| {
+            self.file.wrong(format!(
+                "value index {index} is out of range: the program has {} values",
+                self.values.len()
+            ))
+        })
     }
 
     fn write(&mut self, value: usize, step: u32) {
@@ -332,7 +337,9 @@ impl Plan<'_> {
             .cloned();
         let name = name.ok_or_else(|| {
             let count = self.operators.len();
-            self.file.wrong(format!("`op_index` {index} of {count}"))
+            self.file.wrong(format!(
+                "`op_index` {index} is out of range: the program has {count} operators"
+            ))
         })?;
         let arguments = call.ints((1, "`kernel_call.args`"))?;
         let Some((result, operands)) = arguments.split_last() else {
@@ -429,7 +436,7 @@ impl Plan<'_> {
         if self.loops.len().saturating_mul(self.values.len()) > MAX_ACCESSES {
             return Err(self
                 .file
-                .wrong(format!("{} jumps back are too many", self.loops.len())));
+                .wrong(format!("too many backward jumps: {}", self.loops.len())));
         }
         for &(end, start) in &self.loops {
             for lifetime in &mut self.lifetimes {
@@ -478,7 +485,7 @@ impl Plan<'_> {
             if memory == 0 || memory as usize >= sizes.len() {
                 let known = sizes.len().saturating_sub(1);
                 let problem =
-                    format!("value {index} is in memory {memory}, but memories 1 to {known} have sizes");
+                    format!("value {index} is in memory {memory}, but only memories 1 to {known} have sizes");
                 return Err(self.file.wrong(problem));
             }
             let number = allocations.buffers.len() as u32;

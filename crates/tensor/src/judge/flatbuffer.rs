@@ -91,7 +91,7 @@ impl<'a> File<'a> {
         let end = count.checked_mul(size).and_then(|bytes| bytes.checked_add(first));
         if end.is_none_or(|end| end > self.bytes.len()) {
             let bytes = self.bytes.len();
-            let problem = format!("{name} has {count} elements, more than the file of {bytes} bytes");
+            let problem = format!("{name} has {count} elements, more than fit in the file of {bytes} bytes");
             return Err(self.wrong(problem));
         }
         Ok((first, count))

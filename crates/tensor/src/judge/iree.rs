@@ -223,7 +223,10 @@ impl<'a> Function<'a> {
             let offset = after.constant(to)?;
             let known = *offsets.entry((pack, number)).or_insert(offset);
             if known != offset {
-                return Err(format!("`{}` is both {known} and {offset}", clip(from)));
+                return Err(format!(
+                    "the offset of `{}` is both {known} and {offset}",
+                    clip(from)
+                ));
             }
         }
         for (pack, slices) in &self.packs {

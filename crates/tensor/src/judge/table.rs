@@ -89,7 +89,7 @@ pub fn read_table(text: &str, ends: SpanEnds) -> Result<Allocations> {
     for (output, name) in in_place {
         let of = &allocations.buffers[output as usize];
         let Some(&(_, input)) = seen.get(&name) else {
-            let problem = format!("in_place names no id: `{}`", clip(&name));
+            let problem = format!("in_place names an unknown id: `{}`", clip(&name));
             return Err(wrong(of.index, problem));
         };
         let step = of.lifetimes.first().map_or(Step(0), |span| span.first);
@@ -180,7 +180,7 @@ fn read_row(columns: &TableColumns, fields: &csv::StringRecord) -> Result<Row, S
     lifetimes.retain(|span| !span.is_empty());
     let offset = number("offset")?;
     if offset.checked_add(size).is_none() {
-        return Err(format!("offset {offset} and size {size} end above 2^64 - 1"));
+        return Err(format!("offset {offset} + size {size} overflows 64 bits"));
     }
     let arena = match field("arena") {
         "" => "0",

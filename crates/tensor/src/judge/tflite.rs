@@ -104,7 +104,12 @@ impl<'a> Model<'a> {
         for metadata in root.tables(METADATA)? {
             if metadata.text((0, "`metadata.name`"))? == "OfflineMemoryAllocation" {
                 let index = metadata.u32((1, "`metadata.buffer`"))? as usize;
-                let missing = || file.wrong(format!("`metadata.buffer` {index} of {}", buffers.len()));
+                let missing = || {
+                    file.wrong(format!(
+                        "`metadata.buffer` {index} is out of range: the model has {} buffers",
+                        buffers.len()
+                    ))
+                };
                 plan = Some(
                     buffers
                         .get(index)
@@ -134,14 +139,21 @@ impl<'a> Model<'a> {
                     .map(|index| index as usize);
                 let number = |index: usize| match index < count {
                     true => Ok(first + index),
-                    false => Err(file.wrong(format!("{name}: tensor {index} of {count}"))),
+                    false => Err(file.wrong(format!(
+                        "{name}: tensor index {index} is out of range: the subgraph has {count} tensors"
+                    ))),
                 };
                 given.map(number).collect()
             };
             let mut operators = Vec::new();
             for of in subgraph.tables((3, "`operators`"))? {
                 let index = of.u32((0, "`opcode_index`"))? as usize;
-                let missing = || file.wrong(format!("`opcode_index` {index} of {}", codes.len()));
+                let missing = || {
+                    file.wrong(format!(
+                        "`opcode_index` {index} is out of range: the model has {} operator codes",
+                        codes.len()
+                    ))
+                };
                 let (code, custom) = codes.get(index).ok_or_else(missing)?;
                 let (name, sharing) = operator(*code);
                 let name = match *code {
@@ -184,16 +196,19 @@ impl<'a> Model<'a> {
             .map(|word| i32::from_le_bytes([word[0], word[1], word[2], word[3]]))
             .collect();
         let &[version, subgraph, count, ref offsets @ ..] = &words[..] else {
-            return Err(wrong(format!("{} bytes, but the header has 12", plan.len())));
+            return Err(wrong(format!(
+                "its size is {} bytes, but its header needs 12",
+                plan.len()
+            )));
         };
         if version != 0 && version != 1 {
-            return Err(wrong(format!("version {version}, but 0 and 1 are known")));
+            return Err(wrong(format!("version {version} is not supported: 0 and 1 are")));
         }
         let count = usize::try_from(count)
             .ok()
             .filter(|&count| count <= offsets.len());
         let Some(count) = count else {
-            let problem = format!("a count of {}, but there are {} offsets", words[2], offsets.len());
+            let problem = format!("its count is {}, but it has {} offsets", words[2], offsets.len());
             return Err(wrong(problem));
         };
         let mut all = vec![-1; self.tensors.len()];
@@ -207,7 +222,7 @@ impl<'a> Model<'a> {
                 before.map(|subgraph| subgraph.count).sum()
             }
             _ => {
-                let problem = format!("{count} offsets, but the model has {} tensors", all.len());
+                let problem = format!("it has {count} offsets, but the model has {} tensors", all.len());
                 return Err(wrong(problem));
             }
         };
@@ -216,7 +231,9 @@ impl<'a> Model<'a> {
             -1 => Ok(None),
             _ => u64::try_from(offset).map(Some).map_err(|_| {
                 let name = &self.tensors[index].name;
-                wrong(format!("tensor {index}, `{name}`, has the offset {offset}"))
+                wrong(format!(
+                    "tensor {index}, `{name}`, has the invalid offset {offset}"
+                ))
             }),
         };
         all.into_iter().enumerate().map(offset).collect()
@@ -237,7 +254,10 @@ fn read_tensor(file: &File<'_>, tensor: Table<'_>, buffers: &[Table<'_>]) -> Res
     let index = tensor.u32((2, "`tensor.buffer`"))? as usize;
     let has_data = match buffers.get(index) {
         None => {
-            let problem = format!("tensor `{name}`: `buffer` {index} of {}", buffers.len());
+            let problem = format!(
+                "tensor `{name}`: `buffer` {index} is out of range: the model has {} buffers",
+                buffers.len()
+            );
             return Err(file.wrong(problem));
         }
         Some(buffer) => {
@@ -272,7 +292,12 @@ fn called(file: &File<'_>, of: Table<'_>, sharing: Sharing, count: usize) -> Res
     let index = |&field: &Field| {
         let index = options.i32(field)?;
         let known = usize::try_from(index).ok().filter(|&index| index < count);
-        known.ok_or_else(|| file.wrong(format!("{} {index} of {count}", field.1)))
+        known.ok_or_else(|| {
+            file.wrong(format!(
+                "{} {index} is out of range: the model has {count} subgraphs",
+                field.1
+            ))
+        })
     };
     fields.iter().map(index).collect()
 }
@@ -325,7 +350,7 @@ impl Run<'_> {
 
     fn subgraph(&mut self, index: usize) -> Result<()> {
         if self.subgraphs.contains(&index) {
-            return Err(self.file.wrong(format!("subgraph {index} runs itself")));
+            return Err(self.file.wrong(format!("subgraph {index} calls itself")));
         }
         self.subgraphs.push(index);
         let model = self.model;

@@ -79,7 +79,7 @@ impl LayoutRule {
         };
         if !(layers <= rows && rows <= dims.len()) {
             return Err(wrong(format!(
-                "layers end at axis {layers} and rows at axis {rows}, of {} axes",
+                "flattening needs layers <= rows <= rank, but layers end at axis {layers} and rows at axis {rows} of a rank-{} tensor",
                 dims.len()
             )));
         }

@@ -163,7 +163,7 @@ pub fn fit_layout(
         let (size, limit) = (requested.bytes(), limits.buffer);
         return Err(Error::tensor(
             name,
-            format!("it is a buffer of {size}; the limit is {limit}"),
+            format!("it needs a buffer of {size}, but the limit is {limit}"),
         ));
     }
     let (extent, limit) = (requested.extent, limits.image(rule.storage));

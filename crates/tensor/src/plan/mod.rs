@@ -133,6 +133,6 @@ impl TensorPlan {
 /// The error for an external tensor without a buffer.
 pub(crate) fn not_bound(graph: &Graph, tensor: TensorId, layout: &Layout) -> Error {
     let size = layout.bytes();
-    let problem = format!("its {size} are external, and no buffer is bound to it");
+    let problem = format!("it is external ({size}), but no buffer is bound to it");
     Error::tensor(&graph.tensor(tensor).name, problem)
 }

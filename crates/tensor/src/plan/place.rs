@@ -87,14 +87,18 @@ fn check_pins(items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<()> {
 /// Checks regions in order of time, independently of how they were found.
 fn check_regions(items: &[SpaceItem], regions: &[Region], memories: &[MemoryDesc]) -> Result<(), String> {
     if regions.len() != items.len() {
-        return Err(format!("{} regions for {} tensors", regions.len(), items.len()));
+        return Err(format!(
+            "one region per tensor is needed, but there are {} regions for {} tensors",
+            regions.len(),
+            items.len()
+        ));
     }
     for (item, region) in items.iter().zip(regions) {
         let name = &item.name;
         let Some(memory) = memories.get(region.memory.0 as usize) else {
             let (number, count) = (region.memory.0, memories.len());
             return Err(format!(
-                "tensor `{name}` is in memory {number}, but there are {count} memories"
+                "tensor `{name}` is in memory {number}, which is out of range: there are {count} memories"
             ));
         };
         if !memory.can_hold(item) {

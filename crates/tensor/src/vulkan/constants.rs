@@ -56,7 +56,7 @@ pub(super) fn prepare(
         let given = values.get(&id).map_or(0, Vec::len) as u64;
         let (name, needed) = (graph.tensor(id).name.clone(), layout.elements());
         if given != needed {
-            let problem = format!("a constant that needs {needed} elements; {given} were given");
+            let problem = format!("the constant needs {needed} elements, but {given} were given");
             return Err(Error::tensor(&name, problem));
         }
         format(&name, layout.element)?;

@@ -89,7 +89,7 @@ impl Kernel {
             let expected = binding.set == 0 && binding.binding as usize == index && binding.count == Some(1);
             if !expected || operand.descriptor_type().is_none() {
                 let problem = format!(
-                    "its {:?} `{}` at set {} binding {} is not the only operand at binding {index} of set 0",
+                    "expected a single descriptor of a supported kind at set 0 binding {index}, but found {:?} `{}` at set {} binding {}",
                     binding.kind, binding.name, binding.set, binding.binding
                 );
                 return Err(Error::kernel(name, problem));
@@ -138,7 +138,7 @@ impl KernelSet {
         }
         let Some(kernel) = built_in(key) else {
             let (storage, bits) = (&key.storage, if key.half { 16 } else { 32 });
-            let problem = format!("there is none for operands in {storage:?} with elements of {bits} bits");
+            let problem = format!("no variant exists for operands in {storage:?} with {bits}-bit elements");
             return Err(Error::kernel(&key.name, problem));
         };
         let kernel = Arc::new(kernel);

@@ -25,7 +25,8 @@ pub(super) fn format(name: &str, element: ElementType) -> Result<vk::Format> {
     match element {
         ElementType::Float32 | ElementType::Float16 => Ok(element.texel_format().expect("floats have one")),
         other => {
-            let problem = format!("kernels compute float32 and float16, and its elements are {other}");
+            let problem =
+                format!("kernels support only float32 and float16 elements, but its elements are {other}");
             Err(Error::tensor(name, problem))
         }
     }

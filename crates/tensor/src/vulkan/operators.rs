@@ -176,7 +176,7 @@ impl NodeCall<'_> {
                 let found = lanes.map(|(axis, _)| format!("packed along axis {axis}"));
                 let (name, found) = (self.name(tensor), found.as_deref().unwrap_or("not packed"));
                 Err(self.fault(format!(
-                    "its kernel needs tensor `{name}` packed by 4 along axis {axis} of its last four; it is {found}"
+                    "its kernel needs tensor `{name}` packed by 4 along axis {axis} of its last four, but the tensor is {found}"
                 )))
             }
         }
@@ -195,7 +195,11 @@ impl NodeCall<'_> {
         };
         let narrow = |value: i64| {
             let narrowed = i32::try_from(value);
-            narrowed.map_err(|_| self.fault(format!("`{name}` is {value}, which exceeds 32 bits")))
+            narrowed.map_err(|_| {
+                self.fault(format!(
+                    "`{name}` is {value}, which does not fit in a signed 32-bit integer"
+                ))
+            })
         };
         Ok([narrow(values[0])?, narrow(values[1])?])
     }
@@ -258,7 +262,7 @@ impl NodeCall<'_> {
         self.packed(weights, 0)?;
         let [groups, _] = self.ints("groups", [1, 1])?;
         if groups != 1 {
-            return Err(self.fault(format!("{groups} groups; its kernel supports one")));
+            return Err(self.fault(format!("`groups` is {groups}, but the kernel supports only 1")));
         }
         let ([sy, sx], [py, px]) = (self.ints("strides", [1, 1])?, self.ints("padding", [0, 0])?);
         let call = Call {

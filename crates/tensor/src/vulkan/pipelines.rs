@@ -43,7 +43,7 @@ impl Pipeline {
             own if own == count => Ok(()),
             own => Err(Error::kernel(
                 kernel,
-                format!("it has {own} operands, but the node has {count}"),
+                format!("the kernel has {own} operands, but the node has {count}"),
             )),
         }
     }
@@ -239,7 +239,9 @@ pub(super) fn checked_groups(
     if groups.iter().zip(&most).all(|(count, most)| count <= most) {
         return Ok(groups);
     }
-    let problem = format!("{groups:?} workgroups for {extent:?} vectors are more than the device's {most:?}");
+    let problem = format!(
+        "{groups:?} workgroups for {extent:?} vectors exceed the device's maxComputeWorkGroupCount {most:?}"
+    );
     Err(Error::kernel(kernel, problem))
 }
 

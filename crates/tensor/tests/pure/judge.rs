@@ -315,7 +315,7 @@ fn errors_of_tables_name_the_line() {
         ),
         (
             "id,lower,upper,size,offset\na,0,9,8,18446744073709551615\n",
-            "line 2: offset 18446744073709551615 and size 8 end above 2^64 - 1",
+            "line 2: offset 18446744073709551615 + size 8 overflows 64 bits",
         ),
         (
             "id,first,last,size,offset\na,0,9,8,0\n",

@@ -368,7 +368,7 @@ fn errors_of_files_name_the_field() {
     let bytes = patched("network_vela.tflite", &[0, 1, 10, -1], &[0, 1, 9, -1]);
     let found = error(&bytes);
     assert!(
-        found.contains("`OfflineMemoryAllocation`: 9 offsets, but the model has 10 tensors"),
+        found.contains("`OfflineMemoryAllocation`: it has 9 offsets, but the model has 10 tensors"),
         "{found}"
     );
     let bytes = patched(
@@ -377,7 +377,10 @@ fn errors_of_files_name_the_field() {
         &[0, 1, 10, -1, -1, 0, -496],
     );
     let found = error(&bytes);
-    assert!(found.contains("`picture`, has the offset -496"), "{found}");
+    assert!(
+        found.contains("`picture`, has the invalid offset -496"),
+        "{found}"
+    );
     let found = error(&data("cache.pte")[..400]);
     assert!(
         found.starts_with("ExecuTorch program: ") && found.contains("400 bytes"),

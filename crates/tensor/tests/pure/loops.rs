@@ -359,14 +359,14 @@ fn a_plan_that_is_wrong_is_refused() {
             other => panic!("{other:?} is one place"),
         }
     };
-    refused("beyond the memory", &shift(1 << 20), &["`end`", "ends after"]);
+    refused("beyond the memory", &shift(1 << 20), &["`end`", "ends beyond"]);
     refused(
         "another memory",
         &|plan| plan.memories.clear(),
-        &["memory 0 of 0"],
+        &["memory 0, which is out of range"],
     );
     let small = |plan: &mut TensorPlan| plan.memories[0].size = Bytes(3);
-    refused("too small", &small, &["ends after the 3 B"]);
+    refused("too small", &small, &["ends beyond the 3 B"]);
     let mut large = needs(&graph);
     large[end].size = Bytes(5);
     assert_says(check(&graph, &large, &good, 1).unwrap_err(), &["`end`"]);

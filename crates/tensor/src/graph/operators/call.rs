@@ -53,7 +53,7 @@ impl Call<'_> {
             None => Ok(None),
             Some(Attribute::Ints(values)) => Ok(Some(values.clone())),
             Some(Attribute::Int(value)) => Ok(Some(vec![*value])),
-            Some(_) => Err(format!("`{name}` is not made of whole numbers")),
+            Some(_) => Err(format!("`{name}` must be an integer or a list of integers")),
         }
     }
 

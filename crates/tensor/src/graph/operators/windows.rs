@@ -34,7 +34,7 @@ fn convolution(call: &Call<'_>) -> Answer<Inferred> {
     let differ = |&(channels, inner): &(i64, i64)| inner.checked_mul(groups) != Some(channels);
     if let Some((channels, inner)) = fixed.filter(differ) {
         return Err(format!(
-            "{channels} channels, and weights for {inner} x {groups} groups"
+            "the input has {channels} channels, but the weights need {inner} channels x {groups} groups"
         ));
     }
     let (strides, dilations) = (call.pair("strides", 1)?, call.pair("dilations", 1)?);

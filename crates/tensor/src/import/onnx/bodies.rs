@@ -35,7 +35,7 @@ struct Rounds<'a> {
 impl Reader<'_> {
     fn subgraph<'n>(&self, node: &'n NodeProto, name: &str) -> Result<&'n GraphProto> {
         let graph = node.attribute(name).and_then(|attribute| attribute.g.as_ref());
-        graph.ok_or_else(|| self.fault(node, format!("it has no graph `{name}`")))
+        graph.ok_or_else(|| self.fault(node, format!("its graph attribute `{name}` is missing")))
     }
 
     /// The tensors that graphs read from outside, by name, without constants, which every block can read.
@@ -185,7 +185,7 @@ impl Reader<'_> {
         described.cloned().ok_or_else(|| {
             let ranks: Vec<String> = shapes.iter().map(|dims| dims.len().to_string()).collect();
             format!(
-                "its arms have results of {} dimensions for `{}`: give ranges that decide the condition, or infer shapes when the file is written",
+                "its branches return results of {} dimensions for `{}`: give ranges that decide the condition, or infer shapes when the file is written",
                 ranks.join(" and "),
                 tileheap_json::clip(name)
             )
@@ -202,11 +202,16 @@ impl Reader<'_> {
         }
         let given = node.input.get(2..).unwrap_or(&[]);
         let (Some(parameters), Some(outputs)) = (body.input.get(2..), body.output.get(1..)) else {
-            return Err(self.fault(node, "its body has no iteration number and condition"));
+            return Err(self.fault(
+                node,
+                "its body must take an iteration number and a condition, and return a condition",
+            ));
         };
         if given.len() != parameters.len() || outputs.len() < given.len() {
             let (values, parameters, results) = (given.len(), parameters.len(), outputs.len());
-            let problem = format!("{values} values for {parameters} parameters and {results} results");
+            let problem = format!(
+                "the node passes {values} initial values, but its body takes {parameters} and returns {results}: the body must take exactly as many, and return at least as many"
+            );
             return Err(self.fault(node, problem));
         }
         let carried = parameters
@@ -243,8 +248,9 @@ impl Reader<'_> {
             .checked_sub(slices)
             .filter(|&states| states <= body.output.len());
         let Some(states) = states.filter(|_| slices > 0 && parameters == inputs) else {
-            let problem =
-                format!("{inputs} inputs, {slices} of them scanned, for {parameters} parameters of the body");
+            let problem = format!(
+                "the node has {inputs} inputs, {slices} of them scanned, and its body has {parameters} parameters: the body must have one parameter for each input, and return every input that is not scanned"
+            );
             return Err(self.fault(node, problem));
         };
         let axis = |attribute: &str, place: usize| {
@@ -261,7 +267,10 @@ impl Reader<'_> {
             let dims = self.dims(id);
             let axis = axis("scan_input_axes", place - states);
             let axis = wrapped(axis, dims.len()).ok_or_else(|| {
-                let problem = format!("it scans axis {axis} of `{input}`, which has rank {}", dims.len());
+                let problem = format!(
+                    "it cannot scan axis {axis} of `{input}`, which has rank {}",
+                    dims.len()
+                );
                 self.fault(node, problem)
             })?;
             rounds = Some(dims[axis].clone());
@@ -313,7 +322,10 @@ impl Reader<'_> {
             };
             let rank = shape.0.len() + 1;
             let Some(axis) = wrapped(*axis, rank) else {
-                let problem = format!("`{}` is stacked along axis {axis} of rank {rank}", value.name);
+                let problem = format!(
+                    "`{}` cannot be stacked along axis {axis}: the stacked tensor has rank {rank}",
+                    value.name
+                );
                 return Err(self.fault(of.node, problem));
             };
             let rounds = of

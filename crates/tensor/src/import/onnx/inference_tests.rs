@@ -79,7 +79,7 @@ fn scans_stack_along_any_axis() {
             assert_eq!(last.shape.fixed().unwrap(), dims, "axis {axis}");
         }
     }
-    says(stacked(3), &["`Scan 1`", "axis 3 of rank 3"]);
+    says(stacked(3), &["`Scan 1`", "axis 3: the stacked tensor has rank 3"]);
     says(stacked(-4), &["axis -4"]);
 }
 

@@ -27,8 +27,15 @@ impl Reader<'_> {
         for (axis, dim) in dims.iter_mut().enumerate() {
             if dim.fixed() == Some(0) && !keeps_zeros {
                 let kept = data.get(axis).cloned();
-                *dim =
-                    kept.ok_or_else(|| self.fault(node, format!("it keeps axis {axis} of {}", data.len())))?;
+                *dim = kept.ok_or_else(|| {
+                    self.fault(
+                        node,
+                        format!(
+                            "it keeps dimension {axis}, but the input has {} dimensions",
+                            data.len()
+                        ),
+                    )
+                })?;
             }
         }
         if let Some(open) = dims.iter().position(|dim| dim.fixed() == Some(-1)) {
@@ -40,7 +47,7 @@ impl Reader<'_> {
                 .try_fold(1i64, |all, dim| all.checked_mul(dim.fixed()?))
         };
         if let Some((from, to)) = count(&data).zip(count(&dims)).filter(|(from, to)| from != to) {
-            return Err(self.fault(node, format!("{from} elements cannot be {to}")));
+            return Err(self.fault(node, format!("{from} elements cannot be reshaped to {to}")));
         }
         let (output, element) = (
             self.output(node)?.to_owned(),
@@ -77,7 +84,10 @@ impl Reader<'_> {
         };
         places.sort_unstable();
         if places.windows(2).any(|pair| pair[0] == pair[1]) {
-            return Err(self.fault(node, format!("the axes {axes:?} of {rank} name one axis twice")));
+            return Err(self.fault(
+                node,
+                format!("the axes {axes:?} of a rank-{rank} tensor name one axis twice"),
+            ));
         }
         let is_longer = |&&axis: &&usize| dims[axis].fixed().is_some_and(|side| side != 1);
         if let Some(axis) = places.iter().find(is_longer).filter(|_| !adds) {

@@ -161,7 +161,8 @@ impl Reader<'_> {
             let said = self.described.get(name).and_then(|(_, shape)| shape.fixed());
             let both = said.zip(inferred.fixed());
             if let Some((said, inferred)) = both.filter(|(said, inferred)| said != inferred) {
-                let problem = format!("`{name}` is {inferred:?}, but {said:?} in the file");
+                let problem =
+                    format!("the inferred shape of `{name}` is {inferred:?}, but the file says {said:?}");
                 return Err(self.fault(node, problem));
             }
             self.ids.insert(name.clone(), id);
@@ -175,7 +176,7 @@ impl Reader<'_> {
         for output in node.output.iter().filter(|output| !output.is_empty()) {
             let Some((element, shape)) = self.described.get(output) else {
                 let problem = format!(
-                    "it is not known here, and the file has no shape of `{output}`: infer shapes when it is written"
+                    "its output shapes cannot be inferred, and the file has no shape of `{output}`: infer shapes when the file is written"
                 );
                 return Err(self.fault(node, problem));
             };

@@ -228,7 +228,7 @@ fn branches_and_loops_are_read() {
     scan.attribute.pop();
     refused(&scan, "`Scan 10`");
     scan.attribute.clear();
-    refused(&scan, "no graph `body`");
+    refused(&scan, "graph attribute `body` is missing");
     let mut cyclic = scan_body.clone();
     cyclic.node[0].input[0] = "e".to_owned();
     let cyclic = control("Loop", &["trips", "", "last"], &["sum"], &[("body", &cyclic)]);
