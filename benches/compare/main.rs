@@ -55,7 +55,7 @@ fn main() {
             name if TABLES.iter().any(|(table, _)| *table == name) => wanted.push(argument),
             other => {
                 let names = TABLES.map(|(name, _)| name).join(", ");
-                eprintln!("error: `{other}` is none of --quick, --output FOLDER, {names}");
+                eprintln!("error: `{other}` is unknown: use --quick, --output FOLDER or {names}");
                 std::process::exit(2);
             }
         }

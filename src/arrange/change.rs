@@ -68,10 +68,10 @@ impl DescriptionChange {
                 })?
             }
             DescriptionChange::Use { resource, pass } if known(resource) => without(frame, resource, pass)
-                .ok_or_else(|| refused("the pass does not use it, or nothing else does".to_owned()))?,
+                .ok_or_else(|| refused("the pass does not use the resource, or no other pass does".to_owned()))?,
             _ => {
                 return Err(refused(
-                    "the frame has none, or the quarters are not 1 to 3".to_owned(),
+                    "the frame has no such resource, or the quarters are not 1 to 3".to_owned(),
                 ));
             }
         };

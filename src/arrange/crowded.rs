@@ -36,7 +36,7 @@ impl CrowdedPass {
     /// A sentence with the pass and what it uses.
     pub fn in_words(&self, frame: &Frame) -> String {
         format!(
-            "pass `{}` uses or keeps {} at once of what could be in tile memory, more than it holds",
+            "pass `{}` uses or keeps {} of resources that could be in tile memory, more than the tile heap holds",
             frame.pass(self.pass).name,
             self.used
         )

@@ -150,10 +150,10 @@ pub enum CannotGroup {
         why: &'static str,
     },
     /// The tile heap holds the resource only in this many strips or more, and each strip repeats passes at a cost.
-    #[error("it fits only in {0} strips or more, which repeat passes")]
+    #[error("it fits only if split into at least {0} strips, and the cost of repeating passes is too high")]
     StripCost(u32),
     /// No image of the passes would become smaller in strips.
-    #[error("these passes are not the only users of any image that they write")]
+    #[error("every image that these passes write is also used by other passes")]
     NothingInside,
     /// Passes that are not consecutive render passes, or that read one another's output elsewhere than at their own pixel.
     #[error(
@@ -166,7 +166,7 @@ pub enum CannotGroup {
         second: String,
     },
     /// The pass is the only one of its batch or group.
-    #[error("`{0}` is the only pass of its batch or group, and merging takes two")]
+    #[error("`{0}` is the only pass of its batch or group, but merging needs at least two")]
     OnlyPass(String),
     /// A pass has to run between two passes, and cannot be merged with both.
     #[error("cannot merge `{second}` into `{first}`: `{between}` has to run between them")]

@@ -28,7 +28,7 @@ impl Checker<'_> {
             }
             let Some(run) = run else {
                 return Some(format!(
-                    "batch {index} does not wait and signal as described batches from {next} on do"
+                    "the waits and signals of batch {index} differ from those of the described batches from {next} on"
                 ));
             };
             let all = run.of(described.batches());

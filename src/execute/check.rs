@@ -76,7 +76,8 @@ impl Checker<'_> {
         ];
         for (what, ours, theirs) in lengths {
             if ours != theirs {
-                let message = format!("the map has {ours} {what}, but the executed frame has {theirs}");
+                let message =
+                    format!("the origin map has {ours} {what}, but the executed frame has {theirs}");
                 self.report(OriginRule::Index, message);
             }
         }
@@ -84,7 +85,7 @@ impl Checker<'_> {
         let mut known = |what: &str, index: usize, count: usize| {
             if index >= count {
                 unknown.push(format!(
-                    "the map names {what} {index}, but the described frame has {count}"
+                    "the origin map names {what} {index}, which is out of range: the described frame has {count}"
                 ));
             }
         };
@@ -212,12 +213,13 @@ impl Checker<'_> {
         }
         if ours.subpasses != subpass {
             return Some(format!(
-                "it has {} subpasses, but they have {subpass}",
+                "it has {} subpasses, but the described passes have {subpass}",
                 ours.subpasses
             ));
         }
         let first = described.pass(runs[0].pass);
-        (strip.is_none() && ours.name != first.name).then(|| format!("the first of them is `{}`", first.name))
+        (strip.is_none() && ours.name != first.name)
+            .then(|| format!("the first described pass is `{}`", first.name))
     }
 
     /// Returns why a pass is not the store of a resource after a described pass.

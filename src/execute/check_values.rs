@@ -100,7 +100,9 @@ impl Checker<'_> {
             false => count > 1 && (1..=count).eq(numbers.iter().copied()),
         };
         if !numbered || values.iter().any(|(value, _)| value.count != count) {
-            return Some(format!("their numbers are {numbers:?} of {count}"));
+            return Some(format!(
+                "value numbers {numbers:?} do not match a count of {count}"
+            ));
         }
         let mut before: Option<PassId> = None;
         for (value, id) in values {
@@ -166,7 +168,7 @@ impl Checker<'_> {
                             let (reader, name) = (described_access.pass, &frame.resource(id).name);
                             let reader = &described.pass(reader).name;
                             return Some(format!(
-                                "pass `{reader}` reads other contents of `{name}` than described"
+                                "pass `{reader}` reads different contents of `{name}` than in the described frame"
                             ));
                         }
                     }

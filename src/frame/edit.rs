@@ -147,17 +147,17 @@ impl Frame {
             })?;
             let fault = |problem| {
                 FrameRule::Weight.broken(format!(
-                    "the weight of `{resource}` in pass `{pass}` {problem}",
+                    "weight of `{resource}` in pass `{pass}`: {problem}",
                     pass = weight.pass,
                     resource = weight.resource
                 ))
             };
             if seen.contains(&(pass, resource)) {
-                return Err(fault("is named twice").into());
+                return Err(fault("listed twice").into());
             }
             seen.push((pass, resource));
             if weight.savings.0 > Weights::MAX {
-                return Err(fault("is more than 2^40 bytes").into());
+                return Err(fault("exceeds 2^40 bytes").into());
             }
             let mut of_pair = tables.passes[pass.index()]
                 .accesses
@@ -165,7 +165,7 @@ impl Frame {
                 .filter(|&index| tables.accesses[index].resource == resource);
             let first = of_pair
                 .next()
-                .ok_or_else(|| fault("is not an access of the frame"))?;
+                .ok_or_else(|| fault("the pass does not access the resource"))?;
             let others: Vec<usize> = of_pair.collect();
             // The first of several accesses in one pass stands for all.
             tables.accesses[first].measured = Some(weight.savings);

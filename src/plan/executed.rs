@@ -66,7 +66,7 @@ impl Plan {
         let frame = self.input.frame();
         assert!(
             pass.index() < frame.passes().len(),
-            "pass {} is not of frame `{}`, which has {} passes",
+            "pass {} does not belong to frame `{}`, which has {} passes",
             pass.index(),
             frame.name(),
             frame.passes().len()

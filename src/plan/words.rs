@@ -265,7 +265,7 @@ impl Plan {
             "the driver refuses it in tile memory: another format or usage may help".to_owned()
         } else {
             format!(
-                "the driver refuses {} in tile memory: every driver supports one 2D level, layer and sample",
+                "the driver refuses {} in tile memory: every driver supports 2D images with one level, layer and sample",
                 beyond.join(", ")
             )
         }

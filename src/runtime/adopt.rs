@@ -45,8 +45,9 @@ impl BoundFrame {
             let pair = |queue: FamilyQueue| (queue.family, queue.index);
             let list = |one: &LoweringDesc| one.queues.iter().map(pair).collect::<Vec<_>>();
             let (theirs, ours) = (list(situation), list(&self.lowering.situation));
-            let what =
-                format!("they are for the queues (family, index) {theirs:?}, and it is bound to {ours:?}");
+            let what = format!(
+                "the tables are for queues (family, index) {theirs:?}, but the frame is bound to {ours:?}"
+            );
             return Err(other(what));
         }
         let ends = self.queues.iter().map(|queue| queue.family + 1);
@@ -74,7 +75,9 @@ impl BoundFrame {
             _ => difference(&tables, self.tables()),
         };
         if let Some(table) = differs {
-            return Err(other(format!("their {table} are not those that were created")));
+            return Err(other(format!(
+                "their {table} differ from those that were created"
+            )));
         }
         let tables = tables.check(&self.plan.frame, situation, &device)?;
         let (parity, before) = (situation.parity, situation.before.clone());

@@ -166,9 +166,12 @@ impl OwnedObjects {
         let required = desc.dedicated_to.filter(|_| known).map(|only| self.size_of(only));
         let kinds = vk::MemoryPropertyFlags::PROTECTED | vk::MemoryPropertyFlags::DEVICE_COHERENT_AMD;
         let why = if desc.size == Bytes::ZERO {
-            "a block of memory has a size".to_owned()
+            "its size must not be 0".to_owned()
         } else if desc.memory_type as usize >= types {
-            format!("memory type {} is none of the device's {types}", desc.memory_type)
+            format!(
+                "memory type {} does not exist: the device has {types} memory types",
+                desc.memory_type
+            )
         } else if !known {
             "it is dedicated to an object that is not created here".to_owned()
         } else if profile.memory_types[desc.memory_type as usize]
@@ -183,7 +186,7 @@ impl OwnedObjects {
             why
         } else if let Some(required) = required.filter(|required| *required != desc.size) {
             format!(
-                "its size is {}, but a dedicated allocation has the size that its image or buffer requires, {required} \
+                "its size is {}, but a dedicated allocation must have the size that its image or buffer requires, {required} \
                  (VUID-VkMemoryDedicatedAllocateInfo-image-02964, VUID-VkMemoryDedicatedAllocateInfo-buffer-02965)",
                 desc.size
             )
@@ -295,6 +298,8 @@ fn too_large(profile: &DeviceProfile, desc: &MemoryDesc<'_>) -> Option<String> {
     let heap = profile.memory_types[desc.memory_type as usize].heap;
     let (size, limit) = (desc.size, profile.heaps[heap as usize].size);
     (size > limit).then(|| {
-        format!("its size is {size}, and its heap has {limit} (VUID-vkAllocateMemory-pAllocateInfo-01713)")
+        format!(
+            "its size is {size}, but its heap has only {limit} (VUID-vkAllocateMemory-pAllocateInfo-01713)"
+        )
     })
 }

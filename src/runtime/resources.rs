@@ -34,7 +34,7 @@ pub(super) struct Image {
 pub(super) enum MissingImport {
     /// An image or a buffer.
     Object(ImageOrBuffer),
-    /// A row of views: the view of a part of an image that is imported.
+    /// A view of part of an imported image, by its row in `views`.
     View(u32),
 }
 
@@ -480,7 +480,7 @@ impl<'a> Creator<'a> {
         let memory = &self.creation.tables.memory[memory as usize];
         if answer.memory_type_bits >> memory.memory_type & 1 == 0 {
             return Some(format!(
-                "memory types {:#x} without type {}",
+                "memory types {:#x}, which exclude type {}",
                 answer.memory_type_bits, memory.memory_type
             ));
         }

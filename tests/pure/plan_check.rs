@@ -75,8 +75,14 @@ fn faults_name_the_thing_the_demand_and_the_limit() {
             |plan| plan.passes[3].bound_object = Some(ObjectId::new(7)),
             "entry 7 of `objects`",
         ),
-        (|plan| plan.resources[0].placements.end += 1, "is in 2 runs"),
-        (|plan| plan.resources[0].placements.end -= 1, "is in 0 runs"),
+        (
+            |plan| plan.resources[0].placements.end += 1,
+            "one run, but is in 2",
+        ),
+        (
+            |plan| plan.resources[0].placements.end -= 1,
+            "one run, but is in 0",
+        ),
         (
             |plan| plan.resources[0].placements = Run { first: 5, end: 1000 },
             "[5, 1000)",

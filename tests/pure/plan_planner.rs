@@ -290,7 +290,7 @@ fn wrong_weights_are_named() {
     };
     assert!(fault(vec![weight("gbuffers", "albedo", 1)]).contains("gbuffers"));
     assert!(fault(vec![weight("gbuffer", "albdo", 1)]).contains("albdo"));
-    assert!(fault(vec![weight("glow", "albedo", 1)]).contains("is not an access"));
+    assert!(fault(vec![weight("glow", "albedo", 1)]).contains("does not access the resource"));
     let one = weight("gbuffer", "albedo", 1);
     assert!(fault(vec![one.clone(), one]).contains("twice"));
     assert!(fault(vec![weight("gbuffer", "albedo", u64::MAX)]).contains("2^40"));

@@ -191,7 +191,7 @@ fn messages_name_the_thing_the_rule_and_the_limit() {
         .unwrap();
     assert_eq!(
         broken(found.broken).unwrap().to_string(),
-        "pass `render 2` uses image `image`: views of type CUBE have 6 layers, but it uses 3 \
+        "pass `render 2` uses image `image`: views of type CUBE must have 6 layers, but this one has 3 \
          (VUID-VkImageViewCreateInfo-viewType-02960)"
     );
 }

@@ -166,7 +166,8 @@ pub(super) fn parse_kind(pass: &Pass) -> Result<Option<PassKind>, ImportError> {
         "present" => return Ok(None),
         _ => {
             let kind = shortened(&pass.kind);
-            let problem = format!("type `{kind}` is none of `raster`, `compute`, `transfer`, `present`");
+            let problem =
+                format!("type `{kind}` is unknown: use `raster`, `compute`, `transfer` or `present`");
             return Err(ImportError::of_pass(&pass.name, problem));
         }
     }))

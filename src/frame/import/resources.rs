@@ -25,7 +25,7 @@ pub(super) fn declare(
     let fault = |problem: String| ImportError::of_resource(&resource.name, problem);
     if resource.imported && resource.history {
         return Err(fault(
-            "is both `imported` and `history`: the caller keeps what is imported".to_owned(),
+            "is both `imported` and `history`: remove `history`, since the caller keeps the contents of imported resources".to_owned(),
         ));
     }
     if passes.presented[index] && !resource.imported {

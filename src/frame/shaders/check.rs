@@ -75,8 +75,7 @@ impl Checker<'_> {
         for (shader_use, target) in pipelines.iter().flat_map(|pipeline| pipeline.uses()) {
             let ShaderUse { binding, kind, .. } = shader_use;
             let Some(target) = target else {
-                let what =
-                    format!("uses {binding} as {kind:?}, which is not bound to a resource of the frame");
+                let what = format!("uses {binding} as {kind:?}, but no resource of the frame is bound there");
                 self.differs(MismatchKind::Unbound, Some(binding), &what);
                 continue;
             };

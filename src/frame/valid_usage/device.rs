@@ -420,7 +420,7 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>, &DeviceProfile) -> Problem> = &[
             let several = device.limits.block_texel_view_compatible_multiple_layers;
             let limited = (!several).then(|| {
                 format!(
-                    "uncompressed views of compressed images have one layer on `{}`, but this one has {} \
+                    "uncompressed views of compressed images must have one layer on `{}`, but this one has {} \
                      (blockTexelViewCompatibleMultipleLayers)",
                     device.name,
                     view.layers()

@@ -162,7 +162,7 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>, &DeviceProfile) -> P
             let fits = |found: &vk::SampleCountFlags| [samples, vk::SampleCountFlags::TYPE_1].contains(found);
             let (access, found) = pass.sampled().find(|(_, found)| applies && !fits(found))?;
             Some(format!(
-                "the sample count of its pipelines is {samples:?}, but that of `{}` is {found:?}: `{}` allows the same or one",
+                "the sample count of its pipelines is {samples:?}, but that of `{}` is {found:?}: `{}` requires attachments to have the same sample count, or one sample",
                 pass.name_of(access),
                 device.name
             ))

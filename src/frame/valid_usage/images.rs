@@ -200,7 +200,8 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
                 vk::ImageType::TYPE_3D,
             ];
             let found = image.desc.image_type;
-            (!types.contains(&found)).then(|| format!("images are 1D, 2D or 3D, but its type is {found:?}"))
+            (!types.contains(&found))
+                .then(|| format!("images must be 1D, 2D or 3D, but its type is {found:?}"))
         },
     },
     Rule {
@@ -229,8 +230,9 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
         rule: "VUID-VkImageCreateInfo-samples-parameter",
         broken: |image| {
             let found = image.desc.samples.as_raw();
-            (!is_sample_count(image.desc.samples))
-                .then(|| format!("the sample count is 1, 2, 4, 8, 16, 32 or 64, but its bits are {found:#b}"))
+            (!is_sample_count(image.desc.samples)).then(|| {
+                format!("the sample count must be 1, 2, 4, 8, 16, 32 or 64, but its bits are {found:#b}")
+            })
         },
     },
     Rule {
@@ -247,7 +249,9 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
         broken: |image| {
             let vk::Extent3D { height, depth, .. } = image.extent;
             let flat = image.desc.image_type == vk::ImageType::TYPE_1D && (height > 1 || depth > 1);
-            flat.then(|| format!("1D images have a height and depth of 1, but it has {height} and {depth}"))
+            flat.then(|| {
+                format!("1D images must have a height and depth of 1, but this one has {height} and {depth}")
+            })
         },
     },
     Rule {
@@ -255,7 +259,7 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
         broken: |image| {
             let depth = image.extent.depth;
             (image.desc.image_type == vk::ImageType::TYPE_2D && depth > 1)
-                .then(|| format!("2D images have a depth of 1, but its depth is {depth}"))
+                .then(|| format!("2D images must have a depth of 1, but its depth is {depth}"))
         },
     },
     Rule {
@@ -263,7 +267,7 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
         broken: |image| {
             let layers = image.desc.array_layers;
             (image.desc.image_type == vk::ImageType::TYPE_3D && layers > 1)
-                .then(|| format!("3D images have one layer, but it has {layers}"))
+                .then(|| format!("3D images must have one layer, but this one has {layers}"))
         },
     },
     Rule {
@@ -275,7 +279,9 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
                 32 - width.max(height).max(depth).leading_zeros(),
             );
             (levels > limit).then(|| {
-                format!("{width} x {height} x {depth} texels allow {limit} levels, but it has {levels}")
+                format!(
+                    "{width} x {height} x {depth} texels allow {limit} levels, but this image has {levels}"
+                )
             })
         },
     },
@@ -302,16 +308,18 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
         rule: "VUID-VkImageCreateInfo-flags-08865",
         broken: |image| {
             let vk::Extent3D { width, height, .. } = image.extent;
-            (image.has(F::CUBE_COMPATIBLE) && width != height)
-                .then(|| format!("images with CUBE_COMPATIBLE are square, but it is {width} x {height}"))
+            (image.has(F::CUBE_COMPATIBLE) && width != height).then(|| {
+                format!("images with CUBE_COMPATIBLE must be square, but this one is {width} x {height}")
+            })
         },
     },
     Rule {
         rule: "VUID-VkImageCreateInfo-flags-08866",
         broken: |image| {
             let layers = image.desc.array_layers;
-            (image.has(F::CUBE_COMPATIBLE) && layers < 6)
-                .then(|| format!("images with CUBE_COMPATIBLE need 6 layers or more, but it has {layers}"))
+            (image.has(F::CUBE_COMPATIBLE) && layers < 6).then(|| {
+                format!("images with CUBE_COMPATIBLE need 6 layers or more, but this one has {layers}")
+            })
         },
     },
     Rule {
@@ -344,7 +352,7 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
         broken: |image| {
             (image.has(F::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED_EXT) && image.is_multisampled()).then(|| {
                 format!(
-                    "MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED needs one sample, but it has {:?}",
+                    "MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED needs one sample, but this image has {:?}",
                     image.desc.samples
                 )
             })
@@ -372,7 +380,7 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
         broken: |image| {
             let levels = image.desc.mip_levels;
             (image.has(F::SUBSAMPLED_EXT) && levels > 1)
-                .then(|| format!("subsampled images have one level, but it has {levels}"))
+                .then(|| format!("subsampled images must have one level, but this one has {levels}"))
         },
     },
 ];
@@ -402,8 +410,9 @@ pub(super) static USED: &Rules<fn(&Image<'_>) -> Problem> = &[
         rule: "VUID-VkImageCreateInfo-usage-00963",
         broken: |image| {
             let other = image.usage & !(ATTACHMENTS | U::TRANSIENT_ATTACHMENT);
-            (image.usage.contains(U::TRANSIENT_ATTACHMENT) && !other.is_empty())
-                .then(|| format!("transient attachments have only attachment usages, but it has {other:?}"))
+            (image.usage.contains(U::TRANSIENT_ATTACHMENT) && !other.is_empty()).then(|| {
+                format!("transient attachments must have only attachment usages, but this one has {other:?}")
+            })
         },
     },
     Rule {
@@ -427,7 +436,7 @@ pub(super) static USED: &Rules<fn(&Image<'_>) -> Problem> = &[
         broken: |image| {
             (image.usage.contains(U::FRAGMENT_DENSITY_MAP_EXT) && image.is_multisampled()).then(|| {
                 format!(
-                    "fragment density maps have one sample, but it has {:?}",
+                    "fragment density maps must have one sample, but this one has {:?}",
                     image.desc.samples
                 )
             })
@@ -451,7 +460,7 @@ pub(super) static USED: &Rules<fn(&Image<'_>) -> Problem> = &[
             let format = image.desc.format;
             (compressed && !other.is_empty() && !image.has(F::EXTENDED_USAGE)).then(|| {
                 format!(
-                    "images of compressed format {format:?} are neither attachments nor storage images, but its usage has {}",
+                    "images of compressed format {format:?} cannot be attachments or storage images, but its usage has {}",
                     names::bit_names(other).join(", ")
                 )
             })

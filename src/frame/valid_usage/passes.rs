@@ -51,7 +51,7 @@ impl RenderPass<'_> {
 
     fn differ(&self, first: &Access) -> String {
         format!(
-            "its attachments differ in sample count: `{}` has {:?}; if the device allows that, declare that of its pipelines",
+            "its attachments differ in sample count: `{}` has {:?}; if the device allows that, declare the sample count of its pipelines",
             self.name_of(first),
             self.samples_of(first)
         )
@@ -403,7 +403,7 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>) -> Problem> = &[
         broken: |pass| {
             let samples = pass.pass.samples.filter(|samples| !is_sample_count(*samples))?;
             Some(format!(
-                "the sample count of pipelines is 1, 2, 4, 8, 16, 32 or 64, but its bits are {:#b}",
+                "the sample count of pipelines must be 1, 2, 4, 8, 16, 32 or 64, but its bits are {:#b}",
                 samples.as_raw()
             ))
         },

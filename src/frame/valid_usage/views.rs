@@ -156,7 +156,7 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>) -> Problem> = &[
             let single = view.is_declared(&[V::TYPE_1D, V::TYPE_2D, V::TYPE_3D]);
             (single && view.layers() != 1).then(|| {
                 format!(
-                    "views of type {:?} have one layer, but it uses {}",
+                    "views of type {:?} must have one layer, but this one has {}",
                     view.declared.unwrap_or_default(),
                     view.layers()
                 )
@@ -166,8 +166,12 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>) -> Problem> = &[
     Rule {
         rule: "VUID-VkImageViewCreateInfo-viewType-02960",
         broken: |view| {
-            (view.is_declared(&[V::CUBE]) && view.layers() != 6)
-                .then(|| format!("views of type CUBE have 6 layers, but it uses {}", view.layers()))
+            (view.is_declared(&[V::CUBE]) && view.layers() != 6).then(|| {
+                format!(
+                    "views of type CUBE must have 6 layers, but this one has {}",
+                    view.layers()
+                )
+            })
         },
     },
     Rule {
@@ -175,7 +179,7 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>) -> Problem> = &[
         broken: |view| {
             (view.is_declared(&[V::CUBE_ARRAY]) && view.layers() % 6 != 0).then(|| {
                 format!(
-                    "views of type CUBE_ARRAY have a multiple of 6 layers, but it uses {}",
+                    "views of type CUBE_ARRAY must have a multiple of 6 layers, but this one has {}",
                     view.layers()
                 )
             })
@@ -234,7 +238,7 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>) -> Problem> = &[
         broken: |view| {
             (view.shows_blocks() && view.levels() != 1).then(|| {
                 format!(
-                    "uncompressed views of compressed images have one level, but it uses {}",
+                    "uncompressed views of compressed images must have one level, but this one has {}",
                     view.levels()
                 )
             })
@@ -249,7 +253,7 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>) -> Problem> = &[
                 .contains(vk::ImageUsageFlags::FRAGMENT_DENSITY_MAP_EXT);
             (map && view.levels() != 1).then(|| {
                 format!(
-                    "views of fragment density maps have one level, but it uses {}",
+                    "views of fragment density maps must have one level, but this one has {}",
                     view.levels()
                 )
             })

@@ -47,7 +47,7 @@ pub(super) fn check_bytes(checker: &mut Checker<'_>, hazards: &mut Hazards, batc
             if let Some((first, end)) = uncovered(&covering, access.first, access.end) {
                 let message = format!(
                     "{} at bytes [{first}, {end}): work that waits for the uses listed in `after` for these bytes \
-                     does not wait for it",
+                     does not wait for this access",
                     hazards.text(checker, &access.used)
                 );
                 checker.report(LoweringRule::AfterUncovered, message);

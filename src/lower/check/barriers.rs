@@ -81,7 +81,7 @@ pub(super) fn check(checker: &mut Checker<'_>, queue: DeviceQueueIndex, pass: Pa
         let size = tables.buffers[barrier.buffer as usize].size;
         let end = barrier.offset.0.checked_add(barrier.size.0);
         let fits = barrier.size != Bytes::ZERO && end.is_some_and(|end| end <= size.0);
-        let needs = format!("some of its {size} (VUID-VkBufferMemoryBarrier2-size-01189)");
+        let needs = format!("a non-empty range within its {size} (VUID-VkBufferMemoryBarrier2-size-01189)");
         at.demand(fits, "size", (barrier.offset, barrier.size), needs);
     }
     for barrier in row.memory.of(&tables.memory_barriers) {
@@ -119,7 +119,7 @@ fn check_scopes(at: &mut CheckedRow<'_, '_>, queue: DeviceQueueIndex, scopes: Sc
         stages_of_queue(at, stage_mask, queue, stages);
         if let Some(flag) = unperformed(stages, access) {
             let needs = format!(
-                "without {flag:?}, which no stage of {stages:?} makes (VUID-VkMemoryBarrier2-srcAccessMask-03900)"
+                "without {flag:?}, which no stage of {stages:?} performs (VUID-VkMemoryBarrier2-srcAccessMask-03900)"
             );
             at.wrong(access_mask, &access, &needs);
         }
@@ -130,7 +130,7 @@ fn stages_of_queue(at: &mut CheckedRow<'_, '_>, parameter: &'static str, queue: 
     if let Some(stage) = unsupported(stages, at.checker.flags(queue)) {
         let family = at.checker.family(queue);
         let needs = format!(
-            "without {stage:?}, which family {family} does not have (VUID-vkCmdPipelineBarrier2-srcStageMask-09675)"
+            "without {stage:?}, which queue family {family} does not support (VUID-vkCmdPipelineBarrier2-srcStageMask-09675)"
         );
         at.wrong(parameter, &stages, &needs);
     }
@@ -159,7 +159,8 @@ fn check_families(
         );
         at.demand(own == wanted, parameter, own, needs);
     } else if src == ignored || dst == ignored || src >= known || dst >= known {
-        let needs = format!("two of the device's {known} families, or QUEUE_FAMILY_IGNORED twice");
+        let needs =
+            format!("two queue families of the device (it has {known}), or QUEUE_FAMILY_IGNORED twice");
         at.wrong(parameter, &(src, dst), &needs);
     } else if at.checker.is_concurrent(object) {
         let needs = "QUEUE_FAMILY_IGNORED twice: its sharing mode is concurrent (VUID-VkImageMemoryBarrier2-None-09097)";

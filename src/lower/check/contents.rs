@@ -18,7 +18,7 @@ enum State {
 }
 
 /// The reason for initially missing contents.
-const NEVER_WRITTEN: &str = "nothing wrote them";
+const NEVER_WRITTEN: &str = "nothing wrote the contents";
 
 /// The contents of every part of every image and of every buffer; for tile memory, per queue.
 pub(super) struct Contents {
@@ -124,7 +124,9 @@ impl Contents {
                 None => format!("pass `{pass}` ran with no tile memory bound"),
                 Some(bound) if site.end > bound.0 => {
                     let end = Bytes(site.end);
-                    format!("pass `{pass}` ran with {bound} of tile memory bound, but they end at {end}")
+                    format!(
+                        "pass `{pass}` ran with {bound} of tile memory bound, but the contents extend to {end}"
+                    )
                 }
                 Some(_) => continue,
             };
@@ -138,8 +140,9 @@ impl Contents {
             let site = Site::of(checker, object, queue);
             if site.place == SiteSpace::Tile(queue) {
                 let last = checker.pass(last);
-                let loss =
-                    format!("they were in tile memory when the discard window ended after pass `{last}`");
+                let loss = format!(
+                    "the contents were in tile memory when the discard window ended after pass `{last}`"
+                );
                 self.lose_held(checker, queue, object, &loss);
             }
         }
@@ -190,5 +193,5 @@ impl Contents {
 
 fn overwritten(checker: &Checker<'_>, by: ImageOrBuffer, pass: PassId) -> String {
     let (by, pass) = (checker.name_of(by), checker.pass(pass));
-    format!("`{by}` reused their bytes at pass `{pass}`")
+    format!("`{by}` reused the bytes at pass `{pass}`")
 }

@@ -39,7 +39,7 @@ fn check_memory(checker: &mut Checker<'_>, row: usize) {
     let profile = &*checker.device.profile;
     let mut at = checker.at(format!("memory object {row}"));
     let Some(kind) = profile.memory_types.get(memory.memory_type as usize) else {
-        let needs = format!("one of {} types", profile.memory_types.len());
+        let needs = format!("below {}, the number of memory types", profile.memory_types.len());
         return at.wrong("memoryTypeIndex", &memory.memory_type, &needs);
     };
     let bit = 1 << memory.memory_type;
@@ -186,7 +186,7 @@ fn check_buffer(checker: &mut Checker<'_>, row: u32) {
 
 fn usage_between(at: &mut CheckedRow<'_, '_>, usage: u32, needs: u32, allowed: u32) {
     let fits = usage & needs == needs && usage & !allowed == 0;
-    let needs = format!("{needs:#x}, or with {:#x}", allowed & !needs);
+    let needs = format!("{needs:#x}, optionally with bits of {:#x}", allowed & !needs);
     at.demand(fits, "usage", format_args!("{usage:#x}"), needs);
 }
 

@@ -284,8 +284,9 @@ impl Replay {
                     .image_barrier(checker, barrier, part, kind, (family, here.pass));
                 if discards && !indifferent {
                     let pass = checker.pass(here.pass);
-                    let loss =
-                        format!("a barrier at pass `{pass}` discards them: its old layout is UNDEFINED");
+                    let loss = format!(
+                        "a barrier at pass `{pass}` discards the contents: its old layout is UNDEFINED"
+                    );
                     self.contents.lose(checker, here.queue, part, loss);
                 }
                 if kind != BarrierKind::Plain {
@@ -351,7 +352,7 @@ impl Replay {
             let mut parts = checker.parts_of(one.index);
             parts.retain(|part| checker.parts.range(*part).aspects.intersects(one.drops));
             for part in parts {
-                let loss = format!("pass `{}` does not store them", checker.pass(here.pass));
+                let loss = format!("pass `{}` does not store the contents", checker.pass(here.pass));
                 self.contents.lose(checker, here.queue, part, loss);
             }
         }

@@ -38,7 +38,7 @@ impl Row<'_, '_> {
     fn index(&mut self, field: &str, index: u32, len: usize) {
         let Row { table, row, .. } = self;
         if index as usize >= len {
-            let message = format!("{table} row {row}: {field} is {index}, but there are {len}");
+            let message = format!("{table} row {row}: {field} index {index} is out of range ({len} entries)");
             self.checker.report(LoweringRule::Index, message);
         }
     }
@@ -227,7 +227,10 @@ fn check_recorded(checker: &mut Checker<'_>) {
         };
         at.index_if("row", pass.row, rows);
         if pass.row.is_none() && pass.contents != PassContents::Described {
-            let message = format!("passes row {}: row is none, but there are {rows} {table}", at.row);
+            let message = format!(
+                "passes row {}: `row` is none, but must be one of {rows} {table}",
+                at.row
+            );
             at.checker.report(LoweringRule::Index, message);
         }
         at.index_if("tile_memory", pass.tile_memory, tables.memory.len());
@@ -417,7 +420,7 @@ fn check_accesses(checker: &mut Checker<'_>) {
         if !checker.holds(row.object.get(), access.resource, access.version) {
             let (pass, resource) = (checker.pass(access.pass), checker.resource(access.resource));
             let message = format!(
-                "pass `{pass}` uses {:?} for `{resource}`, which does not hold the version that it declares",
+                "pass `{pass}` uses {:?} for `{resource}`, which does not hold the version that the pass declares",
                 row.object
             );
             checker.report(LoweringRule::Object, message);

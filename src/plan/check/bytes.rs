@@ -68,7 +68,7 @@ fn check_objects(checker: &mut Checker<'_>) {
             ("the part of the tile heap that the plan may bind", asked),
         ] {
             if let Some(most) = most.filter(|&most| object.size > most) {
-                let message = format!("object {index} has {}, and {limit} is {most}", object.size);
+                let message = format!("object {index} of {} exceeds {limit}, {most}", object.size);
                 checker.report(PlanRule::ObjectTooLarge, message);
             }
         }
@@ -89,7 +89,7 @@ fn check_placement(checker: &mut Checker<'_>, index: usize) {
     if object.memory != memory {
         let (object, of) = (id.index(), object.memory);
         let message = format!(
-            "resource `{resource}` is placed in {memory:?}, but its object is object {object} of memory {of:?}"
+            "resource `{resource}` is placed in {memory:?}, but refers to object {object} of memory {of:?}"
         );
         checker.report(PlanRule::WrongObject, message);
     }

@@ -57,7 +57,7 @@ pub(super) fn tile_rule(checker: &Checker<'_>, resource: ResourceId) -> Option<(
     }
     if let Some(access) = uses.iter().find(|access| !can_bind(plan, access.pass)) {
         let how = format!(
-            "pass `{}` is on a queue that cannot bind it",
+            "pass `{}` is on a queue that does not support tile memory (no graphics or compute)",
             checker.pass(access.pass)
         );
         return Some((PlanRule::BoundOnTransferQueue, how));
@@ -76,7 +76,7 @@ pub(super) fn tile_rule(checker: &Checker<'_>, resource: ResourceId) -> Option<(
     let copied = uses.iter().find(|access| access.kind.is_transfer());
     let transfer = match copied {
         Some(access) => format!("it is copied by pass `{}`", checker.pass(access.pass)),
-        None => "it is copied, by its declared usage".to_owned(),
+        None => "its declared usage includes transfers".to_owned(),
     };
     let transfer = (PlanRule::TileTransfer, transfer);
     match plan.frame.resource(resource).kind {
@@ -136,13 +136,13 @@ fn window_rule(checker: &Checker<'_>, uses: &[&Access]) -> Option<(PlanRule, Str
         let (first, second) = (first.pass, access.pass);
         if frame.queue_of(first) != frame.queue_of(second) {
             let (first, second) = (checker.pass(first), checker.pass(second));
-            let how = format!("passes `{first}` and `{second}` use it on two queues");
+            let how = format!("passes `{first}` and `{second}` use it on different queues");
             return Some((PlanRule::TileTwoQueues, how));
         }
         let window = |pass| window_of(checker.plan, frame.batch_of(pass));
         if window(first) != window(second) {
             let (first, second) = (checker.pass(first), checker.pass(second));
-            let how = format!("passes `{first}` and `{second}` are in two discard windows");
+            let how = format!("passes `{first}` and `{second}` are in different discard windows");
             return Some((PlanRule::TileTwoWindows, how));
         }
     }

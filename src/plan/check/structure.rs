@@ -105,8 +105,7 @@ fn check_runs(checker: &mut Checker<'_>) {
         }
     }
     for (index, times) in placed.into_iter().enumerate().filter(|&(_, times)| times != 1) {
-        let message =
-            format!("entry {index} of `placements` is in {times} runs: each belongs to exactly one");
+        let message = format!("entry {index} of `placements` must be in exactly one run, but is in {times}");
         checker.report(PlanRule::Covered, message);
     }
 }
@@ -242,7 +241,8 @@ fn check_index(
     entries: usize,
 ) {
     if index >= entries {
-        let message = format!("{by} refers to entry {index} of `{table}`, which has {entries}");
+        let message =
+            format!("{by} refers to entry {index} of `{table}`, which is out of range ({entries} entries)");
         checker.report(PlanRule::Index, message);
     }
 }
@@ -258,8 +258,9 @@ fn check_run(
     match covered.get_mut(first as usize..end as usize) {
         Some(covered) => covered.iter_mut().for_each(|times| *times += 1),
         None => {
-            let message =
-                format!("{by} refers to entries [{first}, {end}) of `{table}`, which has {entries}");
+            let message = format!(
+                "{by} refers to entries [{first}, {end}) of `{table}`, which is not a valid range ({entries} entries)"
+            );
             checker.report(PlanRule::Index, message);
         }
     }

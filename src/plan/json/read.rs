@@ -143,13 +143,13 @@ fn check_frame(frame: &Frame, head: &Head) -> Result<(), PlanJsonError> {
     if head.frame != frame.name() {
         let (plan, frame) = (clip(&head.frame), frame.name());
         return Err(fault(format!(
-            "it is the plan of frame `{plan}`, but this frame is `{frame}`: plan it again"
+            "the plan is for frame `{plan}`, but this frame is `{frame}`: plan the frame again"
         )));
     }
     let (planned, framed) = (head.base_extent, frame.base_extent());
     if planned != [framed.width, framed.height] {
         return Err(fault(format!(
-            "it is the plan at {} x {} texels, but the frame is read at {} x {}: read it at the plan's size",
+            "the plan is for {} x {} texels, but the frame is read at {} x {}: read it at the plan's size",
             planned[0], planned[1], framed.width, framed.height
         )));
     }
@@ -194,7 +194,7 @@ fn same_names<'a>(
     if let Some(more) = planned.get(framed.len()) {
         let more = clip(&more.name);
         return Err(fault(format!(
-            "{what} `{more}` is not in the frame: plan it again"
+            "{what} `{more}` is not in the frame: plan the frame again"
         )));
     }
     for (index, framed) in framed.enumerate() {
@@ -203,12 +203,12 @@ fn same_names<'a>(
             Some(planned) => {
                 let planned = clip(&planned.name);
                 return Err(fault(format!(
-                    "{what} {index} is `{planned}`, but `{framed}` in the frame: plan it again"
+                    "{what} {index} is `{planned}` in the plan, but `{framed}` in the frame: plan the frame again"
                 )));
             }
             None => {
                 return Err(fault(format!(
-                    "{what} `{framed}` of the frame is missing: plan it again"
+                    "{what} `{framed}` of the frame is missing: plan the frame again"
                 )));
             }
         }
@@ -237,7 +237,7 @@ fn check_objects(document: &Document) -> Result<(), PlanJsonError> {
     {
         None => Ok(()),
         Some((index, object)) => Err(fault(format!(
-            "object {index} has memory type {}, but the profile has {types} types",
+            "object {index} has memory type {}, which is out of range: the profile has {types} memory types",
             object.memory_type
         ))),
     }
@@ -275,7 +275,7 @@ fn check_object(object: Option<ObjectId>, document: &Document, by: &str) -> Resu
     let objects = document.objects.len();
     match object {
         Some(object) if object.index() >= objects => Err(fault(format!(
-            "{by} names object {}, but there are {objects} objects",
+            "{by} names object {}, which is out of range: the plan has {objects} objects",
             object.index()
         ))),
         _ => Ok(()),
@@ -357,7 +357,7 @@ fn difference(given: &Value, written: &Value, path: &str) -> Option<String> {
         _ => {
             let (given, written) = (clip(&given.to_string()), clip(&written.to_string()));
             Some(format!(
-                "`{path}` is {given}, but {written} follows from the rest and the frame: plan it again"
+                "`{path}` is {given}, but {written} follows from the rest and the frame: plan the frame again"
             ))
         }
     }

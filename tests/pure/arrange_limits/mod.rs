@@ -217,7 +217,7 @@ fn the_only_pass_of_a_batch_has_none_to_merge_with() {
     copy.color(shown, LoadOp::DontCare);
     let frame = frame.build().unwrap();
     let mut arrangement = Arrangement::described(&frame);
-    let why = "`copy` is the only pass of its batch or group, and merging takes two";
+    let why = "`copy` is the only pass of its batch or group, but merging needs at least two";
     let copy = arrangement.ungrouped(&frame).pop().unwrap();
     assert_eq!(copy.merge.unwrap().to_string(), why);
     arrangement.batches[1].groups[0].mode = GroupMode::Merged;

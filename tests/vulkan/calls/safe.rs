@@ -226,7 +226,7 @@ const PROGRAMS: &[Program] = &[
     ("describe a sparse image", "sparse", |_| {
         image(|image| image.flags = vk::ImageCreateFlags::SPARSE_BINDING)
     }),
-    ("describe a cube of rectangles", "are square", |_| {
+    ("describe a cube of rectangles", "must be square", |_| {
         image(|image| (image.flags, image.array_layers) = (vk::ImageCreateFlags::CUBE_COMPATIBLE, 6))
     }),
     ("describe more levels than there are", "levels", |_| {
@@ -245,7 +245,7 @@ const PROGRAMS: &[Program] = &[
     ),
     (
         "allocate memory of a type that is not there",
-        "memory type 40 is none",
+        "memory type 40 does not exist",
         |rig| allocate(rig, |desc| (desc.memory_type, desc.own_object) = (40, true)),
     ),
     (
@@ -291,7 +291,7 @@ const PROGRAMS: &[Program] = &[
             allocated[1].clone()
         },
     ),
-    ("allocate nothing", "has a size", |rig| {
+    ("allocate nothing", "its size must not be 0", |rig| {
         allocate(rig, |desc| desc.size = Bytes::ZERO)
     }),
     ("allocate more than a heap has", "01713", |rig| {
@@ -427,12 +427,12 @@ const PROGRAMS: &[Program] = &[
     }),
     (
         "run tables with another offset",
-        "images are not those that were created",
+        "images differ from those that were created",
         |rig| adopt(rig, |tables, _| tables.images[0].binding.offset = Bytes(1 << 20)),
     ),
     (
         "run tables for other queues",
-        "they are for the queues (family, index) [(5, 0), (5, 1)]",
+        "the tables are for queues (family, index) [(5, 0), (5, 1)]",
         |rig| {
             adopt(rig, |_, situation| {
                 let queues = [0, 1].map(|index| FamilyQueue { family: 5, index });
@@ -442,7 +442,7 @@ const PROGRAMS: &[Program] = &[
     ),
     (
         "run tables of another plan",
-        "not those that were created",
+        "differ from those that were created",
         |rig| {
             let options = by(ResidencyStrategy::Off);
             let other = rig.tile.plan(&rig.fake.described.frame, &options).unwrap();
