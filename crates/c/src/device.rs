@@ -278,7 +278,7 @@ fn check_families(queues: &[Queue], families: &[vk::QueueFamilyProperties]) -> R
             let own = queue.family;
             return problem(
                 "capabilities",
-                format!("has {lacking:?}, which queue family {own} lacks"),
+                format!("has {lacking:?}, which queue family {own} does not support"),
             );
         }
         if let Some(first) = queues[..index]
@@ -287,7 +287,7 @@ fn check_families(queues: &[Queue], families: &[vk::QueueFamilyProperties]) -> R
         {
             return problem(
                 "queue",
-                format!("is that of queues[{first}]: list each queue once"),
+                format!("is the same as that of queues[{first}]: list each queue once"),
             );
         }
     }

@@ -222,7 +222,7 @@ fn range(range: &vk::ImageSubresourceRange, whole: SubresourceRange) -> Result<S
         match first < end && end <= all.end {
             true => Ok(Run::new(first, end)),
             false => Err(Fault::argument(format!(
-                "{what} {first} and {count} of them do not exist: there are {}",
+                "{what} {first} with a count of {count} is out of range: there are {}",
                 all.end
             ))),
         }

@@ -271,7 +271,10 @@ pub unsafe extern "C" fn create_requirements(
             unsafe { elements(answers, answer_count, ANSWERS) }?.collect::<Result<_, _>>()?;
         let queries = requirement_queries(&frame.frame, &profile.profile);
         if answers.len() != queries.len() {
-            let message = format!("is {answer_count}, but there are {} queries", queries.len());
+            let message = format!(
+                "is {answer_count}, but must be {}, the number of queries",
+                queries.len()
+            );
             return Err(Fault::argument(message).within("answerCount"));
         }
         let answers = answers
@@ -302,7 +305,7 @@ fn answer_of(
     let (resource, memory) = (query.resource.index() as u32, query.memory as u32);
     if (answer.resource, answer.memory) != (resource, memory) {
         return Err(Fault::argument(format!(
-            "it is for resource {} in memory kind {}, but the query is for resource {resource} in memory kind {memory}",
+            "the answer is for resource {} in memory kind {}, but the query is for resource {resource} in memory kind {memory}",
             answer.resource, answer.memory
         )));
     }

@@ -41,7 +41,7 @@ unsafe fn text<'a>(view: StringView) -> Result<&'a str, Fault> {
         unsafe { std::ffi::CStr::from_ptr::<'a>(data) }.to_bytes()
     } else if length > isize::MAX as usize {
         return Err(Fault::argument(format!(
-            "its length is {length}, more than memory has"
+            "its length is {length}, which exceeds the address space"
         )));
     } else {
         // SAFETY: the string has `length` bytes.

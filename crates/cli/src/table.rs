@@ -85,7 +85,7 @@ impl Table {
                 let what = if text.matches('"').count() % 2 == 1 {
                     "a quoted field does not end".to_owned()
                 } else {
-                    format!("{} fields where the header has {}", row.len(), header.len())
+                    format!("{} fields, but the header has {}", row.len(), header.len())
                 };
                 return Err(bad(line, what));
             }

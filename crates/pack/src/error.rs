@@ -12,7 +12,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// A conflict names an item that does not exist.
-    #[error("conflict ({0}, {1}): the problem has {2} items")]
+    #[error("conflict ({0}, {1}) is out of range: the problem has {2} items")]
     UnknownItem(u32, u32, usize),
     /// A conflict between an item and itself, or between members of one group, which share bytes by definition.
     #[error("items {0} and {1} share one offset and cannot be in conflict")]
@@ -50,7 +50,7 @@ pub enum Error {
     #[error("sizes and alignments sum past 2^64 - 1 B at item {0} of {1} aligned to {2}")]
     SumOverflow(u32, Bytes, Alignment),
     /// A packing with a number of offsets that differs from the number of items.
-    #[error("the packing has {0} offsets for {1} items")]
+    #[error("the packing must have one offset per item, but has {0} offsets for {1} items")]
     OffsetCount(usize, usize),
     /// A fixed item that is placed at another offset.
     #[error("item {0} is fixed at {1} but placed at {2}")]

@@ -30,7 +30,7 @@ pub enum Error {
     #[error("texture {0} is created before texture {1}: new ids are consecutive")]
     IdOutOfOrder(TextureId, TextureId),
     /// A texture is created with a chain that the geometry does not have; the number is that of its chains.
-    #[error("texture {0} has chain {1}; the geometry has {2} chains")]
+    #[error("texture {0} has chain {1}, which is out of range: the geometry has {2} chains")]
     UnknownChain(TextureId, MipChainId, usize),
     /// A texture is requested at a level that its chain, with this finest level, lacks.
     #[error("texture {0} is requested at level {1}; its chain {2} has levels 0 to {3}")]

@@ -58,7 +58,7 @@ impl Geometry {
         if chains.is_empty() || chains.len() > 1 << 16 {
             let count = chains.len();
             return Err(Error::Geometry(format!(
-                "the geometry has {count} chains; it needs 1 to 65,536"
+                "the geometry has {count} chains; it must have 1 to 65,536"
             )));
         }
         for (index, chain) in chains.iter().enumerate() {
@@ -118,6 +118,6 @@ fn check_chain(chain: usize, sizes: &[Bytes], unit: Alignment) -> Result<()> {
     let level = wrong.unwrap_or(sizes.len());
     let size = sizes.get(level).copied().unwrap_or_default();
     Err(Error::Geometry(format!(
-        "level {level} of chain {chain} has {size}; a chain has 1 to 32 levels of non-zero sizes that do not decrease"
+        "level {level} of chain {chain} has {size}; a chain must have 1 to 32 levels of non-zero sizes that do not decrease"
     )))
 }

@@ -332,7 +332,7 @@ fn arguments_and_options_are_named() {
                 queue_count,
                 ..sized()
             }),
-            "thLower: ThLowerDesc.queues[0].family is 4294967295, which no queue of a device has",
+            "thLower: ThLowerDesc.queues[0].family is 4294967295, which is not a queue family of a device",
         ),
         (
             lowered(LowerDesc {
@@ -364,7 +364,7 @@ fn arguments_and_options_are_named() {
                     error,
                 )
             })),
-            "thCreateAliasing: ThAliasingDesc.queues[0].family is 4294967295, which no queue of a device has",
+            "thCreateAliasing: ThAliasingDesc.queues[0].family is 4294967295, which is not a queue family of a device",
         ),
         (
             search(SearchDesc {

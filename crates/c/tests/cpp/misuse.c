@@ -91,7 +91,7 @@ int main(void) {
     const ThFamilyQueue ignored = {VK_QUEUE_FAMILY_IGNORED, 0};
     const ThLowerDesc none = {.structSize = sizeof(ThLowerDesc), .plan = plan, .queueCount = 1, .queues = &ignored};
     expect(thLower(lowerer, &none, &lowered, error), TH_STATUS_ERROR_INVALID_ARGUMENT,
-           "thLower: ThLowerDesc.queues[0].family is 4294967295, which no queue of a device has");
+           "thLower: ThLowerDesc.queues[0].family is 4294967295, which is not a queue family of a device");
     expect(thGetLowered(lowerer, &lowered, error), TH_STATUS_ERROR_INVALID_ARGUMENT,
            "thGetLowered: the lowerer has no tables: nothing was lowered, or the last call failed");
 

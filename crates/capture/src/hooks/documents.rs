@@ -143,7 +143,7 @@ impl Device {
         let frame = frames.captured;
         if frame.submits.is_empty() {
             if finally {
-                let text = format!("frame {} submits no work; it is not written", frame.number);
+                let text = format!("frame {} was not written: it submits no work", frame.number);
                 self.say(Severity::Warning, &text);
             }
             return;

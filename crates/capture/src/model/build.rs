@@ -63,7 +63,7 @@ pub(crate) fn document(frames: ComparedFrames<'_>, origin: &Origin) -> Result<St
         // Work on several queues that the host orders, which a frame cannot express.
         described.build(frame, origin, true).map_err(|_| error)
     });
-    let built = built.map_err(|error| format!("frame {}: {error}; it is not written", frame.number))?;
+    let built = built.map_err(|error| format!("frame {} was not written: {error}", frame.number))?;
     let capture = serde_json::to_string(&described.capture(frames, origin, &built));
     let capture = capture.map_err(|error| error.to_string())?;
     let text = built.to_json();
@@ -299,7 +299,7 @@ impl<'a> DescribedFrame<'a> {
         let outside = outside.into_iter().find(|(is_it, _)| *is_it).map(|(_, why)| why);
         let missed = outside.filter(|why| entry.missed == Some(*why));
         let outside = missed
-            .map(|why| format!("not every access of it was followed: {why}"))
+            .map(|why| format!("not all of its accesses were followed: {why}"))
             .or(outside.map(str::to_owned));
         let name = |pass: usize| self.pass_names[pass].clone();
         let contents = self.contents.get(&entry.resource.key());

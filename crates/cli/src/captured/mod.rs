@@ -395,16 +395,16 @@ fn which_frame(capture: &Capture) -> String {
         .count();
     let skipped = match light {
         0 => String::new(),
-        1 => "; 1 moves less than half as much".to_owned(),
-        light => format!("; {light} move less than half as much"),
+        1 => "; 1 frame moves less than half as much".to_owned(),
+        light => format!("; {light} frames move less than half as much"),
     };
     let repeated = choice.repeated_frames;
     match choice.is_repeated {
-        true => format!(
-            "{number}, the heaviest of the {repeated} that the next frame repeats, of {count} frames{skipped}"
-        ),
+        true => format!("{number}, the heaviest of {repeated} repeating frames ({count} captured){skipped}"),
         false => {
-            format!("{number}, the heaviest of {count} frames, none of which the next one repeats{skipped}")
+            format!(
+                "{number}, the heaviest of {count} frames, none of which is repeated by the next frame{skipped}"
+            )
         }
     }
 }

@@ -204,7 +204,7 @@ fn a_store_that_nothing_reads_is_the_first_change() {
         changes[1].title
     );
     assert!(report.facts[0].1.starts_with(
-        "37, the heaviest of the 2 that the next frame repeats, of 3 frames; 1 moves less than half as much"
+        "37, the heaviest of 2 repeating frames (3 captured); 1 frame moves less than half as much"
     ));
 }
 

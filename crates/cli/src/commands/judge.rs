@@ -253,7 +253,7 @@ fn fault_in_words(of: &Allocations, fault: &Fault) -> String {
         BufferFault::DetachedView { base, expected } => {
             let base = buffer_in_words(of, *base);
             let offset = buffer.offset;
-            format!("is at {offset} of arena {arena}, but as a view of {base} it has to be at {expected}")
+            format!("is at {offset} of arena {arena}, but as a view of {base} it must be at {expected}")
         }
         other => format!("{other:?}"),
     };

@@ -156,7 +156,7 @@ pub(super) fn of_graph(
         let name = |node| &choice.graph.node(node).name;
         let more = continued.more.iter().map(u64::to_string).collect::<Vec<_>>();
         notes.push(format!(
-            "loop `{}`: within `{}`, an execution's first round has the number in which the previous one was left, plus {}",
+            "loop `{}`: inside `{}`, each execution continues the previous one's iteration numbering (offset at each exit: {})",
             name(continued.node),
             name(continued.within),
             more.join(" or ")

@@ -73,7 +73,7 @@ impl DeviceProfile {
         for (index, kind) in self.memory_types.iter().enumerate() {
             if kind.heap as usize >= heaps {
                 return Some(format!(
-                    "memory type {index} is on heap {}, but there are {heaps} heaps",
+                    "memory type {index} is on heap {}, which is out of range: the profile has {heaps} heaps",
                     kind.heap
                 ));
             }
@@ -166,7 +166,7 @@ impl DeviceProfile {
         } = *tile;
         let Some(memory_heap) = self.heaps.get(heap as usize) else {
             return Some(format!(
-                "the tile heap is heap {heap}, but there are {} heaps",
+                "the tile heap is heap {heap}, which is out of range: the profile has {} heaps",
                 self.heaps.len()
             ));
         };

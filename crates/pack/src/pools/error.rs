@@ -24,7 +24,9 @@ pub enum PoolsError {
     #[error("a lifetime of `{0}` begins at {1} and ends at {2}")]
     Backwards(String, u32, u32),
     /// No pools, or several without a capacity.
-    #[error("a problem has at least one pool, and at most one without a capacity; this one has {0} and {1}")]
+    #[error(
+        "a problem must have at least one pool, and at most one without a capacity; this one has {0} pools, {1} without a capacity"
+    )]
     Pools(usize, usize),
     /// Two constraints that cannot both be met, of an item and of another item or a pool.
     #[error("`{0}` and `{1}` contradict each other: {2}")]
@@ -46,10 +48,10 @@ pub enum PoolsError {
         highest: Bytes,
     },
     /// A packing with a number of places that differs from the number of items.
-    #[error("the packing has {0} places for {1} items")]
+    #[error("the packing must have one place per item, but has {0} places for {1} items")]
     Count(usize, usize),
     /// An item at an offset or in a pool (by index) that is not allowed.
-    #[error("`{0}` may not be at {1} of pool {2}")]
+    #[error("`{0}` is not allowed at {1} of pool {2}")]
     Place(String, Bytes, u32),
     /// Two items, or an item and a reserved range of a pool, that take the same bytes; the first shared byte.
     #[error("`{0}` and `{1}` must not share bytes, but both take the byte at {2}")]

@@ -303,7 +303,7 @@ fn the_checker_refuses_each_kind_of_damage() {
     for (found, named) in [
         (move_to(0, 4), "`a` and `c` must not share"),
         (move_to(1, 8), "`b` and `sram` must not share"),
-        (move_to(4, 9), "`e` may not be at 9 B"),
+        (move_to(4, 9), "`e` is not allowed at 9 B"),
         (move_to(5, 0), "`c` and `f` must share an offset"),
     ] {
         assert!(found.contains(named), "{found}");

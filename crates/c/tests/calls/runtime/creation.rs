@@ -283,7 +283,7 @@ fn devices_without_handles_are_refused() {
         (
             &|desc| desc.queues = twice.as_ptr(),
             Status::ErrorInvalidArgument,
-            "ThDeviceDesc.queues[1].queue is that of queues[0]",
+            "ThDeviceDesc.queues[1].queue is the same as that of queues[0]",
         ),
         (
             &|desc| desc.allocate_block = None,

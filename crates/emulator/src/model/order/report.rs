@@ -467,7 +467,7 @@ fn loss(lost: &LostContents, sites: &Sites) -> (String, Option<Cow<'static, str>
         LossReason::WrittenThrough(by) => {
             let by = format!("{}{}", described(&by, sites), at(by.batch, by.tag));
             (
-                format!("last write through {by}"),
+                format!("last written through an aliasing resource by {by}"),
                 Some("if this is not intended, write the bytes through the resource that reads them".into()),
             )
         }
