@@ -191,7 +191,7 @@ impl OwnedObjects {
                 desc.size
             )
         } else if desc.device_address && functions.buffer_device_address.is_none() {
-            "its device address is used, and bufferDeviceAddress is not enabled \
+            "its device address is used, but bufferDeviceAddress is not enabled \
              (VUID-VkMemoryAllocateInfo-flags-03331)"
                 .to_owned()
         } else {

@@ -301,7 +301,7 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
         broken: |image| {
             let flat = image.desc.image_type == vk::ImageType::TYPE_2D;
             (image.has(F::CUBE_COMPATIBLE) && !flat)
-                .then(|| "cubes (CUBE_COMPATIBLE) are 2D images".to_owned())
+                .then(|| "cubes (CUBE_COMPATIBLE) must be 2D images".to_owned())
         },
     },
     Rule {
@@ -362,7 +362,7 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
         rule: "VUID-VkImageCreateInfo-flags-02566",
         broken: |image| {
             let flat = image.desc.image_type == vk::ImageType::TYPE_2D;
-            (image.has(F::SUBSAMPLED_EXT) && !flat).then(|| "subsampled images are 2D".to_owned())
+            (image.has(F::SUBSAMPLED_EXT) && !flat).then(|| "subsampled images must be 2D".to_owned())
         },
     },
     Rule {
@@ -372,7 +372,7 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
                 .desc
                 .flags
                 .contains(F::SUBSAMPLED_EXT | F::CUBE_COMPATIBLE)
-                .then(|| "subsampled images are not cubes".to_owned())
+                .then(|| "subsampled images must not be cubes".to_owned())
         },
     },
     Rule {
@@ -427,8 +427,9 @@ pub(super) static USED: &Rules<fn(&Image<'_>) -> Problem> = &[
     Rule {
         rule: "VUID-VkImageCreateInfo-usage-00966",
         broken: |image| {
-            (image.usage.contains(U::TRANSIENT_ATTACHMENT) && !image.usage.intersects(ATTACHMENTS))
-                .then(|| "transient attachments need another attachment usage, but it has none".to_owned())
+            (image.usage.contains(U::TRANSIENT_ATTACHMENT) && !image.usage.intersects(ATTACHMENTS)).then(
+                || "transient attachments need another attachment usage, but this one has none".to_owned(),
+            )
         },
     },
     Rule {
@@ -447,7 +448,7 @@ pub(super) static USED: &Rules<fn(&Image<'_>) -> Problem> = &[
         broken: |image| {
             let flat = image.desc.image_type == vk::ImageType::TYPE_2D;
             (image.usage.contains(U::FRAGMENT_DENSITY_MAP_EXT) && !flat)
-                .then(|| "fragment density maps are 2D images".to_owned())
+                .then(|| "fragment density maps must be 2D images".to_owned())
         },
     },
     Rule {

@@ -61,7 +61,7 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
                 .filter(|other| other.subpass == access.subpass)
                 .filter(|other| of_depth && part(other) != part(access));
             if other.is_some() {
-                let why = "a pass has at most one depth and stencil attachment";
+                let why = "a pass can have at most one depth and stencil attachment";
                 return Err(misuse(tables, access, why));
             }
             if of_depth {
@@ -88,9 +88,9 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
             if access.kind == AccessKind::TileAttachment && !accesses.iter().any(attached) {
                 let why = match access.writes {
                     true => {
-                        "a tile attachment that is written is a color attachment of the pass, declared as such and written"
+                        "a written tile attachment must also be declared and written as a color attachment of the pass"
                     }
-                    false => "a tile attachment is an attachment of the pass, declared as such too",
+                    false => "a tile attachment must also be declared as an attachment of the pass",
                 };
                 return Err(misuse(tables, access, why));
             }
@@ -209,10 +209,10 @@ fn check_access(tables: &Tables, pass: &Pass, access: &Access) -> Result<(), Fra
         return misuse("only images support this access");
     }
     if pass.kind != PassKind::Render && (kind.is_attachment() || kind == AccessKind::InputAttachment) {
-        return misuse("only render passes have attachments");
+        return misuse("only render passes can have attachments");
     }
     if kind == AccessKind::TileAttachment && !pass.tile_shading {
-        return misuse("only passes with tile shading access attachments this way");
+        return misuse("only passes with tile shading can access attachments this way");
     }
     if pass.kind == PassKind::Transfer && !kind.is_transfer() {
         return misuse("a transfer pass can only copy, fill and clear");
@@ -228,14 +228,14 @@ fn check_access(tables: &Tables, pass: &Pass, access: &Access) -> Result<(), Fra
         return misuse("its format has no depth or stencil aspect");
     }
     if (kind.is_attachment() || kind == AccessKind::InputAttachment) && access.range.levels.len() != 1 {
-        return misuse("an attachment is one level");
+        return misuse("an attachment must be a single level");
     }
     if kind.is_attachment()
         && !has_color()
         && access.range.aspects != resource.aspects()
         && kind != AccessKind::DepthStencilAttachment
     {
-        return misuse("depth and stencil are resolved together");
+        return misuse("depth and stencil must be resolved together");
     }
     if resource.is_3d()
         && access.range.levels.len() > 1
@@ -250,7 +250,7 @@ fn check_access(tables: &Tables, pass: &Pass, access: &Access) -> Result<(), Fra
                 )
                 .layers
     {
-        return misuse("the slices of several levels are used together");
+        return misuse("an access of several levels must use all slices");
     }
     if !access.reads && !access.writes {
         return misuse(match kind.access_flags(false, true).is_empty() {
@@ -281,10 +281,10 @@ fn check_access(tables: &Tables, pass: &Pass, access: &Access) -> Result<(), Fra
     }
     if access.version == HistoryVersion::Previous {
         if resource.persistence != Persistence::History {
-            return previous("only histories have one");
+            return previous("only histories have a previous version");
         }
         if access.writes {
-            return previous("it cannot be written");
+            return previous("a previous version cannot be written");
         }
     }
     Ok(())

@@ -16,7 +16,10 @@ pub(super) fn check_subpasses(tables: &mut Tables) -> Result<(), FrameError> {
             found = if follows { access.subpass } else { u32::MAX - 1 };
         }
         if found.saturating_add(1) != pass.subpasses {
-            return Err(broken(pass, "each needs an access, and they come in order"));
+            return Err(broken(
+                pass,
+                "each needs an access, and accesses must be in the order of subpasses",
+            ));
         }
         if pass.subpasses == 1 {
             tables.accesses[accesses]
@@ -27,7 +30,7 @@ pub(super) fn check_subpasses(tables: &mut Tables) -> Result<(), FrameError> {
         if pass.kind != PassKind::Render || pass.tile_shading {
             return Err(broken(
                 pass,
-                "only render passes without tile shading have several",
+                "only render passes without tile shading can have several",
             ));
         }
         for later in accesses.clone() {

@@ -54,7 +54,7 @@ fn check_instance(at: &mut CheckedRow<'_, '_>, index: u32, instance: &InstanceRo
             at.equal("dependencyFlags", dependency.flags, flags);
             let needs = "at most the subpass that waits";
             at.demand(after <= number, "srcSubpass", after, needs);
-            let needs = "stages of pixels (VUID-VkSubpassDependency-dstSubpass-00873, by region)";
+            let needs = "framebuffer-space stages (VUID-VkSubpassDependency-dstSubpass-00873, by region)";
             for (parameter, stages) in [
                 ("srcStageMask", scopes.src_stages),
                 ("dstStageMask", scopes.dst_stages),

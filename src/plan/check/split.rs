@@ -25,7 +25,7 @@ pub(super) fn check_origins(checker: &mut Checker<'_>) {
     if plan.origins.is_identity() {
         let same = plan.input == plan.executed() && plan.frame == *plan.described();
         if !same || !plan.splits.is_identity() {
-            let what = "the executed frame differs from the described one, but the plan has no map";
+            let what = "the executed frame differs from the described one, but the plan has no origin map";
             checker.report(PlanRule::Described, what.to_owned());
         }
         return;
@@ -46,7 +46,7 @@ pub(super) fn check_origins(checker: &mut Checker<'_>) {
         checker.report(rule, fault.message);
     }
     if checker.faults.is_empty() && plan.origins != plan.input.origins().then(&plan.splits) {
-        let what = "the map is not that of the planned frame followed by that of the stores";
+        let what = "the origin map must be that of the planned frame followed by that of the stores";
         checker.report(PlanRule::Described, what.to_owned());
     }
 }

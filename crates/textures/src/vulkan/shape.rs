@@ -94,7 +94,7 @@ impl Shape {
             ));
         }
         if layers == Layers::Cube && extent.width != extent.height {
-            return Err(unsupported(name(&shape), "the faces of a cube are square"));
+            return Err(unsupported(name(&shape), "the faces of a cube must be square"));
         }
         Ok(Shape { shape, block, apart })
     }
