@@ -266,7 +266,7 @@ mod tests {
             (
                 "id,lower,upper,size\na,0,1,4\nb,0,1\n",
                 3,
-                "3 fields where the header has 4",
+                "3 fields, but the header has 4",
             ),
             ("id,lower,upper,size\na,0,-1,4\n", 2, "`-1`"),
             (
