@@ -37,7 +37,7 @@ pub struct Capture {
     pub frame: u64,
     /// The event that ended it.
     pub border: FrameBoundary,
-    /// The result of the search that chose this frame, or no result if the program ended before; `None` if it was requested by its number.
+    /// The result of the search that chose this frame, which is empty if the program ended first; `None` if it was requested by its number.
     #[serde(skip_serializing_if = "is_default")]
     pub choice: Option<FrameChoice>,
     /// True if the next frame was also captured, and compared with this one.
@@ -46,9 +46,9 @@ pub struct Capture {
     /// Loads and stores of attachments whose results nothing reads.
     #[serde(skip_serializing_if = "is_default")]
     pub wasted: Vec<WastedOperation>,
-    /// Facts of each pass, in the frame's order.
+    /// Facts about each pass, in the frame's order.
     pub passes: Vec<PassFacts>,
-    /// Facts of each resource, in the frame's order.
+    /// Facts about each resource, in the frame's order.
     pub resources: Vec<ResourceFacts>,
     /// Bytes of the accesses that were followed: the sum over all accesses in the frame, with reads and writes counted separately.
     pub followed_bytes: u64,
@@ -158,7 +158,7 @@ pub struct FrameChoice {
     /// Number of frames that the next frame repeats, with passes of the same kinds and attachments: these contain no uploads or one-time
     /// computations.
     pub repeated_frames: u64,
-    /// True if the chosen frame is one of these.
+    /// True if the next frame repeats the chosen one.
     pub is_repeated: bool,
 }
 

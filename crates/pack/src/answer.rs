@@ -15,7 +15,7 @@ use crate::units::Bytes;
 pub struct Steps(pub u64);
 
 impl Steps {
-    /// Searches in rounds, each with twice the steps of the last, until the answer is proved or the callback ends the search.
+    /// No limit: the search runs in rounds, each with twice the steps of the last, until the answer is proved or the callback ends the search.
     pub const UNLIMITED: Steps = Steps(u64::MAX);
 }
 
@@ -66,7 +66,7 @@ pub type ProgressCallback<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 /// The answer of [`minimise`](super::minimise()) and [`fit`](super::fit()). By default, nothing is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// The lowest packing found; `None` if upper bounds of offsets or a capacity were not met.
+    /// The lowest packing found; `None` if upper bounds on offsets or a capacity were not met.
     pub packing: Option<Packing>,
     /// The method that found it, among those that the strategy runs: the name of a built-in strategy, or `large-first`.
     #[serde(default)]

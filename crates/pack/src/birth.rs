@@ -222,7 +222,7 @@ mod tests {
     use crate::units::{Bytes, Span};
     use crate::{Item, ProblemDesc};
 
-    /// The sweep, which only tracks gaps, gives the same offsets as placement in order, which scans all blocks.
+    /// The sweep, which only tracks gaps, gives the same offsets as placement in that order, which scans all blocks.
     #[test]
     fn the_sweep_places_as_placing_in_order_does() {
         let mut random = SplitMix64::new(3);

@@ -21,7 +21,7 @@ use crate::units::{Bytes, Span};
 /// It proves that a packing that ends one byte above [`above`](Certificate::above) is the lowest, and that no capacity up to there is large enough.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Certificate {
-    /// Every packing that respects the bounds of offsets ends above this; if this is 2^64 - 1, none exists.
+    /// Every packing that respects the bounds on offsets ends above this; if this is 2^64 - 1, none exists.
     pub above: Bytes,
     /// Items that cannot be packed lower regardless of the others; by index.
     pub items: Vec<u32>,

@@ -17,7 +17,7 @@ use crate::units::{Alignment, Bytes, CompactSort, Span, Step};
 
 /// Maximum number of pieces on one side of a step; with more there are too many subsets.
 const MAX_PIECES_PER_SIDE: usize = 14;
-/// Rectangles of more pieces are not looked for, nor those that begin with more than `MAX_BEGINS`.
+/// Maximum number of pieces of a rectangle, and of the pieces that begin it together.
 const MAX_PIECES: usize = 32;
 const MAX_BEGINS: usize = 3;
 /// Steps to search a rectangle.

@@ -32,7 +32,7 @@ const AROUND: [(Order, FitPolicy); 4] = [
 
 /// Smallest ratio of sizes at which the larger units are placed first.
 const LARGER: u64 = 4;
-/// With fewer small units, searching all of them together is as fast.
+/// Minimum number of large units.
 const FEWEST: usize = 8;
 
 impl Large {

@@ -25,7 +25,7 @@ const CHEAP: [Rule; 7] = [
     Rule::FIRST_FIT_BY_SIZE,
 ];
 
-/// After this many rules, a short search reaches the bound sooner than the other rules.
+/// Number of rules to run before a short search, which then reaches the bound sooner than the other rules.
 const CHEAPER_THAN_SEARCHING: usize = 2;
 /// Steps of a short search.
 const SHORT: u64 = 64;

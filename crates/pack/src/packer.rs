@@ -51,7 +51,7 @@ pub struct Packer {
 }
 
 impl Packer {
-    /// As [`lower_bound`](super::lower_bound()).
+    /// Like [`lower_bound`](super::lower_bound()).
     pub fn lower_bound(&mut self, problem: &Problem) -> Bytes {
         self.bounder.lower_bound(problem)
     }

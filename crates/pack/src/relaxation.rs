@@ -55,7 +55,7 @@ pub struct LoadProblem<'a> {
 pub struct LoadChoice {
     /// For each candidate, true if it is chosen.
     pub taken: Vec<bool>,
-    /// Difference between the bound of the prices and its weight; scaled.
+    /// Difference between the bound that the prices give and the weight of the choice, times `SCALE`.
     pub loss: i128,
     /// True if no choice has a smaller loss.
     pub exact: bool,

@@ -23,7 +23,7 @@ pub(super) struct SearchState<'a> {
     pub(super) target: u64,
     /// The search is over once the bound exceeds this height: no packing is low enough.
     pub(super) limit: u64,
-    /// Bits of the cheap rules that have run.
+    /// The cheap rules that have run, as a bit mask.
     pub(super) rules: u32,
     /// Steps of earlier rounds.
     earlier: u64,

@@ -234,7 +234,7 @@ impl Small {
         }
     }
 
-    /// Returns a clique extended by the largest piece that conflicts with all its members, and so on.
+    /// Extends a clique by the largest piece that conflicts with all its members, repeatedly.
     fn extended(&self, mut clique: u64) -> u64 {
         let mut common = each(clique).fold(u64::MAX, |common, piece| common & self.pieces[piece].rivals);
         while common != 0 {
@@ -246,7 +246,7 @@ impl Small {
         clique
     }
 
-    /// Returns a lower bound on the height; `known` is an initial one.
+    /// Returns a lower bound on the height; `known` is a bound that is already known.
     fn lower_bound(&mut self, known: u64) -> u64 {
         self.set_limit(u64::MAX);
         let alone = self.pieces.iter().zip(&self.floors);

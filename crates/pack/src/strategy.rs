@@ -49,7 +49,7 @@ pub trait PackingStrategy: fmt::Debug + Send + Sync {
     /// The packing must pass [`check`](super::check()); it may exceed the capacity and highest offsets of items, see [`Packing::fits`].
     fn pack_into(&self, problem: &Problem, packer: &mut Packer, packing: &mut Packing);
 
-    /// As [`minimise`] or [`fit`]. A strategy that can use a budget overrides this; by default it runs once.
+    /// Searches like [`minimise`] or [`fit`]. A strategy that can use a budget overrides this; by default it runs once.
     fn search_into(
         &self,
         problem: &Problem,
@@ -138,7 +138,7 @@ pub fn minimise(
     Packer::default().minimise(problem, strategy, budget, watch)
 }
 
-/// Looks for a packing within the problem's capacity (within 64 bits if there is none) and all bounds of offsets.
+/// Looks for a packing within the problem's capacity (within 64 bits if there is none) and all bounds on offsets.
 ///
 /// The answer is proved with a packing, or proved without one. In the latter case it names the items that make packing impossible: the fewest live at
 /// one step that exceed the capacity if there are such, otherwise the smallest infeasible subset found by leaving items out in several orders.

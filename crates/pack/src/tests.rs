@@ -29,7 +29,7 @@ fn grouped(first: u32, end: u32, size: u64, group: u32) -> Item {
     }
 }
 
-/// All strategies but the naive one.
+/// Number of strategies other than the naive one.
 const OTHERS: usize = Strategy::ALL.len() - 1;
 
 /// Returns the height of every strategy but `naive`, if the checker accepts the packing.

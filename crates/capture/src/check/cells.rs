@@ -30,7 +30,7 @@ pub(super) struct Image {
 }
 
 impl Image {
-    /// Iterates over the single aspects.
+    /// Iterates over the image's aspects, one bit at a time.
     fn aspects(&self) -> impl Iterator<Item = Aspects> + use<> {
         let all = self.all.aspects.as_raw();
         (0..u32::BITS)
@@ -39,7 +39,7 @@ impl Image {
             .map(Aspects::from_raw)
     }
 
-    /// Returns the end of the layers, or of the slices of a level.
+    /// Returns the end of the array layers; for a 3D image, of the slices of a level.
     fn end_of_layers(&self, level: u32) -> u32 {
         let slices = self.depth.map(|depth| (depth >> level.min(31)).max(1));
         slices.map_or(self.all.layers.end, |slices| slices.min(self.all.layers.end))
@@ -50,7 +50,7 @@ impl Image {
         (all.aspects, all.levels, all.layers) == (is.aspects, is.levels, is.layers)
     }
 
-    /// Returns the positions of the cells of a part, with their aspect, level and layer.
+    /// Returns the positions in `Each` of the subresources of a part, with their aspect, level and layer.
     fn positions(&self, texels: &Texels) -> Vec<(usize, Aspects, u32, u32)> {
         let (levels, layers) = (self.all.levels.end, self.all.layers.end);
         let mut positions = Vec::new();

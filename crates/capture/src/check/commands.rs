@@ -34,7 +34,7 @@ pub(super) struct Commands {
     instances: u32,
 }
 
-/// The stages of reads that draws depend on, but that are recorded with other commands.
+/// Stages of reads that draws depend on but other commands record: conditional rendering, fragment densities and shading rates.
 const DEPENDED_ON: S = S::from_raw(
     S::CONDITIONAL_RENDERING_EXT.as_raw()
         | S::FRAGMENT_DENSITY_PROCESS_EXT.as_raw()
@@ -46,9 +46,9 @@ const DEPENDED_ON: S = S::from_raw(
 pub(super) struct CommandPosition {
     /// The command buffer.
     pub(super) buffer: usize,
-    /// The index of the command in it.
+    /// The index of the command in the command buffer.
     pub(super) index: usize,
-    /// The render pass instance, unique in the recording, and the subpass; also for the commands that begin and end it.
+    /// The render pass instance, unique in the recording, and the subpass. Also set for the commands that begin and end the instance.
     pub(super) place: Option<(u32, u32)>,
 }
 
@@ -222,7 +222,7 @@ impl Commands {
         all.iter().find(|(one, _)| is_same(one)).map(|(_, doubt)| *doubt)
     }
 
-    /// Returns true if a command transfers a resource to or from an external queue family.
+    /// Returns true if the command transfers a resource to or from an external queue family.
     pub(super) fn is_outside(&self, used: &tileheap_sync::MemoryUse) -> bool {
         self.outside.contains(&(used.tag, used.resource))
     }
@@ -313,7 +313,7 @@ fn extent(memory: &AffectedMemory, resources: &Resources<'_>) -> DependencyMemor
     extent.unwrap_or(DependencyMemory::Execution)
 }
 
-/// Removes the areas of accesses that cover a level.
+/// Removes accesses to texels that do not exist, and the areas of accesses that cover a whole level.
 fn narrow(command: &mut Command, resources: &Resources<'_>) {
     let Command::Action(accesses) = command else {
         return;

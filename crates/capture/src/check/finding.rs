@@ -104,7 +104,7 @@ pub enum Problem {
 pub struct ResourceUse {
     /// The command, such as `vkCmdDispatch`; `vkQueuePresentKHR` and `vkAcquireNextImageKHR` for the presentation engine.
     pub call: String,
-    /// Its command buffer; empty for steps of the host.
+    /// Its command buffer; empty for actions of the host.
     #[serde(default, skip_serializing_if = "is_default")]
     pub command_buffer: String,
     /// Its number in the command buffer.
@@ -176,7 +176,7 @@ pub enum Overlap {
     },
 }
 
-/// A fix of a finding.
+/// A fix for a finding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fix {

@@ -51,7 +51,7 @@ impl Draft {
 /// A command's name, label, resource and action: commands with equal ones are grouped.
 type Likeness<'a> = (&'a str, &'a str, usize, Action);
 
-/// The properties that equal findings share.
+/// The properties by which findings are equal.
 #[derive(PartialEq)]
 struct Alike<'a> {
     first: Option<Likeness<'a>>,

@@ -88,7 +88,7 @@ fn judge(sites: &Sites<'_>, hazard: &Hazard) -> (Certainty, Option<String>) {
     }
 }
 
-/// Returns the reason why a hazard is at most possible, other than unknown elements.
+/// Returns a reason, other than unknown elements, why a hazard is only possible, not certain; `None` if there is none.
 fn doubt(sites: &Sites<'_>, hazard: &Hazard) -> Option<String> {
     let uses = [&hazard.before, &hazard.after];
     for used in uses {
@@ -210,7 +210,7 @@ fn elements(sites: &Sites<'_>, hazard: &Hazard) -> String {
     }
 }
 
-/// Returns true if an access may be to unknown elements: by a shader, through a descriptor.
+/// Returns true if it is unknown which elements an access uses: a shader's access through a descriptor.
 fn is_partial(used: &MemoryUse) -> bool {
     let ModelAction::Access(_, access) = used.action else {
         return false;
@@ -218,7 +218,7 @@ fn is_partial(used: &MemoryUse) -> bool {
     !super::passes::is_of_attachment(access) && !access.intersects(A::TRANSFER_READ | A::TRANSFER_WRITE)
 }
 
-/// Returns the fix of a hazard.
+/// Returns the fix for a hazard.
 fn fix(sites: &Sites<'_>, hazard: &Hazard) -> Fix {
     let remedy = hazard.remedy();
     let mut scopes = DependencyScopes {

@@ -89,7 +89,7 @@ fn new_images(sites: &Sites<'_>) -> Vec<bool> {
 struct Layouts<'a> {
     sites: &'a Sites<'a>,
     is_new: &'a [bool],
-    /// All batches with commands use one queue, and run in submission order.
+    /// True if all batches with commands use one queue, and so run in submission order.
     is_one_queue: bool,
     /// Keyed by the index of the first image that interprets the bytes alike.
     images: HashMap<usize, Image>,
@@ -318,7 +318,8 @@ impl Layouts<'_> {
         });
     }
 
-    /// Returns the image that a command uses, unless it is not checked. Uses by another queue are not known to come before.
+    /// Returns the image that a command uses, unless it is not checked. Forgets the layouts if another queue used it last, since the order of the two uses is
+    /// not known.
     fn image(&mut self, at: LayoutCommand, resource: u32) -> Option<&mut Image> {
         let resources = self.sites.resources;
         resources.id(resource)?;
@@ -446,7 +447,7 @@ fn rendered(instance: &RenderPassInstance, attachment: &Attachment) -> Vec<Subre
         .collect()
 }
 
-/// Returns the action of a command that begins an instance on an attachment, and the rule about its layout.
+/// Returns the action on an attachment of a command that begins an instance, and the rule about the attachment's layout.
 fn begins(call: &str, aspects: Aspects, role: Option<Role>) -> (finding::Action, Option<&'static str>) {
     let is_color = !aspects.intersects(Aspects::DEPTH | Aspects::STENCIL);
     let vuid = match (call, role) {

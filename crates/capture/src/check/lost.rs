@@ -201,7 +201,7 @@ fn section(sites: &Sites<'_>, loss: &LossReason) -> &'static str {
 struct Untracked {
     /// By command buffer: the tags of commands with accesses to any resource.
     any: Vec<Vec<Tag>>,
-    /// The same for single resources.
+    /// By command buffer and resource: the tags of commands with accesses to that resource.
     of: Vec<HashMap<u32, Vec<Tag>>>,
 }
 
@@ -232,7 +232,7 @@ impl Untracked {
         all
     }
 
-    /// Returns true if such an access may happen between the loss and the read.
+    /// Returns true if an untracked access may write between the loss and the read.
     fn may_write(&self, sites: &Sites<'_>, lost: &LostContents) -> bool {
         let reader = &lost.reader;
         let resource = sites.resources.index(reader.resource) as u32;

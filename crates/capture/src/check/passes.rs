@@ -40,7 +40,7 @@ pub(super) struct Open {
     area: Option<[[u32; 2]; 2]>,
     number: u32,
     subpass: u32,
-    /// A draw of this subpass has accessed the attachments since the last barrier.
+    /// True if a draw of this subpass has accessed the attachments since the last barrier.
     is_drawn: bool,
 }
 
@@ -199,7 +199,7 @@ fn is_undefined(attachment: &Attachment) -> bool {
         || attachment.initial_layout == vk::ImageLayout::UNDEFINED
 }
 
-/// Returns runs of views that the same subpasses render; one without an end if there are no views.
+/// Returns runs of views that the same subpasses render; a single run without an end if multiview is not used.
 pub(super) fn runs(masks: &[u32]) -> Vec<Run> {
     if masks.iter().all(|mask| *mask == 0) {
         return vec![Run::new(0, u32::MAX)];
@@ -232,7 +232,7 @@ pub(super) fn layers_of(one: &recording::Attachment, run: Run) -> Run {
     )
 }
 
-/// Returns the part of an attachment in a run of views; `None` if it is not checked, or does not exist.
+/// Returns the part of an attachment that a run of views uses; `None` if it is not checked, or does not exist.
 fn attachment(one: &recording::Attachment, run: Run, resources: &Resources<'_>) -> Option<Attachment> {
     let range = SubresourceRange {
         layers: layers_of(one, run),
@@ -267,7 +267,7 @@ fn role(one: &recording::AttachmentUse) -> Role {
     }
 }
 
-/// Returns true if an access type is one of a render pass to an attachment.
+/// Returns true if an access type is that of an attachment.
 pub(super) fn is_of_attachment(access: A) -> bool {
     access.intersects(
         A::COLOR_ATTACHMENT_READ

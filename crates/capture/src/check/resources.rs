@@ -113,7 +113,7 @@ impl<'a> Resources<'a> {
         &self.all[self.index(id)]
     }
 
-    /// Returns true if several queue families use it without owning it.
+    /// Returns true if the resource is shared by several queue families, none of which owns it.
     pub(super) fn is_concurrent(&self, index: u32) -> bool {
         self.all[index as usize].concurrent
     }
@@ -187,7 +187,7 @@ impl<'a> Resources<'a> {
         }
     }
 
-    /// Returns the texels of an image that exist. An area that covers a level is omitted, since barriers have none.
+    /// Returns the texels of an image that exist. An area that covers a level is omitted, since barriers have no area.
     pub(super) fn texels(
         &self,
         index: usize,
@@ -205,7 +205,7 @@ impl<'a> Resources<'a> {
         self.existing(index, texels)
     }
 
-    /// Does the same for texels of the model.
+    /// Like [`Resources::texels`], for texels of the model.
     pub(super) fn existing(&self, index: usize, mut texels: Texels) -> Option<Texels> {
         let is_empty = |run: Run| run.first >= run.end;
         if is_empty(texels.levels) || is_empty(texels.layers) {

@@ -64,7 +64,7 @@ impl<'a> Sites<'a> {
         Some(&self.recording.command_buffers[site.buffer].commands[site.index])
     }
 
-    /// Returns its name.
+    /// Returns the name of a command.
     pub(super) fn call(&self, step: u64, tag: Tag) -> &'a str {
         match (self.command(step, tag), self.step(step)) {
             (Some(command), _) => &command.call,

@@ -89,7 +89,7 @@ pub(super) fn run(
     outcome
 }
 
-/// Returns the number of accesses of a batch of the presentation engine.
+/// Returns the number of accesses in a batch of the presentation engine.
 fn accesses(batch: &program::Batch) -> u64 {
     let commands = batch.command_buffers.iter().flat_map(|buffer| &buffer.commands);
     let accesses = commands.map(|(_, command)| match command {

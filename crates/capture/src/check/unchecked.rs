@@ -54,7 +54,7 @@ pub(super) fn list(sites: &Sites<'_>) -> Vec<UncheckedAccesses> {
     entries.finish(sites)
 }
 
-/// Adds facts about draws that the recording cannot show.
+/// Adds entries for draws that depend on something the recording cannot show.
 fn draws(sites: &Sites<'_>, entries: &mut Entries) {
     let findings = &sites.outcome.findings;
     let lost = findings.lost.iter();
@@ -146,7 +146,7 @@ struct Entries {
 }
 
 impl Entries {
-    /// Counts one occurrence, for some resources or for any.
+    /// Counts one occurrence, and adds its resources; none of them means any resource.
     fn add(&mut self, what: String, first: impl Fn() -> String, resources: &[u32]) -> &mut UncheckedAccesses {
         let next = self.all.len();
         let index = *self.by_what.entry(what.clone()).or_insert(next);

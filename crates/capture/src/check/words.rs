@@ -50,7 +50,7 @@ pub(super) fn command(recording: &Recording, buffer: usize, index: usize) -> Str
     )
 }
 
-/// For two accesses to unknown elements of resources.
+/// Unknown: the elements of their resources that two commands access.
 pub(super) fn elements(first: &str, second: &str) -> String {
     match first == second {
         true => format!("which elements of `{first}` the two commands access"),
@@ -58,77 +58,77 @@ pub(super) fn elements(first: &str, second: &str) -> String {
     }
 }
 
-/// For an access to unknown elements of a resource.
+/// Unknown: the elements of a resource that a command accesses.
 pub(super) fn some_elements(call: &str, resource: &str) -> String {
     format!("which elements of `{resource}` are accessed by `{call}`")
 }
 
-/// For an access that a command may not perform.
+/// Unknown: whether a command makes an access.
 pub(super) fn shader(call: &str, resource: &str) -> String {
     format!("whether `{call}` accesses `{resource}`: its shaders may skip the access, or it may run none")
 }
 
-/// For a copy of query results.
+/// Unknown: whether a copy of query results writes anything.
 pub(super) fn results(call: &str, resource: &str) -> String {
     format!("whether `{call}` writes `{resource}`: it does not wait for results")
 }
 
-/// For an access by depth and stencil tests.
+/// Unknown: whether depth and stencil tests access an attachment.
 pub(super) fn tests(call: &str, resource: &str) -> String {
     format!("whether `{call}` tests or writes `{resource}`: its depth and stencil state was not recorded")
 }
 
-/// For an access by color writes to an attachment that is not stored.
+/// Unknown: whether draws write an attachment that is not stored.
 pub(super) fn mask(call: &str, resource: &str) -> String {
     format!(
         "whether `{call}` writes `{resource}`, which is not stored: its color write masks were not recorded"
     )
 }
 
-/// For linear images that share memory.
+/// Unknown: the bytes of the texels of a linear image that shares memory.
 pub(super) fn texels(resource: &str) -> String {
     format!("which bytes the texels of `{resource}` occupy")
 }
 
-/// For an order that something outside of the recording may establish.
+/// Unknown: whether something outside of the recording orders two commands.
 pub(super) const OUTSIDE: &str =
     "whether an unrecorded signal orders them, from the host, another device or another process";
 
-/// For draws that read an attachment of their subpass.
+/// Unknown: whether accesses to an attachment that draws of the same subpass read are ordered.
 pub(super) const RASTERIZATION_ORDER: &str =
     "whether the pipelines order accesses to attachments (VK_EXT_rasterization_order_attachment_access)";
 
-/// For a use of an image after it was presented.
+/// Unknown: whether an image was acquired again after it was presented.
 pub(super) fn presented(resource: &str) -> String {
     format!("whether `{resource}` was acquired again, which was not recorded")
 }
 
-/// For an attachment whose contents are undefined when it is loaded or resolved.
+/// Unknown: whether the undefined contents of an attachment that is loaded or resolved are used.
 pub(super) fn attachment(resource: &str) -> String {
     format!("whether the undefined contents of `{resource}` are used: draws may cover them")
 }
 
-/// For a queue family transfer with one unrecorded half.
+/// Unknown: the other half of a queue family transfer.
 pub(super) const TRANSFER: &str = "where the other half of the queue family transfer is";
 
-/// For a read through another resource that interprets the bytes alike.
+/// Unknown: whether a read through another resource that interprets the bytes alike is intended.
 pub(super) const INTENT: &str = "whether reading what was written through the other resource is intended";
 
-/// For contents that were written in part, or by an access to unknown elements.
+/// Unknown: the elements that are accessed, of contents written in part or by an access to unknown elements.
 pub(super) fn contents(resource: &str) -> String {
     format!("which elements of `{resource}` are accessed")
 }
 
-/// For a copy of contents that nothing wrote.
+/// Unknown: whether anything uses undefined contents that are copied.
 pub(super) fn copied(resource: &str) -> String {
     format!("whether anything uses the undefined contents that are copied from `{resource}`")
 }
 
-/// For attachments that hold nothing before a render pass loads them; can follow a number.
+/// An entry for attachments that have no contents before a render pass loads them; can follow a number.
 pub(super) const FIRST_LOADS: &str = "attachments are loaded before anything was drawn into them: whether draws cover their undefined contents is unknown";
 
-/// For descriptors that shaders may leave unused; can follow a number.
+/// An entry for descriptors that shaders may leave unused; can follow a number.
 pub(super) const UNWRITTEN: &str = "descriptors name resources that no recorded command has written: whether the shaders read them is unknown";
 
-/// For accesses between which no barrier fits; can follow a number.
+/// An entry for accesses between which no barrier is possible; can follow a number.
 pub(super) const FRAGMENTS: &str = "storage descriptors are used by fragment shaders of several draws of a subpass: whether these access the same elements is unknown";

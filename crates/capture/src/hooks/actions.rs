@@ -80,8 +80,8 @@ commands! {
     };
 }
 
-/// Records the begin of a query. Nothing may follow a performance query in its command buffer (VUID-vkCmdEndQuery-queryPool-03227), so that a command
-/// buffer with such queries is not timed.
+/// Records the beginning of a query. Nothing may follow a performance query in its command buffer (VUID-vkCmdEndQuery-queryPool-03227), so a command buffer
+/// with such queries is not timed.
 fn begin_query(device: &Device, recording: &mut Recording, pool: vk::QueryPool) {
     recording.add(Op::BeginQuery);
     if device.performance_pools.get(pool.as_raw()).is_some() {
@@ -89,7 +89,7 @@ fn begin_query(device: &Device, recording: &mut Recording, pool: vk::QueryPool) 
     }
 }
 
-/// Returns the read of the predicate of conditional rendering: one word.
+/// Returns the read of the predicate of conditional rendering: one 32-bit word.
 fn predicate(device: &Device, buffer: vk::Buffer, offset: u64) -> Option<FollowedAccess> {
     let range = device.objects.buffer_range(buffer, offset, COUNT)?;
     let read = FollowedAccess::of_buffer(&range, AccessKind::IndirectBuffer).reading();
@@ -103,7 +103,7 @@ fn predicate(device: &Device, buffer: vk::Buffer, offset: u64) -> Option<Followe
     })
 }
 
-/// Declares draws whose parameters, and other accesses that they name by address, are not followed.
+/// Declares draw commands whose parameters, and other accesses by address, are not followed.
 macro_rules! partly_followed_draws {
     ($($command:ident($($arg:ident),*), $indexed:expr, $kind:ident;)+) => {
         commands! {$(
@@ -137,7 +137,7 @@ struct Rows {
     bytes: u64,
     stride: u64,
     count: u32,
-    /// True if the command reads all of them.
+    /// True if the command reads all rows.
     are_all: bool,
 }
 

@@ -149,7 +149,7 @@ fn index_bytes(kind: vk::IndexType) -> u64 {
     }
 }
 
-/// Iterates over the indices of the bind points of stages.
+/// Iterates over the indices of the bind points that these stages use.
 fn points_of(stages: vk::ShaderStageFlags) -> impl Iterator<Item = usize> {
     descriptors::points_of(stages).filter_map(point_index)
 }

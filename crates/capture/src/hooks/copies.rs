@@ -18,7 +18,7 @@ use crate::model::recording::Recording;
 /// Part of an image: layers, offset and extent.
 type ImageRegion = (vk::ImageSubresourceLayers, vk::Offset3D, vk::Extent3D);
 
-/// The layout of texels in a buffer: the offset, the row length and the image height in texels; 0 for those of the copy.
+/// The layout of texels in a buffer: the offset, the row length and the image height in texels; a length or height of 0 means that of the copied region.
 type Packing = (u64, u32, u32);
 
 fn of_image(
@@ -120,7 +120,7 @@ fn buffers(
     recording.transfer(S::COPY, regions.flat_map(both).collect());
 }
 
-/// Returns the ranges of bytes that texels take in a buffer, as offset and size, and whether a copy accesses all of each; one up to the end of the
+/// Returns the ranges of bytes that texels take in a buffer, as offset and size, and whether a copy accesses all of each; a single range up to the end of the
 /// buffer if the size of a texel is not known.
 fn packed(
     image: Option<&Arc<Image>>,
@@ -231,7 +231,7 @@ fn result_ranges(
     (offset, stride, count): (u64, u64, u32),
     flags: vk::QueryResultFlags,
 ) -> impl Iterator<Item = (u64, u64, bool)> {
-    /// More queries are one range.
+    /// Maximum number of queries with separate ranges; more queries share one range.
     const MAX: u32 = 64;
     let word = match flags.contains(vk::QueryResultFlags::TYPE_64) {
         true => 8,

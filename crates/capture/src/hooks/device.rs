@@ -111,7 +111,7 @@ pub(crate) struct DueDocument {
 /// The result of writing documents so far.
 #[derive(Default)]
 pub(crate) struct WrittenDocuments {
-    /// A document that a later one may replace.
+    /// The document that a later one may replace, if there is one.
     pub(crate) provisional: Option<PathBuf>,
     pub(crate) failed: bool,
 }
@@ -147,7 +147,7 @@ pub(crate) struct TimedSubmit {
     pub(crate) fence: vk::Fence,
     /// The signals of its last batch.
     pub(crate) signals: Vec<SemaphoreUse>,
-    /// Those that may not be written yet.
+    /// The timestamps that may not have been written yet.
     pub(crate) times: Vec<Arc<SubmittedTimes>>,
 }
 

@@ -71,7 +71,7 @@ impl Device {
         }
     }
 
-    /// Writes the documents whose timestamps are read, or that were put off for this time.
+    /// Writes the documents whose timestamps are read, or that have been put off for `max_delay`.
     pub(super) fn write_ready(&self, settings: &Settings, progress: &mut Progress, max_delay: Duration) {
         for document in std::mem::take(&mut progress.due) {
             if document.is_pending() && document.since.elapsed() < max_delay {

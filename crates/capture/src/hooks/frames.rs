@@ -24,7 +24,7 @@ use crate::settings::{FrameBoundaryRule, FrameRule, Settings};
 const PATIENCE: u32 = 20;
 
 unsafe extern "C" {
-    /// The C function.
+    /// C's `atexit`.
     safe fn atexit(call: extern "C" fn()) -> std::ffi::c_int;
 }
 
@@ -195,7 +195,7 @@ impl Device {
         self.queues.get(queue.as_raw()).unwrap_or_default().family
     }
 
-    /// Ends the frame if this is its border.
+    /// Ends the frame if its border has been reached.
     pub(crate) fn border(&self, is_border: impl Fn(&FrameBoundaryRule) -> bool) {
         if let Some(settings) = self
             .settings
@@ -279,7 +279,7 @@ impl Device {
         }
     }
 
-    /// Captures no more frames.
+    /// Stops capturing frames.
     fn stop(&self, progress: &mut Progress) {
         progress.current = Submits::default();
         progress.recent.clear();
@@ -300,8 +300,8 @@ impl Device {
         self.write_rest(settings);
     }
 
-    /// Ends the capture while the program ends. Timestamps are as they were read before: drivers are not called, since their own exit handlers may
-    /// have run, and a thread that was stopped in a call may hold their locks.
+    /// Ends the capture while the program ends. Only timestamps that were already read are used: drivers are not called, since their own exit handlers may have
+    /// run, and a thread that was stopped in a call may hold their locks.
     pub(crate) fn exit(&self) {
         let Some(settings) = self.settings.as_ref().filter(|_| self.is_capturing()) else {
             return;
@@ -362,7 +362,7 @@ impl Device {
         self.stop(progress);
     }
 
-    /// Ends the capture if the device is lost: it submits nothing more.
+    /// Ends the capture if the device is lost, since a lost device runs no further submits.
     pub(crate) fn lose(&self, result: vk::Result) -> vk::Result {
         if result == vk::Result::ERROR_DEVICE_LOST && self.is_capturing() {
             self.say(Severity::Error, "the device is lost");
@@ -394,7 +394,7 @@ impl Progress {
     }
 }
 
-/// Returns the frame with all command buffers flattened, including those that were not at submission.
+/// Returns the frame with all command buffers flattened, including those that were not flattened at submission.
 fn flattened(mut frame: Arc<Submits>) -> Arc<Submits> {
     if let Some(own) = Arc::get_mut(&mut frame) {
         own.flatten();

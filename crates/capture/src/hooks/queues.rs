@@ -229,7 +229,7 @@ fn submit(
 }
 
 impl Device {
-    /// Follows the timestamps of a submit, if that succeeded.
+    /// Follows the timestamps of a submit that succeeded.
     pub(super) fn submitted(&self, submit: TimedSubmit, result: vk::Result) -> vk::Result {
         match result {
             vk::Result::SUCCESS => self.follow_timestamps(submit),

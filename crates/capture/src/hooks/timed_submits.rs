@@ -21,7 +21,7 @@ use crate::model::timing::SubmittedTimes;
 pub(crate) const MAX_WAIT: Duration = Duration::from_secs(1);
 
 impl TimedSubmit {
-    /// Records that its timestamps are not written, or that nothing shows when they are.
+    /// Records that the timestamps were not written, or that nothing shows when they are.
     pub(crate) fn lose(&self) {
         self.times.iter().for_each(|one| one.lose());
     }
@@ -121,7 +121,7 @@ impl Device {
         read_all(&known);
     }
 
-    /// Gives up timestamps that are not read yet: the device is lost.
+    /// Gives up on timestamps that are not read yet: the device is lost.
     pub(crate) fn lose_timestamps(&self) {
         self.fences().pending.iter().for_each(|(_, submit)| submit.lose());
     }

@@ -73,7 +73,7 @@ impl Timestamps {
         call_down!(next, vkCmdWriteTimestamp(commands, stage, pool, number));
     }
 
-    /// Returns the timestamps of a new submission of `count` of them.
+    /// Returns the `count` timestamps of a new submission.
     pub(crate) fn submit(&self, commands: vk::CommandBuffer, count: u32) -> Arc<SubmittedTimes> {
         // An earlier submission of the same recording is complete: simultaneous ones are not measured.
         self.read(true);

@@ -146,7 +146,7 @@ impl FollowedAccess {
         blocks * u64::from(layers) * samples * u64::from(block.bytes)
     }
 
-    /// Returns the number of bytes that a read or write that is not of an attachment moves.
+    /// Returns the number of bytes that a read or a write moves; not for attachments.
     pub(crate) fn touched_bytes(&self) -> u64 {
         self.touched.unwrap_or_else(|| self.part_bytes(self.area))
     }
@@ -195,7 +195,7 @@ impl FollowedAccess {
         Some((width, height))
     }
 
-    /// Converts it for a recording: one access for each stage and access type.
+    /// Converts the access for a recording: one access for each stage and access type.
     pub(crate) fn recorded(&self, resource: u32) -> Vec<recording::RecordedAccess> {
         let part = match &self.resource {
             Resource::Buffer(_) => ResourcePart::Bytes(self.bytes[0], self.bytes[1]),

@@ -35,7 +35,7 @@ pub(crate) struct Origin {
     pub(crate) addressed: Vec<Resource>,
     /// `bufferImageGranularity`.
     pub(crate) granularity: u64,
-    /// The device has the feature `maintenance9`.
+    /// True if the device has the feature `maintenance9`.
     pub(crate) has_maintenance9: bool,
     /// `timestampPeriod`, in nanoseconds.
     pub(crate) timestamp_period: f32,
@@ -76,7 +76,7 @@ pub(crate) fn document(frames: ComparedFrames<'_>, origin: &Origin) -> Result<St
 pub(super) struct DescribedFrame<'a> {
     pub(super) entries: Vec<Entry>,
     pub(super) index: HashMap<usize, usize>,
-    /// For each pair of alternating resources, the written one by the read one, by key.
+    /// The key of the written resource of each pair of alternating resources, by the key of the read one.
     alternates: BTreeMap<usize, usize>,
     pub(super) passes: Vec<&'a Pass>,
     pub(super) pass_names: Vec<String>,
@@ -212,7 +212,7 @@ impl<'a> DescribedFrame<'a> {
         access.writes && contents.is_some_and(|contents| contents.undefined.contains(&place))
     }
 
-    /// Returns true if the access is to the read one of two alternating resources.
+    /// Returns true if the access is to the resource of an alternating pair that this frame reads.
     fn is_other(&self, access: &FollowedAccess) -> bool {
         self.alternates.contains_key(&access.resource.key())
     }
@@ -507,7 +507,7 @@ fn is_presented(resource: &Resource) -> bool {
     matches!(resource, Resource::Image(image) if image.swapchain)
 }
 
-/// Finds the alternating resources, from the frame before, or else from the next one.
+/// Finds the alternating resources by comparison with the previous frame, then with the next one.
 fn take_turns(frames: ComparedFrames<'_>) -> BTreeMap<usize, usize> {
     let now = frames.captured.first_uses();
     let mut all = BTreeMap::new();

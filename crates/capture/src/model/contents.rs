@@ -114,14 +114,14 @@ enum Fate {
     Replaced(ComparedFrame, usize, bool),
 }
 
-/// The parts that uses distinguish: cells, divided by the borders of all areas.
+/// The parts that uses distinguish: subresources, divided at the borders of all areas.
 struct Grid {
     size: [u32; 3],
     borders: [Vec<u32>; 2],
 }
 
 impl Grid {
-    /// Larger grids are not followed.
+    /// Maximum number of parts; the contents of resources with more are not followed.
     const MAX_PARTS: usize = 1 << 16;
 
     fn of(uses: &[ContentUse], size: [u32; 3]) -> Option<Grid> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tileheap::frame::AccessKind;
 use tileheap::units::IdMap;
 
-/// Fetched bytes: disjoint ranges of each resource, first to end.
+/// Fetched bytes: for each resource and kind of access, disjoint ranges as a map from the first byte to the end.
 #[derive(Default)]
 pub(crate) struct Fetched(IdMap<(AccessKind, usize), BTreeMap<u64, u64>>);
 

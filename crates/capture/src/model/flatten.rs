@@ -194,7 +194,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Gives the time since the last timestamp to the first pass after that.
+    /// Assigns the time since the last timestamp to the first pass after that timestamp.
     fn time(&mut self, number: u32) {
         let passes = &mut self.flat.passes;
         let Some((from, first)) = self.timestamp.replace((number, passes.len())) else {

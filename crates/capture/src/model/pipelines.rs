@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use ash::vk;
 use tileheap_spirv::{EntryPoint, ShaderModule};
 
-/// A shader of a pipeline, as given.
+/// A shader of a pipeline, as the program specified it.
 #[derive(Debug)]
 pub(crate) struct Stage {
     pub(crate) words: Arc<[u32]>,
@@ -19,7 +19,7 @@ pub(crate) struct Pipeline {
     pub(crate) stages: Vec<Stage>,
     /// True if the code of some stages was not seen.
     pub(crate) incomplete: bool,
-    /// Pipelines that it is linked from.
+    /// The pipeline libraries that it is linked from.
     pub(crate) libraries: Vec<Arc<Pipeline>>,
     /// True for shader objects, each bound to its stage.
     pub(crate) objects: bool,

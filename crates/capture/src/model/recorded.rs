@@ -35,7 +35,7 @@ struct Builder {
     queues: Renumbered,
     /// The numbers of command buffers for each recorded list of commands: more than one if descriptors changed between submits.
     known: HashMap<*const RecordedList, Vec<u32>>,
-    /// The device has the feature `maintenance9`.
+    /// True if the device has the feature `maintenance9`.
     has_maintenance9: bool,
 }
 

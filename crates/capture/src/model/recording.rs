@@ -82,7 +82,7 @@ pub(crate) struct ShaderCommand {
     pub(crate) using: Arc<ShaderState>,
     /// Vertex, index and indirect buffers.
     pub(crate) fetches: Vec<FollowedAccess>,
-    /// True if it may run no shader: its parameters or its condition are in a buffer.
+    /// True if it may run no shader, since its parameters or its condition are in a buffer.
     pub(crate) is_conditional: bool,
 }
 
@@ -216,10 +216,10 @@ pub(crate) struct Recording {
     /// The command that is being recorded.
     call: &'static str,
     number: u32,
-    /// For graphics and compute.
+    /// The state of the graphics and compute bind points.
     bound: [BoundState; 2],
     push_constants: PushConstants,
-    /// A copy of them for the dispatches since they last changed.
+    /// A copy of the push constants, made for the dispatches since they last changed.
     pushed: Option<PushedWords>,
     vertices: BTreeMap<u32, (BufferRange, Option<u32>)>,
     /// The vertex bindings that commands set, in place of those of a pipeline: binding, stride, and whether it advances per instance.
@@ -262,7 +262,7 @@ impl Recording {
         self.timer = Some(Timer::default());
     }
 
-    /// Times nothing from here on.
+    /// Stops timing for the rest of the recording.
     pub(crate) fn stop_timing(&mut self) {
         if let Some(timer) = &mut self.timer {
             timer.at(TimedCommand::Unmeasurable);
@@ -384,7 +384,7 @@ impl Recording {
 
     /// Adds the fetches and counts of a draw to an earlier one with the same bindings; joins adjacent ranges.
     fn draw_too(&mut self, draw: ListPosition, fetches: Vec<FollowedAccess>, counts: DrawCounts) {
-        /// Draws read their buffers in turn: the range to extend is among the last ones.
+        /// Number of ranges, from the last one back, that are searched for one to extend: draws alternate between a few buffers.
         const LAST: usize = 8;
         /// Maximum number of ranges that are listed separately.
         const MAX: usize = 64;
@@ -543,7 +543,7 @@ fn is_part(op: &Op) -> bool {
     matches!(op, Op::BeginPass(instance) if instance.recorded.resumes || instance.recorded.suspends)
 }
 
-/// Returns true if secondary command buffers suspend or resume rendering, also those that they run (`VK_EXT_nested_command_buffer`).
+/// Returns true if secondary command buffers, or those that they run (`VK_EXT_nested_command_buffer`), suspend or resume rendering.
 fn have_parts(all: &[(String, Arc<RecordedList>)]) -> bool {
     let mut ops = all.iter().flat_map(|(_, ops)| ops.iter());
     ops.any(|one| match &one.op {
@@ -552,7 +552,7 @@ fn have_parts(all: &[(String, Arc<RecordedList>)]) -> bool {
     })
 }
 
-/// Returns the meaning of an operation for timestamps.
+/// Returns the kind of an operation that matters for timestamps, if it has one.
 fn timed(op: &Op) -> Option<TimedCommand> {
     Some(match op {
         Op::BeginPass(_) => TimedCommand::Begin { is_part: is_part(op) },

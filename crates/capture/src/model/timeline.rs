@@ -152,7 +152,7 @@ pub(crate) struct AttachmentLoadsAndStores {
 }
 
 impl AttachmentLoadsAndStores {
-    /// Determines them for an access of a pass of a command buffer.
+    /// Returns the loads and stores of the attachment that an access of pass `number` uses; none for other accesses.
     pub(crate) fn of(passes: &[Pass], number: usize, access: &FollowedAccess) -> AttachmentLoadsAndStores {
         let pass = &passes[number];
         let Some(instance) = pass.instance.filter(|_| access.kind.is_attachment()) else {

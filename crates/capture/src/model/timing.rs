@@ -43,7 +43,7 @@ pub(crate) struct Timer {
     pub(crate) count: u32,
     /// True inside a render pass instance.
     is_inside: bool,
-    /// True if no more can be written.
+    /// True if no more timestamps can be written.
     is_off: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Packing problems from arbitrary bytes, and the properties that all answers must have.
+//! Decodes arbitrary bytes as packing problems, and checks the properties that every answer must have.
 
 use std::ops::ControlFlow;
 

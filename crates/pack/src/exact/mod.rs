@@ -32,7 +32,7 @@ mod tests;
 pub(super) use model::{Model, gcd};
 pub(super) use search::RunResult;
 
-/// Larger models are not searched: with this many (piece, column) pairs a step takes a millisecond.
+/// Maximum number of (piece, column) pairs of a model that is searched: with this many, a step takes a millisecond.
 const LARGEST_MODEL: u64 = 1_000_000;
 
 /// The exact search, with its model and scratch memory.

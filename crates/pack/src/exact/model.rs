@@ -63,7 +63,7 @@ pub(crate) struct Piece {
     pub(crate) twin: u32,
 }
 
-/// No such piece.
+/// Marks a missing piece.
 pub(crate) const NONE: u32 = u32::MAX;
 
 impl Model {

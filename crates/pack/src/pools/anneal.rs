@@ -11,7 +11,7 @@ use crate::gap::align_up;
 use crate::lists::refill;
 use crate::units::{CompactSort, SplitMix64};
 
-/// Costs are in fractions 1/64 of a penalty of 1.
+/// Number of cost units per penalty of 1.
 const PARTS: u64 = 64;
 /// Steps between two calls of the callback.
 const POLL: u64 = 2048;
@@ -26,7 +26,7 @@ pub(super) struct Anneal<'a> {
     state: State,
     /// The best state without forbidden overlaps.
     pub(super) best: Option<State>,
-    /// The price of a forbidden overlap, in the unit of `PARTS`.
+    /// The price of a forbidden overlap, in cost units (see `PARTS`).
     price: u64,
     dearest: u64,
     /// The last step at which each unit moved.

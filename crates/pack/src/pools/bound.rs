@@ -1,4 +1,4 @@
-//! Lower bounds of cost, and sets of items that fit together in no packing.
+//! Lower bounds on cost, and sets of items that fit together in no packing.
 //!
 //! ```text
 //! a ├────┤     c          in a *clique* every two units interfere, or cost something if they share bytes. If their sizes exceed
@@ -17,9 +17,9 @@ use super::PoolsProblem;
 use super::problem::FORBIDDEN;
 use crate::lists::reset;
 
-/// Covers of higher costs are bounded by fractions of units.
+/// Maximum cost of covers by whole charges; higher costs are bounded by fractions of charges.
 const MAX_EXACT_COST: u64 = 4096;
-/// Covers that take more steps are bounded by fractions, too.
+/// Maximum number of steps for covers by whole charges; beyond that, costs are bounded by fractions of charges.
 const MAX_WORK: u64 = 1 << 22;
 
 /// The order in which candidates are added to a clique.
@@ -201,12 +201,12 @@ struct Cover {
     cost: u64,
     /// True if the cost is that of whole charges, false if it is that of fractions.
     is_exact: bool,
-    /// The most bytes of charges with at most each cost.
+    /// For each cost, the most bytes of charges with at most that total cost.
     most: Vec<u64>,
 }
 
 impl Cover {
-    /// Finds the cost of the cheapest charges that sum to `excess` bytes or more; at most that, if it is high. All charges together must suffice.
+    /// Returns the cost of the cheapest charges that sum to `excess` bytes or more, or a lower bound on it if it is high. All charges together must suffice.
     fn find(&mut self, charges: Vec<Charge>, excess: u64) -> u64 {
         (self.charges, self.excess) = (charges, excess);
         let (cost, enough) = self.fractional();
@@ -222,7 +222,7 @@ impl Cover {
         self.cost
     }
 
-    /// Returns the cost of the cheapest cover of which the last charge is used in part, and of the same with the whole of it.
+    /// Returns the cost of the cheapest cover that uses a fraction of its last charge, and that of the same cover with all of this charge.
     fn fractional(&mut self) -> (u64, u64) {
         self.charges.compact_sort_by(|a, b| {
             let costs =

@@ -13,7 +13,7 @@ use crate::{Progress, ProgressCallback, Steps, Verdict};
 
 /// Steps per unit in the first round of local search.
 const STEPS_PER_UNIT: u64 = 100;
-/// Twice the most steps spent on making a pool small.
+/// Twice the maximum number of steps spent on making a pool small.
 const LONGEST_LOWERING: u64 = 1 << 24;
 /// Initial temperatures of rounds, in 64ths of a penalty of 1.
 const HEATS: [u64; 4] = [16, 48, 8, 32];

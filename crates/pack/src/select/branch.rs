@@ -13,7 +13,7 @@ use crate::lists::refill;
 const BLOCKS: usize = 16;
 /// Arcs scanned per step.
 const ARCS_PER_STEP: u64 = 300;
-/// Rounding takes longer than a decision, and usually gives the same result as before.
+/// Decisions per rounding: rounding takes longer than a decision, and usually gives the same result as before.
 const NODES_PER_ROUNDING: u64 = 8;
 /// Maximum number of decisions in one branch.
 const DEEPEST: usize = 1000;
@@ -142,7 +142,7 @@ impl<'a, 'b> Branch<'a, 'b> {
         }
     }
 
-    /// Adds a gain to an offer that exceeds all others, or takes it away.
+    /// Adds a gain larger than the sum of all others to an offer, or subtracts it.
     fn force(&mut self, index: usize, add: bool) {
         let force = self.prices.force;
         self.prices.press(index, if add { force } else { -force });

@@ -16,7 +16,7 @@ struct Core {
     offers: Vec<CandidateItem>,
     /// Free bytes and the price of a byte in each column of the core.
     columns: Vec<(u64, i128)>,
-    /// The loss of all choices.
+    /// The loss common to all choices.
     loss: i128,
 }
 

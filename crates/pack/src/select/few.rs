@@ -12,7 +12,7 @@ use crate::{Packer, Problem};
 
 /// Maximum number of units for which all subsets are tried.
 const FEW: usize = 24;
-/// Charged for each subset, in addition to the steps of its search.
+/// Steps charged for each subset, in addition to those of its search.
 const STEPS_PER_SUBSET: u64 = 8;
 
 /// A search over the subsets of the units on offer.

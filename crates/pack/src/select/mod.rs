@@ -183,7 +183,7 @@ impl Packer {
         best
     }
 
-    /// Places the chosen items, or as many as fit, and then others that fit beside them.
+    /// Places the chosen items, or as many as fit, and then others that also fit.
     fn place_chosen(
         &mut self,
         problem: &Problem,

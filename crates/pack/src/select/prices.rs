@@ -28,11 +28,11 @@ pub(crate) struct Arc {
 
 /// Upper limit of the sum of gains: keeps potentials and reduced gains within 64 bits.
 const MAX_GAIN: i128 = 1 << 60;
-/// The same limit if gains are forced; and the number of bytes up to which such prices stay within 128 bits.
+/// The same limit if gains are forced, and the maximum number of bytes for which such prices stay within 128 bits.
 const MAX_FORCED: i128 = 1 << 48;
 const MAX_BYTES: u64 = 1 << 50;
 
-/// Directions in which an entering arc changes its flow.
+/// Directions in which an entering arc changes its flow; 0 for an arc of the tree.
 const GROWS: i64 = 1;
 const SHRINKS: i64 = -1;
 const IN_TREE: i64 = 0;
@@ -49,7 +49,7 @@ pub(crate) struct Prices {
     stack: Vec<u32>,
     /// The number of bits by which gains were shifted down.
     shift: u32,
-    /// More than the sum of all gains; 0 if sums of it would overflow.
+    /// A gain larger than the sum of all gains; 0 if sums of such gains would overflow.
     pub(crate) force: i64,
 }
 

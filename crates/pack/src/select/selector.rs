@@ -7,7 +7,7 @@ use super::exchange::exchange;
 use super::prices::{Prices, SCALE_BITS};
 use super::task::Task;
 
-/// With fewer states per column, rounding the relaxation is better.
+/// Minimum number of states per column: with fewer, rounding the relaxation gives better choices.
 const FEWEST_STATES: usize = 100;
 
 /// The scratch memory of selections.
@@ -65,7 +65,7 @@ impl Selector {
     }
 }
 
-/// Returns the heavier choice, the later one of equals.
+/// Returns the heavier choice; of two with the same weight, the later one.
 fn heavier(task: &Task<'_>, best: Option<Chosen>, found: Option<Chosen>) -> Option<Chosen> {
     let both = best.into_iter().chain(found);
     both.max_by_key(|chosen| task.weight(&chosen.taken))

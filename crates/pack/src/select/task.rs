@@ -15,7 +15,7 @@ use crate::{PartialPacking, Problem};
 /// The problem of choosing by loads.
 pub(super) struct Task<'a> {
     pub(super) capacity: u64,
-    /// Capacity and sizes in multiples of the common alignment.
+    /// The capacity in multiples of the common alignment, like the sizes.
     pub(super) padded: u64,
     pub(super) model: Model,
     pub(super) columns: usize,
@@ -101,7 +101,7 @@ impl<'a> Task<'a> {
         (self.bound >> SCALE_BITS) as u64 + self.free_weight()
     }
 
-    /// Returns the weight of all units on offer.
+    /// Returns the bound without prices: the weight of all units that could be chosen.
     pub(super) fn bound_without_prices(&self) -> u64 {
         let offers = self.units.iter().map(|&unit| self.unit_weights[unit as usize]);
         offers.sum::<u64>() + self.free_weight()

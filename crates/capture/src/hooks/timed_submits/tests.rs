@@ -1,4 +1,4 @@
-//! Submits with timestamps, above a driver whose fences the tests control.
+//! Submits with timestamps, on a fake driver whose fences the tests control.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -126,7 +126,7 @@ unsafe extern "system" fn reset_fences(device: vk::Device, _: u32, _: *const vk:
     vk::Result::SUCCESS
 }
 
-/// A device above this driver, which no other test uses meanwhile.
+/// A device on this driver, which no other test uses at the same time.
 struct Scene {
     device: Arc<Device>,
     queue: vk::Queue,
