@@ -104,7 +104,7 @@ impl FrameBuilder {
         self.tables.resources[resource.index()].tile_constraint = tile_constraint;
     }
 
-    /// Makes an image declared before the level of another one; see [`separate_levels`](ImageDesc::separate_levels).
+    /// Makes an image, declared earlier, a level of another one; see [`separate_levels`](ImageDesc::separate_levels).
     pub(crate) fn set_level_of(&mut self, resource: ResourceId, level_of: Option<SeparateLevel>) {
         self.tables.resources[resource.index()].level_of = level_of;
     }
@@ -367,7 +367,7 @@ impl PassBuilder<'_> {
         self.change(|pass| pass.samples = Some(samples))
     }
 
-    /// Declares how far from the pixel the most recently declared read reads.
+    /// Sets the distance from the pixel at which the most recently declared read may occur.
     pub fn reaching(self, reach: ReadReach) -> Self {
         self.change_last(|access| access.reach = Some(reach))
     }

@@ -82,7 +82,7 @@ pub(super) fn separate(tables: &mut Tables) -> Result<bool, FrameError> {
     Ok(tables.resources.len() > described)
 }
 
-/// Checks the images that were made of levels earlier, and updates their extents to those of their images.
+/// Checks the images that were declared as levels of others, and derives their extents from those.
 pub(super) fn resolve(tables: &mut Tables) -> Result<(), FrameError> {
     for index in 0..tables.resources.len() {
         let resource = &tables.resources[index];
@@ -142,7 +142,7 @@ impl Frame {
         (level_of.image == declared).then_some(level_of.level)
     }
 
-    /// The first pass that uses several levels at once of an image with separable levels, so that it stays one image.
+    /// The first pass that uses several levels at once of an image with separable levels, because of which it stays one image.
     pub(crate) fn joins_levels(&self, resource: ResourceId) -> Option<PassId> {
         self.resource(resource).separable_levels()?;
         let mut uses = self.accesses_to(resource);

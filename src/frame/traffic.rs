@@ -40,7 +40,7 @@ impl Frame {
             .sum()
     }
 
-    /// Like [`Frame::traffic_of`].
+    /// Like [`Frame::traffic_of`], given the pass and the resource.
     #[inline]
     fn moved(&self, access: &Access, (pass, resource): (&Pass, &Resource), size: Bytes) -> Bytes {
         let times = u64::from(self.times_moved_in(access, pass));
@@ -105,7 +105,7 @@ impl Frame {
     }
 }
 
-/// Like [`Frame::bytes_touched`].
+/// Like [`Frame::bytes_touched`], given the pass and the resource.
 #[inline]
 fn touched(access: &Access, (pass, resource): (&Pass, &Resource), size: Bytes) -> Bytes {
     let bytes = match resource.is_all(access.range) {

@@ -438,7 +438,7 @@ impl Gather<'_> {
         Run::new(first as u32, epochs.len() as u32)
     }
 
-    /// Like [`Gather::use_of`], for the accesses that few passes have in addition.
+    /// Like [`Gather::use_of`], for additional accesses, which few passes have.
     #[inline(never)]
     fn another_use_of(&self, part: &Part, access: &Access) -> PassUse {
         self.use_of(part, access)

@@ -20,7 +20,7 @@ pub(super) struct AttachmentOperations<'a> {
     store_none: bool,
 }
 
-/// Flags that part of the contents that an access leaves is read later, or outlives the frame.
+/// Two flags: true if part of the contents that an access leaves is read later, or outlives the frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct NeededContents {
     /// For color or depth.

@@ -11,9 +11,9 @@ use crate::frame::{PassId, SubresourceRange};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QueueUse {
     pub(super) queue: DeviceQueueIndex,
-    /// Its first pass there.
+    /// The first pass of the queue in the epoch.
     pub(super) first: PassId,
-    /// Its last pass there.
+    /// The last pass of the queue in the epoch.
     pub(super) last: PassId,
     /// Stages of all accesses.
     pub(super) stages: vk::PipelineStageFlags2,

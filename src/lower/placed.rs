@@ -26,7 +26,7 @@ pub(super) struct Placed<'a> {
     plain: Vec<'a, bool>,
     /// Per placement, its row among images or buffers.
     objects: Vec<'a, ImageOrBuffer>,
-    /// Per pass.
+    /// Per pass, the device queue that runs it.
     queue_of: Vec<'a, DeviceQueueIndex>,
     /// Per pass, the kinds of its accesses.
     kinds: Vec<'a, AccessKinds>,
@@ -165,7 +165,7 @@ impl<'a> Placed<'a> {
         self.value_of_batch(self.batch_of(pass))
     }
 
-    /// The same for a batch.
+    /// Like [`Placed::value_of`], for a batch.
     pub(super) fn value_of_batch(&self, batch: BatchId) -> i64 {
         self.values[batch.index()]
     }

@@ -54,12 +54,12 @@ pub struct LocalReadMapping {
 }
 
 impl LocalReadMapping {
-    /// For `vkCmdSetRenderingAttachmentLocations`, pipelines and secondary command buffers.
+    /// The locations as a structure for `vkCmdSetRenderingAttachmentLocations`, pipelines and secondary command buffers.
     pub fn locations(&self) -> vk::RenderingAttachmentLocationInfoKHR<'_> {
         vk::RenderingAttachmentLocationInfoKHR::default().color_attachment_locations(&self.locations)
     }
 
-    /// For `vkCmdSetRenderingInputAttachmentIndices`, pipelines and secondary command buffers.
+    /// The indices as a structure for `vkCmdSetRenderingInputAttachmentIndices`, pipelines and secondary command buffers.
     pub fn indices(&self) -> vk::RenderingInputAttachmentIndexInfoKHR<'_> {
         let info = vk::RenderingInputAttachmentIndexInfoKHR::default();
         info.color_attachment_input_indices(&self.inputs)
@@ -194,7 +194,7 @@ impl PipelineTargets {
         self.in_plan(self.planned[pass.index()], subpass)
     }
 
-    /// The same for a pass of the planned frame.
+    /// Like [`PipelineTargets::get`], for a pass of the planned frame.
     pub(crate) fn in_plan(&self, pass: PassId, subpass: u32) -> Option<&PipelineTarget> {
         self.of_pass[pass.index()].get(subpass as usize)
     }

@@ -16,7 +16,7 @@ pub(super) struct Context<'a> {
     pub(super) frame: &'a Frame,
     /// The executed frame, paired with the described one.
     pub(super) executed: &'a ExecutedFrame,
-    /// The same without stores.
+    /// The executed frame without stores, paired with the described one.
     pub(super) input: &'a ExecutedFrame,
     pub(super) requirements: &'a Arc<Requirements>,
     pub(super) profile: &'a Arc<DeviceProfile>,

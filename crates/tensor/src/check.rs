@@ -138,13 +138,13 @@ struct Machine<'a> {
     outside: BTreeMap<TensorId, Pieces>,
     /// For each loop output: the exit taken, and its round.
     left: BTreeMap<TensorId, (usize, u64)>,
-    /// For each loop that counts rounds on: the number of the next execution's first round.
+    /// For each loop whose round numbers continue from one execution to the next: the number of the next execution's first round.
     counted: BTreeMap<NodeId, u64>,
     /// The expected value of each tensor, as if nothing shared memory.
     truth: BTreeMap<TensorId, Pieces>,
     written: u64,
     random: u64,
-    /// True if the graph has nodes that may not run.
+    /// True if the graph has nodes that do not run in every execution.
     forks: bool,
     /// The number of initial rounds, and the period with which all placements repeat afterwards.
     period: (u64, u64),

@@ -263,9 +263,9 @@ fn merge(
 
 /// State outside an entry on which its meaning depends.
 struct Context {
-    /// An earlier pass used the current contents.
+    /// True if an earlier pass used the current contents.
     used: bool,
-    /// Reads refer to the previous frame's contents.
+    /// True if reads refer to the previous frame's contents.
     previous: bool,
     clear: ClearValue,
     pass_kind: PassKind,

@@ -26,7 +26,7 @@ pub(super) struct Made {
     pub(super) kind: MadeKind,
     /// True if a pass has read it.
     pub(super) read: bool,
-    /// Per queue, after the last batch that uses it; 0 if none does.
+    /// Per queue, the index after the last batch that uses it; 0 if none does.
     pub(super) used_until: Vec<u32>,
     /// The same for batches that write it.
     pub(super) written_until: Vec<u32>,
@@ -54,7 +54,7 @@ pub(super) struct Generator {
     pub(super) swapchain: ResourceId,
     /// Per queue, the index after its last batch, and that batch's id.
     last_batch: Vec<Option<(u32, BatchId)>>,
-    /// Per queue and other queue: number of batches of the frame that it has waited for there (index after the last one).
+    /// For each queue, per other queue: the index after the last batch there that it has waited for.
     ordered: Vec<Vec<u32>>,
     /// The current batch and queue.
     pub(super) batch: u32,

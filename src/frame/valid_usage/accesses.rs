@@ -54,7 +54,7 @@ struct UseProperties {
 }
 
 impl UseProperties {
-    /// `None` if the rules depend on more.
+    /// The properties of an access; `None` if rules depend on more than these.
     fn of(used: &Use<'_>) -> Option<UseProperties> {
         (used.access.kind != AccessKind::TileAttachment).then(|| UseProperties {
             pass: used.pass.kind,
@@ -65,7 +65,7 @@ impl UseProperties {
         })
     }
 
-    /// Differ for most properties that differ.
+    /// Bits that differ for most pairs of different properties.
     fn bits(&self) -> u64 {
         let format = self.clear.map_or(0, |(_, format)| format.as_raw() as u64);
         let access = self.access.as_raw().rotate_left(29);

@@ -15,7 +15,7 @@ pub(super) struct Buffer<'a> {
     pub(super) size: Bytes,
     /// Declared and derived usage.
     pub(super) usage: U,
-    /// Created by someone else.
+    /// True if the caller creates it.
     pub(super) is_external: bool,
 }
 

@@ -10,7 +10,7 @@ use crate::frame::AccessKind;
 use crate::frame::tables::{Access, Pass};
 use crate::profile::{DeviceProfile, OptionalFeatures as Feature};
 
-/// Returns `true` if an access can be one by shaders within their tile: no row here applies to others.
+/// Returns `true` if shaders may make an access within their tile: the rules here apply to no other access.
 pub(super) fn accesses_tile(pass: &Pass, access: &Access) -> bool {
     pass.tile_shading || access.kind == AccessKind::TileAttachment
 }
@@ -78,7 +78,7 @@ fn kind_lacks(
     lacks(device, feature, &format!("{noun} `{name}` as a tile attachment"))
 }
 
-/// The same for an aspect of depth attachments. With both aspects, shaders access depth: a descriptor has one aspect.
+/// Like [`kind_lacks`], for an aspect of depth attachments. With both aspects, shaders access depth: a descriptor has one aspect.
 fn aspect_lacks(
     pass: &RenderPass<'_>,
     device: &DeviceProfile,

@@ -25,7 +25,7 @@ impl External<'_> {
         self.layout_without(Aspects::DEPTH, &layouts, aspects)
     }
 
-    /// The same for depth and stencil.
+    /// Returns the problem if a barrier with `aspects` has a layout for depth only, and the aspects include stencil.
     pub(super) fn layout_of_depth(&self, aspects: Aspects) -> Problem {
         let layouts = [L::DEPTH_ATTACHMENT_OPTIMAL, L::DEPTH_READ_ONLY_OPTIMAL];
         self.layout_without(Aspects::STENCIL, &layouts, aspects)

@@ -19,9 +19,9 @@ pub(super) struct Image<'a> {
     /// Declared and derived usage.
     pub(super) usage: U,
     pub(super) info: Option<&'static FormatInfo>,
-    /// Created by someone else.
+    /// True if the caller creates it.
     pub(super) is_external: bool,
-    /// The runtime clears it before the first frame.
+    /// True if the runtime clears it before the first frame.
     is_history: bool,
 }
 
@@ -54,7 +54,7 @@ impl<'a> Image<'a> {
         self.desc.samples != vk::SampleCountFlags::TYPE_1
     }
 
-    /// The value of a format without a name. Formats with several planes have one, too.
+    /// The number of the image's format if it has no name; formats with several planes do have names.
     fn unknown_format(&self) -> Option<String> {
         let name = self.info.is_none().then(|| names::name_of(self.desc.format));
         name.filter(|name| name.starts_with("0x"))
@@ -117,7 +117,7 @@ impl ImageProperties {
         }
     }
 
-    /// Differ for most properties that differ.
+    /// Bits that differ for most pairs of different properties.
     fn bits(&self) -> u64 {
         let kind = u64::from(self.usage.as_raw()) << 32 | u64::from(self.desc.format.as_raw() as u32);
         let size = u64::from(self.extent.width) << 32 | u64::from(self.extent.height);

@@ -179,7 +179,7 @@ pub(super) fn unknown_stages(stages: S) -> Option<String> {
     unknown(stages, &KNOWN).map(|named| format!("stage {named} is unknown"))
 }
 
-/// The same for `access`.
+/// Like [`unknown_stages`], for accesses.
 pub(super) fn unknown_access(access: A) -> Option<String> {
     static KNOWN: LazyLock<u64> = LazyLock::new(known::<A>);
     unknown(access, &KNOWN).map(|named| format!("access {named} is unknown"))
@@ -196,7 +196,7 @@ fn unknown<T: Vocabulary>(mask: T, known: &LazyLock<u64>) -> Option<String> {
     (unknown != 0).then(|| names::bit_names(T::from_raw_value(unknown)).join(" and "))
 }
 
-/// Stages by their names.
+/// The names of stages as text.
 pub(super) fn listed(stages: S) -> String {
     names::bit_names(stages).join(" and ")
 }

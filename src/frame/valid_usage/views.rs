@@ -13,7 +13,7 @@ pub(super) struct View<'a> {
     pass: &'a Pass,
     pub(super) image: Image<'a>,
     pub(super) access: &'a Access,
-    /// Of a declared type.
+    /// The declared view type, if any.
     pub(super) declared: Option<V>,
     /// None if the format is unknown or has several planes.
     pub(super) info: Option<&'static FormatInfo>,

@@ -9,7 +9,7 @@ use crate::frame::area::covered;
 use crate::frame::tables::{Access, CommandSource, HistoryVersion, Pass, PassKind, ResourceKind, ViewDesc};
 use crate::units::Run;
 
-/// O(accesses): per resource, the scratch remembers the last pass that wrote it.
+/// Checks all accesses in linear time: per resource, the scratch memory remembers the last pass that wrote it.
 pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
     let mut written_by: Vec<Option<PassId>> = vec![None; tables.resources.len()];
     for (index, pass) in tables.passes.iter().enumerate() {
@@ -163,7 +163,7 @@ fn attachments_among(accesses: &[Access], wanted: impl Fn(&Access) -> bool) -> u
     parts.len()
 }
 
-/// Makes settings without effect equal, so that equal frames compare equal.
+/// Resets settings that have no effect, so that equivalent frames compare equal.
 pub(super) fn normalize_accesses(tables: &mut Tables) {
     for access in &mut tables.accesses {
         if access.kind.is_transfer() || !tables.resources[access.resource.index()].is_image() {

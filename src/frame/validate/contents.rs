@@ -87,7 +87,7 @@ pub(super) fn check_optional(tables: &Tables) -> Result<(), FrameError> {
     Ok(())
 }
 
-/// The same check for one part of a resource; every access to an undivided resource uses its only part.
+/// Checks one part of a resource; every access to an undivided resource uses its only part.
 fn check_part(
     tables: &Tables,
     index: usize,

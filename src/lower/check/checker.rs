@@ -40,7 +40,7 @@ impl CheckedRow<'_, '_> {
         self.checker.report(LoweringRule::Parameter(parameter), message);
     }
 
-    /// Reports a parameter unless it fits.
+    /// Reports a parameter unless `fits` is true.
     pub(super) fn demand(
         &mut self,
         fits: bool,

@@ -106,7 +106,7 @@ impl Contents {
         checker.report(LoweringRule::Contents, message);
     }
 
-    /// An action command on `queue`: the contents of tile memory outside the bound object become undefined.
+    /// Applies an action command on `queue`: the contents of tile memory outside the bound object become undefined.
     pub(super) fn act(
         &mut self,
         checker: &Checker<'_>,
@@ -134,7 +134,7 @@ impl Contents {
         }
     }
 
-    /// The end of a discard window on `queue`.
+    /// Ends a discard window on `queue`.
     pub(super) fn end_window(&mut self, checker: &Checker<'_>, queue: DeviceQueueIndex, last: PassId) {
         for object in self.objects.clone() {
             let site = Site::of(checker, object, queue);

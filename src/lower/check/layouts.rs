@@ -82,7 +82,7 @@ impl Layouts {
         }
     }
 
-    /// Another resource overwrote the bytes: the object returns to its initial state.
+    /// Returns an object to its initial state, since another resource overwrote its bytes.
     pub(super) fn clobber(&mut self, object: ImageOrBuffer) {
         self.enter(object, L::UNDEFINED, None);
     }

@@ -221,7 +221,8 @@ fn by_value(problem: &Problem<'_>) -> Option<ResidencyChoice> {
     Some(choice_at(problem, items, offsets))
 }
 
-/// A choice made for other costs: in the cheapest placement found for those of the problem, or where it was if none within the budget is cheaper.
+/// A choice made for other costs, in the cheapest placement found for the costs of the problem; keeps its placement if no cheaper one is found within
+/// the budget.
 fn placed_again(
     problem: &Problem<'_>,
     choice: ResidencyChoice,
@@ -401,7 +402,7 @@ fn improve(
 struct SearchStart {
     /// The best choice found without a search.
     choice: ResidencyChoice,
-    /// Upper bound on the value of any choice, besides that of the search.
+    /// Upper bound on the value of any choice, in addition to that of the search.
     bound: i128,
     prices: Prices,
 }

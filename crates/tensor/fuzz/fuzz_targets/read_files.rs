@@ -1,4 +1,4 @@
-//! Any bytes as a file for each reader: no panic, and what the judge reads has consistent figures.
+//! Reads arbitrary bytes with each reader: none panics, and the judge's bounds are consistent with the sizes.
 #![no_main]
 
 use tileheap_tensor::import::onnx::{OnnxOptions, read_onnx};

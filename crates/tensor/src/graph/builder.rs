@@ -88,7 +88,7 @@ impl GraphBuilder {
         SymbolId(self.graph.symbols.len() as u32 - 1)
     }
 
-    /// Adds a symbol; if another one has the name, with a number after it.
+    /// Adds a symbol; appends a number to the name if another symbol has it.
     pub(crate) fn new_symbol(
         &mut self,
         name: &str,
@@ -286,7 +286,8 @@ impl GraphBuilder {
         open.carried.push(LoopCarry { value, into });
     }
 
-    /// In a loop's body: exactly `count` complete rounds run, and the only exit is taken in the next one. Plans then know where a result is.
+    /// In a loop's body: exactly `count` complete rounds run, and the only exit is taken in the next one. The planner then knows which round produces
+    /// the results.
     pub fn rounds(&mut self, count: u64) {
         self.open.last_mut().expect("a block is open").rounds = Some(count);
     }

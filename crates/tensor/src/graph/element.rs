@@ -55,7 +55,7 @@ pub enum ElementType {
 
 type Row = (ElementType, &'static str, u64, Option<vk::Format>);
 
-/// By [`ElementType`]: name, bits, and the image format of four of them. Elements narrower than a byte are packed.
+/// By [`ElementType`]: name, bits, and the format of texels with four such elements. Elements narrower than a byte are packed.
 const TABLE: [Row; 39] = [
     (ElementType::Float64, "float64", 64, None),
     (

@@ -10,7 +10,7 @@ macro_rules! ids {
         pub struct $name(pub u32);
 
         impl $name {
-            /// As an index.
+            /// The id as an index into its table.
             pub const fn index(self) -> usize {
                 self.0 as usize
             }

@@ -8,7 +8,7 @@ use super::shape::{Dim, Symbol, SymbolId};
 use super::tensor::Tensor;
 use crate::error::{Error, Result};
 
-/// A validated graph: single assignment, nodes in topological order, every dimension bounded or an example.
+/// A validated graph: single assignment, nodes in topological order, every dimension with a bound or an example value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
     pub(crate) name: String,
@@ -19,11 +19,11 @@ pub struct Graph {
     pub(crate) notes: Vec<String>,
 }
 
-/// The upper bound of symbolic shapes that memory is planned for.
+/// The upper bound on symbolic shapes for which memory is planned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ShapeBound {
-    /// The greatest value that a dimension takes over the ranges of its symbols.
+    /// The maximum of each dimension over the ranges of its symbols.
     #[default]
     Ranges,
     /// The value at the shapes of example inputs, which is too small for larger inputs.
@@ -79,22 +79,22 @@ impl Graph {
         &self.blocks[0].outputs
     }
 
-    /// A tensor.
+    /// The tensor with this id.
     pub fn tensor(&self, id: TensorId) -> &Tensor {
         &self.tensors[id.index()]
     }
 
-    /// A node.
+    /// The node with this id.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()]
     }
 
-    /// A block.
+    /// The block with this id.
     pub fn block(&self, id: BlockId) -> &Block {
         &self.blocks[id.index()]
     }
 
-    /// A tensor by its name.
+    /// The id of the tensor with this name.
     pub fn find(&self, name: &str) -> Option<TensorId> {
         let index = self.tensors.iter().position(|tensor| tensor.name == name)?;
         Some(TensorId(index as u32))

@@ -9,7 +9,7 @@ use super::ids::{BlockId, NodeId, TensorId};
 /// Nodes in topological order, with their inputs and outputs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
-    /// For the graph: its inputs. Of a body: its parameters, one per input of its node.
+    /// For the graph: its inputs. For a body: its parameters, one per input of its node.
     pub inputs: Vec<TensorId>,
     /// For the graph and a branch's arm: its outputs. Empty for a loop, whose exits have the results.
     pub outputs: Vec<TensorId>,
@@ -47,8 +47,8 @@ impl Node {
         }
     }
 
-    /// Returns true if an output may overwrite its input, given which tensors have the same value as that input: the value
-    /// must not be another operand as well that the output may not overwrite.
+    /// Returns true if an output may overwrite its input. `has_its_value` tells which tensors have the same value as that input: no other operand may
+    /// have it, unless the output may overwrite that operand, too.
     pub(crate) fn may_overwrite(
         &self,
         pair: &InPlace,

@@ -125,7 +125,7 @@ impl DimOperator {
 }
 
 impl Dim {
-    /// The number, if it is one.
+    /// The value of the dimension, if it is a number.
     pub fn fixed(&self) -> Option<i64> {
         match self {
             Dim::Fixed(value) => Some(*value),
@@ -210,7 +210,7 @@ impl Dim {
         }
     }
 
-    /// Returns true for the dimension itself, and for one of those that it is the largest of.
+    /// Returns true if `other` is this dimension itself, or an operand of the maximum that this dimension is.
     fn has_operand(&self, other: &Dim) -> bool {
         let is_operand = |pair: &(Dim, Dim)| pair.0.has_operand(other) || pair.1.has_operand(other);
         self == other || matches!(self, Dim::Binary(DimOperator::Max, pair) if is_operand(pair))

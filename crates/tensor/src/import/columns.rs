@@ -58,8 +58,8 @@ const NAMES: &[(&str, &str)] = &[
 const ACCEPTED: &str = "id (or buffer, buffer_id), lower (start, begin), upper (or end, which is inclusive), size, offset, alignment";
 
 impl TableColumns {
-    /// Reads a header, in which names may be in any order and case; others are ignored. `lower` and `upper` have to be there, and what
-    /// else is `needed`; where `id` is not there, lines have numbers.
+    /// Reads a header, in which names may be in any order and case; unknown names are ignored. `lower`, `upper` and the columns in `needed` are
+    /// required; without `id`, lines are numbered.
     ///
     /// # Errors
     /// The name that is missing or ambiguous, with the columns that the header has and those that are accepted.

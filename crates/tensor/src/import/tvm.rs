@@ -79,7 +79,7 @@ impl Entry {
     }
 }
 
-/// Each list is stored with its type name and has an element for every entry.
+/// The attributes of the graph: each list is stored with its type name and has an element for every entry.
 #[derive(Deserialize)]
 struct Attrs {
     shape: (String, Vec<Vec<i64>>),

@@ -23,7 +23,7 @@ pub(super) const FORMAT: &str = "ExecuTorch program";
 /// Maximum number of operands of all instructions together.
 const MAX_ACCESSES: usize = 1 << 24;
 
-/// Returns true if the bytes are such a program.
+/// Returns true if the bytes are an ExecuTorch program.
 pub(super) fn is_program(bytes: &[u8]) -> bool {
     bytes.get(4..6) == Some(b"ET")
         && bytes

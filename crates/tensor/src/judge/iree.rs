@@ -23,7 +23,7 @@ pub(super) const FORMAT: &str = "IREE dump";
 /// Begins the line before each dump.
 const DUMP: &str = "// -----// IR Dump ";
 
-/// Returns true if a text contains such dumps.
+/// Returns true if a text contains IREE's dumps.
 pub(super) fn is_dump(text: &str) -> bool {
     text.contains("stream.resource.pack") || text.contains(DUMP)
 }
@@ -91,6 +91,8 @@ struct Open {
     depth: i64,
 }
 
+/// Checks that no function is open at the end of the dump.
+///
 /// # Errors
 /// If a function is still open: its text was cut.
 fn closed(open: Option<Open>) -> Result<()> {

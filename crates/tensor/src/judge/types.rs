@@ -86,8 +86,7 @@ pub struct InPlace {
     pub output: u32,
     /// The index of the input, whose lifetime has to end in this step.
     pub input: u32,
-    /// True if the output must be at exactly the input's offset, as for elementwise operators; otherwise it may be anywhere
-    /// in the input.
+    /// True if the output must be exactly at the input's offset, as for elementwise operators; otherwise it may be anywhere in the input.
     pub same_offset: bool,
 }
 

@@ -40,7 +40,7 @@ impl Layout {
         }
     }
 
-    /// The same for an index in the rule's reshaped dimensions.
+    /// Like [`Layout::texel_of`], for an index in the rule's reshaped dimensions.
     fn reshaped_texel_of(&self, mut at: Vec<u64>) -> (u64, u64) {
         if !self.rule.order.is_empty() {
             at = self.rule.order.iter().map(|&axis| at[axis]).collect();

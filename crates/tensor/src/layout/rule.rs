@@ -37,7 +37,7 @@ impl Storage {
     }
 }
 
-/// `by` consecutive indices of an axis are adjacent in a texel (or in a buffer); the axis is padded to a multiple.
+/// `by` consecutive indices of an axis are adjacent in a texel (or in a buffer); the axis is padded to a multiple of `by`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct AxisPacking {
     /// The axis, after reshape and order.

@@ -43,7 +43,7 @@ pub(super) fn aliasing(expansion: &Expansion, regions: &[Option<Region>]) -> Vec
 
 /// Steps that may run repeatedly (a loop's body) or alternatively (a branch's arms).
 enum Fork<'a> {
-    /// Its steps, and those at which it may be entered other than the first.
+    /// A loop's body: its steps, and the steps other than the first at which it may be entered.
     Body((u32, u32), Vec<u32>),
     Arms(&'a BranchSteps),
 }

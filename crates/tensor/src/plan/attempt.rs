@@ -1,5 +1,5 @@
-//! Attempts with other choices: outputs over operands and values left where loops put them save bytes in one place, but can cost more
-//! elsewhere, since values that share a placement fit into fewer gaps.
+//! Plans a graph several times, with different choices: writing outputs over operands, or leaving values where loops put them, saves bytes in one
+//! place, but can cost more elsewhere, since values that share a placement fit into fewer gaps.
 
 use super::classes::Coalesced;
 use super::coalesce::{best_order, coalesce};
@@ -16,7 +16,7 @@ use crate::graph::Graph;
 use crate::layout::Layout;
 use crate::units::Bytes;
 
-/// In larger graphs, the loops and branches are not planned again without outputs over operands.
+/// Graphs with loops or branches and fewer nodes are also planned without any outputs over operands.
 const MAX_NODES: usize = 50;
 
 /// A plan with the choices that led to it.
@@ -60,7 +60,7 @@ pub(super) fn best<'a>(
     attempts.fold(best, better)
 }
 
-/// The same, if every execution of a loop begins in its first unrolled copy.
+/// The best plan in which every execution of a loop begins in its first unrolled copy.
 fn from_the_beginning<'a>(
     graph: &'a Graph,
     layouts: &'a [Layout],
@@ -141,7 +141,7 @@ fn better<'a>(best: Result<Attempt<'a>>, next: Result<Attempt<'a>>) -> Result<At
     }
 }
 
-/// The second one, if its copies before loops save a quarter of the bytes.
+/// Returns `next` if its copies before loops save a quarter of the bytes, else `best`.
 fn smaller<'a>(best: Result<Attempt<'a>>, next: Result<Attempt<'a>>) -> Result<Attempt<'a>> {
     let rounds = |of: &Attempt<'_>| of.copies(Some(CopyTime::Round));
     let is_worthwhile = |of: &Attempt<'_>, next: &Attempt<'_>| {

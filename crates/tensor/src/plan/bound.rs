@@ -23,7 +23,7 @@ use crate::units::SplitMix64;
 const MAX_EXECUTIONS: u32 = 24;
 const MAX_STEPS: u64 = 1 << 17;
 
-/// The most bytes needed at one step in each memory by the tensors that are only there; `memories_of` has the memories of each tensor.
+/// The most bytes needed at one step in each memory by the tensors that can be in no other memory; `memories_of` has the possible memories of each tensor.
 pub(super) fn graph_bounds(rules: &Rules<'_>, memories_of: &[BTreeSet<u32>], memories: usize) -> Vec<u64> {
     let mut bounds = vec![0; memories];
     let mut steps = 0;
@@ -340,10 +340,10 @@ impl<'a> Execution<'a> {
     }
 }
 
-/// The number of rounds after which no parameter that gets new values has one from before the loop; and the number after which those that
-/// only take each other's values have their own again.
+/// The number of rounds after which every parameter that gets new values has one from inside the loop, and the number of rounds after which
+/// parameters that only exchange values have their own again.
 fn settling_rounds(of: &Loop) -> (u64, u64) {
-    /// With a longer period, all rounds are executed, or as many as the steps allow.
+    /// Maximum period that is used; with a longer one, all rounds are executed, or as many as the steps allow.
     const MAX_PERIOD: u64 = 1 << 10;
     let before = |parameter: TensorId| {
         let carry = of.carried.iter().find(|carry| carry.into == parameter);

@@ -59,7 +59,7 @@ pub(super) fn coalesce(rules: &mut Rules<'_>, carry: CarryRule, limit: u32) -> R
     Ok(best)
 }
 
-/// Larger expansions are not unrolled further, and keep the counts chosen for each loop separately.
+/// Maximum number of values of expansions that are unrolled further; larger ones keep the counts chosen for each loop separately.
 const MAX_VALUES: usize = 500;
 
 /// Tries other unroll counts, one loop at a time, and keeps those that leave fewer copies.
@@ -277,7 +277,7 @@ impl Coalesced {
         }
     }
 
-    /// Writes outputs over operands where that is possible; returns true if it is anywhere.
+    /// Writes outputs over operands where that is possible; returns true if any output is newly written over its operand.
     pub(super) fn write_over_operands(&mut self, rules: &Rules<'_>) -> bool {
         let mut is_any = false;
         for candidate in &self.expansion.in_place_candidates {

@@ -1,5 +1,5 @@
-//! Nested loops that continue: a loop that turns, moving a value between several places, leaves it in one of them. If the loop around it
-//! passes that value to the next execution of the inner loop, this begins in the unrolled copy that expects it there: no copy.
+//! Nested loops that continue: a loop that rotates a value through several places leaves it in one of them. If the loop around it passes that value
+//! to the next execution of the inner loop, that execution begins in the unrolled copy that expects the value there, without a copy.
 //!
 //! ```text
 //! while (a) { while (b) { y = f(x); x = y } }      x in A or B; y in the other one

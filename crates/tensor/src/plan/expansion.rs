@@ -191,7 +191,7 @@ impl Expansion {
         }
     }
 
-    /// The same, if each is a whole value.
+    /// Like [`Expansion::values_of`]; `None` unless each is a whole value.
     pub(super) fn whole_values(&self, bind: Bind) -> Option<Vec<ValueId>> {
         match bind {
             Bind::Value(value, 0) => Some(vec![value]),

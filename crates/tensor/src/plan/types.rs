@@ -30,12 +30,12 @@ pub struct TensorPlan {
     pub copies: Vec<ValueCopy>,
     /// The unroll count of each loop, by node.
     pub unrolled: Vec<(NodeId, u32)>,
-    /// Nested loops that count rounds on from one execution to the next.
+    /// Nested loops whose round numbers continue from one execution to the next.
     pub continued: Vec<ContinuedLoop>,
 }
 
-/// A nested loop that counts its rounds on: for the placements of its body and its results, an execution's first round has the number at which
-/// the previous execution was left. So it begins where that one left its values, which then need no copy.
+/// A nested loop whose round numbers continue: for the placements of its body and its results, an execution's first round has the number at which the
+/// previous execution was left. It thus begins where that execution left its values, which then need no copy.
 ///
 /// Source: NNC's [article](crate#sources), "Multi-view Tensor", for loops within loops.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -321,7 +321,7 @@ impl TensorRequirements {
 }
 
 impl TensorPlan {
-    /// A tensor.
+    /// The tensor with this id, as planned.
     pub fn tensor(&self, id: TensorId) -> &PlacedTensor {
         &self.tensors[id.index()]
     }

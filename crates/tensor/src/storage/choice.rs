@@ -54,7 +54,7 @@ pub struct StorageOptions<'a> {
     pub limits: ImageLimits,
     /// The alternatives allowed for images over the limits.
     pub oversize: OversizePolicy,
-    /// The bound of symbolic shapes for which tensors are laid out.
+    /// The bound on symbolic shapes for which tensors are laid out.
     pub bounding: ShapeBound,
 }
 

@@ -53,7 +53,7 @@ pub fn default_policy(graph: &Graph) -> &'static dyn StoragePolicy {
 pub struct StoragePolicies<'a>(Vec<&'a dyn StoragePolicy>);
 
 impl Default for StoragePolicies<'_> {
-    /// The built-in ones.
+    /// The built-in policies.
     fn default() -> Self {
         StoragePolicies(POLICIES.to_vec())
     }

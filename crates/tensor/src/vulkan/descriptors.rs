@@ -168,6 +168,8 @@ impl Descriptors {
         Ok(view)
     }
 
+    /// Destroys the views and pools.
+    ///
     /// # Safety
     /// Nothing is in use on the device.
     pub(super) unsafe fn destroy(&mut self, device: &Device) {

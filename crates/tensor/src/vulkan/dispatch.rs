@@ -138,6 +138,8 @@ impl Dispatcher {
         unsafe { self.descriptors.destroy(&self.device) };
     }
 
+    /// Destroys the descriptor sets and pipelines.
+    ///
     /// # Safety
     /// Nothing is in use on the device.
     pub(super) unsafe fn destroy(&mut self) {

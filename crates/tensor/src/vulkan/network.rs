@@ -131,7 +131,7 @@ impl Network {
         &self.plan
     }
 
-    /// The number of pipelines that its runs have needed so far: one for each kernel and storage scopes.
+    /// The number of pipelines that its runs have needed so far: one for each combination of a kernel and storage scopes.
     pub fn pipelines(&self) -> usize {
         self.dispatcher.pipelines.len()
     }

@@ -364,8 +364,10 @@ pub(super) unsafe fn bind(
     }
 }
 
+/// Binds a buffer to memory.
+///
 /// # Safety
-/// Those of [`bind`].
+/// That of [`bind`].
 unsafe fn bind_buffer(
     device: &Device,
     name: &str,
@@ -377,8 +379,10 @@ unsafe fn bind_buffer(
     Ok(bound.with_call("vkBindBufferMemory", || name)?)
 }
 
+/// Binds an image to memory and creates its view.
+///
 /// # Safety
-/// Those of [`bind`]; the image has this format.
+/// That of [`bind`]; the image has this format.
 unsafe fn bind_image(
     device: &Device,
     owned: &mut OwnedObjects,

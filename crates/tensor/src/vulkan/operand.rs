@@ -44,7 +44,7 @@ impl OperandStorage {
 pub struct OperandLayout {
     /// The storage.
     pub storage: OperandStorage,
-    /// For an image, the number of the four axes that form rows (and layers); the others form columns.
+    /// For an image, how many of the four axes form rows (and layers); the others form columns.
     pub split: u32,
 }
 

@@ -54,7 +54,7 @@ impl Pipeline {
 pub(super) struct Pipelines {
     kernels: KernelSet,
     made: BTreeMap<PipelineKey, Arc<Pipeline>>,
-    /// By the operands' descriptor types.
+    /// The layouts of sets and pipelines, by the operands' descriptor types.
     layouts: BTreeMap<Vec<vk::DescriptorType>, (vk::DescriptorSetLayout, vk::PipelineLayout)>,
 }
 
@@ -140,6 +140,8 @@ impl Pipelines {
         Ok((set_layout, layout))
     }
 
+    /// Destroys all pipelines and layouts.
+    ///
     /// # Safety
     /// Nothing is in use on the device.
     pub(super) unsafe fn destroy(&mut self, device: &Device) {

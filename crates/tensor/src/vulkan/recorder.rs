@@ -51,7 +51,7 @@ pub(super) struct Recorder<'a> {
     pub(super) rounds: Vec<u64>,
     /// For each output of a finished loop: the exit, and the round in which it was taken.
     pub(super) left: BTreeMap<TensorId, (usize, u64)>,
-    /// For each loop that counts rounds on: the number of the next execution's first round.
+    /// For each loop whose round numbers continue from one execution to the next: the number of the next execution's first round.
     counted: BTreeMap<NodeId, u64>,
     pub(super) recorded: RecordedCounts,
 }

@@ -83,7 +83,7 @@ impl Call<'_> {
         }
     }
 
-    /// Top, left, bottom, right.
+    /// The padding: top, left, bottom, right.
     pub(super) fn padding(&self) -> Answer<[i64; 4]> {
         match self.ints("padding")?.as_deref() {
             None => Ok([0; 4]),
@@ -144,7 +144,7 @@ pub(super) fn positive(name: &str, values: &[i64]) -> Answer<()> {
     }
 }
 
-/// Requires two dimensions to be equal; symbols are assumed to be.
+/// Returns an error if two dimensions differ; those with symbols are assumed to be equal.
 pub(super) fn agree(a: &Dim, b: &Dim) -> Answer<()> {
     match (a.fixed(), b.fixed()) {
         (Some(x), Some(y)) if x != y => Err(format!("{x} meets {y}")),

@@ -5,7 +5,7 @@ use super::definition::{BuiltInKernel, OperandForm, OperatorClass, OperatorDefin
 use crate::graph::element::ElementType;
 use crate::graph::node::InPlace;
 
-/// One operand.
+/// Defines an operator with one operand.
 pub(super) const fn unary(name: &'static str, onnx: &'static [&'static str]) -> OperatorDefinition {
     OperatorDefinition {
         onnx,
@@ -13,7 +13,7 @@ pub(super) const fn unary(name: &'static str, onnx: &'static [&'static str]) -> 
     }
 }
 
-/// One operand; results are booleans.
+/// Defines an operator with one operand and boolean results.
 pub(super) const fn test(name: &'static str, onnx: &'static [&'static str]) -> OperatorDefinition {
     OperatorDefinition {
         onnx,
@@ -21,7 +21,7 @@ pub(super) const fn test(name: &'static str, onnx: &'static [&'static str]) -> O
     }
 }
 
-/// One operand, in any form.
+/// Defines an operator with one operand in any form.
 pub(super) const fn activation(name: &'static str, onnx: &'static [&'static str]) -> OperatorDefinition {
     OperatorDefinition {
         form: OperandForm::Alike,
@@ -29,7 +29,7 @@ pub(super) const fn activation(name: &'static str, onnx: &'static [&'static str]
     }
 }
 
-/// Two operands, broadcast.
+/// Defines an operator with two operands, broadcast.
 pub(super) const fn binary(name: &'static str, onnx: &'static [&'static str]) -> OperatorDefinition {
     OperatorDefinition {
         inputs: 2,
@@ -38,7 +38,7 @@ pub(super) const fn binary(name: &'static str, onnx: &'static [&'static str]) ->
     }
 }
 
-/// Two operands, broadcast, in any form.
+/// Defines an operator with two operands, broadcast, in any form.
 pub(super) const fn sum(name: &'static str, onnx: &'static [&'static str]) -> OperatorDefinition {
     OperatorDefinition {
         form: OperandForm::Alike,
@@ -46,7 +46,7 @@ pub(super) const fn sum(name: &'static str, onnx: &'static [&'static str]) -> Op
     }
 }
 
-/// Two operands, broadcast; results are booleans.
+/// Defines an operator with two operands, broadcast, and boolean results.
 pub(super) const fn comparison(name: &'static str, onnx: &'static [&'static str]) -> OperatorDefinition {
     OperatorDefinition {
         inputs: 2,

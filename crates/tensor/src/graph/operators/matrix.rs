@@ -4,7 +4,7 @@ use super::call::{Answer, Call, Inferred, agree, wrap};
 use super::definition::{BuiltInKernel, OperatorClass, OperatorDefinition};
 use crate::graph::shape::Dim;
 
-/// `[.., k]` by `[o, k]`, with an optional bias.
+/// The product of `[.., k]` and the weights `[o, k]`, with an optional bias.
 pub(super) const DENSE: OperatorDefinition = OperatorDefinition {
     inputs: 3,
     kernel: Some(BuiltInKernel::Dense),

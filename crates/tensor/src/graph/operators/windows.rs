@@ -3,7 +3,7 @@
 use super::call::{Answer, Call, Inferred, positive};
 use super::definition::{BuiltInKernel, OperandForm, OperatorClass, OperatorDefinition};
 
-/// Weights `[o, i, h, w]`.
+/// Convolution with weights `[o, i, h, w]`.
 pub(super) const CONV2D: OperatorDefinition = OperatorDefinition {
     inputs: 3,
     form: OperandForm::Packed,
@@ -13,7 +13,7 @@ pub(super) const CONV2D: OperatorDefinition = OperatorDefinition {
     ..OperatorDefinition::new("conv2d", OperatorClass::Contraction, convolution)
 };
 
-/// Weights `[i, o, h, w]`.
+/// Transposed convolution with weights `[i, o, h, w]`.
 pub(super) const CONV2D_TRANSPOSE: OperatorDefinition = OperatorDefinition {
     inputs: 3,
     form: OperandForm::Packed,
@@ -48,7 +48,7 @@ fn convolution(call: &Call<'_>) -> Answer<Inferred> {
     Ok(call.same_element(vec![data[0].clone(), weight[0].clone(), side(0), side(1)]))
 }
 
-/// Weights `[i, o, h, w]`.
+/// Infers the output of a transposed convolution with weights `[i, o, h, w]`.
 fn transposed_convolution(call: &Call<'_>) -> Answer<Inferred> {
     let (data, weight) = (call.dims_of(0, Some(4))?, call.dims_of(1, Some(4))?);
     let (strides, more) = (call.pair("strides", 1)?, call.pair("output_padding", 0)?);

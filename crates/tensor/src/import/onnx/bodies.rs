@@ -232,7 +232,7 @@ impl Reader<'_> {
         })
     }
 
-    /// The number of rounds as a dimension; `None` for the number by which exporters say that only the condition ends a loop.
+    /// The number of rounds as a dimension; `None` for the number that exporters write if only the condition ends a loop.
     fn counted(&self, rounds: Dim) -> Option<Dim> {
         let (least, most) = self.range(&rounds)?;
         let is_count = rounds.fixed().is_none_or(|_| most < i64::from(i32::MAX));

@@ -63,7 +63,7 @@ fn sizes_that_double_with_every_node_are_short() {
     assert_eq!(bound(&graph.build().unwrap()), [4 << 30, 3]);
 }
 
-/// Expressions are not as deep as an operator has operands.
+/// The depth of an expression is far below the number of operands.
 #[test]
 fn operators_have_any_number_of_operands() {
     let all = vec!["x"; 20_000];

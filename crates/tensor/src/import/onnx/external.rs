@@ -1,4 +1,4 @@
-//! Data of constants in files beside the model: only that of small ones is read, which may be shapes.
+//! Data of constants in separate files next to the model: read only for constants small enough to be shapes.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -77,7 +77,7 @@ mod tests {
     use super::super::{OnnxOptions, read_onnx};
     use prost::Message;
 
-    /// A model that reshapes `x` to a shape in a file beside it.
+    /// A model that reshapes `x` to a shape in a file next to it.
     fn model(location: &str, offset: &str) -> Vec<u8> {
         let mut shape = numbers("shape", &[0, 0]);
         shape.raw_data.clear();

@@ -124,7 +124,7 @@ impl Reader<'_> {
         self.adopt(node, &made, first)
     }
 
-    /// Names results that were made for a node as its outputs; outputs of the model are tensors of their names.
+    /// Assigns the tensors in `made` to the output names of a node. For an output of the model, renames the tensor or copies it to one of that name.
     fn adopt(&mut self, node: &NodeProto, made: &[TensorId], first: usize) -> Result<()> {
         for (name, &id) in node.output.iter().zip(made).filter(|(name, _)| !name.is_empty()) {
             let mut id = id;

@@ -150,7 +150,7 @@ fn slices_with_negative_steps_begin_within_the_dimension() {
     assert_eq!(sliced(0, 3, -1), 0);
 }
 
-/// Axes and steps that are given, but not known before execution, are not those that are left out.
+/// Axes and steps that are given, but not known before execution, are not treated as omitted.
 #[test]
 fn given_axes_and_steps_are_not_left_out() {
     let x = || value("x", &[Ok(5), Ok(6), Ok(7), Ok(8)]);
@@ -201,7 +201,7 @@ fn given_axes_and_steps_are_not_left_out() {
     );
 }
 
-/// Empty lists are lists that are left out, with any number of axes.
+/// Empty lists count as omitted, for any number of axes.
 #[test]
 fn empty_attributes_are_left_out() {
     let empty = |mut node: NodeProto, names: &[&str]| {

@@ -14,7 +14,7 @@ pub(super) const MAX_KNOWN_RANK: usize = 64;
 /// Maximum number of terms of a tracked number.
 const MAX_TERMS: usize = 64;
 
-/// Maximum number of terms of all numbers that nodes of a model give: some 100 MB.
+/// Maximum number of terms of all numbers that a model's nodes compute: some 100 MB.
 pub(super) const MAX_TRACKED: usize = 1 << 21;
 
 /// A small tensor whose numbers are known: a shape, axes, scales.

@@ -46,7 +46,7 @@ use crate::error::{Error, Result};
 use crate::graph::{Dim, ElementType, Graph, GraphBuilder, Shape, SymbolId, Tensor, TensorId, TensorSource};
 use tileheap_json::clip;
 
-/// Maximum number of functions and bodies in each other.
+/// Maximum nesting depth of functions and bodies.
 const MAX_DEPTH: usize = 64;
 
 /// Options for reading ONNX files.
@@ -149,11 +149,13 @@ struct Reader<'a> {
     /// The version of ONNX's operators; 0 if the file does not say.
     version: i64,
     functions: FunctionTable<'a>,
-    /// The number of functions around the current node, and of functions and bodies.
+    /// The number of functions around the current node.
     calls: usize,
+    /// The number of functions and bodies around the current node.
     depth: usize,
-    /// The number of nodes that were read, and the bytes of called functions.
+    /// The number of nodes read so far.
     count: usize,
+    /// The bytes read in calls of functions so far.
     bytes: usize,
 }
 
@@ -328,7 +330,7 @@ impl Reader<'_> {
     }
 }
 
-/// The type planned for elements of unknown types: wider than any type that has been added for years.
+/// The type planned for elements of unknown types: wider than any type added to ONNX in recent years.
 const UNKNOWN: ElementType = ElementType::Bits64;
 
 /// Maps ONNX's element type numbers; `None` for strings and unknown types.

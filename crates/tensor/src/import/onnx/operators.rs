@@ -151,7 +151,7 @@ impl Reader<'_> {
         Error::operator(&self.name(node), &node.op_type, problem.into())
     }
 
-    /// Names a node's outputs as the file does; a shape in the file must match. The results are of all its outputs, or only of those with a name.
+    /// Names a node's outputs as the file does; a shape in the file must match. `made` has tensors for all outputs, or only for those with a name.
     pub(super) fn keep(&mut self, node: &NodeProto, made: &[TensorId]) -> Result<()> {
         let named = node.output.iter().filter(|name| !name.is_empty()).count();
         let of_named = made.len() == named;
@@ -193,8 +193,7 @@ impl Reader<'_> {
         self.keep(node, &made)
     }
 
-    /// Makes a tensor a view of another one with the same elements, unless its bound is not known to be at most as large; returns true
-    /// if it is a view.
+    /// Makes a tensor a view of another one with the same elements if its bound is known to be no larger; returns true if it is a view.
     pub(super) fn view_if_within(&mut self, tensor: TensorId, base: TensorId) -> bool {
         let most = |id: TensorId| {
             let mut dims = self.dims(id).into_iter();
@@ -450,8 +449,8 @@ impl Reader<'_> {
         node.attribute(attribute).is_some() || node.input.get(place).is_some_and(|input| !input.is_empty())
     }
 
-    /// Top, left, bottom, right: from the file, or so that the output has as many elements as there are strides; `None` if that
-    /// follows from a side that is not fixed.
+    /// The padding: top, left, bottom, right; as stated in the file, or such that the output has one element per stride. `None` if that depends on a
+    /// side that is not fixed.
     fn padding(
         &self,
         node: &NodeProto,

@@ -79,7 +79,7 @@ pub(super) struct GraphProto {
 
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct SparseTensorProto {
-    /// Its name and element type.
+    /// The values, with the name and element type of the tensor.
     #[prost(message, optional, tag = "1")]
     pub(super) values: Option<TensorProto>,
     #[prost(int64, repeated, packed = "false", tag = "3")]

@@ -109,7 +109,7 @@ impl Reader<'_> {
             .or_else(|| self.moved(&of))
     }
 
-    /// Operators that create tensors from sizes.
+    /// The outputs of operators that create tensors from sizes.
     fn generated(&self, of: &Operands<'_>) -> Option<Outputs> {
         let node = of.node;
         match node.op_type.as_str() {
@@ -169,7 +169,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Operators that compute.
+    /// The outputs of operators that compute.
     fn calculated(&self, of: &Operands<'_>) -> Option<Outputs> {
         let node = of.node;
         let data = of.dims(0)?;
@@ -313,7 +313,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Operators that move or select elements.
+    /// The outputs of operators that move or select elements.
     fn moved(&self, of: &Operands<'_>) -> Option<Outputs> {
         let node = of.node;
         let data = of.dims(0)?;

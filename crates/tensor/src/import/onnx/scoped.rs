@@ -1,4 +1,4 @@
-//! Entries by name, of which those of a body end with it.
+//! Maps by name with scopes: the entries that a body adds or changes end with the body.
 
 use std::collections::BTreeMap;
 

@@ -142,7 +142,7 @@ struct Entry {
 pub struct ScratchPool {
     desc: ScratchDesc,
     entries: Vec<Option<Entry>>,
-    /// Replaced by larger ones, and possibly still in use on the device.
+    /// Textures and buffers that larger ones have replaced, and that may still be in use on the device.
     outgrown: Vec<Entry>,
     dispatcher: Dispatcher,
     tracker: Tracker,
