@@ -196,7 +196,7 @@ impl PartialEq for Frame {
 }
 
 impl Frame {
-    /// Returns true if two frames are clones of one.
+    /// Returns true if the two frames share their tables, as clones do.
     pub(crate) fn shares_tables(&self, other: &Frame) -> bool {
         Arc::ptr_eq(&self.tables, &other.tables)
     }

@@ -123,7 +123,7 @@ fn touched(access: &Access, (pass, resource): (&Pass, &Resource), size: Bytes) -
     }
 }
 
-/// The texels of an attachment's level and layers that a pass renders to in an area, and all of them; `None` if it renders to all of them.
+/// Number of the texels of an attachment's level and layers that a pass renders to in an area, and of all texels there; `None` if it renders to all of them.
 #[inline]
 fn rendered_texels(
     access: &Access,

@@ -101,7 +101,7 @@ pub(super) fn record(
 /// The barriers on each side of a pass, in the order of discovery.
 struct Sides<'a> {
     barriers: &'a [Barrier],
-    /// Per pass, the first one before it and the first one after it.
+    /// Per pass, the first barrier before it and the first barrier after it.
     first: ScratchVec<'a, [Option<u32>; 2]>,
     /// Per barrier, the next one on the same side.
     next: ScratchVec<'a, Option<u32>>,

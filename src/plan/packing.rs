@@ -85,7 +85,7 @@ pub(super) fn pack_arenas(
     }
 }
 
-/// The packing of `all` for those of them that are `taken`.
+/// The packing of `all`, restricted to the items in `taken`.
 fn where_they_are(items: &[Item], all: &[u32], packing: &Packing, taken: &[u32]) -> Packing {
     let offset = |item: &u32| packing.offsets[all.partition_point(|other| other < item)];
     let ends = taken.iter().map(|item| offset(item) + items[*item as usize].size);

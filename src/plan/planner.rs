@@ -58,12 +58,12 @@ pub struct Planner {
 #[derive(Clone, Debug)]
 struct CachedPlan {
     plan: Arc<Checked<Plan>>,
-    /// The steps allowed for its search, at least as many as its options specify; 0 if it was repaired or made with [`ResidencyStrategy::Fast`].
+    /// The steps allowed for the plan's search, at least as many as its options specify; 0 if the plan was repaired or made with [`ResidencyStrategy::Fast`].
     budget: u64,
 }
 
 impl CachedPlan {
-    /// Returns true if it was made according to its options.
+    /// Returns true if the plan was made according to its options.
     fn is_whole(&self) -> bool {
         self.budget > 0
     }

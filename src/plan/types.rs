@@ -211,7 +211,7 @@ pub enum OffChipReason {
     },
     /// Used on a queue that neither draws nor computes, and so cannot bind tile memory (VUID-vkCmdBindTileMemoryQCOM-commandBuffer-cmdpool).
     TransferQueue {
-        /// The first pass on such a queue.
+        /// The first pass on a queue that does neither.
         pass: PassId,
     },
     /// A resolve target must not be tile memory (VUID-VkRenderingAttachmentInfo-resolveImageView-10728).
@@ -226,7 +226,7 @@ pub enum OffChipReason {
     },
     /// A buffer use outside the permitted set (VUID-VkBufferCreateInfo-usage-10764).
     BufferUse {
-        /// The first pass with such a use.
+        /// The first pass with a use outside that set.
         pass: PassId,
         /// The use.
         #[serde(rename = "access")]
@@ -288,11 +288,11 @@ pub struct PlanTotals {
     ///
     /// Attachments of one render pass do not count, since binning already keeps their bytes on chip.
     pub traffic_bytes: Bytes,
-    /// The part of it that the executed frame does not move, or moves for resources that the rules admit to tile memory, whether they fit or not. If
-    /// the strategy does not use tile memory: the traffic that merged passes save.
+    /// The part of `traffic_bytes` that the executed frame does not move, or moves for resources that the rules admit to tile memory, whether they
+    /// fit or not. If the strategy does not use tile memory: the traffic that merged passes save.
     pub eligible_bytes: Bytes,
-    /// The part of it that stays on chip: all but the bytes that the executed frame moves off chip. That is the traffic of the residents of tile
-    /// memory and the savings of merged passes, minus the bytes that stores write and the charges of the arrangement; 0 if those are more.
+    /// The part of `traffic_bytes` that stays on chip: all but the bytes that the executed frame moves off chip. That is the traffic of the residents
+    /// of tile memory and the savings of merged passes, minus the bytes that stores write and the charges of the arrangement; 0 if those are more.
     pub on_chip_bytes: Bytes,
     /// Charges of the arrangement: repeated passes, merged passes, and halos that move off chip again.
     #[serde(default, skip_serializing_if = "is_default")]

@@ -179,7 +179,7 @@ pub enum LifetimeEvidence {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WastedOperation {
-    /// The pass that begins or ends with it.
+    /// The pass that begins with the load or ends with the store.
     pub pass: u32,
     /// The attachment.
     pub resource: u32,
@@ -247,7 +247,7 @@ pub struct UnresolvedAccesses {
     pub bytes: Option<u64>,
     /// The passes that make them, in order.
     pub passes: Vec<u32>,
-    /// The first of them, in words.
+    /// A description of the first of these accesses.
     pub first: String,
 }
 

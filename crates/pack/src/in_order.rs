@@ -13,7 +13,7 @@ use crate::units::Bytes;
 pub(super) struct InOrder {
     /// The placed lifetimes.
     shelf: PartialPacking,
-    /// The same, if there are many lifetimes.
+    /// The placed lifetimes, if there are many.
     timetable: Timetable,
     /// Blocks that constrain a group, or a unit with conflicts or a lowest offset.
     blocks: Vec<(u64, u64)>,

@@ -24,9 +24,9 @@ use crate::units::Alignment;
 pub(super) struct InfeasibleSubset {
     /// The infeasible set to reduce.
     all: Vec<u32>,
-    /// The same, without some units.
+    /// The units of `all` that remain after some were left out.
     left: Vec<u32>,
-    /// The same, without further units.
+    /// The units of `left` that remain after further ones were left out.
     rest: Vec<u32>,
     /// The smallest subset so far.
     best: Vec<u32>,

@@ -39,7 +39,7 @@ pub struct Packer {
     pub(super) small: Small,
     pub(super) large: Large,
     pub(super) parts: Parts,
-    /// Packs parts separately.
+    /// The packer for parts that are packed separately.
     pub(super) part_packer: Option<Box<Packer>>,
     pub(super) infeasible_subset: InfeasibleSubset,
     /// Memory of an unused packing.

@@ -26,7 +26,7 @@ pub(super) fn parse_format(name: &str, bytes_per_texel: u32, depth: bool) -> Opt
     }
 }
 
-/// Names that follow no rule.
+/// The format of a name that follows no rule.
 fn listed(name: &str) -> Option<vk::Format> {
     use vk::Format as F;
     Some(match name {
@@ -46,7 +46,7 @@ fn listed(name: &str) -> Option<vk::Format> {
     })
 }
 
-/// Vulkan's name, complete or without its packing, numeric type or both.
+/// The format of Vulkan's name, which may lack the packing, the numeric type or both.
 fn completed(name: &str) -> Option<vk::Format> {
     const TYPES: [&str; 5] = ["", "_UNORM", "_UFLOAT", "_SFLOAT", "_UINT"];
     const ENDS: [&str; 4] = ["", "_PACK32", "_PACK16", "_BLOCK"];
@@ -68,7 +68,7 @@ fn full_name(name: &str) -> Option<vk::Format> {
     names::exact(&name)
 }
 
-/// `RGBA16F`: channels, bits of each, numeric type.
+/// The format of a name like `RGBA16F`: channels, bits of each, numeric type.
 fn shorthand(name: &str) -> Option<vk::Format> {
     let bits_at = name.find(|c: char| c.is_ascii_digit())?;
     let (channels, rest) = name.split_at(bits_at);

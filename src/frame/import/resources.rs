@@ -55,8 +55,8 @@ fn persistence(resource: &Resource, external: impl FnOnce() -> ExternalDesc) -> 
     }
 }
 
-/// Entry and exit state of an imported image: like a swapchain image if it is drawn and never read; in the layout of its first access, both times, if
-/// the frame needs its contents; else in that of its last.
+/// Entry and exit state of an imported image: those of a swapchain image if it is only drawn to; the layout of its first access for both if the frame
+/// needs its contents; otherwise undefined contents on entry, and the layout of its last access on exit.
 fn external_image(desc: &ImageDesc, depth: bool, accesses: &[Access]) -> ExternalDesc {
     let layout = |access: &Access| access.kind.layout(depth, access.writes);
     let (Some(first), Some(last)) = (accesses.first(), accesses.last()) else {

@@ -28,7 +28,7 @@ pub(super) struct Made {
     pub(super) read: bool,
     /// Per queue, the index after the last batch that uses it; 0 if none does.
     pub(super) used_until: Vec<u32>,
-    /// The same for batches that write it.
+    /// Per queue, the index after the last batch that writes it; 0 if none does.
     pub(super) written_until: Vec<u32>,
 }
 

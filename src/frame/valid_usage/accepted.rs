@@ -2,9 +2,9 @@
 
 /// The properties of accepted subjects, all that rules depend on: most subjects of a frame share the properties of a few.
 pub(super) struct Accepted<P> {
-    /// Per highest byte of a hash, the index of its properties.
+    /// For each value of a hash's highest byte, an index in `properties`.
     places: [u8; 256],
-    /// Fewer than 256: the last index means none.
+    /// At most 255 entries: index 255 means none.
     properties: Vec<P>,
 }
 
@@ -17,7 +17,7 @@ impl<P> Default for Accepted<P> {
     }
 }
 
-/// The place of properties whose `bits` differ from those of most others. The highest bits of a product depend on all bits of its factors.
+/// The index in `places` for properties with these `bits`. The highest bits of a product depend on all bits of its factors.
 fn place(bits: u64) -> usize {
     (bits.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as usize
 }

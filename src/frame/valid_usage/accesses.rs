@@ -42,7 +42,7 @@ impl Subject for Use<'_> {
     }
 }
 
-/// The properties of an access that the rules here, and the stages that perform it, depend on, unless it is in a tile.
+/// The properties of an access that the rules here, and the stages that perform it, depend on; not for tile attachments, whose rules depend on more.
 #[derive(Clone, Copy, PartialEq)]
 struct UseProperties {
     pass: PassKind,

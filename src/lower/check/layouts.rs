@@ -35,7 +35,7 @@ enum Owner {
 }
 
 impl Layouts {
-    /// Images start in `UNDEFINED`, except for those that earlier work left in another layout.
+    /// The initial state: images are in `UNDEFINED`, except for those that earlier work left in another layout.
     pub(super) fn new(checker: &Checker<'_>) -> Layouts {
         let objects = checker.objects().flat_map(|object| checker.parts.of(object));
         let state = |part: Part| {

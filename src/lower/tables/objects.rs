@@ -108,7 +108,7 @@ pub enum SharingReason {
 }
 
 impl SharingReason {
-    /// Returns true if such a resource is shared (`VK_SHARING_MODE_CONCURRENT`).
+    /// Returns true if a resource with this reason is shared (`VK_SHARING_MODE_CONCURRENT`).
     pub const fn is_shared(self) -> bool {
         matches!(self, SharingReason::ConcurrentReads | SharingReason::History)
     }

@@ -181,7 +181,7 @@ fn fewest_reserved(sizes: &[(Bytes, u64)]) -> Vec<Bytes> {
     chosen
 }
 
-/// Sets the lowest cost of each end from `first` on, and the first start with that cost of the range that ends there, from `low` to `high`.
+/// For each end of a range from `first` on, sets the lowest cost, and the first start from `low` to `high` that has this cost.
 ///
 /// O(n log n): a later end never has an earlier start, since its range costs more per pass.
 fn lowest(

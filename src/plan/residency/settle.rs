@@ -17,7 +17,7 @@ pub(super) struct SettledPlacement {
     pub(super) floor: Cost,
 }
 
-/// Minimum step budget for one set; if more is left, a fraction of that.
+/// Minimum number of steps for one set; a 16th of the remaining steps if that is more.
 const BUDGET: u64 = 10_000;
 
 /// Searches for the cheapest placement of the items `chosen` at a cost below `limit`; its steps are subtracted from `left`.

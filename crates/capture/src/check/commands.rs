@@ -134,7 +134,7 @@ impl Commands {
         made
     }
 
-    /// Returns the accesses of a draw, with those of attachments when they are due, or of another command.
+    /// Returns the accesses of a command; for the first draw of a subpass or after a barrier, with those to the attachments.
     fn access(
         &mut self,
         tag: Tag,

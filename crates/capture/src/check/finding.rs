@@ -182,7 +182,7 @@ pub enum Overlap {
 pub enum Fix {
     /// A memory barrier before the second command, or these scopes in the barrier that transitions the image.
     Barrier(DependencyScopes),
-    /// The commands run on different queues: a semaphore, for which the second batch waits at this stage.
+    /// A semaphore that the second batch waits for at these stages: the commands run on different queues.
     Semaphore {
         /// The stage that waits.
         #[serde(with = "names::bits")]
@@ -204,7 +204,7 @@ pub enum Fix {
 pub struct UncheckedAccesses {
     /// A description of these accesses that can follow a number: `commands access memory by buffer device addresses`.
     pub what: String,
-    /// The number of them.
+    /// The number of these accesses.
     pub count: u64,
     /// A description of the first one.
     pub first: String,

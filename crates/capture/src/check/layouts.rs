@@ -208,7 +208,7 @@ impl Layouts<'_> {
         }
     }
 
-    /// Begins a subpass: its attachments change to their layouts in it.
+    /// Begins a subpass: changes its attachments to the layouts that they have in it.
     fn subpass(&mut self, at: LayoutCommand, instance: &RenderPassInstance, subpass: usize) {
         for one in &instance.subpasses[subpass].uses {
             let attachment = &instance.attachments[one.attachment as usize];

@@ -35,7 +35,7 @@ pub(super) struct Open {
     pass: RenderPass,
     /// Indexed by subpass.
     view_masks: Vec<u32>,
-    /// By attachment of the model: its views, or 0 for all.
+    /// By attachment of the model: the mask of its views, or 0 for all.
     views: Vec<u32>,
     area: Option<[[u32; 2]; 2]>,
     number: u32,

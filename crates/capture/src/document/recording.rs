@@ -239,7 +239,7 @@ impl UnresolvedKind {
 pub struct RecordedAccess {
     /// The resource.
     pub resource: u32,
-    /// The part of it.
+    /// The part of the resource.
     pub part: ResourcePart,
     /// The stage, a single one.
     #[serde(with = "names::bits")]
@@ -345,7 +345,7 @@ pub enum AffectedMemory {
     Image {
         /// The image.
         resource: u32,
-        /// The part of it, fully specified.
+        /// The part of the image, fully specified.
         range: SubresourceRange,
         /// The old layout.
         #[serde(with = "names::value")]
@@ -400,7 +400,7 @@ pub struct Attachment {
     /// The layout before the instance.
     #[serde(with = "names::value")]
     pub initial: vk::ImageLayout,
-    /// The layout after it.
+    /// The layout after the instance.
     #[serde(with = "names::value")]
     pub last: vk::ImageLayout,
 }

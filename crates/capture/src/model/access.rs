@@ -118,7 +118,7 @@ impl FollowedAccess {
         access
     }
 
-    /// Returns the number of bytes of its part, without padding: of images those in an area of columns and rows, or in all of them.
+    /// Returns the number of bytes of the accessed part, without padding; for an image, of those in an area of columns and rows, or in the whole part.
     pub(crate) fn part_bytes(&self, area: Option<[[u32; 2]; 2]>) -> u64 {
         let Resource::Image(image) = &self.resource else {
             return self.bytes[1].saturating_sub(self.bytes[0]);

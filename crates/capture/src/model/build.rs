@@ -41,14 +41,14 @@ pub(crate) struct Origin {
     pub(crate) timestamp_period: f32,
 }
 
-/// A resource of the frame, with its uses by passes and the positions of the accesses in these.
+/// A resource of the frame, with its uses: the pass, and the position of the access in that pass.
 pub(super) struct Entry {
     pub(super) resource: Resource,
     name: String,
     uses: Vec<(usize, usize)>,
     /// The layouts of images at the start and at the end, as far as the frame shows.
     layouts: Option<(vk::ImageLayout, vk::ImageLayout)>,
-    /// The reason why it cannot be followed.
+    /// The reason why accesses to it cannot be followed.
     missed: Option<&'static str>,
 }
 

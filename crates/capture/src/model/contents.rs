@@ -64,12 +64,12 @@ pub(crate) const WHOLE: [(u32, u32); 2] = [(0, u32::MAX); 2];
 /// The first use by the next frame of the contents that the captured one leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum NextUse {
-    /// It does not use all of them.
+    /// The next frame does not use all of the contents.
     #[default]
     Unknown,
-    /// One of its passes reads some of them.
+    /// One of its passes reads some of the contents.
     Reads(usize),
-    /// It replaces all of them before it reads any; the pass that first replaces some.
+    /// It replaces all of the contents before it reads any; the first pass that replaces some.
     Replaces(usize),
 }
 
@@ -89,7 +89,7 @@ pub(crate) struct WastedOperation {
 pub(crate) enum WhyWasted {
     /// The loaded contents are undefined.
     Undefined,
-    /// Nothing reads the results that the pass computes from them.
+    /// Nothing reads the results that the pass computes from the loaded contents.
     Unread,
     /// A pass replaces the stored contents before any read.
     Replaced(ComparedFrame, usize),

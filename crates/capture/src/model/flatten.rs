@@ -38,7 +38,7 @@ pub(crate) struct Pass {
     pub(crate) instance: Option<usize>,
     /// True if another command buffer resumes the instance.
     pub(crate) suspends: bool,
-    /// The timestamps at its begin and after it, by their numbers in the command buffer.
+    /// The timestamps at its beginning and after it, by their numbers in the command buffer.
     pub(crate) timestamps: Option<[u32; 2]>,
     pub(crate) facts: PassFacts,
 }

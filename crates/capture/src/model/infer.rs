@@ -24,7 +24,7 @@ pub(crate) struct ResourceUse {
     pub(crate) discards: bool,
 }
 
-/// The first use by the next frame of the contents that this one leaves, with the pass.
+/// The first use by the next frame of the contents that this one leaves, with the name of the pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NextPass {
     Unknown,
@@ -148,7 +148,7 @@ pub(crate) fn infer(
     }
 }
 
-/// Infers for a resource that the frame writes before it reads it, from its first to its last writing pass.
+/// Infers the lifetime of a resource that the frame writes before it reads it, from its first to its last writing pass.
 fn written_first(
     next: &NextPass,
     [first, last]: [usize; 2],

@@ -51,8 +51,7 @@ impl Pipeline {
         Ok(all)
     }
 
-    /// Returns the bound shader objects with a stage replaced by another object, or removed. `bound` are such objects, or a pipeline that they
-    /// replace.
+    /// Returns the bound shader objects with a stage replaced by another object, or removed. `bound` holds shader objects, or is a pipeline that they replace.
     pub(crate) fn with(
         bound: Option<&Pipeline>,
         stage: vk::ShaderStageFlags,

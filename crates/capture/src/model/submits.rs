@@ -104,11 +104,11 @@ pub(crate) struct Submits {
     pub(crate) submits: Vec<(Queue, Vec<Batch>)>,
     pub(crate) steps: Vec<HostStep>,
     pub(crate) resources: ResourceTable,
-    /// The state of semaphores when it began.
+    /// The state of semaphores when the frame began.
     pub(crate) before: Semaphores,
-    /// The number of the last image or buffer that was created before it began.
+    /// The number of the last image or buffer that was created before the frame began.
     pub(crate) created_before: u64,
-    /// The number of the first allocation of memory that was made after it began.
+    /// The number of the first allocation of memory that was made after the frame began.
     pub(crate) allocated_before: u32,
 }
 

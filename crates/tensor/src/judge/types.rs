@@ -56,7 +56,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// The first byte after it.
+    /// The first byte after the buffer.
     pub fn end(&self) -> Bytes {
         Bytes(self.offset.0.saturating_add(self.size.0))
     }

@@ -51,7 +51,7 @@ pub struct AxisPacking {
 pub struct Flattening {
     /// Axes before this one are layers.
     pub layers: usize,
-    /// Axes from there to before this one are rows; the others are columns.
+    /// Axes from `layers` up to, but not including, this one are rows; the others are columns.
     pub rows: usize,
 }
 

@@ -48,7 +48,7 @@ pub(super) fn graph_bounds(rules: &Rules<'_>, memories_of: &[BTreeSet<u32>], mem
 
 /// A value in an execution.
 struct LiveValue {
-    /// The tensors that had this value, the one that was written first.
+    /// The tensors that had this value; the one that was written comes first.
     tensors: Vec<TensorId>,
     /// The times of its write and its last read.
     first: u64,
@@ -62,7 +62,7 @@ struct Execution<'a> {
     rules: &'a Rules<'a>,
     number: u32,
     random: SplitMix64,
-    /// True if another execution may take other rounds, exits or arms.
+    /// True if another execution may run other numbers of rounds, or take other exits or arms.
     has_chosen: bool,
     step: u32,
     max_steps: u64,

@@ -14,7 +14,7 @@ pub(super) struct OfferedItem<'a> {
     pub(super) memory: &'a MemoryDesc,
     /// Every item that the memory can hold, in order.
     pub(super) offered: Vec<u32>,
-    /// Those of them that no later memory can hold, ascending.
+    /// The offered items that no later memory can hold, ascending.
     pub(super) required: Vec<u32>,
 }
 

@@ -221,7 +221,7 @@ pub(super) struct Rules<'a> {
     pub(super) unroll: BTreeMap<NodeId, u32>,
     /// Carried parameters whose next value is copied.
     pub(super) copied: BTreeMap<TensorId, ()>,
-    /// Those of them with which no other value may be coalesced.
+    /// The copied parameters with which no other value may be coalesced.
     pub(super) apart: BTreeSet<TensorId>,
     /// True if results of a loop in several places are copied before they enter another loop.
     pub(super) gathers: bool,

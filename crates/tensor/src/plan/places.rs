@@ -172,8 +172,8 @@ impl Builder<'_> {
     }
 }
 
-/// The placement with these views in the first rounds (`true`) and in all others. First rounds that equal the others are
-/// omitted; a placement that is the same in every round is returned itself.
+/// The placement with these views in the first rounds (`true`) and in all others. First rounds that equal the others are omitted; a placement that is
+/// the same in every round is returned as it is.
 fn per_round(mut views_in: impl FnMut(bool) -> Vec<Placement>) -> Placement {
     let mut views = RoundPlacements {
         first: views_in(true),

@@ -171,7 +171,7 @@ pub struct RoundPlacements {
     /// The first rounds. Empty: type I. One, for round 0: type II. More if values of several rounds ago are read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub first: Vec<Placement>,
-    /// Round `i` after those uses entry `i % len`: the repeat length is the length.
+    /// Round `i` after the first rounds uses entry `i % len`: the repeat length is the number of entries.
     pub repeat: Vec<Placement>,
 }
 
@@ -258,7 +258,7 @@ pub struct ValueCopy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CopyReason {
-    /// [`CarryRule::Copy`](super::CarryRule::Copy) asks for it.
+    /// [`CarryRule::Copy`](super::CarryRule::Copy) requires it.
     Asked,
     /// The value and its destination are needed at the same time, however often the loop is unrolled; or one of them is external.
     Overlap,

@@ -5,7 +5,7 @@ use super::tests::{body, control, model_of, node, numbers, read, says, value};
 use super::*;
 use crate::graph::ShapeBound;
 
-/// A model of these nodes, of which the last gives `out`, with a dynamic dimension.
+/// A model with these nodes, the last of which produces `out`, and with a dynamic dimension.
 fn model_with(inputs: Vec<ValueInfo>, nodes: Vec<proto::NodeProto>) -> Model {
     model_of(GraphProto {
         input: inputs,

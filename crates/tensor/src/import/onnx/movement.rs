@@ -217,7 +217,7 @@ impl Reader<'_> {
         self.keep(node, &[last])
     }
 
-    /// Adds a node that selects as many elements as their values decide: a symbol, up to all of them.
+    /// Adds a node that selects a number of elements that depends on their values: a symbol, at most the number of all elements.
     pub(super) fn selected(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<()> {
         let data = inputs.first().map(|&input| self.dims(input)).unwrap_or_default();
         let most = |dims: &[Dim]| {
