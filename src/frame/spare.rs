@@ -10,7 +10,7 @@ pub(super) struct SpareAllocations {
 }
 
 impl Clone for SpareAllocations {
-    /// Empty: only the original description reuses its memory.
+    /// Returns an empty value: only the original description reuses its memory.
     fn clone(&self) -> SpareAllocations {
         SpareAllocations::default()
     }

@@ -110,7 +110,7 @@ mod tests {
     use crate::plan::{PlanOptions, plan};
     use crate::profile::DeviceProfile;
 
-    /// On two queues of different families, if the frame declares several.
+    /// The allocations of lowering a frame again, on two queues of different families if the frame declares several.
     fn allocations_of_warm_lowering(frame: &Frame) -> usize {
         let profile = Arc::new(DeviceProfile::preset("adreno-830").unwrap());
         let needs = Arc::new(estimate(frame, &profile).unwrap());

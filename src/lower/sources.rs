@@ -41,7 +41,7 @@ pub(super) struct Holders<'a> {
 }
 
 impl<'a> Holders<'a> {
-    /// No bytes.
+    /// An empty list of bytes.
     pub(super) fn new(scratch: &'a Bump) -> Holders<'a> {
         Holders {
             held: Vec::new_in(scratch),

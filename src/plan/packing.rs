@@ -95,7 +95,7 @@ fn where_they_are(items: &[Item], all: &[u32], packing: &Packing, taken: &[u32])
     }
 }
 
-/// Some of the items, in this order, with their conflicts.
+/// The problem of only the `wanted` items, in this order, with their conflicts.
 fn part(items: &[Item], conflicts: &[(u32, u32)], wanted: &[u32]) -> ProblemDesc {
     let mut desc = ProblemDesc::new(wanted.iter().map(|&item| items[item as usize]).collect());
     let place = |item: u32| Some(wanted.binary_search(&item).ok()? as u32);

@@ -296,7 +296,7 @@ impl Plan {
         )
     }
 
-    /// `gbuffer … lighting`, or one name.
+    /// The passes of a span in words: `gbuffer … lighting`, or one name.
     fn span_in_words(&self, span: Span) -> String {
         if span.is_empty() {
             return "none".to_owned();
@@ -325,7 +325,7 @@ impl Plan {
     }
 }
 
-/// `1 pass`, `2 passes`.
+/// A count with its noun: `1 pass`, `2 passes`.
 fn counted(count: usize, what: &str) -> String {
     let plural = match (count, what.ends_with('s')) {
         (1, _) => "",
@@ -335,7 +335,7 @@ fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{plural}")
 }
 
-/// `#0`, `#0 #2…#4`.
+/// Object numbers in words: `#0`, `#0 #2…#4`.
 fn objects_in_words(objects: &[usize]) -> String {
     let runs = objects.chunk_by(|a, b| a + 1 == *b).flat_map(|run| match *run {
         [first, _, .., last] => vec![format!("#{first}…#{last}")],

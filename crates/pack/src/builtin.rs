@@ -59,7 +59,7 @@ macro_rules! strategies {
             pub const ALL: [Strategy; TABLE.len()] = [$(Strategy::$variant),*];
         }
 
-        /// Parallel to [`Strategy::ALL`].
+        /// The strategies' entries, parallel to [`Strategy::ALL`].
         const TABLE: [Entry; [$($name),*].len()] = [$(Entry {
             name: $name,
             description: concat!($($doc),+),

@@ -20,11 +20,11 @@ use super::search_state::SearchState;
 use crate::lists::reset;
 use crate::units::{Alignment, Span, Step};
 
-/// Units that fit in a bit mask.
+/// Maximum number of units: those that fit in a bit mask.
 pub(super) const MAX_UNITS: usize = 64;
 /// Maximum number of cliques that are kept.
 const CLIQUES: usize = 128;
-/// Cliques of up to this many members with different alignments are stacked in every order.
+/// Maximum size of cliques with different alignments whose members are stacked in every order.
 const STACKED: usize = 8;
 /// A slack that is not computed yet.
 const UNKNOWN: u64 = u64::MAX;

@@ -150,7 +150,7 @@ struct Machine<'a> {
     period: (u64, u64),
 }
 
-/// Over all placements: the most initial rounds before placements repeat, and the period with which they do.
+/// The maximum number of initial rounds before placements repeat, and the period with which they do, over all placements.
 fn period(plan: &TensorPlan) -> (u64, u64) {
     fn of(place: &Placement, (first, period): (u64, u64)) -> (u64, u64) {
         let (inner, found) = match place {

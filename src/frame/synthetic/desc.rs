@@ -19,7 +19,7 @@ pub struct SyntheticDesc {
 }
 
 impl Default for SyntheticDesc {
-    /// 30 passes and 40 resources in two batches on one queue at 1920 x 1080.
+    /// Describes a frame of 30 passes and 40 resources, in two batches on one queue, at 1920 x 1080.
     fn default() -> SyntheticDesc {
         SyntheticDesc {
             passes: 30,

@@ -140,7 +140,7 @@ impl Generator {
         }
     }
 
-    /// Usually waits for the other queues' work; for `all` of it at the end of the frame.
+    /// Usually waits for the other queues' work; always if `all` is true, as at the end of the frame.
     fn wait_for_others(&mut self, batch: BatchId, all: bool) {
         for other in 0..self.queues.len() {
             let Some((end, signaller)) = self.last_batch[other] else {

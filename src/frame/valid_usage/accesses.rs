@@ -165,7 +165,7 @@ pub(super) static USES: &Rules<fn(&Use<'_>) -> Problem> = &[
     },
 ];
 
-/// `TOP_OF_PIPE` and `BOTTOM_OF_PIPE`, where no work is done.
+/// The stages `TOP_OF_PIPE` and `BOTTOM_OF_PIPE`, where no work is done.
 const ENDS: S = S::from_raw(S::TOP_OF_PIPE.as_raw() | S::BOTTOM_OF_PIPE.as_raw());
 
 /// The stages of copies, clears and acceleration structure commands.

@@ -185,7 +185,7 @@ pub(super) fn unknown_access(access: A) -> Option<String> {
     unknown(access, &KNOWN).map(|named| format!("access {named} is unknown"))
 }
 
-/// All bits that have names.
+/// The bits of all names of a vocabulary.
 fn known<T: Vocabulary>() -> u64 {
     names::all::<T>().fold(0, |all, (_, bit)| all | bit.to_raw())
 }

@@ -11,7 +11,7 @@ use crate::lower::tables::ImageOrBuffer;
 use crate::lower::tables::submission::{SemaphoreRow, SemaphoreValue};
 use crate::units::Run;
 
-/// Added to timeline values, because those of earlier work are negative.
+/// The offset added to timeline values, because those of earlier work are negative.
 const TIMELINE_BASE: i64 = 1 << 32;
 
 pub(super) fn memory_id(place: SiteSpace) -> MemoryId {

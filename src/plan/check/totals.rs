@@ -364,12 +364,12 @@ fn moved(checker: &Checker<'_>, access: &Access, size: Bytes) -> Bytes {
     checker.plan.frame.traffic_of(access, size)
 }
 
-/// Saturating subtraction.
+/// Returns the difference, or 0 if it would be negative.
 fn less(sum: Bytes, part: Bytes) -> Bytes {
     Bytes(sum.0.saturating_sub(part.0))
 }
 
-/// Saturating addition: the plan may come from any source.
+/// Returns the sum, saturated at 2^64 - 1: the plan may come from any source.
 fn add(sum: Bytes, more: Bytes) -> Bytes {
     Bytes(sum.0.saturating_add(more.0))
 }

@@ -8,7 +8,7 @@ use super::problem::{Item, Problem};
 use crate::units::Run;
 use tileheap_pack::relaxation::{self, Candidate, LoadProblem, SCALE};
 
-/// Rounds of improving the prices.
+/// Number of rounds of improving the prices.
 const ROUNDS: u32 = 20;
 
 /// A choice by loads only, regardless of offsets.

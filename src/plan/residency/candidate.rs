@@ -27,7 +27,7 @@ pub(super) struct Candidate {
     pub(super) stored: Option<PassId>,
 }
 
-/// More than the total savings of any frame.
+/// Added to the savings of pinned candidates: more than the total savings of any frame.
 pub(super) const PINNED: Bytes = Bytes(1 << 48);
 
 pub(super) fn candidates(context: &Context<'_>) -> Vec<Candidate> {

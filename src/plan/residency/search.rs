@@ -292,7 +292,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Everything is decided: places the chosen items, and keeps them if that is better.
+    /// Places the chosen items once everything is decided, and keeps the choice if it is better.
     fn settle(&mut self) {
         let mut items = self.chosen.clone();
         items.compact_sort();

@@ -43,7 +43,7 @@ fn search(problem: &Problem<'_>, start: ResidencyChoice, budget: u64) -> Selecte
     search_at(problem, &prices, start, budget)
 }
 
-/// Every item may be chosen independently of the others.
+/// Runs of one item each: every item may be chosen independently of the others.
 fn each_apart(items: usize) -> Vec<Run> {
     let run = |first: u32| Run::new(first, first + 1);
     (0..items as u32).map(run).collect()
@@ -164,7 +164,8 @@ fn overlap(a: &Item, b: &Item) -> bool {
     a.first < b.end && b.first < a.end
 }
 
-/// Adjacent steps are in one run if something is placed in both; a run reserves up to its highest end, unless each step reserves separately.
+/// The cost of a placement. Adjacent steps are in one run if something is placed in both; a run reserves up to its highest end, unless each step
+/// reserves separately.
 fn cost_of(problem: &Problem<'_>, placed: &[(usize, u64)]) -> Cost {
     let steps = problem.binning_cost.len();
     let mut tops = vec![0; steps];

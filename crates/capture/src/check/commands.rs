@@ -276,7 +276,7 @@ fn is_transfer([from, to]: [u32; 2], is_concurrent: bool) -> bool {
     from != to && (!is_concurrent || is_outside(from) || is_outside(to))
 }
 
-/// External queue families: `VK_QUEUE_FAMILY_EXTERNAL`, `VK_QUEUE_FAMILY_FOREIGN_EXT` and `VK_QUEUE_FAMILY_IGNORED`.
+/// Returns true for a queue family outside the device: `VK_QUEUE_FAMILY_EXTERNAL` or `VK_QUEUE_FAMILY_FOREIGN_EXT`; also for `VK_QUEUE_FAMILY_IGNORED`.
 fn is_outside(family: u32) -> bool {
     matches!(
         family,

@@ -72,7 +72,7 @@ pub(super) fn drafts(sites: &Sites<'_>) -> Vec<Draft> {
     layouts.drafts
 }
 
-/// By index of the first image that interprets the bytes alike: true if all of these images were created in the frame, in `UNDEFINED`.
+/// Returns, by index of the first image that interprets the same bytes alike, true if all of these images were created in the frame, in `UNDEFINED`.
 fn new_images(sites: &Sites<'_>) -> Vec<bool> {
     let resources = &sites.recording.resources;
     // Linear images may begin in `PREINITIALIZED`.

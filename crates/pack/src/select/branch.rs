@@ -11,7 +11,7 @@ use crate::lists::refill;
 
 /// The number of blocks that arcs are divided into for pricing.
 const BLOCKS: usize = 16;
-/// Arcs scanned per step.
+/// Number of arcs scanned per step.
 const ARCS_PER_STEP: u64 = 300;
 /// Decisions per rounding: rounding takes longer than a decision, and usually gives the same result as before.
 const NODES_PER_ROUNDING: u64 = 8;

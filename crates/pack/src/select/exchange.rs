@@ -7,7 +7,7 @@ use crate::units::{CompactSort, SplitMix64};
 
 /// Numbers of items that are exchanged, those whose weights are nearest to the prices of their bytes: few at first, then more.
 const EXCHANGED: [usize; 3] = [64, 128, 256];
-/// Columns scanned per step.
+/// Number of columns scanned per step.
 const COLUMNS_PER_STEP: u64 = 3000;
 
 /// Maximum number of steps; further steps find little more.

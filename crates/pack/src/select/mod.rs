@@ -74,7 +74,7 @@ pub fn select(problem: &Problem, weights: &[u64], budget: Steps, watch: Progress
     Packer::default().select(problem, weights, budget, watch)
 }
 
-/// Choices of equal weight that are tried before a lighter one.
+/// Number of choices of equal weight that are tried before a lighter one.
 const TIES: u64 = 6;
 
 impl Packer {

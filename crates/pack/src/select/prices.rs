@@ -12,7 +12,7 @@
 
 use crate::lists::refill;
 
-/// Weights and prices are scaled by 2^20.
+/// Number of fractional bits of scaled weights and prices.
 pub(crate) const SCALE_BITS: u32 = 20;
 
 /// An item as an arc of the flow.

@@ -20,7 +20,7 @@ use crate::units::{Alignment, Bytes, Span};
 
 pub(super) const FORMAT: &str = "IREE dump";
 
-/// Begins the line before each dump.
+/// The text before the name of a dump.
 const DUMP: &str = "// -----// IR Dump ";
 
 /// Returns true if a text contains IREE's dumps.
@@ -105,7 +105,7 @@ fn closed(open: Option<Open>) -> Result<()> {
     })
 }
 
-/// Opened minus closed braces of a line, outside of strings.
+/// The number of opened minus closed braces of a line, outside of strings.
 fn depth_change(line: &str) -> i64 {
     let (mut depth, mut is_string, mut is_escaped) = (0, false, false);
     for byte in line.bytes() {

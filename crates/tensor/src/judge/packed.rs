@@ -14,7 +14,7 @@ use crate::units::{Alignment, Bytes};
 pub(super) struct Groups(Vec<u32>);
 
 impl Groups {
-    /// One set per buffer.
+    /// Creates one set per buffer.
     pub(super) fn new(count: usize) -> Groups {
         Groups((0..count as u32).collect())
     }

@@ -25,8 +25,8 @@ pub struct ImageLimits {
 }
 
 impl Default for ImageLimits {
-    /// 16,384 texels a side, 2,048 layers and texels of a 3D image, 2^32 - 1 bytes of a buffer, 2^27 texels of a texel buffer: the
-    /// limits of most devices.
+    /// The limits of most devices: 16,384 texels a side, 2,048 layers, 2,048 texels a side of a 3D image, 2^32 - 1 bytes of a buffer, 2^27 texels of
+    /// a texel buffer.
     fn default() -> ImageLimits {
         ImageLimits {
             side_2d: 16_384,

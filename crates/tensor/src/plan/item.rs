@@ -44,7 +44,7 @@ impl SpaceItem {
         }
     }
 
-    /// From the first step of its lifetimes to the end of the last.
+    /// The span from the first step of its lifetimes to the end of the last.
     pub fn span(&self) -> Span {
         let living = || self.lifetimes.iter().filter(|lifetime| !lifetime.is_empty());
         Span {

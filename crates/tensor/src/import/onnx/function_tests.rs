@@ -137,7 +137,7 @@ fn arm(op_type: &str, name: &str) -> GraphProto {
     }
 }
 
-/// As exporters write a `squeeze` of an axis that may be longer than 1: only one arm fits the shape.
+/// A branch as exporters write it for a `squeeze` of an axis that may be longer than 1: only one arm fits the shape.
 #[test]
 fn a_branch_with_a_known_condition_is_its_arm() {
     for (condition, dims) in [(1, &[3][..]), (0, &[1, 3])] {

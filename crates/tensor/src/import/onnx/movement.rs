@@ -200,7 +200,7 @@ impl Reader<'_> {
         Some(if step == 1 { taken } else { taken.ceil_div(step) })
     }
 
-    /// `a * b + c` where `b` is not transposed; if it is, the weights are those of a dense layer.
+    /// Reads a `Gemm` whose `b` is not transposed: `a * b + c`. One with a transposed `b` is a dense layer.
     pub(super) fn gemm(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<()> {
         let output = self.output(node)?.to_owned();
         if inputs.len() < 2 {

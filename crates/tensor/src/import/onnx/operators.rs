@@ -17,7 +17,7 @@ type Attributes = Vec<(&'static str, Attribute)>;
 /// An operator of this crate, with its attributes.
 type Mapped = (&'static str, Attributes);
 
-/// Reductions over axes.
+/// ONNX operators that reduce over axes.
 const REDUCTIONS: [&str; 10] = [
     "ReduceL1",
     "ReduceL2",
