@@ -106,12 +106,12 @@ pub use runtime::{
 pub use tileheap_device::{ffi, format, names, profile};
 pub use tileheap_units as units;
 
-/// Unit tests count allocations.
+/// Counts the allocations of unit tests.
 #[cfg(test)]
 #[global_allocator]
 static ALLOCATOR: tileheap_testkit::counting::Counting = tileheap_testkit::counting::Counting;
 
-/// The README's example compiles.
+/// Compiles the README's example as a documentation test.
 #[cfg(all(doctest, feature = "runtime"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// The hasher for such hash maps.
+/// The hasher for maps whose keys come from the program itself.
 pub(crate) type QuickHash = BuildHasherDefault<QuickHasher>;
 
 /// Multiplies word by word and folds the 128-bit products, so that all bits depend on all of the input.

@@ -99,7 +99,7 @@ impl FrameBuilder {
         ResourceId(self.tables.resources.len() as u32 - 1)
     }
 
-    /// Requires or forbids that a resource is placed in tile memory.
+    /// Requires or forbids the placement of a resource in tile memory.
     pub fn constrain(&mut self, resource: ResourceId, tile_constraint: TileConstraint) {
         self.tables.resources[resource.index()].tile_constraint = tile_constraint;
     }
@@ -119,7 +119,7 @@ impl FrameBuilder {
         self.constrain(resource, TileConstraint::Pinned);
     }
 
-    /// Declares a queue with the capabilities that the frame needs of it.
+    /// Declares a queue with the capabilities that the frame needs from it.
     pub fn queue(&mut self, name: impl AsRef<str>, capabilities: vk::QueueFlags) -> QueueId {
         let name = self.named(name);
         self.tables.queues.push(Queue { name, capabilities });
@@ -377,97 +377,97 @@ impl PassBuilder<'_> {
         self.change(|pass| pass.contents = contents)
     }
 
-    /// A color attachment; the n-th call declares attachment n.
+    /// Declares a color attachment; the n-th call declares attachment n.
     pub fn color(self, resource: ResourceId, load_op: LoadOp) -> Self {
         self.attachment(resource, AccessKind::ColorAttachment, load_op)
     }
 
-    /// The depth and stencil attachment, tested and written.
+    /// Declares the depth and stencil attachment, tested and written.
     pub fn depth(self, resource: ResourceId, load_op: LoadOp) -> Self {
         self.attachment(resource, AccessKind::DepthStencilAttachment, load_op)
     }
 
-    /// The depth and stencil attachment, tested and not written.
+    /// Declares the depth and stencil attachment, tested and not written.
     pub fn depth_read_only(self, resource: ResourceId) -> Self {
         self.read(resource, AccessKind::DepthStencilAttachment)
     }
 
-    /// Receives the resolved samples of attachment `source`.
+    /// Declares `target` as the resolve attachment that receives the resolved samples of attachment `source`.
     pub fn resolve(self, source: ResourceId, target: ResourceId) -> Self {
         self.attachment(target, AccessKind::ResolveAttachment, LoadOp::DontCare)
             .resolving(source)
     }
 
-    /// An input attachment.
+    /// Declares an input attachment.
     pub fn input(self, resource: ResourceId) -> Self {
         self.read(resource, AccessKind::InputAttachment)
     }
 
-    /// A sampled image.
+    /// Declares a sampled image.
     pub fn sampled(self, resource: ResourceId) -> Self {
         self.read(resource, AccessKind::SampledImage)
     }
 
-    /// A sampled history image, as the previous frame left it.
+    /// Declares a sampled history image, as the previous frame left it.
     pub fn sampled_previous(self, resource: ResourceId) -> Self {
         self.read(resource, AccessKind::SampledImage).previous()
     }
 
-    /// A storage image or storage buffer that is only read.
+    /// Declares a storage image or storage buffer that is only read.
     pub fn storage_read(self, resource: ResourceId) -> Self {
         let kind = self.storage_kind(resource);
         self.read(resource, kind)
     }
 
-    /// A storage image or storage buffer that is written; all contents that matter later are written.
+    /// Declares a storage image or storage buffer that is written; all contents that matter later are written.
     pub fn storage_write(self, resource: ResourceId) -> Self {
         let kind = self.storage_kind(resource);
         self.write(resource, kind)
     }
 
-    /// A storage image or storage buffer that is updated: read, or written in part.
+    /// Declares a storage image or storage buffer that is updated: read, or written in part.
     pub fn storage_update(self, resource: ResourceId) -> Self {
         let kind = self.storage_kind(resource);
         self.access(resource, kind, true, true, LoadOp::Load)
     }
 
-    /// A uniform buffer.
+    /// Declares a uniform buffer.
     pub fn uniform(self, resource: ResourceId) -> Self {
         self.read(resource, AccessKind::UniformBuffer)
     }
 
-    /// An attachment of the pass, read by shaders within their tile (`VK_QCOM_tile_shading`): by fragment shaders and per-tile dispatches, unless
-    /// [`at`](PassBuilder::at) names one of the two.
+    /// Declares an attachment of the pass that is read by shaders within their tile (`VK_QCOM_tile_shading`): by fragment shaders and per-tile
+    /// dispatches, unless [`at`](PassBuilder::at) names one of the two.
     pub fn tile_read(self, resource: ResourceId) -> Self {
         self.read(resource, AccessKind::TileAttachment)
     }
 
-    /// A color attachment of the pass, written by dispatches within their tile; other texels keep their values.
+    /// Declares a color attachment of the pass that is written by dispatches within their tile; other texels keep their values.
     pub fn tile_write(self, resource: ResourceId) -> Self {
         self.access(resource, AccessKind::TileAttachment, true, true, LoadOp::Load)
     }
 
-    /// The source of a copy.
+    /// Declares the source of a copy.
     pub fn transfer_source(self, resource: ResourceId) -> Self {
         self.read(resource, AccessKind::TransferSource)
     }
 
-    /// The destination of a copy, written as a whole.
+    /// Declares the destination of a copy, written as a whole.
     pub fn transfer_destination(self, resource: ResourceId) -> Self {
         self.write(resource, AccessKind::TransferDestination)
     }
 
-    /// A reading access of any kind.
+    /// Declares a reading access of any kind.
     pub fn read(self, resource: ResourceId, kind: AccessKind) -> Self {
         self.access(resource, kind, true, false, LoadOp::Load)
     }
 
-    /// A writing access of any kind that replaces all contents that matter later.
+    /// Declares a writing access of any kind that replaces all contents that matter later.
     pub fn write(self, resource: ResourceId, kind: AccessKind) -> Self {
         self.access(resource, kind, false, true, LoadOp::DontCare)
     }
 
-    /// Any access. `load_op` is used only for writing accesses.
+    /// Declares any access. `load_op` is used only for writing accesses.
     pub fn access(
         self,
         resource: ResourceId,

@@ -112,7 +112,7 @@ impl ExternalFamily {
 }
 
 impl ResourceState {
-    /// Owned by the family of the queue that uses it in the frame.
+    /// A state in which the resource is owned by the family of the queue that uses it in the frame.
     pub const fn new(layout: L, stages: S, access: A) -> ResourceState {
         ResourceState {
             layout,

@@ -105,7 +105,7 @@ pub enum CommandSource {
 }
 
 impl CommandSource {
-    /// Returns true if the runtime, not the caller, records them.
+    /// Returns true if the runtime, not the caller, records the commands.
     pub(crate) fn is_own(self) -> bool {
         matches!(self, CommandSource::Store | CommandSource::Border { .. })
     }
@@ -305,12 +305,12 @@ impl Frame {
         &self.tables.resources
     }
 
-    /// One resource.
+    /// The resource with this id.
     pub fn resource(&self, id: ResourceId) -> &Resource {
         &self.tables.resources[id.index()]
     }
 
-    /// One pass.
+    /// The pass with this id.
     pub fn pass(&self, id: PassId) -> &Pass {
         &self.tables.passes[id.index()]
     }

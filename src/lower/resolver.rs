@@ -51,7 +51,7 @@ pub(super) struct Wait {
     pub(super) stages: S,
 }
 
-/// The target of such a wait.
+/// The target of an additional wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WaitFor {
     /// A value of a queue's timeline, relative to the start of the frame: 0 or less.

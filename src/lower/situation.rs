@@ -17,10 +17,10 @@ pub enum Parity {
 }
 
 impl Parity {
-    /// Both, even first.
+    /// Both parities, even first.
     pub const BOTH: [Parity; 2] = [Parity::Even, Parity::Odd];
 
-    /// 0 or 1.
+    /// The parity as an index: 0 or 1.
     pub const fn index(self) -> usize {
         self as usize
     }
@@ -96,7 +96,7 @@ impl DeviceQueues {
         self.queues.len()
     }
 
-    /// Returns true if there are none.
+    /// Returns true if there are no device queues.
     pub fn is_empty(&self) -> bool {
         self.queues.is_empty()
     }

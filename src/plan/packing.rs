@@ -9,7 +9,7 @@ use tileheap_units::CompactSort;
 use super::{DEFAULT_BUDGET, PlanOptions, ResidencyStrategy};
 use crate::units::Bytes;
 
-/// The search after the cheap rules takes one step per this many units of budget above the default budget.
+/// Units of budget above the default budget for each step of the search after the cheap rules.
 const BUDGET_PER_STEP: u64 = 64;
 
 /// Largest number of items for which a packing with fewer aliasing barriers is searched, which is O(items³).

@@ -98,7 +98,7 @@ pub(super) fn explain(
     (resources, conflicts)
 }
 
-/// The residents of a window that are alive at some time of a lifetime there, from residents sorted by window and first step.
+/// The residents of a window that are alive at any time during a lifetime in it, from residents sorted by window and first step.
 fn alive_in<'a>(
     residents: &'a [TileResident],
     lifetime: Span,

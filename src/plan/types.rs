@@ -352,7 +352,7 @@ impl Plan {
         }
     }
 
-    /// The placement of several that a pass uses.
+    /// The placement among those of `run` that a pass uses.
     fn placement_among(&self, run: Run, pass: PassId) -> PlacementId {
         let bound = self.passes[pass.index()].bound_object;
         let in_bound = |index: &usize| {

@@ -25,7 +25,7 @@ pub const VERSION: u64 = 2;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Capture {
-    /// [`VERSION`].
+    /// The version of the object's format: [`VERSION`].
     pub version: u64,
     /// The program's file name.
     pub program: String,

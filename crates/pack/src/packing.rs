@@ -23,7 +23,7 @@ impl Packing {
             && items.all(|(item, &offset)| item.highest.is_none_or(|highest| offset <= highest))
     }
 
-    /// Sets it from offsets of units.
+    /// Sets the packing from the offsets of units.
     pub(super) fn set(&mut self, problem: &Problem, offsets: &[u64]) {
         self.height = Bytes(problem.height(offsets));
         reset(&mut self.offsets, problem.items().len(), Bytes::ZERO);

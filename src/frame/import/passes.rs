@@ -311,7 +311,7 @@ impl Context {
     }
 }
 
-/// The n-th color resolve attachment receives the n-th multisampled color attachment; a depth one receives the depth attachment.
+/// Finds the sources of resolve attachments: the n-th color one receives the n-th multisampled color attachment, a depth one the depth attachment.
 fn resolve_sources(document: &Document, formats: &[vk::Format], accesses: &mut [Access]) {
     let samples = |access: &Access| document.resources[access.resource.index()].samples;
     let of_kind = |kind: AccessKind| {

@@ -68,7 +68,7 @@ pub struct PipelineShaders<'a> {
 }
 
 impl<'a> PipelineShaders<'a> {
-    /// No shaders yet.
+    /// A pipeline without shaders.
     pub fn new() -> PipelineShaders<'a> {
         PipelineShaders::default()
     }

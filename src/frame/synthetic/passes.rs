@@ -1,4 +1,4 @@
-//! The kinds of passes: resources that each reads and makes.
+//! The kinds of passes, and the resources that each reads and produces.
 
 use ash::vk;
 

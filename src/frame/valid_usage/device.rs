@@ -13,7 +13,7 @@ use crate::format::FormatInfo;
 use crate::frame::ClearValue;
 use crate::profile::{DeviceProfile, OptionalFeatures as Feature};
 
-/// Reports each rule of a table that a subject breaks on a device to `broken`, up to its first error.
+/// Reports each rule of a table that a subject breaks on a device to `broken`, until that returns an error.
 pub(super) fn check<S: Subject>(
     (table, rules): Table<'_, fn(&S, &DeviceProfile) -> Problem>,
     subject: &S,

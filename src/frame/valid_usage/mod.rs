@@ -196,7 +196,7 @@ impl Frame {
     }
 }
 
-/// Reports each rule of a device that a frame breaks to `broken`, up to its first error.
+/// Reports each rule of a device that a frame breaks to `broken`, until that returns an error.
 fn check_on(
     tables: &Tables,
     device: &DeviceProfile,
@@ -277,7 +277,7 @@ enum CheckedSubject<'a> {
     Semaphore(Semaphore<'a>),
 }
 
-/// Passes each subject of rules to `check`, up to its first error: of the accesses, those that have rules.
+/// Passes each subject of rules to `check` until that returns an error; of the accesses, only those that rules apply to.
 fn visit(
     tables: &Tables,
     has_rules: impl Fn(&Pass, &Access) -> bool,

@@ -92,7 +92,7 @@ impl RenderPass<'_> {
         (side == 0).then(|| format!("its render area, {width} x {height}, is empty"))
     }
 
-    /// Returns the problem if a declared render area is outside; by default, it is what all attachments cover.
+    /// Returns the problem if a declared render area is outside the texels that all attachments cover, which are the default area.
     fn outside(&self, is_outside: impl FnOnce() -> bool) -> Problem {
         if self.pass.render_area.is_none() || !is_outside() {
             return None;

@@ -127,13 +127,13 @@ static PERFORMED: [Performed; 32] = [
     ),
 ];
 
-/// A row of the table above.
+/// A row of [`PERFORMED`].
 fn row_at(index: usize) -> (RuleRow, &'static str) {
     let table = "stages::PERFORMED";
     (RuleRow { table, index }, PERFORMED[index].rule)
 }
 
-/// The rows of the table above.
+/// The rows of [`PERFORMED`].
 pub(super) fn rows() -> Vec<(RuleRow, &'static str)> {
     (0..PERFORMED.len()).map(row_at).collect()
 }
@@ -146,7 +146,7 @@ impl Accepted {
     /// Maximum number of pairs: a longer search would take longer than the check.
     const MAX_CACHED_PAIRS: usize = 32;
 
-    /// Like [`check_performed`].
+    /// Like [`check_performed`], but skips pairs that were accepted before.
     pub(super) fn check(&mut self, subject: &impl Subject, stages: S, access: A) -> Result<(), InvalidUsage> {
         if self.0.contains(&(stages, access)) {
             return Ok(());

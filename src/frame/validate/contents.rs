@@ -43,7 +43,8 @@ pub(super) fn check_contents(tables: &Tables) -> Result<(), FrameError> {
     Ok(())
 }
 
-/// The slices of a history are kept together: either all or none of a level are written. Unwritten levels are cleared, and clears cover all slices.
+/// Checks the slices of a history, which are kept together: either all or none of a level are written. Unwritten levels are cleared, and clears cover
+/// all slices.
 fn check_slices(tables: &Tables, index: usize, parts: &[SubresourceRange]) -> Result<(), FrameError> {
     let resource = &tables.resources[index];
     if !resource.is_3d() || resource.persistence != Persistence::History {

@@ -341,8 +341,8 @@ impl Hazards {
         }
     }
 
-    /// Outstanding accesses to the bytes of a place, each with one flag per element of `uses`: true if waiting for that use covers it. `batches` is
-    /// the number of the frame's batches on each queue.
+    /// Outstanding accesses to the bytes of an address space, each with one flag per element of `uses`: true if waiting for that use covers it.
+    /// `batches` is the number of the frame's batches on each queue.
     pub(super) fn outstanding(
         &mut self,
         place: SiteSpace,

@@ -28,7 +28,7 @@ impl From<AddressSpace> for SiteSpace {
     }
 }
 
-/// Bytes `[first, end)` of a place.
+/// Bytes `[first, end)` of an address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Site {
     pub(super) place: SiteSpace,

@@ -109,7 +109,7 @@ pub(super) struct Resource {
     pub(super) requirements: ResourceRequirements,
 }
 
-/// Unknown fields are found by comparison with the text that would be written: `flatten` cannot deny them.
+/// A reason in the document. Unknown fields are found by comparison with the text that would be written, since `flatten` cannot deny them.
 #[derive(Serialize, Deserialize)]
 pub(super) struct ReasonEntry {
     /// Never [`PlacementReason::Dedicated`], which is represented by `dedicated`.

@@ -237,7 +237,7 @@ fn placed_again(
     }
 }
 
-/// The best choice of the engine's own selection, which considers only savings; an upper bound on any choice, and the steps used.
+/// The best choice by the packing crate's selection, which considers only savings; an upper bound on any choice, and the steps used.
 fn by_loads(problem: &Problem<'_>, budget: u64) -> (ResidencyChoice, i128, u64) {
     let item = |item: &problem::Item| {
         let alignment = Alignment::new(item.alignment).unwrap_or(Alignment::ONE);

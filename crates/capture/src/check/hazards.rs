@@ -156,8 +156,8 @@ fn share_bytes(sites: &Sites<'_>, hazard: &Hazard) -> bool {
     hazard.before.resource == hazard.after.resource || own.0 < other.1 && other.0 < own.1
 }
 
-/// Returns true if one command of a render pass instance accesses an attachment and another one the same image in a shader: whether they access the
-/// same pixels is not known.
+/// Returns true if one command of a render pass instance accesses an attachment and another one accesses the same image in a shader. It is not known
+/// whether they access the same pixels.
 fn is_feedback(sites: &Sites<'_>, hazard: &Hazard) -> bool {
     let uses = [&hazard.before, &hazard.after];
     let places = uses.map(|used| sites.site(used.batch, used.tag).and_then(|site| site.place));
@@ -297,7 +297,7 @@ pub(super) fn part(part: ResourcePart) -> recording::ResourcePart {
     common(part, part)
 }
 
-/// Returns the intersection of two parts; if their areas are disjoint, of their subresources.
+/// Returns the intersection of two parts; if their areas are disjoint, that of their subresources.
 fn common(first: ResourcePart, second: ResourcePart) -> recording::ResourcePart {
     let meet = |a: Run, b: Run| [a.first.max(b.first), a.end.min(b.end)];
     match (first, second) {

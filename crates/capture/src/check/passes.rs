@@ -134,7 +134,7 @@ impl Open {
         self.stores()
     }
 
-    /// Ends the current subpass. Which aspects draws have written is not known: with the store operation `NONE`, none are assumed.
+    /// Ends the current subpass. It is not known which aspects draws have written: with the store operation `NONE`, none are assumed.
     fn stores(&self) -> Vec<Command> {
         self.pass.end(self.subpass, |_| Aspects::empty())
     }

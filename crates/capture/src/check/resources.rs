@@ -103,7 +103,7 @@ impl<'a> Resources<'a> {
         self.ids[index as usize]
     }
 
-    /// Returns the index in the recording.
+    /// Returns the resource's index in the recording.
     pub(super) fn index(&self, id: ResourceId) -> usize {
         self.indices[id.0 as usize]
     }
@@ -123,7 +123,7 @@ impl<'a> Resources<'a> {
         &self.placed[id.0 as usize]
     }
 
-    /// Returns true if the bytes of its texels are not known, although it shares them.
+    /// Returns true for a resource that shares bytes although it is not known which bytes its texels occupy.
     pub(super) fn is_inexact(&self, id: ResourceId) -> bool {
         self.inexact[self.index(id)]
     }
@@ -250,7 +250,7 @@ fn is_linear(resource: &Resource) -> bool {
     matches!(resource.kind, ResourceKind::Image { linear: true, .. })
 }
 
-/// Returns true if the host may have written it before its first command.
+/// Returns true if the host may have written a resource before its first command.
 fn is_written_by_host(recording: &Recording, resource: &Resource) -> bool {
     let is_linear = is_linear(resource) || matches!(resource.kind, ResourceKind::Buffer { .. });
     let placed = resource.placement;

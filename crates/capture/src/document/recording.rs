@@ -219,7 +219,7 @@ pub enum UnresolvedKind {
 }
 
 impl UnresolvedKind {
-    /// Returns a description.
+    /// Returns the reason in words.
     pub fn words(self) -> &'static str {
         match self {
             UnresolvedKind::DeviceAddress => "buffer device addresses",

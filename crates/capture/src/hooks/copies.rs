@@ -62,7 +62,7 @@ fn from_buffer(range: Option<&BufferRange>) -> Option<FollowedAccess> {
     )
 }
 
-/// A write of all bytes of a range.
+/// Returns a write of all bytes of a range.
 fn to_buffer(range: Option<&BufferRange>) -> Option<FollowedAccess> {
     let range = range?;
     let is_all = (range.first, range.end) == (0, range.buffer.desc.size.0);
@@ -265,7 +265,7 @@ fn clear(
     recording.transfer(S::CLEAR, ranges.iter().map(one).collect());
 }
 
-/// The parts of a region that has the same size in both images; [`images`] adapts it to the texel blocks of the target.
+/// Expands to the parts of a region that has the same size in both images; [`images`] adapts it to the texel blocks of the target.
 macro_rules! copied {
     ($regions:expr) => {
         $regions.iter().map(|one| {
@@ -309,7 +309,7 @@ macro_rules! blitted {
     };
 }
 
-/// The regions as source offset, target offset and size.
+/// Expands to the regions as source offset, target offset and size.
 macro_rules! regions {
     ($regions:expr) => {
         $regions

@@ -66,7 +66,7 @@ fn pipeline(
     pipeline
 }
 
-/// Makes the pipeline of a shader object; it is incomplete for a binary.
+/// Makes the pipeline of a shader object, which is incomplete if its code is a binary.
 fn shader(info: &vk::ShaderCreateInfoEXT<'_>) -> Pipeline {
     let is_text = info.code_type == vk::ShaderCodeTypeEXT::SPIRV;
     let bytes = if is_text { info.code_size } else { 0 };

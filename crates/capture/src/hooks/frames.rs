@@ -178,7 +178,7 @@ impl Device {
         current.step(step);
     }
 
-    /// Records the creation of a semaphore, with the value of a timeline semaphore.
+    /// Records the creation of a semaphore; `value` is the initial value of a timeline semaphore.
     pub(crate) fn create_semaphore(&self, number: u32, value: Option<u64>) {
         let progress = &mut *self.progress();
         progress.semaphores.create(number, value);

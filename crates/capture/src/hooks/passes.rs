@@ -89,7 +89,7 @@ pub(crate) fn known_views(device: &Device, views: &[vk::ImageView]) -> Vec<Arc<V
     known.unwrap_or_default()
 }
 
-/// The state while the attachments of dynamic rendering are read.
+/// State kept while the attachments of a dynamic rendering instance are converted.
 struct DynamicRendering<'a> {
     device: &'a Device,
     info: &'a vk::RenderingInfo<'a>,

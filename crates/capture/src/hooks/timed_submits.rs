@@ -58,7 +58,7 @@ impl Device {
         self.fences.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Submits a fence after a submit with timestamps. The program does not use the queue meanwhile.
+    /// Submits a fence after a submit with timestamps. The program does not use the queue during this call.
     pub(crate) fn follow_timestamps(&self, submit: TimedSubmit) {
         if submit.times.is_empty() {
             return;

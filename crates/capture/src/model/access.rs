@@ -11,7 +11,7 @@ use super::objects::{BufferRange, Image, Resource, View};
 use crate::document::Layout;
 use crate::document::recording::{self, ResourcePart};
 
-/// The share of its range that a write without a read replaces.
+/// The part of its range that a write without a read replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Coverage {
     Part,

@@ -319,7 +319,7 @@ pub(crate) struct BufferRange {
 }
 
 impl BufferRange {
-    /// Bytes from an offset on; a size past the end, such as `VK_WHOLE_SIZE`, means up to the end.
+    /// Creates a range of bytes from an offset on; a size past the end, such as `VK_WHOLE_SIZE`, means up to the end.
     pub(crate) fn new(buffer: Arc<Buffer>, offset: u64, size: u64) -> BufferRange {
         let all = buffer.desc.size.0;
         let first = offset.min(all);

@@ -195,7 +195,7 @@ impl ShaderAccess {
     }
 }
 
-/// Returns an image size or array length that a guard compares, of the only descriptor of a binding, if that is certainly used unchanged.
+/// Returns an image size or array length that a guard compares, if the binding has only one descriptor and this is certainly used unchanged.
 fn guard_value(using: &ShaderState, value: GuardValue) -> Option<u32> {
     use ash::vk::DescriptorBindingFlags as F;
     let (GuardValue::ImageSize { set, binding, .. } | GuardValue::ArrayLength { set, binding, .. }) = value

@@ -58,7 +58,7 @@ pub(crate) struct Semaphores {
 }
 
 impl Semaphores {
-    /// Adds a semaphore, with the value of a timeline semaphore.
+    /// Adds a semaphore; `value` is the initial value of a timeline semaphore.
     pub(crate) fn create(&mut self, semaphore: u32, value: Option<u64>) {
         self.destroy(semaphore);
         self.timelines.extend(value.map(|value| (semaphore, value)));

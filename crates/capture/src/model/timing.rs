@@ -48,8 +48,8 @@ pub(crate) struct Timer {
 }
 
 impl Timer {
-    /// Returns the timestamp at a command. Nothing may come between a suspended rendering and the one that resumes it, and
-    /// queries are not reset inside render passes or video coding: from there on, nothing is measured.
+    /// Returns the timestamp at a command. Nothing may come between a suspended rendering instance and the one that resumes it, and queries are not
+    /// reset inside render passes or video coding: from there on, nothing is measured.
     pub(crate) fn at(&mut self, command: TimedCommand) -> Option<Mark> {
         let is_first = self.count == 0;
         match command {
@@ -104,7 +104,7 @@ enum TimesState {
     /// The device has finished; the values are not read yet.
     Complete,
     Read(Vec<u64>),
-    /// There are none: the submit failed, the device is lost, or other values were written before these were read.
+    /// There are no values: the submit failed, the device is lost, or other values were written before these were read.
     Lost,
 }
 

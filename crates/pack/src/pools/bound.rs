@@ -87,7 +87,7 @@ pub(super) fn lower_bound(problem: &PoolsProblem, capacities: &[u64], cliques: &
     bound
 }
 
-/// Returns cliques around each unit, their units by falling size.
+/// Returns cliques around each unit, their units by descending size.
 pub(super) fn cliques(problem: &PoolsProblem) -> Vec<Vec<u32>> {
     let seeds = 0..problem.units.len() as u32;
     let seeds = seeds.filter(|&seed| !problem.units[seed as usize].is_reserved);
@@ -356,7 +356,7 @@ mod tests {
         );
     }
 
-    /// Three units on 10 bytes: the third shares bytes with one of the others, and twice that does not count.
+    /// Three units on 10 bytes: the third shares bytes with one of the others, which counts only once.
     #[test]
     fn a_unit_is_charged_once() {
         let mut desc = PoolsDesc {

@@ -7,7 +7,7 @@ use super::choice::{CandidateItem, Chosen, LoadSearch};
 use super::prices::SCALE_BITS;
 use super::task::Task;
 
-/// Choices within a loss: decided items, and a smaller problem.
+/// The choices within a loss: decided items, and a smaller problem for the others.
 struct Core {
     /// The decided items that are taken.
     taken: Vec<bool>,

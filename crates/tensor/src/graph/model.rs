@@ -46,7 +46,7 @@ impl Graph {
         &self.notes
     }
 
-    /// The same graph, with inputs that keep their bytes from run to run.
+    /// This graph, with all inputs marked as keeping their bytes from run to run.
     pub fn with_kept_inputs(mut self) -> Graph {
         for input in self.blocks[0].inputs.clone() {
             self.tensors[input.index()].kept = true;

@@ -4,7 +4,7 @@
 use super::types::{Allocations, Arena};
 use crate::units::Bytes;
 
-/// The note added to every such plan.
+/// The note added to every plan with storages.
 pub(super) const NOTE: &str =
     "storages are laid one after another: offsets within an arena are not in the file";
 

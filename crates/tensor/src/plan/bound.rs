@@ -289,7 +289,7 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// Chooses the number of rounds of a loop: without a known one, as many as it takes until nothing from before the loop is left.
+    /// Chooses the number of rounds of a loop: if it is not known, as many as it takes until no value from before the loop is left.
     fn rounds(&mut self, of: &Loop) -> u64 {
         let (settled, period) = settling_rounds(of);
         match of.rounds {

@@ -140,8 +140,7 @@ impl Rules<'_> {
         })
     }
 
-    /// The loops that continue, each with the loop at whose beginning it begins again; `None` if some of a loop's links lead further out
-    /// than others.
+    /// The loops that continue, each with the loop around it at whose beginning it starts over; `None` if some of a loop's links lead further out than others.
     pub(super) fn continued_loops(&self) -> Option<Vec<ContinuedLoop>> {
         let mut found: Vec<ContinuedLoop> = Vec::new();
         for &node in self.chains.keys() {

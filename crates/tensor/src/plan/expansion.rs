@@ -81,7 +81,7 @@ pub(super) struct LoopOutput {
 /// that loop follows.
 pub(super) type LoopExit = Vec<(usize, usize, usize)>;
 
-/// Returns true if at most one of two exits is taken: up to different exits of one loop they are the same.
+/// Returns true if at most one of two exits is taken: they are equal up to different exits of one loop.
 pub(super) fn exclude_each_other(one: &LoopExit, other: &LoopExit) -> bool {
     let differ = one.iter().zip(other).find(|(a, b)| a != b);
     differ.is_some_and(|(a, b)| a.0 == b.0)
@@ -129,7 +129,7 @@ pub(super) struct InPlaceCandidate {
     pub(super) step: u32,
 }
 
-/// The carried parameters of a loop that begin with its own result of the previous round of the loop around it.
+/// The carried parameters of a loop that begin with the loop's own results from the previous round of the loop around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Chain {
     /// The loop around it.

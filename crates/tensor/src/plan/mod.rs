@@ -111,7 +111,7 @@ pub fn plan(
 }
 
 impl TensorPlan {
-    /// Returns true if one external buffer may back both, such as an output and the input of the next run: their lifetimes do not overlap.
+    /// Returns true if one external buffer may back both tensors, such as an output and the input of the next run: their lifetimes do not overlap.
     pub fn may_share(&self, a: TensorId, b: TensorId) -> bool {
         let (a, b) = (&self.tensor(a).lifetimes, &self.tensor(b).lifetimes);
         !a.iter().any(|one| b.iter().any(|other| one.overlaps(*other)))

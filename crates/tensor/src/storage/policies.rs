@@ -13,7 +13,7 @@ use tileheap_json::clip;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BuffersOnly;
 
-/// The given storage scope of each tensor; tensors without one are buffers. Image arrays in the layered generation.
+/// The given storage scope of each tensor, in this form of the conventions; tensors without one are buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GivenScopes(pub ConventionForm);
 

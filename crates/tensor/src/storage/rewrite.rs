@@ -15,7 +15,7 @@ pub(super) struct Rewritten {
     pub(super) conversions: Vec<NodeId>,
 }
 
-/// Inserts a conversion wherever a node requires another form than the tensor's; outputs of blocks are plain.
+/// Inserts a conversion wherever a node requires a form other than the tensor's; outputs of blocks are plain.
 pub(super) fn convert(graph: &Graph, forms: &[Form]) -> Result<Rewritten> {
     let mut out = Rewritten {
         graph: graph.clone(),

@@ -52,7 +52,7 @@ fn driver() -> MutexGuard<'static, Driver> {
     DRIVER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The driver in a call.
+/// Locks the driver's state for a call.
 fn called(handle: impl Handle) -> MutexGuard<'static, Driver> {
     let device = DEVICES.of(handle).expect("a live device");
     let mut driver = driver();

@@ -51,7 +51,7 @@ pub enum ScratchScope {
 pub struct ScratchDesc {
     /// The maximum bytes it may hold, including free ones.
     pub cap: Bytes,
-    /// When to enlarge a free texture instead of creating another.
+    /// The rule for enlarging a free texture instead of creating another.
     pub growth: GrowthPolicy,
     /// The kernels that can be dispatched.
     pub kernels: KernelSet,
