@@ -85,7 +85,7 @@ pub(super) struct Chains {
     pub(super) chains: Vec<Chain>,
     pub(super) epochs: Vec<Epoch>,
     pub(super) uses: Vec<QueueUse>,
-    /// By chain, epoch and pass.
+    /// The hazards of slices inside epochs, by chain, epoch and pass.
     pub(super) inside: Vec<SliceHazard>,
     /// Per placement, its chains; of the aliases of one resident, only the first has them.
     pub(super) of_placement: Vec<Run>,

@@ -14,7 +14,7 @@ use crate::profile::Features;
 
 /// The load and store operations of a frame's attachments.
 pub(super) struct AttachmentOperations<'a> {
-    /// Per access of the frame.
+    /// Per access of the frame, the contents that are needed later.
     wanted: Vec<'a, NeededContents>,
     /// True if the device has `VK_ATTACHMENT_STORE_OP_NONE`.
     store_none: bool,

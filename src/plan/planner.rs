@@ -51,7 +51,7 @@ const REMEMBERED: usize = 8;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Planner {
-    /// Most recently used first.
+    /// The cached plans, the most recently used first.
     known: Vec<CachedPlan>,
 }
 

@@ -46,7 +46,7 @@ pub struct AllocationEdge {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllocationGraph {
-    /// Sorted by endpoints and offset.
+    /// The edges, sorted by endpoints and offset.
     pub edges: Vec<AllocationEdge>,
     /// Size of the block.
     pub height: Bytes,

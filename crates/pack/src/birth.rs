@@ -106,7 +106,7 @@ impl ByBirth {
 /// The free bytes at one step.
 #[derive(Debug, Default)]
 struct Gaps {
-    /// `[offset, end)`, none empty, none touching another, ascending.
+    /// The gaps `[offset, end)` in ascending order: none is empty, and none touches another.
     gaps: Vec<(u64, u64)>,
 }
 

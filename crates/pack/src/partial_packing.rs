@@ -27,7 +27,7 @@ use crate::units::{Alignment, Bytes, Span};
 #[derive(Clone, Debug, Default)]
 pub struct PartialPacking {
     capacity: Option<u64>,
-    /// By ascending offset; ties in order of placement.
+    /// The placed items by ascending offset; ties in order of placement.
     placed: Vec<Placed>,
 }
 

@@ -35,7 +35,7 @@ const POLL_EVERY: u64 = 1024;
 #[derive(Debug, Default)]
 pub(super) struct Small {
     pieces: Vec<Piece>,
-    /// Sorted by first use.
+    /// The lifetimes, sorted by first use.
     lifetimes: Vec<Lifetime>,
     live_now: Vec<Lifetime>,
     cliques: Vec<u64>,

@@ -14,7 +14,7 @@ use crate::units::Span;
 /// Bytes taken during a span.
 #[derive(Clone, Copy, Debug)]
 struct Block {
-    /// Never empty.
+    /// The span, which is never empty.
     span: Span,
     offset: u64,
     end: u64,
@@ -31,7 +31,7 @@ const BUCKETS_PER_LIFE: u32 = 16;
 /// Blocks by time and offset.
 #[derive(Clone, Debug)]
 pub(super) struct Timetable {
-    /// From the coarsest level, which has one bucket for everything.
+    /// The levels, from the coarsest, which has one bucket for everything.
     levels: Vec<Level>,
 }
 
@@ -97,7 +97,7 @@ impl Timetable {
 /// Lists of the blocks that overlap each bucket's range of steps.
 #[derive(Clone, Debug)]
 struct Level {
-    /// Bucket `i` covers the steps `[i * half, (i + 2) * half)`.
+    /// Half the width of a bucket: bucket `i` covers the steps `[i * half, (i + 2) * half)`.
     half: u32,
     buckets: Vec<ByOffset>,
 }

@@ -17,7 +17,7 @@ use tileheap_json::did_you_mean;
 
 /// The interpreted passes; accesses refer to resources by their position in the file.
 pub(super) struct Interpreted {
-    /// Per pass of the file; `None` if it only presents.
+    /// Per pass of the file, its kind and accesses; `None` if it only presents.
     pub(super) passes: Vec<Option<(PassKind, Vec<Access>)>>,
     /// Per resource, its accesses in the order of the passes.
     pub(super) by_resource: Vec<Vec<Access>>,

@@ -92,7 +92,7 @@ pub(super) struct Hazards {
     resources: HashMap<(ImageOrBuffer, Option<DeviceQueueIndex>), SyncId>,
     /// The object of each resource; `None` for bytes that only earlier work uses.
     objects: Vec<Option<ImageOrBuffer>>,
-    /// By tag.
+    /// The source of each command, by tag.
     commands: Vec<CommandOwner>,
     /// The running batch.
     running: Option<RunningBatch>,

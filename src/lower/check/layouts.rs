@@ -20,7 +20,7 @@ pub(super) struct Layouts {
 
 #[derive(Clone, Copy, Debug)]
 struct State {
-    /// `UNDEFINED` for buffers.
+    /// The layout; `UNDEFINED` for buffers.
     layout: L,
     owner: Owner,
 }

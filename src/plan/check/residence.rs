@@ -113,7 +113,7 @@ const TILE_BUFFER_USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
 pub(super) enum Window {
     /// A submit, with `queueSubmitBoundary`.
     Submit(SubmitId),
-    /// A batch, without it.
+    /// A batch, without `queueSubmitBoundary`.
     Batch(BatchId),
     /// The whole frame, for comparison with published tables.
     Frame,

@@ -169,7 +169,7 @@ pub(super) struct ResourceAccess {
 pub(super) struct Placement {
     pub(super) index: u32,
     pub(super) memory: MemoryKind,
-    /// `None`: the caller's memory.
+    /// The object; `None` for the caller's memory.
     pub(super) object: Option<ObjectId>,
     pub(super) offset: Bytes,
     pub(super) size: Bytes,

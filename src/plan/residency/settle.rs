@@ -10,7 +10,7 @@ use super::problem::{Cost, Problem};
 /// A placement of the chosen items.
 #[derive(Clone, Debug)]
 pub(super) struct SettledPlacement {
-    /// Parallel to the chosen items.
+    /// The offsets, parallel to the chosen items.
     pub(super) offsets: Vec<u64>,
     pub(super) cost: Cost,
     /// Lower bound on the cost of any placement: equal to `cost` if that is proved optimal.

@@ -18,13 +18,13 @@ use crate::document::recording::{
 /// All command buffers. The tag of a command is its position in `sites`.
 #[derive(Default)]
 pub(super) struct Commands {
-    /// Indexed as in the recording.
+    /// The command buffers, indexed as in the recording.
     pub(super) buffers: Vec<Arc<program::CommandBuffer>>,
     /// The accesses in each command buffer.
     pub(super) accesses: Vec<u64>,
     /// By index: the tag of the first command of each command buffer.
     first_tags: Vec<u64>,
-    /// Indexed by tag.
+    /// The position of each command, indexed by tag.
     pub(super) sites: Vec<CommandPosition>,
     /// Accesses that may not happen, by tag.
     doubtful: HashMap<Tag, Vec<(program::MemoryAccess, Doubt)>>,

@@ -30,7 +30,7 @@ const PRESENTED: &str = "VUID-VkPresentInfoKHR-pImageIndices-01430";
 struct LayoutCommand {
     step: u64,
     tag: Tag,
-    /// `None` for the presentation engine.
+    /// The queue; `None` for the presentation engine.
     queue: Option<u32>,
 }
 
@@ -91,7 +91,7 @@ struct Layouts<'a> {
     is_new: &'a [bool],
     /// True if all batches with commands use one queue, and so run in submission order.
     is_one_queue: bool,
-    /// Keyed by the index of the first image that interprets the bytes alike.
+    /// Each set of images that interpret the same bytes alike, keyed by the index of the first.
     images: HashMap<usize, Image>,
     drafts: Vec<Draft>,
 }

@@ -33,7 +33,7 @@ pub(super) enum Doubt {
 /// An instance whose commands are being converted.
 pub(super) struct Open {
     pass: RenderPass,
-    /// Indexed by subpass.
+    /// The view mask of each subpass.
     view_masks: Vec<u32>,
     /// By attachment of the model: the mask of its views, or 0 for all.
     views: Vec<u32>,

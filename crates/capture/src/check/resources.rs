@@ -12,7 +12,7 @@ use crate::document::recording::{Recording, Resource, ResourceKind, ResourcePart
 /// The resources that are checked.
 pub(super) struct Resources<'a> {
     all: &'a [Resource],
-    /// Indexed as in the recording; `None` if its accesses are not checked.
+    /// The id of each resource, indexed as in the recording; `None` if its accesses are not checked.
     ids: Vec<Option<ResourceId>>,
     /// Indices in the recording, by id.
     indices: Vec<usize>,

@@ -42,7 +42,7 @@ pub(crate) fn say(folder: Option<&Path>, severity: Severity, text: &str) {
 /// A framebuffer.
 #[derive(Clone, Default)]
 pub(crate) struct Framebuffer {
-    /// Empty if it is imageless, or if one of its views is not known.
+    /// The views; empty if the framebuffer is imageless, or if one of its views is not known.
     pub(crate) views: Vec<Arc<View>>,
     pub(crate) layers: u32,
 }
@@ -79,7 +79,7 @@ pub(crate) struct PhysicalProperties {
     pub(crate) device: String,
     pub(crate) api_version: u32,
     pub(crate) families: Vec<vk::QueueFlags>,
-    /// The device is created with the feature `maintenance9`.
+    /// True if the device is created with the feature `maintenance9`.
     pub(crate) has_maintenance9: bool,
     /// `bufferImageGranularity`.
     pub(crate) granularity: u64,

@@ -21,7 +21,7 @@ pub(crate) struct Instance {
     api_version: u32,
     next: InstanceTable,
     pub(crate) next_look_up: vk::PFN_vkGetInstanceProcAddr,
-    /// `None` if nothing is captured.
+    /// The settings; `None` if nothing is captured.
     pub(crate) settings: Option<Arc<Settings>>,
 }
 

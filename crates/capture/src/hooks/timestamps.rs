@@ -15,7 +15,7 @@ use crate::model::timing::{MAX_TIMESTAMPS, Mark, SubmittedTimes};
 pub(crate) struct Timestamps {
     device: Arc<Device>,
     valid_bits: u32,
-    /// Null if it could not be created.
+    /// The query pool; null if it could not be created.
     queries: OnceLock<vk::QueryPool>,
     /// The last submission.
     submitted: Mutex<Option<Arc<SubmittedTimes>>>,

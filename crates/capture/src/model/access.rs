@@ -15,7 +15,7 @@ use crate::document::recording::{self, ResourcePart};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Coverage {
     Part,
-    /// It depends on a shader.
+    /// It depends on a shader which part is replaced.
     Unknown,
     Whole,
 }
@@ -28,7 +28,7 @@ pub(crate) type AccessedPart = ([u64; 2], SubresourceRange, Option<[[u32; 2]; 2]
 pub(crate) struct FollowedAccess {
     pub(crate) resource: Resource,
     pub(crate) kind: AccessKind,
-    /// Fully specified; empty for buffers.
+    /// The subresources, fully specified; empty for buffers.
     pub(crate) range: SubresourceRange,
     /// Bytes `[first, end)`; empty for images.
     pub(crate) bytes: [u64; 2],
@@ -51,14 +51,14 @@ pub(crate) struct FollowedAccess {
     pub(crate) load: LoadOp,
     /// The store operation of an attachment.
     pub(crate) store: Option<vk::AttachmentStoreOp>,
-    /// `None` for the default stages of the kind.
+    /// The stages; `None` for the default stages of the kind.
     pub(crate) stages: Option<vk::PipelineStageFlags2>,
     pub(crate) layout: Option<vk::ImageLayout>,
     /// The source of a resolve attachment.
     pub(crate) resolves: Option<Resource>,
     /// The reason why a frame can only describe it as another access; `None` if it is described as it is.
     pub(crate) described_as: Option<&'static str>,
-    /// `None` for the access types of the kind.
+    /// The access types; `None` for those of the kind.
     pub(crate) accesses: Option<vk::AccessFlags2>,
     /// The distance from the pixel at which a shader reads; `None` for the default of the kind.
     pub(crate) reach: Option<ReadReach>,

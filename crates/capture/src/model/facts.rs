@@ -19,7 +19,7 @@ use crate::document::{
     UnresolvedKind, VERSION, WastedOperation,
 };
 
-/// Attachment usages: an image with only these is read only in its render pass.
+/// Attachment usages: if an image has no others, its contents are read only inside their render pass.
 const ATTACHMENTS: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
     vk::ImageUsageFlags::COLOR_ATTACHMENT.as_raw()
         | vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT.as_raw()

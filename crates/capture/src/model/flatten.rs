@@ -87,7 +87,7 @@ struct Walker<'a> {
     instance: Option<(&'a RenderPassInstance, usize, bool)>,
     /// Pipelines and sets that the open pass has used.
     used: HashSet<Vec<usize>>,
-    /// The accesses of their shaders, by their key.
+    /// The accesses of shaders, by the key of their pipelines and sets.
     shaders: HashMap<Vec<usize>, Rc<ShaderUse>>,
     /// The accesses of the open pass, by resource.
     found: HashMap<usize, Vec<usize>>,

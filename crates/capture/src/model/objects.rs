@@ -130,7 +130,7 @@ pub(crate) struct Image {
     pub(crate) extent: vk::Extent3D,
     pub(crate) linear: bool,
     pub(crate) swapchain: bool,
-    /// Equal for images created with equal structures, with `VK_IMAGE_CREATE_ALIAS_BIT`.
+    /// A number that is equal for images created with equal structures, with `VK_IMAGE_CREATE_ALIAS_BIT`.
     pub(crate) alias_group: Option<u64>,
     /// True if its initial layout is `UNDEFINED`: then it has neither contents nor another layout.
     pub(crate) starts_undefined: bool,
@@ -401,7 +401,7 @@ pub(crate) struct View {
     pub(crate) image: Arc<Image>,
     pub(crate) range: SubresourceRange,
     pub(crate) format: vk::Format,
-    /// Created with `VK_IMAGE_VIEW_CREATE_FRAGMENT_DENSITY_MAP_DYNAMIC_BIT_EXT`: the device reads the densities.
+    /// True if the view was created with `VK_IMAGE_VIEW_CREATE_FRAGMENT_DENSITY_MAP_DYNAMIC_BIT_EXT`: the device reads the densities.
     pub(crate) is_dynamic: bool,
 }
 

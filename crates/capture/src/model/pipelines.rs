@@ -23,7 +23,7 @@ pub(crate) struct Pipeline {
     pub(crate) libraries: Vec<Arc<Pipeline>>,
     /// True for shader objects, each bound to its stage.
     pub(crate) objects: bool,
-    /// Binding, stride, and whether it advances per instance.
+    /// The vertex bindings: binding, stride, and whether it advances per instance.
     pub(crate) vertex: Vec<(u32, u32, bool)>,
     /// True if commands set the vertex bindings.
     pub(crate) has_dynamic_input: bool,

@@ -10,7 +10,7 @@ use crate::document::recording::{self, CommandEffect};
 #[derive(Debug, Default)]
 pub(crate) struct ResourceTable {
     pub(crate) all: Vec<Resource>,
-    /// By key; the table holds the resources, so that keys stay unique.
+    /// The number of each resource, by key; the table holds the resources, so that keys stay unique.
     numbers: HashMap<usize, u32>,
 }
 

@@ -19,7 +19,7 @@ const STEPS_PER_SUBSET: u64 = 8;
 struct Subsets<'a> {
     problem: &'a Problem,
     task: &'a Task<'a>,
-    /// Sorted by descending weight.
+    /// The units on offer, sorted by descending weight.
     units: Vec<u32>,
     /// For each unit, the total weight of it and all units after it.
     rest: Vec<u64>,

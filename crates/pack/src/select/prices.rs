@@ -22,7 +22,7 @@ pub(crate) struct Arc {
     pub(crate) first: u32,
     pub(crate) end: u32,
     pub(crate) size: u64,
-    /// Scaled.
+    /// The scaled weight.
     pub(crate) weight: i128,
 }
 

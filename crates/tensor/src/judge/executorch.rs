@@ -126,7 +126,7 @@ enum Value {
 
 struct Tensor {
     name: String,
-    /// `None` if it has no upper bound.
+    /// The size; `None` if it has no upper bound.
     size: Option<u64>,
     element: u64,
     has_data: bool,

@@ -92,7 +92,7 @@ struct Reader {
     /// The buffers that each name of the function refers to.
     values: HashMap<String, Vec<u32>>,
     storages: HashMap<String, (StorageRange, u64)>,
-    /// By buffer.
+    /// The first and the last step that use each buffer.
     uses: Vec<Uses>,
 }
 

@@ -53,7 +53,7 @@ pub fn read_tflite(bytes: &[u8]) -> Result<Allocations> {
 
 struct Tensor {
     name: String,
-    /// `None` if its size does not follow from its shape and type.
+    /// The size; `None` if it does not follow from the shape and the type.
     size: Option<u64>,
     element: u64,
     has_data: bool,

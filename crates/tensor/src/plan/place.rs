@@ -16,9 +16,9 @@ use crate::units::{Bytes, Span};
 /// Placed items, and the memory that they use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlacedRegions {
-    /// One per item.
+    /// The region of each item.
     pub regions: Vec<Region>,
-    /// One per memory.
+    /// The plan of each memory.
     pub memories: Vec<MemoryPlan>,
 }
 

@@ -66,7 +66,7 @@ pub trait PlacementStrategy: fmt::Debug + Send + Sync {
 /// The result of a strategy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlacedItems {
-    /// One per item.
+    /// The region of each item.
     pub regions: Vec<Region>,
     /// Bytes reserved in each memory; a memory without an entry ends with its last region.
     pub reserved: Vec<Bytes>,

@@ -17,7 +17,7 @@ pub struct MemoryId(pub u32);
 pub struct TensorPlan {
     /// The memories, in the order of the options.
     pub memories: Vec<MemoryPlan>,
-    /// One per tensor of the graph, by id.
+    /// The plan of each tensor of the graph, by id.
     pub tensors: Vec<PlacedTensor>,
     /// The allocations: each is a tensor, or several that share a placement, with all lifetimes.
     pub allocations: Vec<Allocation>,

@@ -18,7 +18,7 @@ use crate::layout::{
 pub struct StorageChoice {
     /// The graph, with a node of operator [`CONVERT`](super::CONVERT) wherever a reader needs a tensor in another form.
     pub graph: Graph,
-    /// One per tensor of that graph.
+    /// The layout of each tensor of that graph.
     pub layouts: Vec<Layout>,
     /// The reason for the storage of each tensor.
     pub reasons: Vec<StorageReason>,

@@ -77,7 +77,7 @@ pub struct RecordedCounts {
 pub struct Network {
     pub(super) graph: Arc<Graph>,
     pub(super) plan: Arc<TensorPlan>,
-    /// Taken when they are destroyed.
+    /// The objects; taken when they are destroyed.
     pub(super) objects: Option<Objects>,
     pub(super) dispatcher: Dispatcher,
 }

@@ -52,7 +52,7 @@ pub struct OperandLayout {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OperandShape {
     pub(super) scope: OperandLayout,
-    /// In vectors; for a plain tensor, in elements.
+    /// The extent in vectors; for a plain tensor, in elements.
     pub(super) extent: [u32; 4],
     /// The axis along which the elements of a vector lie, and its number of elements; `None` for plain tensors.
     pub(super) lanes: Option<(u32, u32)>,

@@ -43,7 +43,7 @@ pub struct NetworkPassesDesc<'a> {
     pub name: String,
     /// The graph.
     pub graph: &'a Arc<Graph>,
-    /// One per tensor of the graph.
+    /// The layout of each tensor of the graph.
     pub layouts: &'a [Layout],
     /// The elements of each constant, row-major.
     pub values: &'a BTreeMap<TensorId, Vec<f32>>,
@@ -108,7 +108,7 @@ pub(super) struct Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OperandResource {
     Image(ResourceId),
-    /// This many bytes from its start.
+    /// This many bytes from the start of a buffer.
     Buffer(ResourceId, u64),
     Constant(StorageObject),
 }
