@@ -81,7 +81,7 @@ pub fn rules() -> Vec<(RuleRow, &'static str)> {
     .concat()
 }
 
-/// Checks images as they are declared, unless one like it is among the accepted ones.
+/// Checks an image as it is declared, unless an equal one was accepted before.
 pub(super) fn check_declared(resource: &Resource, accepted: &mut AcceptedImages) -> Result<(), InvalidUsage> {
     match Image::of(resource) {
         Some(image) => check_image(table!(images::DECLARED), &image, accepted),
