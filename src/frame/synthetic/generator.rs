@@ -251,7 +251,7 @@ impl Generator {
         (reach > 0).then(|| candidates[candidates.len() - 1 - back])
     }
 
-    /// Uses an earlier result: reads it, and also writes it if `before` is given.
+    /// Uses an earlier result: reads it, and also writes it if `load_op` is given.
     pub(super) fn use_made(
         &mut self,
         draft: &mut Draft,

@@ -152,7 +152,7 @@ fn peak_live(checker: &Checker<'_>, object: usize) -> Bytes {
     (0..plan.passes.len() as u32).map(live).max().unwrap_or_default()
 }
 
-/// Traffic of all accesses of a frame except those of stores, and of attachments of one render pass, which binning keeps on chip. `whole` returns the
+/// Traffic of all accesses of a frame except those of stores, and of attachments of one render pass, which binning keeps on chip. `holder` returns the
 /// resource of the executed frame whose requirements determine the size.
 fn traffic(plan: &Plan, frame: &Frame, holder: impl Fn(usize) -> ResourceId) -> Bytes {
     let mut sum = Bytes::ZERO;

@@ -55,7 +55,7 @@ pub struct Finding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Certainty {
-    /// The specification forbids what the program does, and contents can be wrong.
+    /// The specification forbids it, and contents can be wrong.
     Certain,
     /// The specification requires a dependency that no known implementation needs.
     ByTheLetter,
