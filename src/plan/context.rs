@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::residency::BinningCost;
 use super::timeline::Timeline;
 use super::{OffChipReason, PlanOptions};
 use crate::execute::ExecutedFrame;
@@ -10,6 +9,7 @@ use crate::frame::{Frame, PassId};
 use crate::measure::Requirements;
 use crate::profile::{DeviceProfile, TileHeap};
 use crate::units::Bytes;
+use tileheap_pack::StepCost;
 
 /// The inputs of planning, and the rulings that precede any choice.
 pub(super) struct Context<'a> {
@@ -29,7 +29,7 @@ pub(super) struct Context<'a> {
     /// Per resource of the frame, where the rules allow its placement.
     pub(super) rulings: Vec<Ruling>,
     /// Per pass, the cost of reserving tile memory; empty if the strategy does not weigh it.
-    pub(super) binning_costs: Vec<BinningCost>,
+    pub(super) binning_costs: Vec<StepCost>,
 }
 
 /// The result of the placement rules for one resource.

@@ -16,7 +16,7 @@ use tileheap_units::CompactSort;
 
 use super::context::Context;
 use super::whole::make_whole;
-use super::{MemoryKind, Optimality, Plan, residency};
+use super::{MemoryKind, Optimality, Plan, PlanError, residency};
 use crate::execute::ExecutedFrame;
 use crate::frame::{Frame, PassId, ResourceId};
 use crate::measure::Requirements;
@@ -24,7 +24,7 @@ use crate::units::Bytes;
 
 /// The plan of `whole`'s frame with split lifetimes if that saves more; else `whole`.
 pub(super) fn improve(context: &Context<'_>, whole: Plan) -> crate::Result<Plan> {
-    let Some(found) = residency::choose_stretches(context, &whole) else {
+    let Some(found) = residency::choose_stretches(context, &whole).map_err(PlanError::Packing)? else {
         return Ok(whole);
     };
     let value = whole.optimality.map_or(0, |whole| whole.value);

@@ -142,7 +142,7 @@ fn added_binning_cost(
         let binning_cost = &context.binning_costs[pass.index()];
         let bound = residency.bound[pass.index()];
         let bound = bound.map_or(Bytes::ZERO, |object| residency.objects[object.index()].size);
-        Bytes(binning_cost.of(bound.max(end).0) - binning_cost.of(bound.0))
+        Bytes(binning_cost.of(bound.max(end)) - binning_cost.of(bound))
     });
     more.sum()
 }

@@ -56,7 +56,8 @@ pub(super) fn make_whole(context: &Context<'_>, old: Option<&Plan>) -> crate::Re
     let mut resident = match old {
         None => residency::choose(context),
         Some(old) => residency::repair(context, old),
-    };
+    }
+    .map_err(PlanError::Packing)?;
     let placed = arena::place_all(context, &mut resident, old)?;
     let passes = totals::plan_passes(context, &resident);
     let (resources, conflicts) = totals::explain(context, &placed, &resident);

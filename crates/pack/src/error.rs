@@ -49,6 +49,22 @@ pub enum Error {
     /// The sum of all sizes and alignments exceeds 64 bits at an item.
     #[error("sizes and alignments sum past 2^64 - 1 B at item {0} of {1} aligned to {2}")]
     SumOverflow(u32, Bytes, Alignment),
+    /// The lifetime of an item to select is empty, or ends after the last of this number of steps.
+    #[error(
+        "item {0} lives in {1}, but a lifetime must cover at least one of the steps 0 to {2} (exclusive)"
+    )]
+    OutsideSteps(u32, Span, usize),
+    /// The sum of the weights exceeds 2^63 at an item.
+    #[error("weights sum past 2^63 at item {0}")]
+    WeightOverflow(u32),
+    /// An exclusive group, from its first item to the one after its last, that is not within the items, or not after the group before it.
+    #[error(
+        "exclusive group {0} has the items from {1} to {2} (exclusive): groups must ascend, stay apart and end at item {3} at most"
+    )]
+    ExclusiveGroup(usize, u32, u32, u32),
+    /// Two items of an exclusive group are both placed.
+    #[error("items {0} and {1} exclude each other, but both are placed")]
+    Exclusive(u32, u32),
     /// A packing with a number of offsets that differs from the number of items.
     #[error("the packing must have one offset per item, but has {0} offsets for {1} items")]
     OffsetCount(usize, usize),
@@ -156,6 +172,9 @@ impl Error {
             | Error::EmptyBounds { item, .. }
             | Error::EndOverflow(item, ..)
             | Error::SumOverflow(item, ..)
+            | Error::OutsideSteps(item, ..)
+            | Error::WeightOverflow(item)
+            | Error::Exclusive(item, _)
             | Error::MovedFixed(item, ..)
             | Error::OutOfBounds { item, .. }
             | Error::ConflictInGroup(item, _)

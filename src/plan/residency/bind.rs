@@ -8,9 +8,9 @@
 //! ladder   ██ ██ ██ ██ ██ █  █              [0, 2), then [0, 1): c has an image in each object
 //! ```
 
+use tileheap_pack::StepCost;
 use tileheap_units::CompactSort;
 
-use super::binning_cost::BinningCost;
 use super::{MemoryKind, MemoryObject, ObjectId, Residency, TileResident};
 use crate::plan::Ladder;
 use crate::plan::context::Context;
@@ -50,7 +50,7 @@ pub(super) fn bind(
     heap: &TileHeap,
     mut residents: Vec<TileResident>,
     ladder: Ladder,
-    binning_costs: &[BinningCost],
+    binning_costs: &[StepCost],
 ) -> Residency {
     let timeline = &context.timeline;
     // Windows of one queue follow each other, but those of two queues may interleave: sort by window first.
@@ -106,7 +106,7 @@ fn may_climb(
     timeline: &Timeline,
     mut steps: impl Iterator<Item = usize>,
     ladder: Ladder,
-    binning_costs: &[BinningCost],
+    binning_costs: &[StepCost],
 ) -> bool {
     if ladder == Ladder::Off || (ladder == Ladder::Auto && binning_costs.is_empty()) {
         return false;
@@ -117,14 +117,14 @@ fn may_climb(
 
 /// Returns true if reserving `tops` costs less than reserving the highest of them throughout.
 fn pays(
-    binning_costs: &[BinningCost],
+    binning_costs: &[StepCost],
     steps: impl Iterator<Item = usize>,
     tops: &[Bytes],
     highest: Bytes,
 ) -> bool {
     let mut steps = steps;
     // Binning cost is monotonic in the reservation: one step with a lower cost is enough.
-    steps.any(|step| binning_costs[step].of(tops[step].0) < binning_costs[step].of(highest.0))
+    steps.any(|step| binning_costs[step].of(tops[step]) < binning_costs[step].of(highest))
 }
 
 /// The sizes of tile objects for passes with these tops: one per distinct top, or, beyond [`MAX_OBJECTS`], those that reserve the fewest bytes.

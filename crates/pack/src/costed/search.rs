@@ -1,40 +1,38 @@
-//! The exact search for the set of candidates, with offsets, that saves most.
+//! The exact search for the most valuable set of items, with offsets.
 //!
-//! Depth-first over the candidates, each in or out; of several stretches of one lifetime, one or none. A branch ends if its bound does not exceed the
-//! best choice so far; at its end the chosen items are placed ([`settle`]), since not every set whose loads fit can be placed, and a placement may
-//! reserve more than the loads. The same budget gives the same answer on every machine.
+//! Depth-first over the items, each in or out; of an exclusive group, one or none. A branch ends if its bound does not exceed the best choice so
+//! far; at its end the chosen items are placed ([`settle`]), since not every set whose loads fit can be placed, and a placement may reserve more than
+//! the loads. The same budget gives the same answer on every machine.
 
 use std::ops::Range;
 
-use tileheap_units::CompactSort;
-
-use super::bound::{Prices, scaled, whole};
+use super::prices::{StepPrices, scaled, whole};
 use super::problem::{Cost, Problem};
 use super::settle::{BudgetExhausted, SettledPlacement, settle};
-use crate::units::Run;
+use crate::units::{CompactSort, Run};
 
-/// A choice for one window.
+/// A set of items at offsets.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ResidencyChoice {
+pub(super) struct PlacedChoice {
     /// Numbers of the chosen items, ascending.
     pub(super) items: Vec<u32>,
     /// Their offsets.
     pub(super) offsets: Vec<u64>,
-    /// Their total savings.
-    pub(super) savings: u64,
+    /// Their total weight.
+    pub(super) weight: u64,
     pub(super) cost: Cost,
 }
 
-impl ResidencyChoice {
-    /// The bytes of traffic that the choice saves, minus its binning cost.
+impl PlacedChoice {
+    /// The weight of the choice, minus its cost.
     pub(super) fn value(&self) -> i128 {
-        i128::from(self.savings) - i128::from(self.cost.binning_cost)
+        i128::from(self.weight) - i128::from(self.cost.cost)
     }
 
     /// The connected runs of lifetimes: their steps, and per step the highest end of what is placed there.
     fn tops(&self, problem: &Problem<'_>) -> Vec<(Range<usize>, Vec<u64>)> {
-        let mut tops = vec![0; problem.binning_cost.len()];
-        let mut joined = vec![false; problem.binning_cost.len()];
+        let mut tops = vec![0; problem.costs.len()];
+        let mut joined = vec![false; problem.costs.len()];
         for (&item, &offset) in self.items.iter().zip(&self.offsets) {
             let item = &problem.items[item as usize];
             for step in item.first..item.end {
@@ -55,23 +53,22 @@ impl ResidencyChoice {
         runs
     }
 
-    /// Returns true if some step has a lower binning cost than if each connected run reserved its highest end throughout.
+    /// Returns true if some step has a lower cost than if each connected run reserved its highest end throughout.
     pub(super) fn pays_by_step(&self, problem: &Problem<'_>) -> bool {
         self.tops(problem).into_iter().any(|(steps, tops)| {
             let highest = tops.iter().copied().max().unwrap_or(0);
-            let gains = |(step, &top): (usize, &u64)| {
-                problem.binning_cost[step].of(top) < problem.binning_cost[step].of(highest)
-            };
+            let gains =
+                |(step, &top): (usize, &u64)| problem.cost(step, top).cost < problem.cost(step, highest).cost;
             steps.zip(&tops).any(gains)
         })
     }
 
-    pub(super) fn is_better_than(&self, other: &ResidencyChoice) -> bool {
+    pub(super) fn is_better_than(&self, other: &PlacedChoice) -> bool {
         (self.value(), other.cost.reserved) > (other.value(), self.cost.reserved)
     }
 
     /// The other choice if there is one and it is better, otherwise this one.
-    pub(super) fn or_better(self, other: Option<ResidencyChoice>) -> ResidencyChoice {
+    pub(super) fn or_better(self, other: Option<PlacedChoice>) -> PlacedChoice {
         match other {
             Some(other) if other.is_better_than(&self) => other,
             _ => self,
@@ -81,9 +78,9 @@ impl ResidencyChoice {
 
 /// The best choice found, with a bound on the best possible one.
 #[derive(Clone, Debug)]
-pub(super) struct SelectedResidents {
-    pub(super) choice: ResidencyChoice,
-    /// Upper bound on the savings of any choice.
+pub(super) struct BestFound {
+    pub(super) choice: PlacedChoice,
+    /// Upper bound on the value of any choice.
     pub(super) bound: i128,
     /// Branches evaluated.
     pub(super) steps: u64,
@@ -94,14 +91,14 @@ pub(super) struct SelectedResidents {
 /// Improves on `start` with at most `budget` branches.
 pub(super) fn search(
     problem: &Problem<'_>,
-    prices: &Prices,
-    start: ResidencyChoice,
+    prices: &StepPrices,
+    start: PlacedChoice,
     budget: u64,
-) -> SelectedResidents {
+) -> BestFound {
     let mut search = Search::new(problem, prices, start, budget);
-    search.branch(0);
+    search.run();
     let value = search.best.value();
-    SelectedResidents {
+    BestFound {
         bound: search.open.map_or(value, |open| open.max(value)),
         complete: search.complete,
         steps: budget - search.left,
@@ -110,9 +107,9 @@ pub(super) fn search(
 }
 
 /// The choice of `items` at `offsets`, which are known to fit.
-pub(super) fn choice_at(problem: &Problem<'_>, items: Vec<u32>, offsets: Vec<u64>) -> ResidencyChoice {
-    let mut choice = ResidencyChoice {
-        savings: savings_of(problem, &items),
+pub(super) fn choice_at(problem: &Problem<'_>, items: Vec<u32>, offsets: Vec<u64>) -> PlacedChoice {
+    let mut choice = PlacedChoice {
+        weight: weight_of(problem, &items),
         items,
         offsets,
         cost: Cost::default(),
@@ -136,42 +133,58 @@ pub(super) fn choice_of(
     items: &[u32],
     budget: u64,
     steps: &mut u64,
-) -> Option<ResidencyChoice> {
+) -> Option<PlacedChoice> {
     let mut left = (budget - *steps).min(budget / 16);
     let settled = settle(problem, items, Cost::MAX, &mut left);
     *steps += (budget - *steps).min(budget / 16) - left;
     let settled = settled.ok().flatten()?;
-    Some(ResidencyChoice {
+    Some(PlacedChoice {
         items: items.to_vec(),
-        savings: savings_of(problem, items),
+        weight: weight_of(problem, items),
         offsets: settled.offsets,
         cost: settled.cost,
     })
 }
 
-fn savings_of(problem: &Problem<'_>, items: &[u32]) -> u64 {
+fn weight_of(problem: &Problem<'_>, items: &[u32]) -> u64 {
     items
         .iter()
-        .map(|&item| problem.items[item as usize].savings)
+        .map(|&item| problem.items[item as usize].weight)
         .sum()
+}
+
+/// An item, or an exclusive group, to decide about.
+struct Decision {
+    /// The items that may be taken, and `None` for none of them, in the order in which they are tried.
+    ways: Vec<Option<u32>>,
+    /// The highest surplus of its items, at least 0.
+    surplus: i128,
+}
+
+/// A decision on the way to the current branch.
+#[derive(Default)]
+struct Decided {
+    /// Number of ways tried.
+    tried: usize,
+    /// The item that is taken at present, and the previous rooms of its steps.
+    taken: Option<(u32, Vec<i128>)>,
 }
 
 struct Search<'a> {
     problem: &'a Problem<'a>,
-    prices: &'a Prices,
-    /// The order in which choices are decided: for each, its items in the order in which they are tried, and the number of them with a positive
-    /// surplus.
-    order: Vec<(Vec<u32>, usize)>,
-    best: ResidencyChoice,
+    prices: &'a StepPrices,
+    /// The decisions, in the order in which they are made.
+    order: Vec<Decision>,
+    best: PlacedChoice,
     /// Remaining steps.
     left: u64,
     /// The highest bound of a branch that was left undecided.
     open: Option<i128>,
     /// True if no branch was left that could reserve less.
     complete: bool,
-    /// Decided so far: chosen items, their savings, and their load per step.
+    /// Decided so far: chosen items, their weight, and their load per step.
     chosen: Vec<u32>,
-    savings: u64,
+    weight: u64,
     load: Vec<u64>,
     /// Per step, the maximum value of its free bytes at the current load, and the sum of all.
     room: Vec<i128>,
@@ -181,31 +194,37 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(problem: &'a Problem<'a>, prices: &'a Prices, best: ResidencyChoice, budget: u64) -> Search<'a> {
-        let steps = problem.binning_cost.len();
+    fn new(problem: &'a Problem<'a>, prices: &'a StepPrices, best: PlacedChoice, budget: u64) -> Search<'a> {
+        let steps = problem.costs.len();
         let room: Vec<i128> = (0..steps).map(|step| prices.room(problem, step, 0)).collect();
-        let tried = |choice: &Run| {
+        let surplus = |item: u32| prices.surplus[item as usize];
+        let decision = |choice: &Run| {
             let mut items: Vec<u32> = (choice.first..choice.end).collect();
-            items.compact_sort_by_key(|&item| (-prices.surplus[item as usize], item));
-            let wanted = |item: &&u32| prices.surplus[**item as usize] >= 0;
-            let wanted = items.iter().take_while(wanted).count();
-            (items, wanted)
+            items.compact_sort_by_key(|&item| (-surplus(item), item));
+            // Items with a positive surplus come first, then none, then the rest.
+            let wanted = items.partition_point(|&item| surplus(item) >= 0);
+            let mut ways: Vec<Option<u32>> = items.iter().copied().map(Some).collect();
+            ways.insert(wanted, None);
+            let first = items[0];
+            // The largest surpluses, positive or negative, come first: the wrong branch ends at once.
+            let key = (-surplus(first).abs(), first);
+            let surplus = surplus(first).max(0);
+            (key, Decision { ways, surplus })
         };
-        let mut order: Vec<(Vec<u32>, usize)> = problem.choices.iter().map(tried).collect();
-        // The largest surpluses, positive or negative, come first: the wrong branch ends at once.
-        order.compact_sort_by_key(|(items, _)| (-prices.surplus[items[0] as usize].abs(), items[0]));
+        let mut order: Vec<_> = problem.choices.iter().map(decision).collect();
+        order.compact_sort_by_key(|&(key, _)| key);
         Search {
             surplus: prices.wanted(problem),
             rooms: room.iter().sum(),
             room,
             prices,
-            order,
+            order: order.into_iter().map(|(_, decision)| decision).collect(),
             best,
             left: budget,
             open: None,
             complete: true,
             chosen: Vec::with_capacity(problem.items.len()),
-            savings: 0,
+            weight: 0,
             load: vec![0; steps],
             problem,
         }
@@ -213,46 +232,64 @@ impl<'a> Search<'a> {
 
     /// Upper bound on the value of this branch.
     fn bound(&self) -> i128 {
-        whole(scaled(self.savings) + self.rooms + self.surplus)
+        whole(scaled(self.weight) + self.rooms + self.surplus)
     }
 
-    /// Returns true if this branch may hold a better choice: one that saves more, or as much with fewer bytes reserved.
+    /// Returns true if this branch may hold a better choice: a more valuable one, or an equally valuable one that reserves fewer bytes.
     fn may_improve(&self) -> bool {
         let (bound, value) = (self.bound(), self.best.value());
         bound > value || (bound == value && self.load.iter().sum::<u64>() < self.best.cost.reserved)
     }
 
-    fn branch(&mut self, decided: usize) {
+    /// Decides everything in every way that may improve the result.
+    fn run(&mut self) {
+        let mut path = Vec::new();
+        if self.opens(0) {
+            path.push(Decided::default());
+        }
+        while let Some(depth) = path.len().checked_sub(1) {
+            let Decided { tried, taken } = &mut path[depth];
+            if let Some((item, before)) = taken.take() {
+                self.give_back(item, &before);
+            }
+            let Some(&way) = self.order[depth].ways.get(*tried) else {
+                self.surplus += self.order[depth].surplus;
+                path.pop();
+                continue;
+            };
+            *tried += 1;
+            if let Some(item) = way {
+                if !self.fits(item) {
+                    continue;
+                }
+                *taken = Some((item, self.take(item)));
+            }
+            if self.opens(depth + 1) {
+                path.push(Decided::default());
+            }
+        }
+    }
+
+    /// Evaluates a branch with `decided` decisions made; returns true if another decision is to be made in it.
+    fn opens(&mut self, decided: usize) -> bool {
         if !self.may_improve() {
-            return;
+            return false;
         }
         if self.left == 0 {
             self.leave_open(self.bound());
-            return;
+            return false;
         }
         self.left -= 1;
-        let Some((items, wanted)) = self.order.get(decided) else {
-            self.settle();
-            return;
-        };
-        let (count, wanted) = (items.len(), *wanted);
-        let surplus = self.prices.surplus[items[0] as usize].max(0);
-        self.surplus -= surplus;
-        // Items with a positive surplus come first, then none, then the rest.
-        for position in 0..=count {
-            if position == wanted {
-                self.branch(decided + 1);
+        match self.order.get(decided) {
+            Some(decision) => {
+                self.surplus -= decision.surplus;
+                true
             }
-            let Some(&item) = self.order[decided].0.get(position) else {
-                break;
-            };
-            if self.fits(item) {
-                let before = self.take(item);
-                self.branch(decided + 1);
-                self.give_back(item, &before);
+            None => {
+                self.settle();
+                false
             }
         }
-        self.surplus += surplus;
     }
 
     fn leave_open(&mut self, bound: i128) {
@@ -270,7 +307,7 @@ impl<'a> Search<'a> {
     fn take(&mut self, item: u32) -> Vec<i128> {
         let of = self.problem.items[item as usize];
         self.chosen.push(item);
-        self.savings += of.savings;
+        self.weight += of.weight;
         let before = self.room[of.first..of.end].to_vec();
         for step in of.first..of.end {
             self.load[step] += of.size;
@@ -284,7 +321,7 @@ impl<'a> Search<'a> {
     fn give_back(&mut self, item: u32, before: &[i128]) {
         let of = self.problem.items[item as usize];
         self.chosen.pop();
-        self.savings -= of.savings;
+        self.weight -= of.weight;
         for (step, &room) in (of.first..of.end).zip(before) {
             self.load[step] -= of.size;
             self.rooms += room - self.room[step];
@@ -296,31 +333,23 @@ impl<'a> Search<'a> {
     fn settle(&mut self) {
         let mut items = self.chosen.clone();
         items.compact_sort();
-        // A higher binning cost is not better than the best choice so far.
-        let binning_cost = i128::from(self.savings) - self.best.value();
-        let Ok(binning_cost) = u64::try_from(binning_cost) else {
+        // A choice that costs more is not better than the best one so far.
+        let cost = i128::from(self.weight) - self.best.value();
+        let Ok(cost) = u64::try_from(cost) else {
             return;
         };
         let reserved = self.best.cost.reserved;
-        match settle(
-            self.problem,
-            &items,
-            Cost {
-                binning_cost,
-                reserved,
-            },
-            &mut self.left,
-        ) {
+        match settle(self.problem, &items, Cost { cost, reserved }, &mut self.left) {
             Ok(None) => {}
             Err(BudgetExhausted { floor }) => {
-                self.leave_open(i128::from(self.savings) - i128::from(floor.binning_cost))
+                self.leave_open(i128::from(self.weight) - i128::from(floor.cost))
             }
             Ok(Some(SettledPlacement { offsets, cost, floor })) => {
                 if floor < cost {
-                    self.leave_open(i128::from(self.savings) - i128::from(floor.binning_cost));
+                    self.leave_open(i128::from(self.weight) - i128::from(floor.cost));
                 }
-                let choice = ResidencyChoice {
-                    savings: self.savings,
+                let choice = PlacedChoice {
+                    weight: self.weight,
                     items,
                     offsets,
                     cost,

@@ -1,39 +1,54 @@
 //! Upper bounds on the value of a choice: prices of bytes per step, computed once and summed during the search.
 //!
-//! A price `p` per byte and step turns the heap's limit into a cost: the value of a choice is at most the sum, over undecided items, of the savings
-//! above the price of their bytes, plus, per step, the value of the free bytes at that price minus the binning cost of reserving them. Every set of
-//! prices gives a bound (Lagrangian relaxation); good ones make it tight.
+//! A price per byte and step turns the limit of the block into a cost: the value of a choice is at most the sum, over undecided items, of the weight
+//! above the price of their bytes, plus, per step, the value of the free bytes at that price minus the cost of reserving them. Every set of prices
+//! gives a bound (Lagrangian relaxation); good ones make it tight.
 
 use super::problem::{Item, Problem};
-use crate::units::Run;
-use tileheap_pack::relaxation::{self, Candidate, LoadProblem, SCALE};
+use crate::select::choice::{CandidateItem, LoadSearch};
+use crate::select::prices::{Arc, Prices as LoadPrices, SCALE_BITS};
+use crate::units::{Bytes, Run};
+
+/// Units of price per unit of weight.
+const SCALE: i128 = 1 << SCALE_BITS;
 
 /// Number of rounds of improving the prices.
 const ROUNDS: u32 = 20;
 
+/// The maximum price of all bytes in one step.
+const MAX_PRODUCT: i128 = 1 << 100;
+
 /// A choice by loads only, regardless of offsets.
 pub(super) struct ByLoads {
     pub(super) items: Vec<u32>,
-    /// Upper bound on the savings of any choice.
+    /// Upper bound on the weight of any choice.
     pub(super) bound: i128,
     pub(super) steps: u64,
 }
 
 /// Prices per step, and the resulting surplus of each item.
-pub(super) struct Prices {
+pub(super) struct StepPrices {
     price: Vec<i128>,
-    /// Per item, its savings above the price of its bytes over its lifetime.
+    /// The maximum price of a byte: sums of products with sizes stay within 128 bits.
+    most: i128,
+    /// Per item, its weight above the price of its bytes over its lifetime.
     pub(super) surplus: Vec<i128>,
 }
 
-impl Prices {
+impl StepPrices {
     /// Good prices for a problem, given the value of some choice.
-    pub(super) fn of(problem: &Problem<'_>, value: u64) -> Prices {
-        let mut prices = Prices {
-            price: relaxed(problem),
+    pub(super) fn of(problem: &Problem<'_>, value: u64) -> StepPrices {
+        let bytes: u64 = problem.items.iter().map(|item| item.size).sum();
+        let most = MAX_PRODUCT / i128::from(bytes.max(problem.capacity).max(1));
+        let mut prices = StepPrices {
+            price: relaxed(problem)
+                .into_iter()
+                .map(|price| price.min(most))
+                .collect(),
+            most,
             surplus: vec![0; problem.items.len()],
         };
-        let load = vec![0; problem.binning_cost.len()];
+        let load = vec![0; problem.costs.len()];
         let mut best: Option<(i128, Vec<i128>)> = None;
         // Step size in 64ths of the step that would close the gap at once.
         let (mut pace, mut idle) = (96i128, 0);
@@ -69,7 +84,7 @@ impl Prices {
     fn appraise(&mut self, problem: &Problem<'_>) {
         for (surplus, item) in self.surplus.iter_mut().zip(&problem.items) {
             let price: i128 = self.price[item.first..item.end].iter().sum();
-            *surplus = i128::from(item.savings) * SCALE - i128::from(item.size) * price;
+            *surplus = i128::from(item.weight) * SCALE - i128::from(item.size) * price;
         }
     }
 
@@ -103,29 +118,29 @@ impl Prices {
             return;
         }
         for (price, slack) in self.price.iter_mut().zip(&slack) {
-            let change = gap / 64 * pace * (slack >> 10) / norm / 1024;
-            *price = (*price - change).max(0);
+            let change = (gap / 64 * pace).saturating_mul(slack >> 10) / norm / 1024;
+            *price = price.saturating_sub(change).clamp(0, self.most);
         }
     }
 
-    /// The load of a step, at least `load`, that maximises the value of its bytes minus the binning cost.
+    /// The load of a step, at least `load`, that maximises the value of its bytes minus the cost.
     fn best_load(&self, problem: &Problem<'_>, step: usize, load: u64) -> u64 {
-        let levels = problem.binning_cost[step].levels(problem.capacity);
-        let gain = |&(reserved, binning_cost): &(u64, u64)| {
-            self.price[step] * i128::from(reserved) - i128::from(binning_cost) * SCALE
+        let levels = problem.costs[step].levels(problem.capacity);
+        let gain = |&(reserved, cost): &(u64, u64)| {
+            self.price[step] * i128::from(reserved) - i128::from(cost) * SCALE
         };
         let best = levels.filter(|&(reserved, _)| reserved >= load).max_by_key(gain);
         best.map_or(load, |(reserved, _)| reserved)
     }
 
-    /// Maximum value of the bytes above `load` of a step, minus the binning cost of reserving them and `load`.
+    /// Maximum value of the bytes above `load` of a step, minus the cost of reserving them and `load`.
     pub(super) fn room(&self, problem: &Problem<'_>, step: usize, load: u64) -> i128 {
-        let levels = problem.binning_cost[step].levels(problem.capacity);
-        let gain = |(reserved, binning_cost): (u64, u64)| {
-            self.price[step] * i128::from(reserved - load) - i128::from(binning_cost) * SCALE
+        let levels = problem.costs[step].levels(problem.capacity);
+        let gain = |(reserved, cost): (u64, u64)| {
+            self.price[step] * i128::from(reserved - load) - i128::from(cost) * SCALE
         };
         let above = levels.filter(|&(reserved, _)| reserved >= load).map(gain);
-        let nothing_more = -i128::from(problem.binning_cost[step].of(load)) * SCALE;
+        let nothing_more = -i128::from(problem.costs[step].of(Bytes(load))) * SCALE;
         above.max().map_or(nothing_more, |gain| gain.max(nothing_more))
     }
 
@@ -133,38 +148,39 @@ impl Prices {
     ///
     /// `value` is that of some choice: choices of less value are not searched.
     pub(super) fn by_loads(&self, problem: &Problem<'_>, value: i128, budget: u64) -> ByLoads {
-        let candidates: Vec<Candidate> = problem.items.iter().map(candidate).collect();
-        let loads = LoadProblem {
-            capacity: problem.capacity,
-            prices: &self.price,
-            candidates: &candidates,
-        };
+        let offers: Vec<CandidateItem> = problem.items.iter().zip(&self.surplus).map(offer).collect();
         let gains: Vec<i128> = (0..self.price.len())
             .map(|step| self.room(problem, step, 0))
             .collect();
         let toll = |step: usize, load: u64| {
-            let binning_cost = i128::from(problem.binning_cost[step].of(load)) * SCALE;
-            let gain = self.price[step] * i128::from(load) - binning_cost;
-            (self.price[step] > 0 || !problem.binning_cost[step].is_none())
-                .then_some((gains[step] - gain, binning_cost))
+            let cost = i128::from(problem.costs[step].of(Bytes(load))) * SCALE;
+            let gain = self.price[step] * i128::from(load) - cost;
+            (self.price[step] > 0 || !problem.costs[step].is_free()).then_some((gains[step] - gain, cost))
         };
         let bound = self.bound(problem, &vec![0; self.price.len()]);
         let most = bound - value * SCALE;
-        match loads.choose(toll, most, budget) {
-            Some(found) => ByLoads {
-                items: (0..)
-                    .zip(&found.taken)
-                    .filter(|(_, taken)| **taken)
-                    .map(|(item, _)| item)
-                    .collect(),
-                bound: whole(if found.exact { bound - found.loss } else { bound }),
-                steps: found.steps,
-            },
-            None => ByLoads {
-                items: Vec::new(),
-                bound: whole(bound),
-                steps: budget,
-            },
+        let (columns, capacity) = (self.price.len(), problem.capacity);
+        let width = LoadSearch::width(&offers, columns, budget);
+        let mut search = LoadSearch::default();
+        // The allowed loss grows until something is found: with good prices that is soon, and few states are kept.
+        let mut allowed = (most >> 12).max(1);
+        loop {
+            if let Some(found) = search.pass(&offers, (columns, capacity), &toll, allowed, width) {
+                let taken = (0..).zip(&found.taken).filter(|(_, taken)| **taken);
+                return ByLoads {
+                    items: taken.map(|(item, _)| item).collect(),
+                    bound: whole(if found.exact { bound - found.loss } else { bound }),
+                    steps: search.steps,
+                };
+            }
+            if allowed > most || search.steps > budget {
+                return ByLoads {
+                    items: Vec::new(),
+                    bound: whole(bound),
+                    steps: budget,
+                };
+            }
+            allowed = allowed.saturating_mul(4);
         }
     }
 
@@ -176,7 +192,7 @@ impl Prices {
         rooms + self.wanted(problem)
     }
 
-    /// The sum of all positive surpluses, at most one stretch per lifetime.
+    /// The sum of all positive surpluses, at most one for each exclusive group.
     pub(super) fn wanted(&self, problem: &Problem<'_>) -> i128 {
         let most = |choice: &Run| {
             let surplus = choice.of(&self.surplus).iter().copied().max();
@@ -186,22 +202,23 @@ impl Prices {
     }
 }
 
-/// The best prices of the relaxation in which items may be chosen in part: a flow problem that also offers the savings of reserving less in a step.
+/// The best prices of the relaxation in which items may be chosen in part: a flow problem that also offers the cost that is saved by reserving less in a
+/// step.
 ///
-/// Only the lower convex hull of the binning cost counts there: a reservation is a mixture of levels. The longest of several stretches of one
-/// lifetime represents all: together they would request more than can be chosen.
+/// Only the lower convex hull of the cost counts there: a reservation is a mixture of levels. The item of an exclusive group that ends last
+/// represents the group: together its items would request more than can be chosen.
 fn relaxed(problem: &Problem<'_>) -> Vec<i128> {
-    let longest = |choice: &Run| choice.of(&problem.items).iter().max_by_key(|item| item.end);
-    let items = problem.choices.iter().filter_map(longest);
+    let last = |choice: &Run| choice.of(&problem.items).iter().max_by_key(|item| item.end);
+    let items = problem.choices.iter().filter_map(last);
     let items = items.filter(|item| item.size <= problem.capacity);
-    let mut candidates: Vec<Candidate> = items.map(candidate).collect();
+    let mut arcs: Vec<Arc> = items.map(arc).collect();
     let mut hull: Vec<(u64, u64)> = Vec::new();
-    for (step, binning_cost) in problem.binning_cost.iter().enumerate() {
-        if binning_cost.is_none() {
+    for (step, cost) in problem.costs.iter().enumerate() {
+        if cost.is_free() {
             continue;
         }
         hull.clear();
-        for level in binning_cost.levels(problem.capacity) {
+        for level in cost.levels(problem.capacity) {
             while let [.., before, last] = hull[..] {
                 let rise = |a: (u64, u64), b: (u64, u64)| (u128::from(b.1 - a.1), u128::from(b.0 - a.0));
                 let ((up, along), (next_up, next_along)) = (rise(before, last), rise(last, level));
@@ -216,37 +233,42 @@ fn relaxed(problem: &Problem<'_>) -> Vec<i128> {
                 _ => hull.push(level),
             }
         }
-        let saved = hull.windows(2).map(|pair| Candidate {
-            first: step,
-            end: step + 1,
+        let saved = hull.windows(2).map(|pair| Arc {
+            first: step as u32,
+            end: step as u32 + 1,
             size: pair[1].0 - pair[0].0,
-            weight: pair[1].1 - pair[0].1,
+            weight: scaled(pair[1].1 - pair[0].1),
         });
-        candidates.extend(saved);
+        arcs.extend(saved);
     }
-    relaxation::prices(
-        problem.binning_cost.len(),
-        problem.capacity,
-        candidates.into_iter(),
-    )
+    let blocks = if arcs.len() > 200 { 8 } else { 1 };
+    LoadPrices::default().find(problem.costs.len(), problem.capacity, &arcs, blocks)
 }
 
-/// An item of the problem as an item of the relaxation.
-fn candidate(item: &Item) -> Candidate {
-    Candidate {
-        first: item.first,
-        end: item.end,
+/// An item as an arc of the relaxation.
+fn arc(item: &Item) -> Arc {
+    Arc {
+        first: item.first as u32,
+        end: item.end as u32,
         size: item.size,
-        weight: item.savings,
+        weight: scaled(item.weight),
     }
 }
 
-/// Converts a scaled bound to bytes: values are integers, so that the fraction can be dropped.
+/// An item and its surplus as a candidate of the choice by loads.
+fn offer((item, &surplus): (&Item, &i128)) -> CandidateItem {
+    CandidateItem {
+        arc: arc(item),
+        surplus,
+    }
+}
+
+/// Converts a scaled bound to units of weight: values are integers, so that the fraction can be dropped.
 pub(super) fn whole(bound: i128) -> i128 {
     bound.div_euclid(SCALE)
 }
 
-/// Converts savings to the bound's units.
-pub(super) fn scaled(savings: u64) -> i128 {
-    i128::from(savings) * SCALE
+/// Converts a weight to the units of bounds.
+pub(super) fn scaled(weight: u64) -> i128 {
+    i128::from(weight) * SCALE
 }

@@ -1,9 +1,9 @@
-//! Offsets for a chosen set of residents that keep the bound range as low as possible.
+//! Offsets for a chosen set of items that reserve as few bytes as possible.
 //!
 //! Items are placed in ascending order of their offsets, each at the lowest free one: this finds every placement in which nothing can be moved down,
 //! and moving something up never lowers the cost.
 
-use tileheap_units::CompactSort;
+use crate::units::CompactSort;
 
 use super::problem::{Cost, Problem};
 
@@ -67,20 +67,20 @@ struct Settler<'a> {
 enum Heuristic {
     LongestLifetime,
     Largest,
-    MostSavings,
+    Heaviest,
     First,
 }
 
 const HEURISTICS: [Heuristic; 4] = [
     Heuristic::LongestLifetime,
     Heuristic::Largest,
-    Heuristic::MostSavings,
+    Heuristic::Heaviest,
     Heuristic::First,
 ];
 
 impl<'a> Settler<'a> {
     fn new(problem: &'a Problem<'a>, chosen: &'a [u32], budget: u64) -> Settler<'a> {
-        let steps = problem.binning_cost.len();
+        let steps = problem.costs.len();
         let mut load = vec![0u64; steps];
         // True if an item placed in a step is also placed in the next one.
         let mut joined = vec![false; steps];
@@ -140,7 +140,7 @@ impl<'a> Settler<'a> {
         let exhausted = self.steps > self.budget;
         match self.best.take() {
             Some((cost, offsets)) => Ok(Some(SettledPlacement {
-                offsets: self.most_worth_lowest(offsets),
+                offsets: self.heaviest_lowest(offsets),
                 cost,
                 floor: if exhausted { cost.min(floor) } else { cost },
             })),
@@ -149,8 +149,8 @@ impl<'a> Settler<'a> {
         }
     }
 
-    /// Exchanges the offsets of items with the same size and lifetime so that higher savings are lower in the heap: what is bound is always a prefix.
-    fn most_worth_lowest(&self, mut offsets: Vec<u64>) -> Vec<u64> {
+    /// Exchanges the offsets of items with the same size and lifetime so that heavier ones are lower in the block.
+    fn heaviest_lowest(&self, mut offsets: Vec<u64>) -> Vec<u64> {
         let item = |index: usize| &self.problem.items[self.chosen[index] as usize];
         let alike = |a: usize, b: usize| {
             let of = |index: usize| {
@@ -161,8 +161,8 @@ impl<'a> Settler<'a> {
         };
         for a in 0..offsets.len() {
             for b in a + 1..offsets.len() {
-                let wrong = (item(a).savings > item(b).savings) == (offsets[a] > offsets[b]);
-                if item(a).savings != item(b).savings && wrong && alike(a, b) {
+                let wrong = (item(a).weight > item(b).weight) == (offsets[a] > offsets[b]);
+                if item(a).weight != item(b).weight && wrong && alike(a, b) {
                     offsets.swap(a, b);
                 }
             }
@@ -227,9 +227,9 @@ impl<'a> Settler<'a> {
             let item = item(index);
             let lifetime = (item.end - item.first) as u64;
             let keys = match heuristic {
-                Heuristic::LongestLifetime => (u64::MAX - lifetime, u64::MAX - item.savings),
+                Heuristic::LongestLifetime => (u64::MAX - lifetime, u64::MAX - item.weight),
                 Heuristic::Largest => (u64::MAX - item.size, u64::MAX - lifetime),
-                Heuristic::MostSavings => (u64::MAX - item.savings, u64::MAX - lifetime),
+                Heuristic::Heaviest => (u64::MAX - item.weight, u64::MAX - lifetime),
                 Heuristic::First => (item.first as u64, u64::MAX - lifetime),
             };
             (keys, index)
