@@ -17,7 +17,7 @@ FIRST = "adreno-830"
 INTRODUCTION = """# Other people's programs
 
 Written by `scripts/test-programs.sh --page` from runs {when}, on lavapipe {drivers}: one captured frame of each
-(of programs that present nothing, one submit; of pygfx three, of ffmpeg and libplacebo eight), at 1920x1080 where the program allows it.
+(for programs that present nothing, one submit; for pygfx three, for ffmpeg and libplacebo eight), at 1920x1080 where the program allows it.
 `tileheap capture -- PROGRAM` writes the same report for any program.
 
 ## Estimated gains from the changes
@@ -32,22 +32,22 @@ Written by `scripts/test-programs.sh --page` from runs {when}, on lavapipe {driv
 BEHAVIOUR = """## Under the layers
 
 - *Compared*: what is compared with a run without layers, standard output (checksums of pictures or numbers) or, where there is none, the
-  exit status; then whether it is the same under the capture layer, below the aliasing layer, and on the emulator's profile `hostile`.
+  exit status; then whether it is the same under the capture layer, under the aliasing layer, and on the emulator's profile `hostile`.
 - *check-frame*: what `tileheap check-frame --pedantic` finds in the first 60 submits, by cause: certain, possible, and by the letter of
-  the specification, each explained below; then the number of checked accesses, without those to external memory, as most of ffmpeg's are.
+  the specification, each explained below; then the number of checked accesses, except accesses to external memory, such as most of ffmpeg's.
 - *aliasing layer*: what `tileheap run --layer aliasing` reports, if any resources share bytes of memory.
 
 """
 
 RUNS = """## The runs
 
-- godot and godot_mobile render a scene of ours, Forward+ and Mobile, with shadows, ambient occlusion, reflections in screen space, glow and fog.
+- godot and godot_mobile render a scene of ours, Forward+ and Mobile, with shadows, ambient occlusion, screen-space reflections, glow and fog.
   wgpu_deferred is a deferred renderer of ours on wgpu: shadow map, G-buffer, ambient occlusion, reflections, bloom. qt is a scene of Qt Quick 3D, gtk is
   gtk4-demo's `transparent`, rerun shows a recording of points, boxes and a picture.
 - sdl_clear, sdl_cube and sdl_effects are SDL 3's testgpu_simple_clear, testgpu_spinning_cube and testgpurender_effects; vkd3d is vkd3d-gears; placebo is
   ffmpeg's filter `libplacebo`; dawn is npm's `webgpu`.
 - glmark2 runs on zink with ZINK_DESCRIPTORS=lazy: by default zink uses descriptor buffers, which are counted and not followed.
-- chromium is Debian's, with a page of WebGL 1 in 1920x1080 and without a screen, on the lavapipe named above. Its first device is ANGLE's;
+- chromium is Debian's, with a page of WebGL 1 at 1920x1080 and without a screen, on the lavapipe named above. Its first device is ANGLE's;
   `chromium-device-1` is that of its compositor, on Vulkan with `--enable-features=Vulkan`. ANGLE's release libraries are compared picture by
   picture on the emulator by `scripts/test-angle.sh`.
 

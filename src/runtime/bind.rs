@@ -138,7 +138,7 @@ impl Binder<'_> {
                 };
                 if !queue.capabilities.intersects(needed) {
                     let why = format!(
-                        "its first contents need a queue of {needed:?} where its history is first used"
+                        "it must be cleared before its first use, but the queue that uses it first does not support {needed:?}"
                     );
                     let resource = plan.frame.resource(row.resource).name.clone();
                     return Err(RuntimeError::Unsupported { resource, why }.into());

@@ -82,6 +82,6 @@ pub(crate) fn in_words(certificate: &Certificate) -> String {
     };
     match certificate.above {
         Bytes(u64::MAX) => format!("infeasible, proved by {by}"),
-        above => format!("every packing ends above {above}, by {by}"),
+        above => format!("every packing ends above {above}, proved by {by}"),
     }
 }

@@ -188,7 +188,7 @@ impl Layouts {
         if owner.is_some_and(|owner| self.owner_of(part) != Some(owner)) {
             let resource = checker.name_of(part.object);
             let message = format!(
-                "external `{resource}` leaves the frame without its release to {:?}",
+                "external `{resource}` is not released to {:?} at the end of the frame",
                 exit.family
             );
             checker.report(LoweringRule::NotReleased, message);

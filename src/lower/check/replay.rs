@@ -114,7 +114,7 @@ impl Replay {
                 if let Some(loss) = loss.filter(|_| held || self.written.contains(&part)) {
                     let resource = checker.resource(id);
                     let message =
-                        format!("external `{resource}` leaves the frame without its contents: {loss}");
+                        format!("contents of external `{resource}` are lost before the frame ends: {loss}");
                     checker.report(LoweringRule::Contents, message);
                 }
             }

@@ -324,8 +324,8 @@ fn check_live(checker: &mut Checker<'_>) {
             if bound < end {
                 let (pass, resource) = (checker.pass(id), checker.resource(placement.resource));
                 let message = format!(
-                    "pass `{pass}` binds {bound} of tile memory while `{resource}` is live up to {end} of it: contents above the \
-                     bound size are lost"
+                    "pass `{pass}` binds {bound} of tile memory, but `{resource}` is live and ends at {end}: contents beyond the bound \
+                     size are lost"
                 );
                 checker.report(PlanRule::BoundTooSmall, message);
             }

@@ -357,7 +357,7 @@ fn difference(given: &Value, written: &Value, path: &str) -> Option<String> {
         _ => {
             let (given, written) = (clip(&given.to_string()), clip(&written.to_string()));
             Some(format!(
-                "`{path}` is {given}, but {written} follows from the rest and the frame: plan the frame again"
+                "`{path}` is {given}, but {written} follows from the frame and the rest of the plan: plan the frame again"
             ))
         }
     }

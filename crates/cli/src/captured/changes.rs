@@ -143,7 +143,7 @@ fn lazily_allocated(frame: &Frame, capture: &Capture) -> Option<Change> {
             .filter(|facts| facts.memoryless)?;
         let unused = match facts.unused_usage.as_str() {
             "" => String::new(),
-            usage => format!("; without usage {usage}, which neither frame uses"),
+            usage => format!("; leave out usage {usage}, which neither frame uses"),
         };
         let line = format!("{}: {}{unused}", described(frame, id), amount(facts.bytes));
         Some((facts.bytes, line))

@@ -262,7 +262,7 @@ fn why_in_memory(plan: &Plan, capture: &Capture, id: ResourceId) -> (&'static st
     let frame = plan.described();
     let is_written = frame.accesses_to(id).any(|access| access.writes);
     match plan.resources[id.index()].reason {
-        _ if facts.swapchain => ("are of images that are presented", true),
+        _ if facts.swapchain => ("belong to images that are presented", true),
         PlacementReason::External if !is_written => ("are only read: textures, vertices and constants", true),
         PlacementReason::External if facts.decided == LifetimeEvidence::Assumed => {
             ("are assumed to be needed after the frame", true)
@@ -270,7 +270,7 @@ fn why_in_memory(plan: &Plan, capture: &Capture, id: ResourceId) -> (&'static st
         PlacementReason::External => ("are needed after the frame, or come from before it", true),
         _ if facts.inferred == InferredLifetime::History => ("are read again by the next frame", true),
         reason if traffic::is_kept_by_driver(reason) => (
-            "are of attachments of one render pass, which its tiles hold already: only their loads and stores move",
+            "belong to attachments of one render pass, which its tiles hold already: only their loads and stores move",
             false,
         ),
         PlacementReason::Arena(why) | PlacementReason::Dedicated(why) => {
@@ -300,9 +300,9 @@ fn not_tile(why: OffChipReason) -> &'static str {
         }
         OffChipReason::TransferQueue { .. } => "are used on queues that cannot bind tile memory",
         OffChipReason::ResolveTarget { .. } => "are resolve targets, which tile memory does not allow",
-        OffChipReason::BufferUse { .. } => "are of buffers with uses that tile memory does not allow",
+        OffChipReason::BufferUse { .. } => "belong to buffers with uses that tile memory does not allow",
         OffChipReason::DeclaredUsage => {
-            "are of images or buffers created with a usage that tile memory does not allow, such as TRANSFER_SRC"
+            "belong to images or buffers created with a usage that tile memory does not allow, such as TRANSFER_SRC"
         }
         OffChipReason::Refused => "are refused in tile memory by the driver",
         OffChipReason::TooLarge { .. } => "are larger than the tile heap",
@@ -443,7 +443,7 @@ fn not_known(frame: &Frame, capture: &Capture, cannot_run: &[String]) -> Vec<Str
         }
     };
     all.push(format!(
-        "Traffic is counted from what passes access, without caches, compression and discarded fragments; {times}."
+        "Traffic is counted from the accesses of passes, as if there were no caches, compression or discarded fragments; {times}."
     ));
     all.push("Synchronization was not checked: `tileheap check-frame` checks the captured frame.".to_owned());
     all

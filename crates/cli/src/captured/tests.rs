@@ -233,7 +233,7 @@ fn tile_memory_helps_only_devices_that_have_it() {
     assert_eq!(report.stays.len(), 1);
     assert_eq!(
         (report.stays[0].bytes, &*report.stays[0].why),
-        (SIZE, "are of images that are presented")
+        (SIZE, "belong to images that are presented")
     );
     assert_eq!((report.stays[0].is_required, report.required_bytes), (true, SIZE));
 }
@@ -307,7 +307,7 @@ fn nothing_is_explained() {
     assert_complete(&report);
     assert_eq!(
         report.verdict,
-        "A frame moves 7.9 MiB to and from memory; nothing is eligible for tile memory, because 7.9 MiB are of images that are presented."
+        "A frame moves 7.9 MiB to and from memory; nothing is eligible for tile memory, because 7.9 MiB belong to images that are presented."
     );
     assert!(report.changes.is_empty());
     let early = "37: the program ended before a later frame could be captured";

@@ -82,8 +82,8 @@ pub(crate) struct FrameOptions {
 /// Assumptions about a frame's reads.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct AssumedReach {
-    /// Assume the reach of reads and the cost of repeating passes, as JSON, for one frame or for several by file name; then every pass can run in
-    /// strips
+    /// Assume the reach of reads and the cost of repeating passes that a JSON file gives, for one frame or for several by file name; every pass can
+    /// then run in strips
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     assume_reach: Option<PathBuf>,
 }
@@ -143,7 +143,7 @@ impl FrameOptions {
             .map_or(Bytes::ZERO, |tile| Bytes(tile.block.bytes.get()));
         if size > Bytes::ZERO && size < least {
             return Err(Error::bad_input(format!(
-                "--heap {size}: the tile heap of `{}` has at least {least}: a number without a unit is in bytes, write 8MiB",
+                "--heap {size}: the tile heap of `{}` must have at least {least}: a number without a unit is in bytes; write, for example, 8MiB",
                 profile.name
             )));
         }
