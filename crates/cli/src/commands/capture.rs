@@ -29,8 +29,8 @@ use crate::report::{page, plan};
 /// Runs an unmodified Vulkan program under VK_LAYER_TILEHEAP_capture, which writes submitted frames as frame documents. Plans each frame for a
 /// device, as submitted and in the best arrangement found, and writes a report: memory traffic per frame now and with at most five proposed changes,
 /// what stays in memory and why, and what could not be followed. By default, the heaviest of the first 120 frames is captured. `plan`, `advise`,
-/// `report` and `check-frame` read the documents; `report.json` is the report for programs. With --from, reports a frame that was captured earlier,
-/// on this machine or on a phone.
+/// `report` and `check-frame` read the documents; `report.json` is the report in machine-readable form. With --from, reports on a frame that was
+/// captured earlier, on this machine or on a phone.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit status: 0 if a frame was captured and planned, whatever the program's own status.
@@ -41,7 +41,7 @@ Examples:
   tileheap capture --border submits:1 -- ./compute                 a program that presents nothing
   tileheap capture --border signal:now -- ./game                   a frame whenever `touch now` is run
   tileheap capture --from game.gfxr                                a trace of GFXReconstruct
-  tileheap capture --from frame-63.json --profile x2-85 -o x2-85   the report of a captured frame, for another device")]
+  tileheap capture --from frame-63.json --profile x2-85 -o x2-85   report on a captured frame, for another device")]
 pub(crate) struct Arguments {
     /// The frames to capture, counted from 0: 100, or 100..103 (without 103), or heaviest:N, the heaviest of the first N [default: heaviest:120]
     #[arg(long, value_name = "N..M")]
@@ -55,7 +55,7 @@ pub(crate) struct Arguments {
     /// The folder for the documents and the report; earlier captures in it are replaced
     #[arg(short, long, value_name = "FOLDER", default_value = "tileheap-capture", value_hint = ValueHint::DirPath)]
     output: PathBuf,
-    /// Replay a GFXReconstruct trace instead of running a program, or report a captured frame (FRAME.json)
+    /// Replay a GFXReconstruct trace instead of running a program, or report on a captured frame (FRAME.json)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "program")]
     from: Option<PathBuf>,
     /// Do not open the report; by default it opens if there is a terminal and a screen

@@ -60,7 +60,7 @@ pub(crate) struct ArrangeOptions {
     /// Write the arrangement to a file, as JSON
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "arranged")]
     save_arrangement: Option<PathBuf>,
-    /// Start the search from a saved arrangement, too: one found at another size, or with other limits
+    /// Also start the search from a saved arrangement, such as one found at another size or with other limits
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "best")]
     start_from: Vec<PathBuf>,
     #[command(flatten)]

@@ -37,13 +37,13 @@ pub(crate) struct TensorOptions {
     /// The `null` nodes of a TVM graph that are activations; the others are weights
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) input: Vec<String>,
-    /// Keep the bytes of inputs from run to run
+    /// Preserve the contents of inputs from run to run
     #[arg(long)]
     pub(crate) keep_inputs: bool,
     /// The tensors whose memory the caller supplies
     #[arg(long, value_name = "WHICH", value_delimiter = ',', value_parser = ["inputs", "outputs"])]
     pub(crate) external: Vec<String>,
-    /// The rule for values that loops carry: unroll to avoid copies, forbid copies, copy always
+    /// The rule for values that loops carry: avoid copies by unrolling, forbid copies, or always copy
     #[arg(long, default_value = "avoid", value_name = "RULE", value_parser = carry_rules())]
     pub(crate) carry: CarryRule,
     /// The maximum unroll count of a loop
@@ -55,7 +55,7 @@ pub(crate) struct TensorOptions {
     /// The largest side of an image, in texels
     #[arg(long, default_value_t = 16_384, value_name = "TEXELS")]
     pub(crate) image_limit: u64,
-    /// The allowed replacements of images over the limit, tried in the order layout, grid, buffer
+    /// The allowed replacements for images over the limit, tried in the order layout, grid, buffer
     #[arg(long, default_values = ["layout", "buffer"], value_name = "WHAT", value_delimiter = ',', value_parser = ["layout", "grid", "buffer"])]
     pub(crate) oversize: Vec<String>,
 }

@@ -27,7 +27,7 @@ impl Coherent {
     /// The policy that [keeps levels](CoherentDesc::keeps_levels).
     pub const KEEPING_LEVELS: PolicyDesc<'static> = PolicyDesc {
         name: "coherent-levels",
-        description: "The same; uploads only the missing levels of a texture that is requested at a finer one.",
+        description: "Like `coherent`, but uploads only the missing levels of a texture that is requested at a finer one.",
         uploads: UploadMode::MissingLevels,
         create: &create::<true, true>,
         ..Coherent::DESC
@@ -36,7 +36,7 @@ impl Coherent {
     /// The policy that never [relocates](CoherentDesc::relocates), for callers that cannot copy within the cache.
     pub const WITHOUT_RELOCATION: PolicyDesc<'static> = PolicyDesc {
         name: "coherent-still",
-        description: "The same without moving textures: evicts more until a free block is large enough.",
+        description: "Like `coherent`, but never moves textures: evicts until a free block is large enough.",
         relocates: false,
         create: &create::<false, false>,
         ..Coherent::DESC
