@@ -189,7 +189,7 @@ pub struct ImageDesc {
     pub usage: vk::ImageUsageFlags,
     /// Creation flags in addition to those that the plan sets.
     pub flags: vk::ImageCreateFlags,
-    /// Number with which the runtime asks its [`Hooks`](crate::runtime::Hooks) for structures to chain to the creation; 0 for none.
+    /// Number with which the runtime asks its [`Hooks`](crate::runtime::Hooks) for structures to chain to the create info; 0 for none.
     ///
     /// The same number is used for the creation of its views. Images with different numbers are never exchanged for each other. The planner queries
     /// from the driver how the chain affects size, alignment and memory types.
@@ -242,7 +242,7 @@ pub struct BufferDesc {
     #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
     #[cfg_attr(test, schemars(with = "super::json::schema::Bits<vk::BufferUsageFlags>"))]
     pub usage: vk::BufferUsageFlags,
-    /// Number with which the runtime asks its [`Hooks`](crate::runtime::Hooks) for structures to chain to the creation; 0 for none.
+    /// Number with which the runtime asks its [`Hooks`](crate::runtime::Hooks) for structures to chain to the create info; 0 for none.
     ///
     /// As for images ([`ImageDesc::hook`]), buffers with different numbers are never exchanged for each other.
     #[serde(default, skip_serializing_if = "is_default")]

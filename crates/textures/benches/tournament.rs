@@ -81,15 +81,15 @@ fn document(field: &Field<'_>, rows: &[(Scenario, u64, Cells)]) -> String {
     let mut text = format!(
         "<!-- Written by `cargo bench -p tileheap-textures --bench tournament -- --write docs/cache_tournament.md`. -->\n\
          # The tournament of cache policies\n\n\
-         Every policy on every scenario, at budgets given as parts of the largest frame's working set: medians of seeds {:?}, {} \
+         Every policy on every scenario, at budgets that are fractions of the largest frame's working set: medians of seeds {:?}, {} \
          frames each (switch: {}). Every step is checked by `replay`. Traffic is what crosses the bus: uploads and bypasses.\n\n\
          - *bound*: `replay::lower_bound`: no policy that uploads whole chains needs less, whatever its placement.\n\
          - *belady*: evicts the texture whose next use is furthest, in a heap that compacts; it knows the future.\n\
          - *coherent* is ours. *Mean* and *p99*: its bytes a frame against the best of the other online policies, bold where it is \
-         worse by more than a fiftieth.\n\
-         - *levels* is `coherent-levels`, which uploads only the levels that are missing when a texture comes finer. So does \
-         `first-attempt`, which is therefore among its rivals and not among those of `coherent`: the bound stands on whole chains.\n\
-         - *still* is `coherent-still`, which does not relocate and is compared with those that do not either.\n\n",
+         worse by more than 2 %.\n\
+         - *levels* is `coherent-levels`, which uploads only the missing levels when a texture is requested at a finer one. So does \
+         `first-attempt`, which is therefore compared with it and not with `coherent`: the bound only holds for uploads of whole chains.\n\
+         - *still* is `coherent-still`, which does not relocate, and is only compared with other policies that do not.\n\n",
         field.seeds,
         field.frames,
         field.frames / 4

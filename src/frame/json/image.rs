@@ -54,7 +54,7 @@ pub(in crate::frame) struct ImageForm {
     #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
     #[cfg_attr(test, schemars(with = "super::schema::Bits<vk::ImageCreateFlags>"))]
     flags: vk::ImageCreateFlags,
-    /// Number with which the runtime asks its hooks for structures to chain to the creation; 0 for none.
+    /// Number with which the runtime asks its hooks for structures to chain to the create info; 0 for none.
     #[serde(default, skip_serializing_if = "is_default")]
     hook: u32,
     /// True if each level may become a separate image, placed by its own size and lifetime. Not allowed for external images.
