@@ -442,7 +442,7 @@ impl PassBuilder<'_> {
         self.read(resource, AccessKind::TileAttachment)
     }
 
-    /// Declares a color attachment of the pass that is written by dispatches within their tile; other texels keep their values.
+    /// Declares a color attachment of the pass that per-tile dispatches write, each within its own tile; texels that none writes keep their values.
     pub fn tile_write(self, resource: ResourceId) -> Self {
         self.access(resource, AccessKind::TileAttachment, true, true, LoadOp::Load)
     }

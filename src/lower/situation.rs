@@ -1,4 +1,4 @@
-//! Inputs of lowering other than the plan.
+//! Inputs to lowering other than the plan.
 
 use super::error::LowerError;
 use super::state::MemoryState;

@@ -46,13 +46,13 @@ pub struct AddressSpace {
 }
 
 impl AddressSpace {
-    /// The tile heap as a device queue sees it.
+    /// The address space of the tile heap, as a device queue sees it.
     pub const fn tile(queue: DeviceQueueIndex) -> AddressSpace {
         let (kind, index) = (AddressSpaceKind::Tile, queue.0);
         AddressSpace { kind, index }
     }
 
-    /// A memory object.
+    /// The address space of a memory object, by its row.
     pub const fn memory(row: u32) -> AddressSpace {
         let (kind, index) = (AddressSpaceKind::Memory, row);
         AddressSpace { kind, index }

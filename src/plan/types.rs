@@ -312,7 +312,7 @@ pub struct PlanTotals {
     pub tile_bytes: Bytes,
     /// Tile memory bound, summed over the passes.
     pub reserved_bytes: Bytes,
-    /// Like `reserved_bytes`, if each connected run of lifetimes had one object, as large as its highest end.
+    /// Like `reserved_bytes`, if each connected run of lifetimes had one object, which ends at the highest end offset of the run's placements.
     pub reserved_bytes_by_runs: Bytes,
     /// Bytes of tile residents alive, summed over the passes.
     pub live_bytes: Bytes,

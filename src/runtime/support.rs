@@ -40,7 +40,7 @@ pub enum MissingRequirement {
     NotEnabled,
 }
 
-/// The support of a physical device, as opposed to the capabilities enabled on a device created on it.
+/// The capabilities that a physical device supports, as opposed to those enabled on a device created from it.
 ///
 /// ```no_run
 /// # use ash::vk;

@@ -334,7 +334,7 @@ TH_ENUM(ThLadder, uint32_t) {
 
 /** Policy of a planner for making and reusing plans. */
 TH_ENUM(ThPlanMode, uint32_t) {
-    /** Plans the frame with the given options; a known frame returns its known plan. */
+    /** Plans the frame with the given options, or returns the existing plan of a known frame. */
     TH_PLAN_MODE_PLAN,
     /** Returns a plan at once: a known plan is repaired, or the frame is planned by `TH_STRATEGY_FAST`. */
     TH_PLAN_MODE_NOW,
@@ -545,8 +545,8 @@ typedef struct ThTextT ThTextT;
 typedef struct ThErrorT *ThError;
 
 /**
- * A string in UTF-8. With the length `TH_STRLEN`, it ends in a zero byte. Strings that the library returns have their length, and no zero
- * byte after it.
+ * A UTF-8 string, terminated by a zero byte if its length is `TH_STRLEN`. Strings that the library returns have an explicit length, and are
+ * not terminated.
  */
 typedef struct ThStringView {
     /** The first byte; null for no string. */
@@ -1086,7 +1086,7 @@ typedef struct ThPlanOptionsDesc {
     uint64_t tileLimit;
 } ThPlanOptionsDesc;
 
-/** Inputs of planning. */
+/** Inputs to planning. */
 typedef struct ThPlanDesc {
     /** `sizeof(ThPlanDesc)`. */
     uint32_t structSize;
@@ -1147,7 +1147,7 @@ typedef struct ThPlannedObject {
 typedef struct ThPlannedPass {
     /** The tile memory object that is bound, a row of `ThPlanArrays::objects`; `TH_NONE` for none. */
     uint32_t tileMemory;
-    /** The pass of the frame that was planned; for a store, which copies out of tile memory, the one before it. */
+    /** The pass of the frame that was given to `thCreatePlan`; for a store, which copies out of tile memory, the pass before the store. */
     uint32_t describedPass;
     /** The bytes of tile residents alive in the pass. */
     uint64_t liveTile;
@@ -1321,7 +1321,7 @@ typedef struct ThFamilyQueue {
     uint32_t index;
 } ThFamilyQueue;
 
-/** Inputs of lowering. */
+/** Inputs to lowering. */
 typedef struct ThLowerDesc {
     /** `sizeof(ThLowerDesc)`. */
     uint32_t structSize;

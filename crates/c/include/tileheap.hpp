@@ -457,7 +457,7 @@ public:
     }
 };
 
-/** Inputs of planning. */
+/** Inputs to planning. */
 struct PlanInputs {
     ThFrame frame = nullptr;
     ThRequirements requirements = nullptr;

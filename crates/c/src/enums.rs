@@ -119,7 +119,7 @@ impl From<Ladder> for plan::Ladder {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum PlanMode {
-    /// Plans the frame with the given options; a known frame returns its known plan.
+    /// Plans the frame with the given options, or returns the existing plan of a known frame.
     Plan,
     /// Returns a plan at once: a known plan is repaired, or the frame is planned by `TH_STRATEGY_FAST`.
     Now,

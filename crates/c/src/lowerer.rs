@@ -35,7 +35,7 @@ pub struct LowererObject {
     pub(crate) lowering: Exclusive<Lowering>,
 }
 
-/// Inputs of lowering.
+/// Inputs to lowering.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct LowerDesc {

@@ -62,7 +62,7 @@ pub struct PlanOptionsDesc {
     pub tile_limit: u64,
 }
 
-/// Inputs of planning.
+/// Inputs to planning.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct PlanDesc {
@@ -131,7 +131,7 @@ pub struct PlannedObject {
 pub struct PlannedPass {
     /// The tile memory object that is bound, a row of `ThPlanArrays::objects`; `TH_NONE` for none.
     pub tile_memory: u32,
-    /// The pass of the frame that was planned; for a store, which copies out of tile memory, the one before it.
+    /// The pass of the frame that was given to `thCreatePlan`; for a store, which copies out of tile memory, the pass before the store.
     pub described_pass: u32,
     /// The bytes of tile residents alive in the pass.
     pub live_tile: u64,

@@ -7,8 +7,8 @@ use crate::status::{Fault, Status};
 /// The length to pass for a string that ends in a zero byte.
 pub(crate) const STRLEN: usize = usize::MAX;
 
-/// A string in UTF-8. With the length `TH_STRLEN`, it ends in a zero byte. Strings that the library returns have their length, and no zero
-/// byte after it.
+/// A UTF-8 string, terminated by a zero byte if its length is `TH_STRLEN`. Strings that the library returns have an explicit length, and are
+/// not terminated.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct StringView {

@@ -17,8 +17,8 @@ pub const FOLDER: &str = "folder";
 /// The setting for the captured frames: `N`; `N..M`, excluding M; or `heaviest:N`, the heaviest of the first N, preferably one that the next frame
 /// repeats. Default: `heaviest:120`. If the program ends earlier, the last frame or the heaviest so far is written.
 pub const FRAMES: &str = "frames";
-/// The setting for the end of frames: `present` (the default), `label:NAME` for a debug label or marker that begins or is inserted, `submits:N`, or
-/// `signal:FILE` whenever the file is created; the layer then removes it.
+/// The setting for the event that ends a frame: `present` (the default), `label:NAME` when a debug label or marker of that name is begun or inserted,
+/// `submits:N` after N submits, or `signal:FILE` when the file is created, which the layer then removes.
 pub const BORDER: &str = "border";
 /// The setting for GPU times of passes: `true` writes timestamps between the passes of the program, and a fence after each of its submits. Default:
 /// `false`.

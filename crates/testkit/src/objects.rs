@@ -245,7 +245,7 @@ pub fn color_attachment(format: vk::Format) -> vk::AttachmentDescription {
         .final_layout(vk::ImageLayout::GENERAL)
 }
 
-/// A render pass with `subpasses` subpasses, each with all of these color attachments, for `create` to complete.
+/// Calls `create` with the create info of a render pass with `subpasses` subpasses, each of which has all of these color attachments.
 pub fn with_subpasses<T>(
     attachments: &[vk::AttachmentDescription],
     subpasses: usize,

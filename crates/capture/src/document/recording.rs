@@ -44,7 +44,7 @@ pub struct MemoryFacts {
 /// An image or a buffer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resource {
-    /// Its debug name, or a name made of its kind and the order of creation.
+    /// Its debug name, or a name derived from its kind and the order of creation.
     pub name: String,
     /// Its kind.
     pub kind: ResourceKind,
@@ -118,7 +118,7 @@ pub enum ResourceKind {
 /// A command buffer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CommandBuffer {
-    /// Its debug name, or a name made of its position.
+    /// Its debug name, or a name derived from its position.
     pub name: String,
     /// The commands that access or synchronize, in recording order; those of secondary command buffers are listed where they are executed.
     pub commands: Vec<Command>,

@@ -32,7 +32,7 @@ pub(crate) enum Writes {
     Known,
     /// To memory by address.
     Address,
-    /// To an image that the command names, with the regions in memory.
+    /// To an image that the command names; the regions to write are read from memory.
     ToImage,
     /// To a buffer that the command names.
     Marker,

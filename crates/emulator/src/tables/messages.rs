@@ -102,7 +102,7 @@ messages! {
     /// Tile memory was allocated while its feature is off.
     NotEnabled = 0x7169_0014, "TILEHEAP-not-enabled", ERROR, Validated,
         "choose a type among the resource's memoryTypeBits, which leave this one out, or enable the feature";
-    /// A command accesses a tile resource of another memory object than the one bound.
+    /// A command accesses a tile resource in a memory object other than the one that is bound.
     WrongObject = 0x7169_0020, "TILEHEAP-wrong-object", ERROR, Validated,
         "bind the resource's own object before the command, and outside render passes";
     /// A transfer accesses a tile resource whose object is not bound.

@@ -267,7 +267,8 @@ impl Model {
         findings
     }
 
-    /// Starts a batch that runs immediately, without waiting for signals. `number` is [`Batch::number`](crate::program::Batch::number).
+    /// Starts a batch at once: semaphores in `waits` order it after signals that are already known, and it does not wait for others. `number` is
+    /// [`Batch::number`](crate::program::Batch::number).
     pub fn begin(
         &mut self,
         queue: QueueId,

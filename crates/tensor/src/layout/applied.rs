@@ -107,7 +107,7 @@ impl LayoutRule {
 }
 
 impl Layout {
-    /// Bytes per texel; for a buffer without packs, whole bytes per element.
+    /// Bytes per texel; for a buffer without packs, bytes per element, rounded up.
     pub fn texel_bytes(&self) -> Bytes {
         Bytes(self.lanes_bytes(1))
     }

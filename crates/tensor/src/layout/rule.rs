@@ -42,7 +42,7 @@ impl Storage {
 pub struct AxisPacking {
     /// The axis, after reshape and order.
     pub axis: usize,
-    /// The number of indices: usually 4.
+    /// The number of consecutive indices in one pack: usually 4.
     pub by: u64,
 }
 

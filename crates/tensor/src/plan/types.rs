@@ -86,7 +86,7 @@ pub struct MemoryPlan {
     pub alignment: Alignment,
     /// Its capacity, if limited.
     pub capacity: Option<Bytes>,
-    /// Bytes of all reads and writes of its tensors in one run; for a loop, in as many rounds as it is unrolled.
+    /// Bytes of all reads and writes of its tensors in one run; of a loop, only the iterations of the unrolled copies count.
     pub traffic: Bytes,
     /// An upper bound on the traffic of any selection of tensors that fit, given the selections of earlier memories.
     pub traffic_bound: Bytes,

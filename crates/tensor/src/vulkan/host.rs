@@ -100,7 +100,7 @@ impl HostBuffer {
         self.bytes()[..bytes.len()].copy_from_slice(bytes);
     }
 
-    /// Writes 32-bit elements from its start.
+    /// Writes 32-bit floats from its start.
     ///
     /// # Panics
     /// If the buffer is smaller than `elements`.
@@ -119,7 +119,7 @@ impl HostBuffer {
         &bytes[..self.buffer.size as usize]
     }
 
-    /// Its contents as 32-bit elements.
+    /// Its contents as 32-bit floats.
     pub fn read_floats(&self) -> Vec<f32> {
         let element = |bytes: &[u8]| f32::from_ne_bytes(bytes.try_into().expect("4 bytes"));
         self.read().chunks_exact(4).map(element).collect()

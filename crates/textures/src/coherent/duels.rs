@@ -9,7 +9,7 @@ use crate::list::NONE;
 /// returns first (turn-around at 1.50 of the working set: 1.01 of the bound by recency, 1.12 by value).
 #[derive(Clone, Debug)]
 pub(super) struct Duels {
-    /// The texture with the lower value, and the one used longer ago.
+    /// Per pair, the texture with the lower value, then the one used longer ago.
     pairs: [[u32; 2]; PAIRS],
     /// The newest pair.
     last: usize,

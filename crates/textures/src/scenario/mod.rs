@@ -19,7 +19,7 @@ pub enum Scenario {
     Still,
     /// Like [`Still`](Scenario::Still), with another texture before all of them for a few frames from time to time.
     Insertion,
-    /// 26 textures of one size in a cycle: the paper's a to z.
+    /// 26 textures of one size in a cycle: the sequence of letters a to z in Blow's paper (1998).
     Cyclic,
     /// Sideways through a landscape and back, with other objects drawn by popularity.
     Strafe,
@@ -29,7 +29,7 @@ pub enum Scenario {
     Zoom,
     /// From 300 polygons with large textures to 9,000 with small ones and back: 0.6 textures per polygon.
     Switch,
-    /// From nothing to twice as many textures of one size as its arena holds: the paper's own bad case.
+    /// From nothing to twice as many textures of one size as its arena holds: the bad case that Blow's paper describes.
     DoubleLoad,
     /// Irregular sizes that fit no size class, constantly replaced by larger and smaller ones.
     Mixed,
