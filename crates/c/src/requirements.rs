@@ -40,7 +40,7 @@ impl RequirementsObject {
         let name = frame.name();
         if self.frame != *frame {
             return Err(Fault::argument(format!(
-                "the requirements belong to another frame than `{name}`"
+                "the requirements belong to a frame other than `{name}`"
             )));
         }
         if !Arc::ptr_eq(&self.profile, profile) && self.profile != *profile {

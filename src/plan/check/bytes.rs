@@ -37,7 +37,7 @@ fn check_objects(checker: &mut Checker<'_>) {
                 Some("is not on a tile heap (VUID-VkTileMemoryBindInfoQCOM-memory-10726)")
             }
             (MemoryKind::Tile, Some(usable)) if heap != usable.heap => {
-                Some("is on another tile heap than the profile's")
+                Some("is on a tile heap other than the profile's")
             }
             (MemoryKind::Tile, Some(_)) => None,
             (_, _) if tile => Some("is on a tile heap, which ordinary resources must not use"),

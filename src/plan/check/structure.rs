@@ -132,7 +132,7 @@ fn check_owners(checker: &mut Checker<'_>) {
             if plan.placements[placement].resource != id {
                 let (name, owner) = (checker.resource(id), checker.resident(placement));
                 let message = format!(
-                    "the run of resource {} is of `{name}`, but refers to placement {placement}, which is of `{owner}`",
+                    "the run of resource {} belongs to `{name}`, but refers to placement {placement}, which belongs to `{owner}`",
                     id.index()
                 );
                 checker.report(PlanRule::Foreign, message);
