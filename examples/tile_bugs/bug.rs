@@ -5,7 +5,7 @@ use clap::ValueEnum;
 /// A mistake that programs make with tile memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Bug {
-    /// The picture is read in another batch than the one that painted it
+    /// The picture is read in a batch other than the one that painted it
     AcrossBatches,
     /// The second command buffer of the batch forgets to bind tile memory
     UnboundCommandBuffer,

@@ -1,4 +1,4 @@
-//! Input of every stage of the planner.
+//! Input to every stage of the planner.
 
 use std::sync::Arc;
 

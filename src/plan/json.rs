@@ -74,7 +74,7 @@ impl Plan {
         read::plan(frame.into(), text)
     }
 
-    /// Checks that a text has the form of a plan, for readers without its frame: `tileheap diff` and `tileheap report`.
+    /// Checks that text has the form of a plan, for readers without its frame: `tileheap diff` and `tileheap report`.
     ///
     /// Checks every field and its type, and that all named passes, resources and objects exist. [`Plan::from_json`] checks the plan against its
     /// frame, [`Plan::check`] against the rules.

@@ -111,7 +111,7 @@ impl Context {
         self.instance.surface()
     }
 
-    /// The support of the physical device.
+    /// The capabilities that the physical device supports.
     pub fn support(&self) -> &DeviceSupport {
         &self.support
     }

@@ -1,4 +1,4 @@
-//! Enumerate: the support of every Vulkan device of this machine, without creating one.
+//! Enumerate: the capabilities that every Vulkan device of this machine supports, without creating one.
 
 use ash::vk;
 

@@ -1,4 +1,4 @@
-//! Detect: the support of a physical device, and the reasons why it has no tile memory.
+//! Detect: the capabilities that a physical device supports, and the reasons why it has no tile memory.
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, FromBytesUntilNulError};
@@ -33,7 +33,7 @@ pub enum MissingRequirement {
     #[error("no memory type is on the tile heap")]
     MemoryType,
     /// The device has no `vkCmdBindTileMemoryQCOM`, although everything else is present.
-    #[error("vkGetDeviceProcAddr gives no vkCmdBindTileMemoryQCOM")]
+    #[error("vkGetDeviceProcAddr returns null for vkCmdBindTileMemoryQCOM")]
     Function,
     /// The device was created without the extension or feature, or it is excluded by [`DeviceDesc::without`](super::DeviceDesc::without).
     #[error("VK_QCOM_tile_memory_heap or its feature tileMemoryHeap was not enabled on the device")]

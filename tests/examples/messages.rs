@@ -41,7 +41,7 @@ fn parts(message: &str) -> Vec<&str> {
     parts.filter(|part| part.len() >= 3).collect()
 }
 
-/// Returns true if a text has the parts in order, each at most `NEAR` bytes after the one before.
+/// Returns true if the text has the parts in order, each at most `NEAR` bytes after the one before.
 fn has(text: &str, parts: &[&str]) -> bool {
     const NEAR: usize = 250;
     let Some((first, rest)) = parts.split_first() else {

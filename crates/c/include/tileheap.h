@@ -79,13 +79,13 @@ TH_ENUM(ThStatus, int32_t) {
      * call that is calling back.
      */
     TH_STATUS_ERROR_IN_USE = -4,
-    /** A number, an index, a name or a text is not one that the function accepts. */
+    /** A number, an index, a name or a string is not one that the function accepts. */
     TH_STATUS_ERROR_INVALID_ARGUMENT = -5,
     /** The description of a frame breaks a rule. */
     TH_STATUS_ERROR_INVALID_FRAME = -6,
     /** A device profile contradicts itself, or a resource exceeds its limits. */
     TH_STATUS_ERROR_INVALID_PROFILE = -7,
-    /** A text is not a document of the expected format. */
+    /** A string is not a document of the expected format. */
     TH_STATUS_ERROR_INVALID_DOCUMENT = -8,
     /** The frame cannot be planned for this device, for example because a pinned resource does not fit. */
     TH_STATUS_ERROR_CANNOT_PLAN = -9,
@@ -177,7 +177,7 @@ TH_ENUM(ThParity, uint32_t) {
 TH_ENUM(ThSharingReason, uint32_t) {
     /** Exclusive: one queue family uses it. */
     TH_SHARING_REASON_ONE_FAMILY,
-    /** Exclusive: several queue families use it one after the other, with transfers between them. */
+    /** Exclusive: several queue families use it one after another, with ownership transfers between them. */
     TH_SHARING_REASON_TRANSFERS,
     /** Shared: several queue families read it at the same time. */
     TH_SHARING_REASON_CONCURRENT_READS,
@@ -538,10 +538,10 @@ typedef struct ThProfileT ThProfileT;
 /** The memory requirements of a frame's resources on a device. */
 typedef struct ThRequirementsT ThRequirementsT;
 
-/** A text that the library wrote: a report or a document. */
+/** Text that the library wrote: a report or a document. */
 typedef struct ThTextT ThTextT;
 
-/** An error object: `thCreateError`. */
+/** An error object; see `thCreateError`. */
 typedef struct ThErrorT *ThError;
 
 /**
@@ -555,10 +555,10 @@ typedef struct ThStringView {
     size_t length;
 } ThStringView;
 
-/** A text: reports and documents. */
+/** A report or a document as text. */
 typedef struct ThTextT *ThText;
 
-/** A device profile: `thCreateProfile`. */
+/** A device profile; see `thCreateProfile`. */
 typedef struct ThProfileT *ThProfile;
 
 /** A physical device whose profile is queried. */
@@ -838,7 +838,7 @@ typedef struct ThFrameDesc {
     const struct ThSemaphoreDesc *semaphores;
 } ThFrameDesc;
 
-/** A frame: `thCreateFrame`. */
+/** A frame; see `thCreateFrame`. */
 typedef struct ThFrameT *ThFrame;
 
 /** Sizes of a frame's tables. */
@@ -933,7 +933,7 @@ typedef struct ThPassInfo {
     uint32_t reserved;
 } ThPassInfo;
 
-/** A plan: `thCreatePlan`. */
+/** A plan; see `thCreatePlan`. */
 typedef struct ThPlanT *ThPlan;
 
 /** A run of consecutive elements in a flat table, `[first, end)`; empty if both are equal. */
@@ -1039,7 +1039,7 @@ typedef struct ThRequirementAnswer {
     uint64_t tileAlignment;
 } ThRequirementAnswer;
 
-/** Memory requirements: `thCreateRequirements`. */
+/** Memory requirements; see `thCreateRequirements`. */
 typedef struct ThRequirementsT *ThRequirements;
 
 /** The requirements of a resource. */
@@ -1062,7 +1062,7 @@ typedef struct ThResourceRequirements {
     ThDedicated dedicated;
 } ThResourceRequirements;
 
-/** A planner: `thCreatePlanner`. */
+/** A planner; see `thCreatePlanner`. */
 typedef struct ThPlannerT *ThPlanner;
 
 /** Options of planning. All zeros are the defaults. */
@@ -1246,7 +1246,7 @@ typedef struct ThSearchDesc {
     void *userData;
 } ThSearchDesc;
 
-/** An arrangement: `thCreateArrangement`. */
+/** An arrangement; see `thCreateArrangement`. */
 typedef struct ThArrangementT *ThArrangement;
 
 /** An arrangement and its savings. */
@@ -1310,7 +1310,7 @@ typedef struct ThArrangementArrays {
     const struct ThArrangedResource *resources;
 } ThArrangementArrays;
 
-/** A lowerer: `thCreateLowerer`. */
+/** A lowerer; see `thCreateLowerer`. */
 typedef struct ThLowererT *ThLowerer;
 
 /** A queue of the device, by queue family and index. */
@@ -2029,7 +2029,7 @@ typedef struct ThStoreShaders {
     const uint32_t *words;
 } ThStoreShaders;
 
-/** Inputs of `thCreateAliasing`. */
+/** Inputs to `thCreateAliasing`. */
 typedef struct ThAliasingDesc {
     /** `sizeof(ThAliasingDesc)`. */
     uint32_t structSize;
@@ -2041,7 +2041,7 @@ typedef struct ThAliasingDesc {
     ThPlan plan;
 } ThAliasingDesc;
 
-/** Previous users of bytes: `thCreateAliasing`. */
+/** Previous users of bytes; see `thCreateAliasing`. */
 typedef struct ThAliasingT *ThAliasing;
 
 /** A placement, with the first pass that uses it. */
@@ -2135,7 +2135,7 @@ typedef struct ThDeviceAdditionsDesc {
     VkBool32 debugNames;
 } ThDeviceAdditionsDesc;
 
-/** Additions to a device: `thCreateDeviceAdditions`. */
+/** Additions to a device; see `thCreateDeviceAdditions`. */
 typedef struct ThDeviceAdditionsT *ThDeviceAdditions;
 
 /** A queue handle with its family. */
@@ -2229,13 +2229,13 @@ typedef struct ThDeviceDesc {
     uint64_t memoryLimit;
 } ThDeviceDesc;
 
-/** A device: `thCreateDevice`. */
+/** A device; see `thCreateDevice`. */
 typedef struct ThDeviceT *ThDevice;
 
 /** A callback that uses the queues of a device while they are locked (`thUseQueues`). */
 typedef void (*PFN_thUseQueues)(void *data);
 
-/** Inputs of a dynamic frame. */
+/** Parameters of a dynamic frame. */
 typedef struct ThDynamicFrameDesc {
     /** `sizeof(ThDynamicFrameDesc)`. */
     uint32_t structSize;
@@ -2247,7 +2247,7 @@ typedef struct ThDynamicFrameDesc {
     const struct ThPlanOptionsDesc *options;
 } ThDynamicFrameDesc;
 
-/** A dynamic frame: `thCreateDynamicFrame`. */
+/** A dynamic frame; see `thCreateDynamicFrame`. */
 typedef struct ThDynamicFrameT *ThDynamicFrame;
 
 /** The frame that was selected. */
@@ -2452,7 +2452,7 @@ typedef struct ThSubmitCall {
 typedef VkResult (*PFN_thSubmit)(void *data,
                                  const struct ThSubmitCall *call);
 
-/** A recording: `thBeginCommands`. */
+/** A recording; see `thBeginCommands`. */
 typedef struct ThCommandsT *ThCommands;
 
 /** A pass that has begun. */

@@ -27,7 +27,7 @@ pub struct AliasingObject {
     pub(crate) aliasing: Aliasing,
 }
 
-/// Inputs of `thCreateAliasing`.
+/// Inputs to `thCreateAliasing`.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct AliasingDesc {

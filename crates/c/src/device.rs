@@ -261,7 +261,7 @@ unsafe fn queues_of(desc: &DeviceDesc) -> Result<Vec<Queue>, Fault> {
 
 const QUEUES: Array = Array("queues", "queueCount");
 
-/// Checks that queues are of families that the physical device has, and each is listed once.
+/// Checks that queues belong to families that the physical device has, and that each is listed once.
 fn check_families(queues: &[Queue], families: &[vk::QueueFamilyProperties]) -> Result<(), Fault> {
     for (index, queue) in queues.iter().enumerate() {
         let problem =

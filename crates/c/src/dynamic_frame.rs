@@ -17,7 +17,7 @@ use crate::vulkan::PlanModeValue;
 sized! { Input: DynamicFrameDesc to options; }
 sized! { Output: SelectedFrame to resource_count; }
 
-/// Inputs of a dynamic frame.
+/// Parameters of a dynamic frame.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct DynamicFrameDesc {

@@ -2,7 +2,7 @@
 
 /// Receives the messages of functions that fail.
 pub struct ErrorT(());
-/// A text that the library wrote: a report or a document.
+/// Text that the library wrote: a report or a document.
 pub struct TextT(());
 /// A device in numbers: memory heaps and types, tile memory, limits and features.
 pub struct ProfileT(());
@@ -38,31 +38,31 @@ pub struct DynamicFrameT(());
 /// The recording of one command buffer.
 pub struct CommandsT(());
 
-/// An error object: `thCreateError`.
+/// An error object; see `thCreateError`.
 pub type ErrorHandle = *mut ErrorT;
-/// A text: reports and documents.
+/// A report or a document as text.
 pub type TextHandle = *mut TextT;
-/// A device profile: `thCreateProfile`.
+/// A device profile; see `thCreateProfile`.
 pub type ProfileHandle = *mut ProfileT;
-/// A frame: `thCreateFrame`.
+/// A frame; see `thCreateFrame`.
 pub type FrameHandle = *mut FrameT;
-/// Memory requirements: `thCreateRequirements`.
+/// Memory requirements; see `thCreateRequirements`.
 pub type RequirementsHandle = *mut RequirementsT;
-/// A planner: `thCreatePlanner`.
+/// A planner; see `thCreatePlanner`.
 pub type PlannerHandle = *mut PlannerT;
-/// A plan: `thCreatePlan`.
+/// A plan; see `thCreatePlan`.
 pub type PlanHandle = *mut PlanT;
-/// An arrangement: `thCreateArrangement`.
+/// An arrangement; see `thCreateArrangement`.
 pub type ArrangementHandle = *mut ArrangementT;
-/// A lowerer: `thCreateLowerer`.
+/// A lowerer; see `thCreateLowerer`.
 pub type LowererHandle = *mut LowererT;
-/// Previous users of bytes: `thCreateAliasing`.
+/// Previous users of bytes; see `thCreateAliasing`.
 pub type AliasingHandle = *mut AliasingT;
-/// Additions to a device: `thCreateDeviceAdditions`.
+/// Additions to a device; see `thCreateDeviceAdditions`.
 pub type DeviceAdditionsHandle = *mut DeviceAdditionsT;
-/// A device: `thCreateDevice`.
+/// A device; see `thCreateDevice`.
 pub type DeviceHandle = *mut DeviceT;
-/// A dynamic frame: `thCreateDynamicFrame`.
+/// A dynamic frame; see `thCreateDynamicFrame`.
 pub type DynamicFrameHandle = *mut DynamicFrameT;
-/// A recording: `thBeginCommands`.
+/// A recording; see `thBeginCommands`.
 pub type CommandsHandle = *mut CommandsT;

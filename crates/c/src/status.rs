@@ -24,13 +24,13 @@ pub enum Status {
     /// The object is in use: by another thread, although it allows one thread at a time; by objects that have to be destroyed first; or by the
     /// call that is calling back.
     ErrorInUse = -4,
-    /// A number, an index, a name or a text is not one that the function accepts.
+    /// A number, an index, a name or a string is not one that the function accepts.
     ErrorInvalidArgument = -5,
     /// The description of a frame breaks a rule.
     ErrorInvalidFrame = -6,
     /// A device profile contradicts itself, or a resource exceeds its limits.
     ErrorInvalidProfile = -7,
-    /// A text is not a document of the expected format.
+    /// A string is not a document of the expected format.
     ErrorInvalidDocument = -8,
     /// The frame cannot be planned for this device, for example because a pinned resource does not fit.
     ErrorCannotPlan = -9,

@@ -104,7 +104,7 @@ pub fn written_by(version: u64) -> String {
     }
 }
 
-/// The position at which a text is not valid JSON of the expected structure, and the reason.
+/// The position at which text is not valid JSON of the expected structure, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} column {column}{}: {problem}", at(.path))]
 pub struct JsonSyntaxError {
@@ -125,7 +125,7 @@ fn at(path: &str) -> String {
     }
 }
 
-/// Parses a text as any type of document.
+/// Parses text as any type of document.
 ///
 /// # Errors
 /// The first error, with its position and path.
@@ -136,7 +136,7 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, JsonSyntaxError> {
     parse_any(text)
 }
 
-/// Parses a text as a list of documents of any type.
+/// Parses text as a list of documents of any type.
 ///
 /// # Errors
 /// The first error, with its position and path.
@@ -152,7 +152,7 @@ fn parse_any<T: DeserializeOwned>(text: &str) -> Result<T, JsonSyntaxError> {
     Err(in_place(text, &error))
 }
 
-/// An error with its place in a text.
+/// An error with its place in the text.
 fn in_place(text: &str, error: &serde_json::Error) -> JsonSyntaxError {
     let (line, column) = (error.line(), error.column());
     let mut problem = error.to_string();
@@ -160,7 +160,7 @@ fn in_place(text: &str, error: &serde_json::Error) -> JsonSyntaxError {
     let suffix = format!(" at line {line} column {column}");
     problem.truncate(problem.strip_suffix(&suffix).map_or(problem.len(), str::len));
     let path = path::of(text, line, column, |read| words::is_of_last_value(&problem, read));
-    // Well-formed JSON has another problem than its syntax.
+    // In well-formed JSON, the problem is not the syntax.
     if serde_json::from_str::<IgnoredAny>(text).is_ok() {
         problem = words::reworded(&problem);
     }

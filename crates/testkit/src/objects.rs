@@ -278,8 +278,8 @@ pub fn stage(
     info.module(module).name(c"main")
 }
 
-/// A pipeline that draws triangles to a viewport and a scissor without vertices, blending and depth, for `create` to complete with its layout and
-/// its target. `masks` are the color write masks of the attachments.
+/// Calls `create` with the create info of a pipeline that draws triangles to a viewport and a scissor without vertices, blending or depth; layout
+/// and target are left to `create`. `masks` are the color write masks of the attachments.
 pub fn with_triangles<T>(
     [vertex, fragment]: [vk::ShaderModule; 2],
     [viewport, scissor]: [vk::Rect2D; 2],

@@ -1,10 +1,10 @@
-//! Errors for texts that are not a description of a frame.
+//! Errors for JSON text that does not describe a frame.
 
 use tileheap_json::{JsonSyntaxError, written_by};
 
 use super::document::VERSION;
 
-/// Error for a text that is not a description of a frame.
+/// Error for JSON text that does not describe a frame.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JsonError {

@@ -22,7 +22,7 @@ pub(in crate::frame) fn document<T: serde::de::DeserializeOwned>(text: &str) -> 
     parse(text).map_err(|fault| FrameError::Json(JsonError::Syntax(fault)))
 }
 
-/// Formats in which a text may describe a frame.
+/// Formats in which text may describe a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::frame) enum Dialect {
     /// `"format": "tileheap-frame"`.
@@ -31,7 +31,7 @@ pub(in crate::frame) enum Dialect {
     Loose,
 }
 
-/// The dialect of a text, by its `format` and `version`.
+/// The dialect of the text, by its `format` and `version`.
 pub(in crate::frame) fn dialect(text: &str) -> Result<Dialect, JsonError> {
     #[derive(Deserialize)]
     #[serde(expecting = "a frame description")]

@@ -99,7 +99,7 @@ pub enum SharingReason {
     /// Exclusive: one queue family uses it.
     #[default]
     OneFamily,
-    /// Exclusive: several queue families use it one after the other, with transfers between them.
+    /// Exclusive: several queue families use it one after another, with ownership transfers between them.
     Transfers,
     /// Shared: several queue families read it at the same time.
     ConcurrentReads,

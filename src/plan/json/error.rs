@@ -1,6 +1,6 @@
 //! Errors of reading a plan from JSON.
 
-/// The reason why a text is not a plan of a frame.
+/// The reason why JSON text is not a plan of a frame.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("plan JSON: {what}")]
 pub struct PlanJsonError {

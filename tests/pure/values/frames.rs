@@ -127,7 +127,7 @@ impl Generator {
         }
     }
 
-    /// Another resource than those used.
+    /// A resource other than those used.
     fn other(&mut self, used: &[usize], wanted: impl Fn(Kind) -> bool) -> Option<usize> {
         let free = (0..self.resources.len()).filter(|index| !used.contains(index));
         let free: Vec<usize> = free.filter(|&index| wanted(self.resources[index].1)).collect();

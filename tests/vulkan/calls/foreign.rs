@@ -90,7 +90,7 @@ fn images_in_foreign_memory_are_acquired_and_released() {
         on_fake!(rig.fake.device.destroy_image_view(view, None));
         on_fake!(rig.fake.device.destroy_image(image, None));
         on_fake!(rig.fake.device.free_memory(memory, None));
-        // Memory of another kind than the image was created for is refused.
+        // Memory of a kind that the image was not created for is refused.
         let rig = runtime_rig::Rig::new(Config::modern(), Capabilities::empty());
         camera(&rig, kind, 1 - kind);
         let said = rig.driver.violations();

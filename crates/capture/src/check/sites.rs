@@ -45,7 +45,7 @@ impl<'a> Sites<'a> {
         &self.recording.steps[step as usize]
     }
 
-    /// Returns the batch of a step, unless it is of the presentation engine.
+    /// Returns the batch of a step, unless the step belongs to the presentation engine.
     pub(super) fn batch(&self, step: u64) -> Option<&'a Batch> {
         match self.step(step) {
             RecordedStep::Submit(batch) => Some(batch),
@@ -53,12 +53,12 @@ impl<'a> Sites<'a> {
         }
     }
 
-    /// Returns the position of a command, unless the step is of the presentation engine.
+    /// Returns the position of a command, unless the step belongs to the presentation engine.
     pub(super) fn site(&self, step: u64, tag: Tag) -> Option<CommandPosition> {
         self.batch(step).map(|_| self.commands.sites[tag.0 as usize])
     }
 
-    /// Returns the command, unless the step is of the presentation engine.
+    /// Returns the command, unless the step belongs to the presentation engine.
     pub(super) fn command(&self, step: u64, tag: Tag) -> Option<&'a Command> {
         let site = self.site(step, tag)?;
         Some(&self.recording.command_buffers[site.buffer].commands[site.index])

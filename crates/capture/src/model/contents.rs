@@ -3,7 +3,7 @@
 //! ```text
 //!          frame before │ captured frame         │ next frame
 //! depth    store        │ clear ─ store          │ clear             nothing reads the store: it is wasted
-//! bloom                 │ discard ─ load ─ store │ discard ─ load    the load is of undefined contents: it is wasted
+//! bloom                 │ discard ─ load ─ store │ discard ─ load    the load reads undefined contents: it is wasted
 //! shadow                │ clear ─ store          │ read              the store is needed
 //! ```
 //! Parts are compared exactly: a clear of a quarter of an image replaces only that quarter. After the next frame, the captured one is assumed to

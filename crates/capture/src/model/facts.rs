@@ -125,7 +125,7 @@ impl DescribedFrame<'_> {
 
     /// Returns the bytes of buffers and images of which a pass accesses only a part: a range, or areas that it copies.
     fn accessed(&self, pass: &Pass) -> Vec<AccessedBytes> {
-        // The most bytes of an access; `None` if one is of everything.
+        // The most bytes of an access; `None` if an access covers everything.
         let mut all: BTreeMap<u32, Option<u64>> = BTreeMap::new();
         for access in &pass.accesses {
             let whole = match &access.resource {

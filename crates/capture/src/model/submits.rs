@@ -195,7 +195,7 @@ pub(crate) struct FirstUse {
     resource: Resource,
     /// True if the first access needs contents.
     pub(crate) read_first: bool,
-    /// True if all accesses are reads, and none is of an attachment.
+    /// True if all accesses are reads, and none accesses an attachment.
     only_read: bool,
 }
 

@@ -159,7 +159,7 @@ impl From<Chart> for Input {
     }
 }
 
-/// Returns true if a text looks like a table; errors are then about the table.
+/// Returns true if the text looks like a table; errors are then about the table.
 fn is_table(text: &str) -> bool {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     !text.starts_with(['{', '[']) && text.lines().next().is_some_and(|line| line.contains(','))

@@ -277,7 +277,7 @@ impl<'a> DescribedPlan<'a> {
     pub(super) fn planned(self, mut found: SearchResult, not_kept: Vec<String>) -> Result<ArrangedPlan<'a>> {
         let (described, imported) = (self.plan, self.imported);
         let arranged = found.apply(described)?;
-        // The file is of the frame as described, or of its parts where their description changes.
+        // The file belongs to the frame as described, or to its parts where their description changes.
         let keeps = found.arrangement.changes.is_empty();
         let (claims, mut raw_texel_bytes) = match keeps {
             true => (imported.claims.clone(), imported.raw_texel_bytes.clone()),

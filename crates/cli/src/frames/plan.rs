@@ -296,7 +296,7 @@ fn reject_unsupported(frame: &Frame, profile: &DeviceProfile) -> Result<()> {
     )))
 }
 
-/// The frame in a text of either form, at another base extent if one is given.
+/// The frame in text of either form, at another base extent if one is given.
 pub(crate) fn frame_from(path: &Path, text: &str, extent: Option<(u32, u32)>) -> Result<ImportedFrame> {
     let extent = extent.map(|(width, height)| vk::Extent2D { width, height });
     import::read(text, extent).map_err(|error| Error::of(shown(path), error))

@@ -120,7 +120,7 @@ struct Ground {
     wide: f64,
     /// The value at the top.
     value: u64,
-    /// The number of positions across.
+    /// The number of positions on the horizontal axis.
     count: usize,
 }
 

@@ -32,12 +32,12 @@ pub(super) const PAGE: Inks = Inks {
     mark: "var(--mark)",
 };
 
-/// Attributes of a text that ends at its position, or is centered there.
+/// Attributes of text that ends at its position, or is centered there.
 pub(super) const END: &str = "text-anchor=\"end\"";
 pub(super) const MIDDLE: &str = "text-anchor=\"middle\"";
 pub(super) const BOLD: &str = "font-weight=\"bold\"";
 
-/// Draws a text, unless it is empty.
+/// Draws text, unless it is empty.
 pub(super) fn text(out: &mut String, (x, y): (f64, f64), ink: &str, attributes: &str, words: &str) {
     if !words.is_empty() {
         let words = escaped(words);

@@ -76,12 +76,12 @@ pub(crate) fn tileheap(arguments: &[&str]) -> Run {
     )
 }
 
-/// Runs the command with a text on standard input.
+/// Runs the command with text on standard input.
 pub(crate) fn tileheap_with(input: &[u8], arguments: &[&str]) -> Run {
     tileheap_in(".".as_ref(), input, arguments)
 }
 
-/// Runs the command in a folder, with a text on standard input.
+/// Runs the command in a folder, with text on standard input.
 pub(crate) fn tileheap_in(folder: &Path, input: &[u8], arguments: &[&str]) -> Run {
     let mut child = command()
         .current_dir(folder)

@@ -11,7 +11,7 @@ use tileheap_units::IdMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Object(pub(crate) vk::ObjectType, pub(crate) u64);
 
-/// The delimiter of an object in a text.
+/// The delimiter of an object in the text of a message.
 const MARK: char = '\u{1f}';
 
 impl fmt::Display for Object {
@@ -76,7 +76,7 @@ impl Names {
         self.lock().get(&object).cloned()
     }
 
-    /// Inserts kind, name and handle of each object in a text; appends those objects to `objects` that it does not contain yet.
+    /// Inserts kind, name and handle of each object in the text of a message; appends those objects to `objects` that it does not contain yet.
     pub(crate) fn resolve(&self, text: &str, objects: &mut Vec<Object>) -> String {
         let parts = text.split(MARK).enumerate();
         let resolved = parts.map(

@@ -64,7 +64,7 @@ fn write_and_read_apart(rig: &Rig) -> vk::CommandBuffer {
     reader
 }
 
-/// Removes handles from a text, which differ from run to run.
+/// Removes handles from the text, because they differ from run to run.
 fn without_handles(text: &str) -> String {
     let mut parts = text.split(" (0x");
     let first = parts.next().unwrap_or_default().to_owned();

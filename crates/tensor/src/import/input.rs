@@ -40,7 +40,7 @@ impl ImportedInput {
         read_graph(text).map(ImportedInput::Graph)
     }
 
-    /// Returns true if [`ImportedInput::parse`] accepts a text.
+    /// Returns true if [`ImportedInput::parse`] accepts the text.
     pub fn accepts(text: &str) -> bool {
         ImportedInput::parse(text, &[]).is_ok()
     }

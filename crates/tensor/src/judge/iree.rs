@@ -23,7 +23,7 @@ pub(super) const FORMAT: &str = "IREE dump";
 /// The text before the name of a dump.
 const DUMP: &str = "// -----// IR Dump ";
 
-/// Returns true if a text contains IREE's dumps.
+/// Returns true if the text contains IREE's dumps.
 pub(super) fn is_dump(text: &str) -> bool {
     text.contains("stream.resource.pack") || text.contains(DUMP)
 }
@@ -267,7 +267,7 @@ impl<'a> Function<'a> {
     }
 }
 
-/// The SSA value name at the start of a text: `%4#1`, `%c0_1`.
+/// The SSA value name at the start of the text: `%4#1`, `%c0_1`.
 fn value(text: &str) -> &str {
     let end = text.find(|c: char| !(c.is_alphanumeric() || matches!(c, '%' | '#' | '_' | '.' | '$' | '-')));
     &text[..end.unwrap_or(text.len())]

@@ -49,7 +49,7 @@ impl Swap {
         self.missing[at] = (size, key);
     }
 
-    /// Bytes that are reserved for another texture than this one.
+    /// Bytes that are reserved for a texture other than this one.
     pub(super) fn reserved_from(&self, key: u32) -> u64 {
         match self.wanted {
             Some((wanted, size)) if self.is_reserved && wanted != key => size,

@@ -46,7 +46,7 @@ pub struct TextureCacheDesc<'a> {
     pub reader_stages: vk::PipelineStageFlags,
     /// The queue family that draws; used with a transfer queue.
     pub graphics_family: u32,
-    /// A queue for uploads, of another family than the graphics queue: while earlier frames are rendered, it fills images in bytes that
+    /// A queue for uploads, of a family other than the graphics queue's: while earlier frames are rendered, it fills images in bytes that
     /// those frames do not use. Other uploads, and all of them without such a queue, are recorded with the frame. No other thread may
     /// use it while the cache records.
     pub transfer: Option<DeviceQueue>,
