@@ -4,6 +4,7 @@ mod clip;
 mod nearest;
 mod objects;
 mod path;
+mod text;
 mod words;
 mod writer;
 
@@ -12,8 +13,9 @@ use clip::clip_to;
 pub use nearest::{did_you_mean, nearest};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
+pub use text::{EncodingError, decode, without_mark};
 
-/// Parses a document of this `format` and `version`.
+/// Parses a document of this `format` and `version`, with or without a byte order mark.
 ///
 /// # Errors
 /// The problem with its line, column and path, on one line, whatever the text contains.
@@ -125,23 +127,24 @@ fn at(path: &str) -> String {
     }
 }
 
-/// Parses text as any type of document.
+/// Parses text as any type of document, with or without a byte order mark.
 ///
 /// # Errors
 /// The first error, with its position and path.
 pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, JsonSyntaxError> {
+    let text = without_mark(text);
     if let Some(list) = list_instead(text) {
         return Err(list);
     }
     parse_any(text)
 }
 
-/// Parses text as a list of documents of any type.
+/// Parses text as a list of documents of any type, with or without a byte order mark.
 ///
 /// # Errors
 /// The first error, with its position and path.
 pub fn parse_list<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, JsonSyntaxError> {
-    parse_any(text)
+    parse_any(without_mark(text))
 }
 
 fn parse_any<T: DeserializeOwned>(text: &str) -> Result<T, JsonSyntaxError> {

@@ -111,6 +111,9 @@ fn expected(form: &str) -> String {
         "u16" => whole(u16::MAX.into()),
         "u32" => whole(u32::MAX.into()),
         "u64" | "usize" => whole(u64::MAX),
+        "a nonzero u8" | "a nonzero u16" | "a nonzero u32" | "a nonzero u64" | "a nonzero usize" => {
+            "a positive integer".to_owned()
+        }
         "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number".to_owned(),
         "f32" | "f64" => "a number".to_owned(),
         "a boolean" => "`true` or `false`".to_owned(),
@@ -126,10 +129,11 @@ fn expected(form: &str) -> String {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::num::NonZeroU64;
 
     use serde::Deserialize;
 
-    use crate::parse;
+    use crate::{parse, parse_list};
 
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -171,6 +175,8 @@ mod tests {
     #[allow(dead_code)] // Read by the derived code.
     struct Inner {
         size: u64,
+        #[serde(default)]
+        alignment: Option<NonZeroU64>,
     }
 
     #[test]
@@ -256,6 +262,14 @@ mod tests {
             ),
             (r#"{"inner": 3}"#, "at `inner`: 3, where an object is expected"),
             (r#"{"inner": {}}"#, "at `inner`: missing field `size`"),
+            (
+                r#"{"inner": {"size": 1, "alignment": 0}}"#,
+                "at `inner.alignment`: 0, where a positive integer is expected",
+            ),
+            (
+                r#"{"inner": {"size": 1, "alignment": 1.5}}"#,
+                "at `inner.alignment`: 1.5, where a positive integer is expected",
+            ),
         ] {
             let error = parse::<Document>(text).unwrap_err().to_string();
             let (_, error) = error.split_once(", ").unwrap_or_else(|| panic!("{error}"));
@@ -265,6 +279,22 @@ mod tests {
         let expected =
             "unknown field `nubmer`: did you mean `number`? The accepted fields are `number`, `signed`, ";
         assert!(error.starts_with(expected), "{error}");
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_accepted() {
+        let read = parse::<Document>("\u{feff}{\"number\": 3}").expect("a document");
+        assert_eq!(read.number, 3);
+        assert_eq!(parse_list::<u32>("\u{feff}[3]"), Ok(vec![3]));
+        let error = parse::<Document>("\u{feff}{\"number\": []}").unwrap_err();
+        assert_eq!(
+            error,
+            parse::<Document>("{\"number\": []}").expect_err("the same place")
+        );
+        // Only one, and only at the start.
+        assert!(
+            parse::<Document>("\u{feff}\u{feff}{}").is_err() && parse::<Document>(" \u{feff}{}").is_err()
+        );
     }
 
     #[test]

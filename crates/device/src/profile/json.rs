@@ -226,7 +226,7 @@ mod tests {
         assert!(damaged("8355840", "0").contains("0 B"));
         assert!(damaged("8355840", "-1").contains("-1"));
         assert!(damaged("8355840", "1e400").contains("line"));
-        assert!(damaged("\"bytes\": 12288", "\"bytes\": 0").contains("nonzero"));
+        assert!(damaged("\"bytes\": 12288", "\"bytes\": 0").contains("a positive integer"));
         assert!(damaged("\"rows\": 32", "\"rows\": 0").contains("0 texel rows"));
         assert!(damaged("\"memoryTypeIndex\": 1", "\"memoryTypeIndex\": 77").contains("type 77"));
         assert!(damaged("\"heapIndex\": 2", "\"heapIndex\": 16").contains("heap 16"));
