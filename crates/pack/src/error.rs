@@ -188,6 +188,87 @@ impl Error {
     }
 }
 
+impl Error {
+    /// The message, with items by name instead of index; `name` returns the name of an item.
+    pub fn with_names(&self, name: impl Fn(u32) -> String) -> String {
+        let message = self.to_string();
+        match self.items() {
+            [Some(a), Some(b)] => {
+                let Some((start, rest)) = message.split_once(&format!("items {a}")) else {
+                    return message;
+                };
+                let rest = rest.replacen(&format!("and {b}"), &format!("and `{}`", name(b)), 1);
+                format!("{start}items `{}`{rest}", name(a))
+            }
+            [Some(item), None] => {
+                message.replacen(&format!("item {item}"), &format!("item `{}`", name(item)), 1)
+            }
+            _ => message,
+        }
+    }
+
+    /// The items that the message names, in its order.
+    fn items(&self) -> [Option<u32>; 2] {
+        match *self {
+            Error::ConflictInGroup(a, b)
+            | Error::GroupFixedTwice(a, b, ..)
+            | Error::FixedCollision(a, b)
+            | Error::GroupSplit(a, b, ..)
+            | Error::Overlap { a, b, .. }
+            | Error::ConflictOverlap(a, b, ..)
+            | Error::Certificate(CertificateError::MayShare(_, a, b)) => [Some(a), Some(b)],
+            Error::Certificate(CertificateError::Repeated(item) | CertificateError::NotListed(_, item)) => {
+                [Some(item), None]
+            }
+            _ => [self.item(), None],
+        }
+    }
+}
+
 fn whose(item: Option<u32>) -> String {
     item.map_or("the buffer".to_owned(), |item| format!("item {item}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_name_items() {
+        let (bytes, span) = (Bytes(1), Span::new(0, 7));
+        let overlap = Error::Overlap {
+            a: 0,
+            b: 7,
+            a_span: span,
+            b_span: span,
+            offset: bytes,
+            end: Bytes(2),
+        };
+        let flow = Error::Flow {
+            item: Some(0),
+            into: bytes,
+            out: bytes,
+            size: bytes,
+        };
+        for (error, start) in [
+            (Error::FixedCollision(0, 7), "items `x` and `y` must not"),
+            (Error::ConflictInGroup(0, 7), "items `x` and `y` share"),
+            (overlap, "items `x` [0, 7) and `y` [0, 7) overlap"),
+            (Error::MovedFixed(7, bytes, bytes), "item `y` is fixed"),
+            (
+                Error::SumOverflow(7, bytes, Alignment::ONE),
+                "sizes and alignments sum past 2^64 - 1 B at item `y` of",
+            ),
+            (flow, "allocation graph: item `x` has"),
+            (
+                CertificateError::MayShare(0, 0, 7).into(),
+                "branch 0 is on items `x` and `y`, which",
+            ),
+            (CertificateError::Repeated(7).into(), "item `y` is listed"),
+            (Error::OffsetCount(0, 7), "the packing must have one offset"),
+        ] {
+            let said = error.with_names(|item| if item == 0 { "x" } else { "y" }.to_owned());
+            assert!(said.starts_with(start), "{said}");
+        }
+    }
 }
