@@ -17,6 +17,18 @@ pub enum Error {
         /// The problem.
         problem: String,
     },
+    /// A size in a tensor's shape has no upper bound.
+    #[error(
+        "tensor `{tensor}`: dimension {dimension} has no upper bound below 2^63: symbol `{symbol}` needs a range"
+    )]
+    Unbounded {
+        /// The tensor.
+        tensor: String,
+        /// The dimension.
+        dimension: String,
+        /// The symbol without a range.
+        symbol: String,
+    },
     /// The parts of a loop or branch do not match, it needs copies or a decision, or a node reads overwritten bytes.
     #[error("node `{node}`: {problem}")]
     Control {

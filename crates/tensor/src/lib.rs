@@ -2,6 +2,7 @@
 
 mod check;
 mod error;
+pub mod file_kind;
 pub mod graph;
 pub mod import;
 pub mod judge;

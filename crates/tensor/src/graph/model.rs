@@ -169,14 +169,15 @@ impl Graph {
         let symbol = dim
             .symbol()
             .and_then(|symbol| self.symbols.get(symbol.0 as usize));
-        let problem = match symbol {
-            Some(symbol) => format!(
-                "dimension {dim} has no upper bound below 2^63: symbol `{}` needs a range",
-                symbol.name
-            ),
-            None => format!("its size exceeds 2^63 with dimension {dim}"),
-        };
-        Error::tensor(&self.tensor(tensor).name, problem)
+        let tensor = &self.tensor(tensor).name;
+        match symbol {
+            Some(symbol) => Error::Unbounded {
+                tensor: tensor.clone(),
+                dimension: dim.to_string(),
+                symbol: symbol.name.clone(),
+            },
+            None => Error::tensor(tensor, format!("its size exceeds 2^63 with dimension {dim}")),
+        }
     }
 
     pub(super) fn negative(&self, tensor: TensorId, dim: &Dim, value: i64) -> Error {

@@ -57,6 +57,22 @@ const NAMES: &[(&str, &str)] = &[
 
 const ACCEPTED: &str = "id (or buffer, buffer_id), lower (start, begin), upper (or end, which is inclusive), size, offset, alignment";
 
+/// Parses a number of a table, in the column `name`.
+///
+/// # Errors
+/// The text is not a whole number, or the number exceeds 64 bits.
+pub fn parse_number(name: &str, text: &str) -> Result<u64, String> {
+    let is_whole = !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
+    match text.parse() {
+        Ok(number) if is_whole => Ok(number),
+        Err(_) if is_whole => Err(format!(
+            "{name} {} is too large: the limit is 2^64 - 1",
+            clip(text)
+        )),
+        _ => Err(format!("{name} `{}` is not a whole number", clip(text))),
+    }
+}
+
 impl TableColumns {
     /// Reads a header, in which names may be in any order and case; unknown names are ignored. `lower`, `upper` and the columns in `needed` are
     /// required; without `id`, lines are numbered.

@@ -1,6 +1,7 @@
 //! Reads files of any supported format.
 
 use serde_json::Value;
+use tileheap_json::without_mark;
 
 use super::tvm::TvmGraph;
 use super::{read_graph, read_lines, read_records};
@@ -25,8 +26,9 @@ impl ImportedInput {
     /// # Errors
     /// Those of the format's reader.
     pub fn parse(text: &str, inputs: &[String]) -> Result<ImportedInput> {
+        let text = without_mark(text);
         let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
-        if !first.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
+        if !first.trim_start().starts_with('{') {
             return read_records(text).map(ImportedInput::Records);
         }
         if first.contains("\"op_types\"") {

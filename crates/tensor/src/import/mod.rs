@@ -10,7 +10,7 @@ pub mod onnx;
 mod records;
 pub mod tvm;
 
-pub use columns::{SpanEnds, TableColumns};
+pub use columns::{SpanEnds, TableColumns, parse_number};
 pub use document::read_graph;
 pub use input::ImportedInput;
 pub use records::{read_lines, read_records};

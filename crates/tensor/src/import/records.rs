@@ -2,12 +2,12 @@
 
 use serde::Deserialize;
 
-use super::columns::{SpanEnds, TableColumns};
+use super::columns::{SpanEnds, TableColumns, parse_number};
 use crate::error::{Error, Result};
 use crate::graph::{ElementType, Graph, GraphBuilder, InPlace, Node, Operator, Shape, TensorId};
 use crate::plan::placement::SpaceItem;
 use crate::units::{Alignment, Bytes, Span};
-use tileheap_json::{clip, parse};
+use tileheap_json::{parse, without_mark};
 
 /// Reads a table `id,lower,upper,size`, optionally with an `alignment`: a tensor is live in steps `[lower, upper)`. Columns may be in any
 /// order and have the names that [`TableColumns`] accepts, others are ignored; fields may be quoted. Without ids, tensors are numbered from 0.
@@ -20,10 +20,7 @@ pub fn read_records(text: &str) -> Result<Vec<SpaceItem>> {
     lines.has_headers(false).flexible(true).trim(csv::Trim::All);
     let mut header: Option<TableColumns> = None;
     let mut items = Vec::new();
-    for fields in lines
-        .from_reader(text.trim_start_matches('\u{feff}').as_bytes())
-        .into_records()
-    {
+    for fields in lines.from_reader(without_mark(text).as_bytes()).into_records() {
         let fields = fields.map_err(|fault| Error::parse("records", fault))?;
         let at = fields.position().map_or(1, csv::Position::line);
         if fields.iter().all(str::is_empty) {
@@ -39,11 +36,7 @@ pub fn read_records(text: &str) -> Result<Vec<SpaceItem>> {
             return Err(wrong(at, problem));
         }
         let field = |name: &str| header.find(name).map_or("", |column| &fields[column]);
-        let number = |name: &str| {
-            let text = field(name);
-            let problem = || format!("{name} `{}` is not a number", clip(text));
-            text.parse::<u64>().map_err(|_| wrong(at, problem()))
-        };
+        let number = |name: &str| parse_number(name, field(name)).map_err(|problem| wrong(at, problem));
         let span = header.span(number("lower")?, number("upper")?);
         let (first, end) = span.map_err(|problem| wrong(at, problem))?;
         let step = |value: u64| {

@@ -23,14 +23,6 @@ pub(super) const FORMAT: &str = "ExecuTorch program";
 /// Maximum number of operands of all instructions together.
 const MAX_ACCESSES: usize = 1 << 24;
 
-/// Returns true if the bytes are an ExecuTorch program.
-pub(super) fn is_program(bytes: &[u8]) -> bool {
-    bytes.get(4..6) == Some(b"ET")
-        && bytes
-            .get(6..8)
-            .is_some_and(|version| version.iter().all(u8::is_ascii_digit))
-}
-
 /// Reads the memory plans of a program.
 ///
 /// # Errors

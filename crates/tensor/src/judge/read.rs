@@ -8,6 +8,7 @@ use super::table::{self, read_table};
 use super::tflite::{self, read_tflite};
 use super::types::Allocations;
 use crate::error::{Error, Result};
+use crate::file_kind::{is_executorch, is_tflite};
 use crate::import::SpanEnds;
 
 /// Options for what files do not contain.
@@ -31,19 +32,17 @@ enum Format<'a> {
 
 impl Format<'_> {
     fn of(bytes: &[u8]) -> Result<Format<'_>> {
-        if tflite::is_model(bytes) {
+        if is_tflite(bytes) {
             return Ok(Format::TensorFlowLite);
         }
-        if executorch::is_program(bytes) {
+        if is_executorch(bytes) {
             return Ok(Format::ExecuTorch);
         }
-        let text = std::str::from_utf8(bytes).map_err(|error| {
-            let valid = &bytes[..error.valid_up_to()];
-            let line = 1 + valid.iter().filter(|&&byte| byte == b'\n').count();
-            let problem = format!("line {line}: not UTF-8 text, and not a known binary format");
+        let text = tileheap_json::decode(bytes).map_err(|error| {
+            let problem = format!("{error}; and not a known binary format");
             Error::parse("file", problem)
         })?;
-        let start = text.trim_start_matches('\u{feff}').trim_start();
+        let start = text.trim_start();
         Ok(if start.starts_with(['{', '[']) {
             Format::Json(text)
         } else if iree::is_dump(text) {

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use tileheap_json::clip;
+use tileheap_json::{clip, without_mark};
 
 use super::types::{Allocations, Arena, Buffer, InPlace, SharedData};
 use crate::error::{Error, Result};
-use crate::import::{SpanEnds, TableColumns};
+use crate::import::{SpanEnds, TableColumns, parse_number};
 use crate::units::{Alignment, Bytes, Span, Step};
 
 pub(super) const FORMAT: &str = "table";
@@ -26,10 +26,7 @@ pub fn read_table(text: &str, ends: SpanEnds) -> Result<Allocations> {
     let mut lines = csv::ReaderBuilder::new();
     lines.has_headers(false).flexible(true).trim(csv::Trim::All);
     // The CSV reader counts other line ends one line later.
-    let text = text
-        .trim_start_matches('\u{feff}')
-        .replace("\r\n", "\n")
-        .replace('\r', "\n");
+    let text = without_mark(text).replace("\r\n", "\n").replace('\r', "\n");
     let mut header: Option<TableColumns> = None;
     let mut allocations = Allocations {
         format: FORMAT,
@@ -130,11 +127,7 @@ fn read_row(columns: &TableColumns, fields: &csv::StringRecord) -> Result<Row, S
         return Err(format!("{found} fields, but the header has {count}"));
     }
     let field = |name: &str| columns.find(name).map_or("", |column| &fields[column]);
-    let number = |name: &str| {
-        let text = field(name);
-        let parsed = text.parse::<u64>();
-        parsed.map_err(|_| format!("{name} `{}` is not an unsigned 64-bit integer", clip(text)))
-    };
+    let number = |name: &str| parse_number(name, field(name));
     let alignment = match field("alignment") {
         "" => Alignment::ONE,
         _ => Alignment::new(number("alignment")?).ok_or("the alignment is 0")?,

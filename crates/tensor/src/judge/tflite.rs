@@ -23,11 +23,6 @@ const MAX_STEPS: usize = 1 << 20;
 /// Maximum number of operands of all steps together.
 const MAX_ACCESSES: usize = 1 << 24;
 
-/// Returns true if the bytes are a TensorFlow Lite model.
-pub(super) fn is_model(bytes: &[u8]) -> bool {
-    bytes.get(4..8) == Some(b"TFL3")
-}
-
 /// Reads the offline plan of a model.
 ///
 /// # Errors

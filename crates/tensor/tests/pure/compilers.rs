@@ -55,7 +55,12 @@ fn tables_are_read_in_any_form() {
     assert_eq!(read_records(&other).unwrap(), expected);
     for (from, to, words) in [
         (",64\n", ",0\n", "line 2: the alignment is 0"),
-        ("t0,0,1", "t0,0,one", "line 2: upper `one` is not a number"),
+        ("t0,0,1", "t0,0,one", "line 2: upper `one` is not a whole number"),
+        (
+            "t0,0,1",
+            "t0,0,10000000000000000000000",
+            "line 2: upper 10000000000000000000000 is too large: the limit is 2^64 - 1",
+        ),
         ("t0,0,1", "t0,1,0", "line 2: lower 1 is above upper 0"),
         ("t0,0,1,", "t0,0,", "line 2: 4 fields, but the header has 5"),
         ("lower", "first", "line 1: the header has no column `lower`"),

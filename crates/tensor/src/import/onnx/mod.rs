@@ -43,6 +43,7 @@ use proto::{DimensionValue, GraphProto, Model, NodeProto, ValueInfo};
 use scoped::Scoped;
 
 use crate::error::{Error, Result};
+use crate::file_kind::is_text;
 use crate::graph::{Dim, ElementType, Graph, GraphBuilder, Shape, SymbolId, Tensor, TensorId, TensorSource};
 use tileheap_json::clip;
 
@@ -108,9 +109,7 @@ pub fn read_onnx(bytes: &[u8], options: &OnnxOptions) -> Result<Graph> {
 
 /// Returns true if the bytes are a model, whatever the file name: they are not text, and contain a graph.
 pub fn is_onnx(bytes: &[u8]) -> bool {
-    let is_control = |byte: &u8| *byte < 32 && !b"\t\n\r".contains(byte);
-    let is_text = !bytes.iter().any(is_control) && std::str::from_utf8(bytes).is_ok();
-    !is_text && Model::decode(bytes).is_ok_and(|model| model.graph.is_some())
+    !is_text(bytes) && Model::decode(bytes).is_ok_and(|model| model.graph.is_some())
 }
 
 fn wrong(problem: impl ToString) -> Error {
