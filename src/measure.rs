@@ -15,10 +15,19 @@ use crate::frame::tables::{Resource, ResourceKind};
 use crate::units::{Alignment, Bytes};
 
 /// The memory requirements of every resource of a frame, in the frame's resource order.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Requirements {
     /// One entry per resource of the frame.
     pub resources: Vec<ResourceRequirements>,
+    /// The name of the profile for which they were estimated, the only one for which they can be planned; `None` if a driver reported them.
+    pub profile: Option<String>,
+}
+
+/// Equal if the entries are: their source does not matter to a plan.
+impl PartialEq for Requirements {
+    fn eq(&self, other: &Requirements) -> bool {
+        self.resources == other.resources
+    }
 }
 
 /// The memory requirements of one resource.
@@ -144,6 +153,7 @@ pub fn estimate(frame: &Frame, profile: &DeviceProfile) -> Result<Requirements, 
     let resources: Result<_, DeviceError> = frame.resources().iter().map(estimate_one).collect();
     Ok(Requirements {
         resources: resources?,
+        profile: Some(profile.name.clone()),
     })
 }
 
@@ -191,6 +201,7 @@ pub fn raw(
     let resources: Result<_, DeviceError> = frame.resources().iter().enumerate().map(raw_one).collect();
     Ok(Requirements {
         resources: resources?,
+        profile: Some(profile.name.clone()),
     })
 }
 

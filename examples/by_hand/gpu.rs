@@ -143,7 +143,10 @@ impl Gpu {
             })
         });
         let resources = resources.collect::<Result<_>>()?;
-        Ok(Requirements { resources })
+        Ok(Requirements {
+            resources,
+            profile: None,
+        })
     }
 
     fn ask(

@@ -297,6 +297,7 @@ pub(super) fn replanned(plan_before: &Plan, change: DescriptionChange) -> Option
     });
     let needs = Arc::new(Requirements {
         resources: resources.collect(),
+        profile: None,
     });
     let options = PlanOptions {
         strategy: ResidencyStrategy::Fast,

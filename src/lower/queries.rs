@@ -144,7 +144,10 @@ pub fn requirements_from(
             None => {}
         }
     }
-    Ok(Requirements { resources })
+    Ok(Requirements {
+        resources,
+        profile: None,
+    })
 }
 
 /// A resource that the device cannot create.

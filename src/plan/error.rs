@@ -18,6 +18,16 @@ pub enum PlanError {
         /// Number of entries in the requirements.
         requirements: usize,
     },
+    /// The requirements were estimated for another device.
+    #[error("the requirements of frame `{frame}` are for `{of}`, but it is planned for `{profile}`")]
+    OtherDevice {
+        /// The frame.
+        frame: String,
+        /// The name of the profile that the requirements were estimated for.
+        of: String,
+        /// The name of the profile that the frame was to be planned for.
+        profile: String,
+    },
     /// The device cannot run the frame: it violates a rule for its limits or features.
     #[error(transparent)]
     InvalidUsage(#[from] crate::frame::valid_usage::InvalidUsage),

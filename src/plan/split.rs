@@ -93,6 +93,7 @@ fn resident(
         });
         let requirements = Arc::new(Requirements {
             resources: needs.collect(),
+            profile: None,
         });
         let executed = whole.input.then(&split);
         let context = Context::new(

@@ -28,6 +28,13 @@ impl<'a> Context<'a> {
                 requirements: requirements.resources.len(),
             });
         }
+        if let Some(of) = requirements.profile.as_ref().filter(|of| **of != profile.name) {
+            return Err(PlanError::OtherDevice {
+                frame: frame.name().to_owned(),
+                of: of.clone(),
+                profile: profile.name.clone(),
+            });
+        }
         let mut context = Context {
             frame,
             executed,

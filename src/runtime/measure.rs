@@ -77,6 +77,7 @@ impl DeviceState {
         });
         Ok(Requirements {
             resources: measured.collect::<Result<_>>()?,
+            profile: None,
         })
     }
 

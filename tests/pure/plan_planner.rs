@@ -58,6 +58,27 @@ fn case(seed: u64, heap: u64) -> Case {
     }
 }
 
+#[test]
+fn requirements_that_were_estimated_for_another_device_are_refused() {
+    let case = case(1, 8);
+    let other = Arc::new(DeviceProfile::preset("adreno-840").unwrap());
+    let name = case.frame.name();
+    let expected = format!(
+        "the requirements of frame `{name}` are for `adreno-830`, but it is planned for `adreno-840`"
+    );
+    let options = PlanOptions::default();
+    let refused = plan(&case.frame, &case.needs, &other, &options).unwrap_err();
+    assert_eq!(refused.to_string(), expected);
+    let refused = Planner::new().plan(&case.frame, &case.needs, &other, &options);
+    assert_eq!(refused.unwrap_err().to_string(), expected);
+    // Requirements that a driver reported name no profile.
+    let reported = Arc::new(Requirements {
+        profile: None,
+        ..(*case.needs).clone()
+    });
+    plan(&case.frame, &reported, &other, &options).unwrap();
+}
+
 fn savings(plan: &Plan) -> u64 {
     plan.totals.on_chip_bytes.0
 }

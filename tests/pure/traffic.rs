@@ -60,6 +60,7 @@ fn counted(plan: &Plan) -> [f64; 2] {
     let resources = resources.map(|id| plan.input_requirements.resources[whole(id)]);
     let needs = Requirements {
         resources: resources.collect(),
+        profile: None,
     };
     let described = counted_in(plan, plan.described(), &needs);
     [described[0], counted_in(plan, &plan.frame, &plan.requirements)[1]]

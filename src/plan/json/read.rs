@@ -14,7 +14,7 @@ use crate::measure::{Requirements, ResourceRequirements};
 use crate::plan::split::with_stores;
 use crate::plan::{ObjectId, OffChipReason, PassPlan, Placement, PlacementReason, Plan, ResourcePlan};
 use crate::units::{Run, Span};
-use tileheap_json::{LARGEST, clip, largest};
+use tileheap_json::{LARGEST, clip, largest, without_mark};
 
 /// Reads the plan of a frame.
 pub(super) fn plan(input: ExecutedFrame, text: &str) -> crate::Result<Plan> {
@@ -63,7 +63,8 @@ fn read_as<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, PlanJsonErro
 /// Parses the document, and its fields as written, except advice and arrangement.
 fn document(text: &str) -> Result<(Document, Value), PlanJsonError> {
     let document = read_as(text)?;
-    let mut value: Value = serde_json::from_str(text).map_err(|error| fault(clip(&error.to_string())))?;
+    let mut value: Value =
+        serde_json::from_str(without_mark(text)).map_err(|error| fault(clip(&error.to_string())))?;
     if let Some(fields) = value.as_object_mut() {
         // They are not derived from any field of the plan.
         fields.remove("advice");
@@ -93,9 +94,13 @@ fn read_plan(
         input,
         input_requirements: Arc::new(Requirements {
             resources: input_needs,
+            profile: None,
         }),
         options: document.options,
-        requirements: Arc::new(Requirements { resources: needs }),
+        requirements: Arc::new(Requirements {
+            resources: needs,
+            profile: None,
+        }),
         resources,
         placements,
         passes,

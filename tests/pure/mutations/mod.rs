@@ -82,7 +82,10 @@ fn damaged_rows_are_refused() {
     let check = |plan: &Plan, damaged| {
         let tables: Tables = serde_json::from_value(damaged).unwrap();
         let resources = tables.requirements;
-        let requirements = Arc::new(Requirements { resources });
+        let requirements = Arc::new(Requirements {
+            resources,
+            profile: None,
+        });
         let input_requirements = match plan.origins.is_identity() {
             true => requirements.clone(),
             false => plan.input_requirements.clone(),
