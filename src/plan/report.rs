@@ -1,15 +1,17 @@
 //! A plan as text for a terminal: the placement of every resource, its passes, and the reason.
 
 mod map;
+mod row;
 mod table;
 
 use std::fmt;
 
 use tileheap_units::CompactSort;
 
-use self::table::{Column, Table, WIDTH, write_wrapped};
+use self::row::{PASS, Row};
+use self::table::{Column, Table, WIDTH, counted, write_wrapped};
 use super::words::{printable, quoted};
-use super::{Ladder, MemoryKind, Placement, PlacementReason, Plan, WindowRule};
+use super::{Ladder, MemoryKind, PlacementReason, Plan, WindowRule};
 use crate::execute::ResourceOrigin;
 use crate::frame::{PassId, ResourceId};
 use crate::units::{Bytes, Span};
@@ -18,15 +20,6 @@ use crate::units::{Bytes, Span};
 const NAME: usize = 28;
 /// Minimum length of a device's name, however long the frame's is.
 const DEVICE: usize = 30;
-/// Maximum length of a pass's name.
-const PASS: usize = 20;
-
-/// A placement; for a tile resident with an image in several memory objects, all its placements: they share offset, size and lifetime.
-struct Row<'a> {
-    placement: &'a Placement,
-    /// Their indices, ascending.
-    objects: Vec<usize>,
-}
 
 /// The report: header, placements with reasons, passes, a map of the tile heap, totals. No line is longer than 110 columns.
 impl fmt::Display for Plan {
@@ -127,15 +120,12 @@ impl Plan {
             Column::left("object", 16),
             Column::left("passes", 2 * PASS + 4),
         ]);
-        for Row { placement, objects } in rows {
-            let cells = vec![
-                printable(&self.frame.resource(placement.resource).name),
-                placement.size.to_string(),
-                placement.offset.to_string(),
-                objects_in_words(&objects),
-                self.span_in_words(placement.span),
-            ];
-            table.row(cells, self.reason_text(placement.resource));
+        for row in rows {
+            let [name, size, offset, passes, reason] = row.in_words(self);
+            table.row(
+                vec![name, size, offset, objects_in_words(&row.objects), passes],
+                reason,
+            );
         }
         table.write(f)
     }
@@ -153,10 +143,7 @@ impl Plan {
                 Some(row) if memory == MemoryKind::Tile && row.placement.resource == placement.resource => {
                     row.objects.push(object.index());
                 }
-                _ => rows.push(Row {
-                    placement,
-                    objects: vec![object.index()],
-                }),
+                _ => rows.push(Row::new(placement, object.index())),
             }
         }
         for row in &mut rows {
@@ -171,7 +158,7 @@ impl Plan {
                 placement.resource,
             )
         });
-        rows
+        row::merge(self, rows)
     }
 
     fn write_names(
@@ -323,16 +310,6 @@ impl Plan {
         let commands = &frame.command_buffers()[frame.pass(pass).command_buffer.index()].name;
         format!("{}, {batch}, {}", printable(queue), printable(commands))
     }
-}
-
-/// A count with its noun: `1 pass`, `2 passes`.
-fn counted(count: usize, what: &str) -> String {
-    let plural = match (count, what.ends_with('s')) {
-        (1, _) => "",
-        (_, true) => "es",
-        (_, false) => "s",
-    };
-    format!("{count} {what}{plural}")
 }
 
 /// Object numbers in words: `#0`, `#0 #2…#4`.

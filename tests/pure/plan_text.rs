@@ -1,13 +1,17 @@
 //! A plan as text: the report fits a terminal, and JSON is read back as the same plan or with a reason for its refusal.
 
+use std::sync::Arc;
+
 use ash::vk;
 use serde_json::Value;
 use tileheap::Checked;
-use tileheap::plan::{Ladder, MemoryKind, Plan, PlanOptions, ResidencyStrategy};
+use tileheap::measure::estimate;
+use tileheap::plan::{Ladder, MemoryKind, PlacementReason, Plan, PlanOptions, ResidencyStrategy, plan};
 use tileheap::profile::{DeviceProfile, PRESETS};
 use tileheap::units::Bytes;
 
 use crate::everything::everything;
+use crate::execute_strips::{blurred, in_strips};
 use crate::planned::plan_with;
 use tileheap_testkit::frames::by;
 
@@ -97,6 +101,41 @@ fn residents_of_several_objects_are_said_once() {
 }
 
 /// `#4`.
+/// An image in strips has one line, with the number of strips and the sum of what they keep on chip.
+#[test]
+fn strips_of_an_image_are_said_once() {
+    let executed = in_strips(&blurred());
+    let profile = Arc::new(DeviceProfile::preset("adreno-830").unwrap());
+    let needs = Arc::new(estimate(executed.frame(), &profile).unwrap());
+    let plan = plan(&executed, &needs, &profile, &PlanOptions::default()).unwrap();
+    let text = plan.to_string();
+    let (tables, _) = text.split_once("Passes\n").unwrap();
+    for name in ["lit", "blurred"] {
+        let lines: Vec<_> = tables
+            .lines()
+            .filter(|line| line.starts_with(&format!("  {name} ")))
+            .collect();
+        assert_eq!(lines.len(), 1, "{name}:\n{tables}");
+    }
+    let all = plan.frame.resource_ids().zip(&plan.resources);
+    let kept = all.filter_map(|(id, of)| match of.reason {
+        PlacementReason::Tile { savings } if plan.frame.resource(id).name.starts_with("lit ") => {
+            Some(savings)
+        }
+        _ => None,
+    });
+    let kept: Bytes = kept.sum();
+    assert!(
+        kept > Bytes::ZERO && tables.contains(&format!("keeps {kept:#} of traffic")),
+        "{tables}"
+    );
+    assert!(
+        tables.contains("4 strips") && tables.contains("light … blur"),
+        "{tables}"
+    );
+    assert!(text.lines().all(|line| line.chars().count() <= 110), "{text}");
+}
+
 fn number(object: &str) -> usize {
     object.trim_start_matches('#').parse().unwrap_or(usize::MAX)
 }

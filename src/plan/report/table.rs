@@ -160,6 +160,16 @@ pub(super) fn write_wrapped(f: &mut fmt::Formatter<'_>, first: &str, rest: &str,
     if empty { Ok(()) } else { writeln!(f, "{line}") }
 }
 
+/// A count with its noun: `1 pass`, `2 passes`.
+pub(super) fn counted(count: usize, what: &str) -> String {
+    let plural = match (count, what.ends_with('s')) {
+        (1, _) => "",
+        (_, true) => "es",
+        (_, false) => "s",
+    };
+    format!("{count} {what}{plural}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
