@@ -1,11 +1,21 @@
 //! Errors of lowering.
 
+/// A count with its noun: `1 queue`, `2 queues`.
+fn counted(count: usize, noun: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{ending}")
+}
+
 /// An error of lowering.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LowerError {
     /// The number of device queues differs from that of declared queues.
-    #[error("frame `{frame}` declares {declared} queues, but {given} device queues were given")]
+    #[error(
+        "frame `{frame}` declares {}, but {} given",
+        counted(*.declared, "queue"),
+        counted(*.given, "device queue") + if *.given == 1 { " was" } else { " were" }
+    )]
     QueueCount {
         /// Name of the frame.
         frame: String,
@@ -65,4 +75,25 @@ pub enum LowerError {
     /// A text is not a table document.
     #[error(transparent)]
     Json(#[from] tileheap_json::Error),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_of_queues_agree_with_their_nouns() {
+        for (declared, given, expected) in [
+            (1, 3, "declares 1 queue, but 3 device queues were given"),
+            (2, 1, "declares 2 queues, but 1 device queue was given"),
+        ] {
+            let frame = "f".to_owned();
+            let error = LowerError::QueueCount {
+                frame,
+                declared,
+                given,
+            };
+            assert_eq!(error.to_string(), format!("frame `f` {expected}"));
+        }
+    }
 }
