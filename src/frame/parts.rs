@@ -243,11 +243,11 @@ pub(super) fn resolve_ranges(tables: &mut Tables) -> Result<(), FrameError> {
         }
         if !whole.aspects.contains(range.aspects) {
             return Err(FrameRule::Misuse.broken(format!(
-                "pass `{pass}` uses `{resource}` as {kind:?}: its format does not have the \
+                "pass `{pass}` uses `{resource}` as {kind}: its format does not have the \
                  aspects",
                 pass = tables.passes[access.pass.index()].name,
                 resource = resource.name,
-                kind = access.kind
+                kind = access.kind.noun()
             )));
         }
         access.range = range;

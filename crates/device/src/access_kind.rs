@@ -458,13 +458,19 @@ impl AccessKind {
 
     /// The kind that a word of a loose description stands for, given that the resource is an image or a buffer.
     pub fn of_word(word: &str, is_image: bool) -> Option<AccessKind> {
-        let named = |kind: &AccessKind| kind.row().words.contains(&word);
+        let mut rows = AccessKind::words(is_image);
+        rows.find(|(_, words)| words.contains(&word))
+            .map(|(kind, _)| kind)
+    }
+
+    /// The kinds of access to an image or a buffer with the words that stand for them in loose descriptions, the usual word first.
+    pub fn words(is_image: bool) -> impl Iterator<Item = (AccessKind, &'static [&'static str])> {
         // For buffers, these words mean texel and storage buffers.
         let of_images =
-            |kind: &AccessKind| matches!(kind, AccessKind::SampledImage | AccessKind::StorageImage);
-        AccessKind::ALL
-            .into_iter()
-            .find(|kind| named(kind) && (is_image || !of_images(kind)))
+            |kind: AccessKind| matches!(kind, AccessKind::SampledImage | AccessKind::StorageImage);
+        let all = AccessKind::ALL.into_iter();
+        all.filter(move |&kind| is_image || !of_images(kind))
+            .map(|kind| (kind, kind.row().words))
     }
 }
 

@@ -7,7 +7,7 @@ use ash::vk;
 use super::ImportError;
 use super::document::{Document, Entry, Pass};
 use super::formats::{FormatReading, parse_format};
-use super::uses::{Use, parse_use};
+use super::uses::{Use, accepted_uses, parse_use};
 use crate::frame::tables::{Access, HistoryVersion, PassKind, ViewDesc};
 use crate::frame::{
     AccessKind, ClearValue, FrameError, FrameRule, LoadOp, PassId, ResourceId, SubresourceRange,
@@ -195,7 +195,10 @@ fn merge(
             )));
         };
         match parse_use(&entry.usage, is_image[index], Some(writes)) {
-            None => Err(fault("unknown use")),
+            None => Err(fault(&format!(
+                "unknown use{}",
+                accepted_uses(&entry.usage, is_image[index])
+            ))),
             Some(Use::ReadOnly(_)) if writes => Err(fault("it only reads")),
             Some(Use::Present) if writes => Err(fault("presenting reads")),
             Some(Use::Present) => {

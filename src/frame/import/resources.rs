@@ -6,7 +6,7 @@ use super::ImportError;
 use super::document::{Resource, Scale};
 use super::formats::{FormatReading, parse_format};
 use super::passes::Interpreted;
-use super::uses::{Use, parse_use};
+use super::uses::{Use, accepted_uses, parse_use};
 use crate::format::{aspects, texel_block};
 use crate::frame::external::ExternalDesc;
 use crate::frame::tables::Access;
@@ -88,9 +88,14 @@ fn image_desc(resource: &Resource, as_depth: bool, notes: &mut Vec<String>) -> R
             format
         }
         None => {
-            return Err(format!(
-                "format `{format_name}` is not known, and does not follow from `bytes_per_texel` = {bytes}"
-            ));
+            return Err(match bytes {
+                0 => format!(
+                    "format `{format_name}` is not known: write Vulkan's name, or add `bytes_per_texel`, by which a format is chosen"
+                ),
+                _ => format!(
+                    "format `{format_name}` is not known, and none is chosen for `bytes_per_texel` = {bytes}: write Vulkan's name"
+                ),
+            });
         }
     };
     let block = texel_block(format).filter(|block| (block.width, block.height) == (1, 1));
@@ -164,7 +169,11 @@ fn declared_usage<Flags: Default + std::ops::BitOrAssign>(
 ) -> Result<Flags, String> {
     let mut flags = Flags::default();
     for word in &resource.usage {
-        flags |= usage(word).ok_or_else(|| format!("usage `{}` is not known", names::shortened(word)))?;
+        flags |= usage(word).ok_or_else(|| {
+            let is_image = resource.is_image().unwrap_or_default();
+            let (word, uses) = (names::shortened(word), accepted_uses(word, is_image));
+            format!("usage `{word}` is not known{uses}")
+        })?;
     }
     Ok(flags)
 }

@@ -1,5 +1,7 @@
 //! Names of uses.
 
+use tileheap_json::did_you_mean;
+
 use crate::frame::AccessKind;
 
 /// Meaning of an entry in a pass's `reads` or `writes`.
@@ -27,4 +29,27 @@ pub(super) fn parse_use(word: &str, is_image: bool, writes: Option<bool>) -> Opt
         }),
         _ => AccessKind::of_word(word, is_image).map(Use::Access),
     }
+}
+
+/// The end of a message about an unknown use of an image or a buffer: the nearest name, and the usual name of each use.
+pub(super) fn accepted_uses(word: &str, is_image: bool) -> String {
+    let is_possible = |kind: AccessKind| match is_image {
+        true => !kind.image_usage(false).is_empty() || !kind.image_usage(true).is_empty(),
+        false => !kind.buffer_usage().is_empty(),
+    };
+    let kinds = AccessKind::words(is_image).filter(|&(kind, _)| is_possible(kind));
+    let (mut usual, mut all) = (Vec::new(), Vec::new());
+    for (_, words) in kinds {
+        usual.extend(words.first());
+        all.extend(words);
+    }
+    if is_image {
+        usual.extend(["depth_read", "present"]);
+        all.extend(["depth_read", "depth_test", "stencil_read", "present"]);
+    }
+    all.extend(["transfer", "copy", "blit"]);
+    let near = did_you_mean(word, all);
+    let start = if near.is_empty() { ": the" } else { " The" };
+    let of = if is_image { "an image" } else { "a buffer" };
+    format!("{near}{start} uses of {of} are `{}`", usual.join("`, `"))
 }

@@ -75,7 +75,10 @@ impl Checker<'_> {
         for (shader_use, target) in pipelines.iter().flat_map(|pipeline| pipeline.uses()) {
             let ShaderUse { binding, kind, .. } = shader_use;
             let Some(target) = target else {
-                let what = format!("uses {binding} as {kind:?}, but no resource of the frame is bound there");
+                let what = format!(
+                    "uses {binding} as {}, but no resource of the frame is bound there",
+                    kind.noun()
+                );
                 self.differs(MismatchKind::Unbound, Some(binding), &what);
                 continue;
             };
@@ -90,10 +93,13 @@ impl Checker<'_> {
             if of_kind.is_empty() {
                 let other = self.accesses.iter().filter(same).find(|it| it.kind.is_shader());
                 let (of, declares) = match other.map(|it| it.kind) {
-                    Some(declared) => (MismatchKind::OtherKind, format!("declares it as {declared:?}")),
+                    Some(declared) => (
+                        MismatchKind::OtherKind,
+                        format!("declares it as {}", declared.noun()),
+                    ),
                     None => (MismatchKind::Undeclared, "does not declare it".to_owned()),
                 };
-                let what = format!("uses `{resource}` as {kind:?} ({binding}), but {declares}");
+                let what = format!("uses `{resource}` as {} ({binding}), but {declares}", kind.noun());
                 self.differs(of, Some(binding), &what);
                 continue;
             }
@@ -138,8 +144,8 @@ impl Checker<'_> {
             let never = match (access.writes && !writes, access.reads && !reads) {
                 _ if !used => {
                     let what = format!(
-                        "declares `{resource}` as {:?}, but no shader uses it this way",
-                        access.kind
+                        "declares `{resource}` as {}, but no shader uses it this way",
+                        access.kind.noun()
                     );
                     self.differs(MismatchKind::Unused, None, &what);
                     continue;

@@ -352,8 +352,8 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
         broken: |image| {
             (image.has(F::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED_EXT) && image.is_multisampled()).then(|| {
                 format!(
-                    "MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED needs one sample, but this image has {:?}",
-                    image.desc.samples
+                    "MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED needs one sample, but this image has {}",
+                    image.desc.samples.as_raw()
                 )
             })
         },
@@ -437,8 +437,8 @@ pub(super) static USED: &Rules<fn(&Image<'_>) -> Problem> = &[
         broken: |image| {
             (image.usage.contains(U::FRAGMENT_DENSITY_MAP_EXT) && image.is_multisampled()).then(|| {
                 format!(
-                    "fragment density maps must have one sample, but this one has {:?}",
-                    image.desc.samples
+                    "fragment density maps must have one sample, but this one has {}",
+                    image.desc.samples.as_raw()
                 )
             })
         },

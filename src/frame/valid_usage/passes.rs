@@ -51,9 +51,12 @@ impl RenderPass<'_> {
 
     fn differ(&self, first: &Access) -> String {
         format!(
-            "its attachments differ in sample count: `{}` has {:?}; if the device allows that, declare the sample count of its pipelines",
+            "its attachments differ in sample count: `{}` has {}; if the device allows that, declare the sample count of its pipelines",
             self.name_of(first),
-            self.samples_of(first)
+            match self.samples_of(first).as_raw() {
+                1 => "1 sample".to_owned(),
+                samples => format!("{samples} samples"),
+            }
         )
     }
 

@@ -185,10 +185,10 @@ pub(super) fn normalize_accesses(tables: &mut Tables) {
 
 fn misuse(tables: &Tables, access: &Access, why: &'static str) -> FrameError {
     FrameRule::Misuse.broken(format!(
-        "pass `{pass}` uses `{resource}` as {kind:?}: {why}",
+        "pass `{pass}` uses `{resource}` as {kind}: {why}",
         pass = tables.passes[access.pass.index()].name,
         resource = tables.resources[access.resource.index()].name,
-        kind = access.kind
+        kind = access.kind.noun()
     ))
 }
 

@@ -70,7 +70,7 @@ fn derived_accesses_agree_with_the_shaders_they_come_from() {
         .shaders(std::slice::from_ref(&pipeline));
     let pass = pass.color(target, LoadOp::DontCare).id();
     let frame = frame.build().unwrap();
-    let material = "note: pass `lighting` uses set 0 binding 3 as SampledImage, but no resource of the frame is bound there";
+    let material = "note: pass `lighting` uses set 0 binding 3 as a sampled image, but no resource of the frame is bound there";
     assert_eq!(messages(&frame, pass, &pipeline), [material]);
     let mut accesses = frame.accesses_of(pass).iter();
     let access = accesses.find(|access| access.resource == lights).unwrap();
