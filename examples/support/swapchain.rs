@@ -24,7 +24,8 @@ pub struct SwapchainImage {
     pub index: u32,
     pub image: vk::Image,
     pub view: vk::ImageView,
-    /// Signaled when the image may be presented. One per image, since there is no signal for the end of presentation's wait.
+    /// Signaled when the image may be presented. One per image, because nothing signals when presentation has
+    /// finished waiting for it.
     pub presentable: vk::Semaphore,
 }
 
