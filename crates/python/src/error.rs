@@ -20,18 +20,18 @@ pub(crate) fn error<'py>(message: String, item: impl IntoPyObject<'py>, py: Pyth
 
 /// Converts a packing error; with names, the message contains the item's name.
 pub(crate) fn of_packing(error_of: &tileheap_pack::Error, names: &[String], py: Python<'_>) -> PyErr {
-    let mut message = error_of.to_string();
-    let item = error_of.item();
-    if let Some((item, name)) = item.and_then(|item| Some((item, names.get(item as usize)?))) {
-        message += &format!(" (item {item} is `{name}`)");
-    }
-    error(message, item, py)
+    let message = match names {
+        [] => error_of.to_string(),
+        _ => error_of.with_names(|item| names[item as usize].clone()),
+    };
+    error(message, error_of.item(), py)
 }
 
-/// Converts a planning error.
-pub(crate) fn of_plan(error_of: &TensorError, py: Python<'_>) -> PyErr {
+/// Converts a planning error; `is_model` if the tensors are those of an ONNX file, to which `ranges` apply.
+pub(crate) fn of_plan(error_of: &TensorError, is_model: bool, py: Python<'_>) -> PyErr {
     let item = match error_of {
         TensorError::Tensor { tensor, .. }
+        | TensorError::Unbounded { tensor, .. }
         | TensorError::InvalidPlan { tensor, .. }
         | TensorError::MemoryTooSmall { tensor, .. } => Some(tensor),
         TensorError::Control { node, .. }
@@ -40,5 +40,11 @@ pub(crate) fn of_plan(error_of: &TensorError, py: Python<'_>) -> PyErr {
         TensorError::Symbol { symbol, .. } => Some(symbol),
         _ => None,
     };
-    error(error_of.to_string(), item, py)
+    let range = match error_of {
+        TensorError::Unbounded { symbol, .. } if is_model => {
+            format!(": add ranges={{\"{symbol}\": (MIN, MAX)}}")
+        }
+        _ => String::new(),
+    };
+    error(format!("{error_of}{range}"), item, py)
 }

@@ -1,11 +1,13 @@
 //! `plan`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
+use tileheap_json::decode;
 use tileheap_pack::Item;
+use tileheap_tensor::file_kind::{check_contents, check_uncompiled, has_extension};
 use tileheap_tensor::graph::ShapeBound;
 use tileheap_tensor::import::ImportedInput;
 use tileheap_tensor::import::onnx::{OnnxOptions, is_onnx, read_onnx};
@@ -42,8 +44,8 @@ struct Options {
     unroll_limit: u32,
     bound: ShapeBound,
     ranges: BTreeMap<String, (u64, u64)>,
-    /// The folder of the file.
-    folder: Option<PathBuf>,
+    /// The path of the file, if there is one.
+    file: Option<PathBuf>,
     image_limit: u64,
 }
 
@@ -206,25 +208,34 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    fn read(self, options: &Options, py: Python<'_>) -> PyResult<ImportedInput> {
+    /// The input, and whether it is an ONNX model.
+    fn read(self, options: &Options, py: Python<'_>) -> PyResult<(ImportedInput, bool)> {
         let bytes = match self {
-            Source::Records(fields) => return Ok(ImportedInput::Records(records(&fields))),
+            Source::Records(fields) => return Ok((ImportedInput::Records(records(&fields)), false)),
             Source::File(bytes) => bytes,
         };
-        let is_model = is_onnx(&bytes) || std::str::from_utf8(&bytes).is_err();
+        let path = options.file.as_deref().unwrap_or(Path::new(""));
+        let kind = check_contents(path, &bytes).and_then(|()| check_uncompiled(&bytes));
+        kind.map_err(|problem| error(format!("the file {problem}"), None::<u32>, py))?;
+        let is_model = has_extension(path, "onnx") || is_onnx(&bytes);
         if let Some(symbol) = options.ranges.keys().next().filter(|_| !is_model) {
             let message = "ranges: the file is not an ONNX model, and has no dynamic dimensions".to_owned();
             return Err(error(message, Some(symbol), py));
         }
-        let read = py.detach(|| match std::str::from_utf8(&bytes) {
-            Ok(text) if !is_model => ImportedInput::parse(text, &options.inputs),
-            // For a file that is neither text nor a model, the reader reports the problem.
-            _ => {
-                let (ranges, folder) = (options.ranges.clone(), options.folder.clone());
-                read_onnx(&bytes, &OnnxOptions { ranges, folder }).map(ImportedInput::Graph)
+        let read = py.detach(|| {
+            if is_model {
+                let (ranges, folder) = (options.ranges.clone(), path.parent().map(Into::into));
+                let folder = folder.filter(|_| options.file.is_some());
+                return Ok(read_onnx(&bytes, &OnnxOptions { ranges, folder }).map(ImportedInput::Graph));
             }
+            decode(&bytes).map(|text| ImportedInput::parse(text, &options.inputs))
         });
-        read.map_err(|error| of_plan(&error, py))
+        let read = read.map_err(|problem| {
+            let form = "give a graph as JSON, records as CSV or an ONNX file";
+            error(format!("{problem}: {form}"), None::<u32>, py)
+        })?;
+        let read = read.map_err(|error| of_plan(&error, is_model, py))?;
+        Ok((read, is_model))
     }
 }
 
@@ -242,7 +253,7 @@ pub(crate) fn plan(py: Python<'_>, source: Source, options: &str) -> PyResult<St
     let options: Options = tileheap_json::parse(options)
         .map_err(|fault| error(format!("{}: {}", fault.path, fault.problem), None::<u32>, py))?;
     let strategy = strategy_of(&options.strategy, py)?;
-    let mut input = source.read(&options, py)?;
+    let (mut input, is_model) = source.read(&options, py)?;
     if let Some(name) = options.unknown_tensor(&input) {
         return Err(error(
             format!("memory_of: no tensor is named `{name}`"),
@@ -268,5 +279,5 @@ pub(crate) fn plan(py: Python<'_>, source: Source, options: &str) -> PyResult<St
         plan.map(|plan| serde_json::to_string(&plan).expect(NUMBERS))
     });
     interrupts.finish(())?;
-    planned.map_err(|error| of_plan(&error, py))
+    planned.map_err(|error| of_plan(&error, is_model, py))
 }

@@ -95,7 +95,7 @@ def test_selections_are_sound():
         (Problem([(0, 3), (0, 3)], [4, 1], alignments=[1, 0]), 1, "alignments: 0 at item 1"),
         (Problem([(0, 3)], [4], names=["a", "b"]), None, "names has 2 entries for 1 items"),
         (Problem([(0, 3)], [4], fixed={3: 0}), 3, "fixed: item 3, but the problem has 1 items"),
-        (Problem([(0, 3)], [4], alignments=16, fixed={0: 8}, names=["x"]), 0, "is not a multiple of 16 B (item 0 is `x`)"),
+        (Problem([(0, 3)], [4], alignments=16, fixed={0: 8}, names=["x"]), 0, "item `x` is at 8 B, which is not a multiple of 16 B"),
         (Problem([(0, 3)], [4], conflicts=[(0, 7)]), None, "conflict (0, 7)"),
         (Problem([(0, 3)] * 3, [2**63 - 1] * 3), 2, "sum past 2^64"),
     ],
@@ -144,7 +144,8 @@ def test_limits_are_numbers():
 def test_options_are_named_and_used_or_refused():
     model, table = DATA / "tensor/small.onnx", DATA / "tensor/models/mobilenet_v2.fp16.csv"
     for options, says in [
-        ({"alignment": 0}, "alignment: 0, where "),
+        ({"alignment": 0}, "alignment: 0, where a positive integer is expected"),
+        ({"ranges": {}}, r"symbol `batch` needs a range: add ranges=\{\"batch\": \(MIN, MAX\)\}"),
         ({"ranges": {"batch": 8}}, r"ranges.batch: 8, where a list of 2 is expected"),
         ({"memories": {"sram": 1.5}}, r"memories\['sram'\]: 1.5 is not an integer"),
         ({"inputs": "batch"}, "inputs is one string, not several"),
@@ -159,6 +160,27 @@ def test_options_are_named_and_used_or_refused():
     first = plan(table).names[0]
     placed = plan(table, memories={"sram": None, "dram": None}, memory_of={first: "dram"})
     assert placed.tensor(first).regions[:, 0].tolist() == [1] and placed.memories[1].size > 0
+
+
+def test_files_are_read_as_by_the_command(tmp_path):
+    text = "id,lower,upper,size\na,0,3,64\n"
+    for name, encoding in [("plain.csv", "utf-8"), ("mark.csv", "utf-8-sig")]:
+        (tmp_path / name).write_text(text, encoding=encoding)
+        assert plan(tmp_path / name).size == 64
+    judged = DATA / "tensor/judge"
+    for source, says in [
+        (judged / "two.pte", "the file is an ExecuTorch program, which has a memory plan: use `tileheap judge`"),
+        (judged / "network_vela.tflite", "the file is a TensorFlow Lite model, which has a memory plan"),
+        ((text + "é,0,3,64\n").encode("latin-1"), "line 3: not UTF-8 text: give a graph as JSON, records as CSV"),
+        (text.encode("utf-16"), "line 1: not UTF-8 text but UTF-16"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "the file is a Git LFS pointer"),
+    ]:
+        with pytest.raises(Error) as raised:
+            plan(source)
+        assert says in str(raised.value)
+    (tmp_path / "page.tflite").write_text("<html>")
+    with pytest.raises(Error, match="not a TensorFlow Lite model"):
+        plan(tmp_path / "page.tflite")
 
 
 def test_tables_of_compilers_are_planned_at_the_bound():

@@ -297,7 +297,7 @@ def plan(
     included. The other switches are those of `tileheap tensors`.
     """
     given: bytes | _native.Fields
-    folder = None
+    file_name = None
     if isinstance(source, Problem):
         given = source._fields()
         for name in ["fixed", "lowest", "highest", "together", "conflicts", "capacity"]:
@@ -308,10 +308,9 @@ def plan(
     elif isinstance(source, bytes):
         given = source
     else:
-        path = os.fspath(source)
-        with open(path, "rb") as file:
+        file_name = os.fspath(source)
+        with open(file_name, "rb") as file:
             given = file.read()
-        folder = os.path.dirname(path) or "."
     capacities = [
         (name, None if capacity is None else _integer(f"memories[{name!r}]", capacity, top=2**64))
         for name, capacity in dict(memories or {}).items()
@@ -333,7 +332,7 @@ def plan(
         "unroll_limit": unroll_limit,
         "bound": bound,
         "ranges": dict(ranges or {}),
-        "folder": folder,
+        "file": file_name,
         "image_limit": image_limit,
     }
     # Of NumPy's integers, too.
