@@ -10,6 +10,7 @@ use tileheap_pack::{Certificate, Problem, check_certificate};
 use crate::error::{Error, Result};
 use crate::input::shown;
 use crate::table::Table;
+use crate::values::counted;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -52,7 +53,7 @@ pub(crate) fn write(table: &Table, certificate: &Certificate) -> String {
 /// # Errors
 /// The reason that the certificate is invalid.
 pub(crate) fn check(file: &Path, text: &str, table: &Table, problem: &Problem) -> Result<String> {
-    let bad = |error: String| Error::bad_input(format!("{}: {error}", shown(file)));
+    let bad = |error: String| Error::of(shown(file), error);
     let document: Document = tileheap_json::read(text, FORMAT, 1).map_err(|error| bad(error.to_string()))?;
     let items: HashMap<&str, u32> = table.ids.iter().map(AsRef::as_ref).zip(0..).collect();
     let item = |id: &String| {
@@ -68,17 +69,22 @@ pub(crate) fn check(file: &Path, text: &str, table: &Table, problem: &Problem) -
             .map(|branch| branch.as_ref().map(pair).transpose())
             .collect::<Result<_>>()?,
     };
-    check_certificate(problem, &certificate)
-        .map_err(|error| Error::of(format!("{}: the certificate is invalid", shown(file)), error))?;
+    check_certificate(problem, &certificate).map_err(|error| {
+        Error::negative(format!(
+            "{}: the certificate is invalid: {}",
+            shown(file),
+            error.with_names(|item| table.ids[item as usize].clone())
+        ))
+    })?;
     Ok(format!("valid: {}\n", in_words(&certificate)))
 }
 
 /// Describes the proved statement, and the proof.
 pub(crate) fn in_words(certificate: &Certificate) -> String {
-    let (items, branches) = (certificate.items.len(), certificate.branches.len());
-    let by = match branches {
-        1 => format!("the load of {items} items"),
-        _ => format!("{branches} branches over {items} items"),
+    let items = counted(certificate.items.len() as u64, "item");
+    let by = match certificate.branches.len() {
+        1 => format!("the load of {items}"),
+        branches => format!("{} over {items}", counted(branches as u64, "branch")),
     };
     match certificate.above {
         Bytes(u64::MAX) => format!("infeasible, proved by {by}"),

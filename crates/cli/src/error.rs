@@ -9,6 +9,13 @@ use std::process::ExitCode;
 /// The result of a subcommand.
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// The exit status if the work was done and its answer is no: a threshold was missed, items do not fit, a plan is invalid, errors were
+/// found, or nothing could be checked.
+pub(crate) const NEGATIVE_ANSWER: u8 = 3;
+
+/// The exit status if a search ended without an answer.
+pub(crate) const UNDECIDED: u8 = 4;
+
 /// The error of a subcommand.
 #[derive(Debug)]
 pub(crate) enum Error {
@@ -16,8 +23,8 @@ pub(crate) enum Error {
     BrokenPipe,
     /// The cause, and what to do about it.
     Message(String),
-    /// Like `Message`, for invalid input: exits with the status of an invalid command line.
-    BadInput(String),
+    /// Like `Message`, for an invalid command line.
+    Usage(String),
     /// Already printed: exits with this status.
     Exit(u8),
     /// A failed check: prints the message and exits with this status.
@@ -29,16 +36,13 @@ impl Error {
         Error::Message(message.into())
     }
 
-    pub(crate) fn bad_input(message: impl Into<String>) -> Error {
-        Error::BadInput(message.into())
+    pub(crate) fn usage(message: impl Into<String>) -> Error {
+        Error::Usage(message.into())
     }
 
-    /// Turns a message into an error about invalid input.
-    pub(crate) fn into_bad_input(self) -> Error {
-        match self {
-            Error::Message(message) => Error::BadInput(message),
-            other => other,
-        }
+    /// The answer is no; the message says why.
+    pub(crate) fn negative(message: impl Into<String>) -> Error {
+        Error::Failed(NEGATIVE_ANSWER, message.into())
     }
 
     /// An error of a named file or option.
@@ -62,7 +66,7 @@ impl Error {
                 print(&message);
                 ExitCode::from(1)
             }
-            Error::BadInput(message) => {
+            Error::Usage(message) => {
                 print(&message);
                 ExitCode::from(2)
             }

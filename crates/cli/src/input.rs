@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use tileheap::units::Bytes;
+use tileheap_json::{EncodingError, decode};
 
 use crate::error::{Error, Result};
 
@@ -50,32 +51,18 @@ pub(crate) fn read_text(path: &Path, what: &str) -> Result<String> {
 
 /// Reads the text of a file in another `form`.
 pub(crate) fn read_text_in(path: &Path, what: &str, form: &str) -> Result<String> {
-    text_of(read_bytes(path, what, form)?, path, what, form)
+    text_of(&read_bytes(path, what, form)?, path, what, form)
 }
 
 /// Decodes the bytes of a file as UTF-8, without a byte order mark.
-pub(crate) fn text_of(bytes: Vec<u8>, path: &Path, what: &str, form: &str) -> Result<String> {
-    if [[0xff, 0xfe], [0xfe, 0xff]]
-        .iter()
-        .any(|mark| bytes.starts_with(mark))
-    {
-        return Err(Error::new(format!(
-            "{}:1: {what} is not UTF-8 text but UTF-16, as `>` of PowerShell 5 writes it: save it as UTF-8, or write it with -o",
-            shown(path)
-        )));
-    }
-    let mut text = String::from_utf8(bytes).map_err(|error| {
-        let text = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = 1 + text.iter().filter(|&&byte| byte == b'\n').count();
+pub(crate) fn text_of(bytes: &[u8], path: &Path, what: &str, form: &str) -> Result<String> {
+    let text = decode(bytes).map_err(|EncodingError { line, problem }| {
         Error::new(format!(
-            "{}:{line}: {what} is not UTF-8 text: give {form}",
+            "{}:{line}: {what} is {problem}: give {form}",
             shown(path)
         ))
     })?;
-    if text.starts_with('\u{feff}') {
-        text.remove(0);
-    }
-    Ok(text)
+    Ok(text.to_owned())
 }
 
 /// A path as shown in messages.

@@ -140,7 +140,7 @@ impl Layer {
     /// A command that runs a program with the layer in `folder`, below the layers that the environment names.
     pub(crate) fn command(&self, folder: &Path, program: &[OsString]) -> Result<Command> {
         let [program, rest @ ..] = program else {
-            return Err(Error::bad_input("no program given: name it after --"));
+            return Err(Error::usage("no program given: name it after --"));
         };
         // The loader reads VK_ADD_LAYER_PATH only if VK_LAYER_PATH is not set.
         let is_set = env::var_os("VK_LAYER_PATH").is_some_and(|path| !path.is_empty());

@@ -6,8 +6,7 @@
 //!   options      plan                       JSON          charts, HTML, SVG, PNG
 //! ```
 //! Results go to standard output, errors as one line to standard error. Exit status: 0 success, 1 failure, 2 invalid command
-//! line or table or a frame that `gate` cannot plan, 3 no answer within a budget of steps, an error that `run` or
-//! `check-frame` found in a program, or a frame of which `check-frame` could check nothing.
+//! line, 3 the answer is no ([`error::NEGATIVE_ANSWER`]), 4 no answer within a budget.
 #![forbid(unsafe_code)]
 
 mod caches;

@@ -35,7 +35,7 @@ impl Output {
                 )),
             });
         };
-        std::fs::write(file, bytes).map_err(|error| Error::cannot_write(file, &error, "-o another path"))
+        std::fs::write(file, bytes).map_err(|error| Error::cannot_write(file, &error, "another path"))
     }
 
     /// Writes a report, with bold headings on a terminal. Control characters of names in files do not reach it.

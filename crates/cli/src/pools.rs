@@ -12,6 +12,7 @@ use tileheap_pack::{ProgressCallback, Steps, Verdict};
 
 use crate::error::{Error, Result};
 use crate::input::shown;
+use crate::values::counted;
 
 /// The JSON of a problem with pools.
 #[derive(Deserialize)]
@@ -43,8 +44,8 @@ pub(crate) fn is_json(text: &str) -> bool {
 /// # Errors
 /// The reason that the problem is invalid.
 pub(crate) fn read(file: &Path, text: &str) -> Result<PoolsProblem> {
-    let document: Document = tileheap_json::read(text, "tileheap-pools", 1)
-        .map_err(|error| Error::bad_input(format!("{}: {error}", shown(file))))?;
+    let document: Document =
+        tileheap_json::read(text, "tileheap-pools", 1).map_err(|error| Error::of(shown(file), error))?;
     let desc = PoolsDesc {
         pools: document.pools,
         items: document.items,
@@ -53,8 +54,7 @@ pub(crate) fn read(file: &Path, text: &str) -> Result<PoolsProblem> {
         exclusive: document.exclusive,
         penalties: document.penalties,
     };
-    desc.build()
-        .map_err(|error| Error::bad_input(format!("{}: {error}", shown(file))))
+    desc.build().map_err(|error| Error::of(shown(file), error))
 }
 
 /// Packs the items, and checks the packing.
@@ -101,7 +101,7 @@ pub(crate) fn in_words(problem: &PoolsProblem, answer: &PoolsAnswer, took: Durat
     row("steps", answer.steps.0.to_string());
     row("time", format!("{:.3} ms", took.as_secs_f64() * 1e3));
     if !answer.conflict.is_empty() {
-        row("conflict", format!("{} items", answer.conflict.len()));
+        row("conflict", counted(answer.conflict.len() as u64, "item"));
         for &item in &answer.conflict {
             let of = &desc.items[item as usize];
             writeln!(text, "  {} {}", of.id, of.size).expect("a string takes all");

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 
 use csv::{ReaderBuilder, StringRecord, Trim, WriterBuilder};
 use tileheap::units::{Alignment, Bytes, Span};
+use tileheap_json::without_mark;
 use tileheap_pack::Item;
-use tileheap_tensor::import::{SpanEnds, TableColumns};
+use tileheap_tensor::import::{SpanEnds, TableColumns, parse_number};
 
 use crate::values::parse_bytes;
 
@@ -38,7 +39,7 @@ impl Table {
     /// Reads a table; spans are half-open, `lower` included and `upper` excluded, but a column `end` is included. Without ids, items are
     /// numbered from 0.
     pub(crate) fn read(text: &str) -> Result<Table, BadLine> {
-        let text = text.trim_start_matches('\u{feff}');
+        let text = without_mark(text);
         let bad = |line: usize, what: String| BadLine { line, what };
         let mut reader = ReaderBuilder::new();
         reader.trim(Trim::All).flexible(true).has_headers(false);
@@ -91,17 +92,12 @@ impl Table {
             }
             let number = |column: usize| {
                 let field = &row[column];
-                let plain = !field.is_empty() && field.bytes().all(|digit| digit.is_ascii_digit());
-                field.parse::<u64>().ok().filter(|_| plain).ok_or_else(|| {
-                    let name = &header[column];
+                parse_number(&header[column], field).map_err(|problem| {
                     let unit = parse_bytes(field).ok().filter(|_| field.ends_with(['b', 'B']));
                     let unit = unit.map_or_else(String::new, |bytes| {
                         format!(": tables have no units, write {}", bytes.0)
                     });
-                    bad(
-                        line,
-                        format!("{name} `{field}` is not an unsigned 64-bit integer{unit}"),
-                    )
+                    bad(line, problem + &unit)
                 })
             };
             let maybe = |column: Option<usize>| {
@@ -268,7 +264,16 @@ mod tests {
                 3,
                 "3 fields, but the header has 4",
             ),
-            ("id,lower,upper,size\na,0,-1,4\n", 2, "`-1`"),
+            (
+                "id,lower,upper,size\na,0,-1,4\n",
+                2,
+                "upper `-1` is not a whole number",
+            ),
+            (
+                "id,lower,upper,size\na,0,1,99999999999999999999\n",
+                2,
+                "size 99999999999999999999 is too large: the limit is 2^64 - 1",
+            ),
             (
                 "id,lower,upper,size\na,0,1,1KiB\n",
                 2,

@@ -81,6 +81,33 @@ pub(crate) fn amount(bytes: u64) -> String {
     format!("{:#}", Bytes(bytes))
 }
 
+/// Returns true if the plural of a word ends in `es`: `access`, `batch`.
+pub(crate) fn has_long_plural(word: &str) -> bool {
+    word.ends_with("ss") || word.ends_with("ch")
+}
+
+/// A number and a word: `1 access`, `5,310 accesses`, `0 copies`. The plural is that of the part before ` by `.
+pub(crate) fn counted(count: u64, word: &str) -> String {
+    if count == 1 {
+        return format!("1 {word}");
+    }
+    let (stem, rest) = word.split_at(word.find(" by ").unwrap_or(word.len()));
+    let plural = match stem.strip_suffix("py") {
+        Some(start) => format!("{start}pies"),
+        None if has_long_plural(stem) => format!("{stem}es"),
+        None => format!("{stem}s"),
+    };
+    format!("{} {plural}{rest}", grouped(count))
+}
+
+/// A number with commas between its thousands.
+pub(crate) fn grouped(number: u64) -> String {
+    match number {
+        0..1000 => number.to_string(),
+        _ => format!("{},{:03}", grouped(number / 1000), number % 1000),
+    }
+}
+
 /// Parses a percentage to thousandths of the whole: `60%`, `62.5 %`. The sign is required, because a plain number could be a fraction.
 pub(crate) fn parse_percent(text: &str) -> Result<u32, String> {
     let help = || "write a percentage from 0% to 100% with at most one decimal: 60%, 62.5%".to_owned();
@@ -153,8 +180,8 @@ impl FromStr for Sweep {
         let (what, range) = text.split_once('=').ok_or_else(help)?;
         let (from, to) = range.split_once("..").ok_or_else(help)?;
         let sweep = match what {
-            "heap" => Sweep::Heap(parse_bytes(from)?, parse_bytes(to)?),
-            "repeat" => Sweep::Repeat(parse_bytes(from)?, parse_bytes(to)?),
+            "heap" => Sweep::Heap(parse_start(from, to)?, parse_bytes(to)?),
+            "repeat" => Sweep::Repeat(parse_start(from, to)?, parse_bytes(to)?),
             "size" => Sweep::Size(parse_extent(from)?, parse_extent(to)?),
             _ => return Err(help()),
         };
@@ -163,6 +190,15 @@ impl FromStr for Sweep {
             Sweep::Size(from, to) => from.0 <= to.0 && from.1 <= to.1 && from != to,
         };
         if ascends { Ok(sweep) } else { Err(help()) }
+    }
+}
+
+/// Parses the start of a range of sizes; without a unit, it has that of the end: `2..24MiB`.
+fn parse_start(from: &str, to: &str) -> Result<Bytes, String> {
+    let has_unit = |text: &str| text.contains(char::is_alphabetic);
+    match to.find(char::is_alphabetic) {
+        Some(unit) if !has_unit(from) => parse_bytes(&format!("{from}{}", &to[unit..])),
+        _ => parse_bytes(from),
     }
 }
 
@@ -199,6 +235,19 @@ mod tests {
     }
 
     #[test]
+    fn counts_agree_with_their_nouns() {
+        for (count, word, expected) in [
+            (0, "access", "0 accesses"),
+            (1, "access", "1 access"),
+            (2, "finding by the letter", "2 findings by the letter"),
+            (0, "copy", "0 copies"),
+            (1_002_003, "item", "1,002,003 items"),
+        ] {
+            assert_eq!(counted(count, word), expected);
+        }
+    }
+
+    #[test]
     fn shares_have_a_tenth_at_most() {
         assert_eq!(parse_percent("60%"), Ok(600));
         assert_eq!(parse_percent("62.5%"), Ok(625));
@@ -212,10 +261,19 @@ mod tests {
     fn sweeps_ascend() {
         let mib = Bytes::mib;
         assert_eq!("heap=2MiB..24MiB".parse(), Ok(Sweep::Heap(mib(2), mib(24))));
+        assert_eq!("heap=2..24MiB".parse(), Ok(Sweep::Heap(mib(2), mib(24))));
+        assert_eq!(
+            "heap=1.5 .. 2 kB".parse(),
+            Ok(Sweep::Heap(Bytes(1500), Bytes(2000)))
+        );
+        assert_eq!(
+            "heap=512KiB..1048576".parse(),
+            Ok(Sweep::Heap(Bytes::kib(512), mib(1)))
+        );
         assert_eq!("repeat=0..6MiB".parse(), Ok(Sweep::Repeat(mib(0), mib(6))));
         assert_eq!("size=64x36..128x72".parse(), Ok(Sweep::Size((64, 36), (128, 72))));
         for wrong in
-            "|heap|heap=2MiB|heap=3MiB..2MiB|repeat=1MiB..0|size=1x2..1x2|size=2x2..3x1|time=1..2".split('|')
+            "|heap|heap=2MiB|heap=3MiB..2MiB|heap=3..2MiB|heap=..2MiB|heap=x..2MiB|repeat=1MiB..0|size=1x2..1x2|size=2x2..3x1|time=1..2".split('|')
         {
             assert!(wrong.parse::<Sweep>().is_err(), "{wrong}");
         }

@@ -99,9 +99,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         let names = options
             .iter()
             .map(|one| (format!("setting {} is", one.0), format!("{} is", name(one))));
-        Error::bad_input(names.fold(error, |error, (key, name)| error.replace(&key, &name)))
+        Error::usage(names.fold(error, |error, (key, name)| error.replace(&key, &name)))
     })?;
     let mut command = CAPTURE.command(&layer, &program)?;
+    let created = missing_folders(&arguments.output);
     // Only now, because it removes earlier captures.
     let folder = prepare(&arguments.output)?;
     command.env(LAYER.variable(settings::FOLDER), &folder);
@@ -112,10 +113,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if arguments.timestamps {
         command.env(LAYER.variable(settings::TIMESTAMPS), "true");
     }
-    let ended = wait(&mut command)?;
+    let ended = wait(&mut command).inspect_err(|_| remove_empty(&folder, &created))?;
     let documents = documents_in(&folder)?;
     if documents.is_empty() {
-        return Err(why_none(&program, ended, &folder));
+        let why = why_none(&program, ended, &folder);
+        remove_empty(&folder, &created);
+        return Err(why);
     }
     if status_of(ended) != 0 {
         let status = status_of(ended);
@@ -142,13 +145,15 @@ fn report_again(arguments: &Arguments, document: &Path) -> Result<()> {
         ("--timestamps", arguments.timestamps),
     ];
     if let Some((option, _)) = of_programs.into_iter().find(|(_, is_given)| *is_given) {
-        return Err(Error::bad_input(format!(
+        return Err(Error::usage(format!(
             "{option} applies only to running a program, but {} is a captured frame: leave it out",
             shown(document)
         )));
     }
+    let created = missing_folders(&arguments.output);
     let folder = writable(&arguments.output)?;
-    write_reports(arguments, &[document.to_owned()], &folder)
+    let written = write_reports(arguments, &[document.to_owned()], &folder);
+    written.inspect_err(|_| remove_empty(&folder, &created))
 }
 
 /// Plans captured frames, prints their reports, and writes `report.html` and `report.json`.
@@ -234,6 +239,24 @@ fn cannot_write(out: &Path, error: &std::io::Error) -> Error {
         "cannot write captures to `{}`: {error}: give -o another folder",
         out.display()
     ))
+}
+
+/// The folders that do not exist yet on the way to a folder, itself first.
+fn missing_folders(out: &Path) -> Vec<PathBuf> {
+    let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+    let missing = out.ancestors().take_while(is_missing);
+    missing.map(Path::to_owned).collect()
+}
+
+/// Removes an empty log, and created folders that are empty. Errors are ignored: the command has failed with another one.
+fn remove_empty(folder: &Path, created: &[PathBuf]) {
+    let log = folder.join(settings::LOG);
+    if fs::metadata(&log).is_ok_and(|log| log.len() == 0) {
+        let _ = fs::remove_file(&log);
+    }
+    for empty in created {
+        let _ = fs::remove_dir(empty);
+    }
 }
 
 /// Creates the folder if necessary, checks that it is writable, and removes the captures of earlier runs.

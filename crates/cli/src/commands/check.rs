@@ -1,6 +1,6 @@
 //! `tileheap check`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, ValueHint};
@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if is_stdin(&arguments.frame) && is_stdin(&arguments.plan) {
-        return Err(Error::new(
+        return Err(Error::usage(
             "frame and plan cannot both come from standard input: give one as a file",
         ));
     }
@@ -76,25 +76,23 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             1 => String::new(),
             count => format!(" (and {} more)", count - 1),
         };
-        Error::of(
-            format!("{}: the plan is invalid", shown(&arguments.plan)),
-            format!("{first}{more}: plan the frame again"),
-        )
+        invalid(&arguments.plan, format!("{first}{more}"))
     })?;
     drop(progress);
-    let barriers = match barriers(&plan) {
-        Ok(barriers) => barriers,
-        Err(error) => {
-            let what = format!("{}: the plan is invalid", shown(&arguments.plan));
-            return Err(Error::of(what, format!("{error}: plan the frame again")));
-        }
-    };
+    let barriers = barriers(&plan).map_err(|error| invalid(&arguments.plan, error.to_string()))?;
     Output::stdout().write(&format!(
         "valid: frame `{}` on {}, {} passes, {} resources, {barriers} barriers\n",
         frame.name(),
         plan.profile.name,
         plan.passes.len(),
         plan.resources.len(),
+    ))
+}
+
+fn invalid(plan: &Path, why: String) -> Error {
+    let plan = shown(plan);
+    Error::negative(format!(
+        "{plan}: the plan is invalid: {why}: plan the frame again"
     ))
 }
 

@@ -10,7 +10,7 @@ use tileheap_capture::document::recording::Recording;
 use tileheap_capture::document::{Capture, VERSION};
 
 use crate::documents::{self, FrameCheck};
-use crate::error::{Error, Result};
+use crate::error::{Error, NEGATIVE_ANSWER, Result};
 use crate::findings::{self, NOTHING_CHECKED};
 use crate::input::{read_text, shown};
 use crate::output::Output;
@@ -52,16 +52,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     match failure {
         None => Ok(()),
         // The report states the reason.
-        Some(_) if !arguments.json && arguments.output.is_none() => Err(Error::Exit(FAILED)),
-        Some(why) => Err(Error::Failed(
-            FAILED,
-            format!("{}: {why}", shown(&arguments.frame)),
-        )),
+        Some(_) if !arguments.json && arguments.output.is_none() => Err(Error::Exit(NEGATIVE_ANSWER)),
+        Some(why) => Err(Error::negative(format!("{}: {why}", shown(&arguments.frame)))),
     }
 }
-
-/// The exit status if findings make the command fail, or if nothing was checked.
-const FAILED: u8 = 3;
 
 /// The name and the recording of a captured frame.
 ///

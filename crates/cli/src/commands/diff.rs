@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if is_stdin(&arguments.old) && is_stdin(&arguments.new) {
-        return Err(Error::new(
+        return Err(Error::usage(
             "both plans cannot come from standard input: give one as a file",
         ));
     }

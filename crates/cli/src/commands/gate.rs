@@ -31,12 +31,9 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     arguments.arrange.require_search()?;
-    // The status of a missed threshold is its own.
-    let unplanned = Error::into_bad_input;
-    let (imported, plan) = arguments.frame.plan().map_err(unplanned)?;
+    let (imported, plan) = arguments.frame.plan()?;
     let options = &arguments.frame.options;
-    let arranged = arguments.arrange.arrange(options, &imported, &plan);
-    let arranged = arranged.map_err(unplanned)?;
+    let arranged = arguments.arrange.arrange(options, &imported, &plan)?;
     let (planned, how) = match &arranged {
         Some(ArrangedPlan { plan, .. }) => (plan, ", arranged"),
         None => (&plan, ""),
@@ -80,7 +77,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         [] => String::new(),
         notes => format!(" (guessed or ignored in the file: {})", notes.join("; ")),
     };
-    Err(Error::new(format!(
+    Err(Error::negative(format!(
         "{result} is below the minimum of {missed}: {cause}{notes}"
     )))
 }

@@ -4,17 +4,19 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 use serde_json::{Value, json};
+use tileheap_tensor::file_kind::{check_contents, has_extension};
 use tileheap_tensor::judge::{
     self, Allocations, BufferFault, Fault, JudgedAllocations, Overlap, ReadOptions, SpanEnds,
 };
 use tileheap_tensor::units::{Bytes, Span, Step};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, NEGATIVE_ANSWER, Result};
 use crate::input::{read_bytes, shown};
-use crate::networks::{judged, kinds};
+use crate::networks::judged;
 use crate::output::Output;
 use crate::report::svg::{self, Ground};
 use crate::report::tensors;
+use crate::values::counted;
 
 /// Judge the memory plan that another compiler wrote
 #[derive(Debug, Args)]
@@ -50,17 +52,19 @@ enum LifetimeEnds {
     Inclusive,
 }
 
-/// The exit status if there are findings.
-const FOUND: u8 = 3;
-
 /// The maximum number of findings of a kind in the report; `--json` lists all.
 const LISTED: usize = 100;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let form = "a table as CSV, or a compiled model";
     let bytes = read_bytes(&arguments.file, "plan", form)?;
-    kinds::check_contents(&arguments.file, &bytes)?;
-    kinds::check_planned(&arguments.file)?;
+    let wrong = |problem: &str| Error::new(format!("{} {problem}", shown(&arguments.file)));
+    check_contents(&arguments.file, &bytes).map_err(wrong)?;
+    if has_extension(&arguments.file, "onnx") {
+        return Err(wrong(
+            "is an ONNX model, which has no memory plan: use `tileheap tensors`",
+        ));
+    }
     let ends = match arguments.ends {
         None => SpanEnds::ByColumn,
         Some(LifetimeEnds::Exclusive) => SpanEnds::Exclusive,
@@ -95,11 +99,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     match judged.is_sound() {
         true => Ok(()),
         // The report states the reason.
-        false if !arguments.json && arguments.output.is_none() => Err(Error::Exit(FOUND)),
-        false => Err(Error::Failed(
-            FOUND,
-            format!("{}: {}", shown(&arguments.file), counts(&judged)),
-        )),
+        false if !arguments.json && arguments.output.is_none() => Err(Error::Exit(NEGATIVE_ANSWER)),
+        false => Err(Error::negative(format!(
+            "{}: {}",
+            shown(&arguments.file),
+            counts(&judged)
+        ))),
     }
 }
 
@@ -114,7 +119,11 @@ fn in_json(judged: &JudgedAllocations) -> Value {
 
 fn in_words(file: &str, judged: &JudgedAllocations) -> String {
     let of = &judged.allocations;
-    let mut text = format!("{file}: {}, {} buffers\n", of.format, of.buffers.len());
+    let mut text = format!(
+        "{file}: {}, {}\n",
+        of.format,
+        counted(of.buffers.len() as u64, "buffer")
+    );
     for (arena, bytes) in of.arenas.iter().zip(&judged.arenas) {
         let declared = arena.size.map_or(String::new(), |size| format!(" of {size}"));
         let least = if bytes.proved {
@@ -159,14 +168,13 @@ fn and_more(count: usize) -> String {
 }
 
 fn counts(judged: &JudgedAllocations) -> String {
-    let plural = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let more = if judged.has_more { "more than " } else { "" };
     let counts = [
         (judged.overlaps.len(), "overlap"),
         (judged.faults.len(), "buffer fault"),
     ];
     let counts = counts.into_iter().filter(|&(count, _)| count > 0);
-    let counts: Vec<String> = counts.map(|(count, what)| plural(count, what)).collect();
+    let counts: Vec<String> = counts.map(|(count, what)| counted(count as u64, what)).collect();
     format!("Found {more}{}", counts.join(" and "))
 }
 

@@ -16,14 +16,14 @@ use tileheap_pack::{
 };
 
 use crate::certificates;
-use crate::error::{Error, Result};
+use crate::error::{Error, NEGATIVE_ANSWER, Result, UNDECIDED};
 use crate::input::{read_text_in, shown};
 use crate::interrupt::interrupt;
 use crate::output::Output;
 use crate::pools;
 use crate::progress::Progress;
 use crate::table::Table;
-use crate::values::{named, parse_bytes, parse_time};
+use crate::values::{counted, named, parse_bytes, parse_time};
 
 /// Pack items with lifetimes and sizes into a block
 #[derive(Debug, Args)]
@@ -74,15 +74,13 @@ struct PackOutcome {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let text = read_text_in(&arguments.file, "table", "a CSV file").map_err(Error::into_bad_input)?;
+    let text = read_text_in(&arguments.file, "table", "a CSV file")?;
     if pools::is_json(&text) {
         return run_pools(arguments, &text);
     }
     let (table, problem) = read(&arguments.file, &text, arguments.capacity)?;
     if arguments.select && (arguments.capacity.is_none() || !table.has_weights) {
-        return Err(Error::bad_input(
-            "--select needs --capacity and a column `weight`",
-        ));
+        return Err(Error::usage("--select needs --capacity and a column `weight`"));
     }
     let start = Instant::now();
     let outcome = watched(arguments, |budget, watch| {
@@ -109,22 +107,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 /// # Errors
 /// The first invalid line.
 pub(crate) fn read(file: &Path, text: &str, capacity: Option<Bytes>) -> Result<(Table, Problem)> {
-    let bad = |line: usize, what: &dyn std::fmt::Display| {
-        Error::bad_input(format!("{}:{line}: {what}", shown(file)))
-    };
+    let bad = |line: usize, what: &dyn std::fmt::Display| Error::of(format!("{}:{line}", shown(file)), what);
     let table = Table::read(text).map_err(|error| bad(error.line, &error.what))?;
     let mut desc = ProblemDesc::new(table.items.clone());
     desc.capacity = capacity;
     let problem = desc.build().map_err(|error| {
         let line = error.item().map_or(1, |item| table.line_of(item as usize));
-        bad(line, &error)
+        bad(line, &error.with_names(|item| table.ids[item as usize].clone()))
     })?;
     Ok((table, problem))
 }
 
 fn run_pools(arguments: &Arguments, text: &str) -> Result<()> {
     if arguments.capacity.is_some() || arguments.select || arguments.certificate.is_some() {
-        return Err(Error::bad_input(
+        return Err(Error::usage(
             "--capacity, --select and --certificate apply only to tables: in JSON, give pools a capacity",
         ));
     }
@@ -145,8 +141,8 @@ fn run_pools(arguments: &Arguments, text: &str) -> Result<()> {
 fn exit(is_packed: bool, verdict: Verdict) -> Result<()> {
     match (is_packed, verdict) {
         (true, _) => Ok(()),
-        (false, Verdict::Proved) => Err(Error::Exit(1)),
-        (false, _) => Err(Error::Exit(3)),
+        (false, Verdict::Proved) => Err(Error::Exit(NEGATIVE_ANSWER)),
+        (false, _) => Err(Error::Exit(UNDECIDED)),
     }
 }
 
@@ -274,11 +270,13 @@ fn in_words(arguments: &Arguments, table: &Table, outcome: &PackOutcome, took: D
     row("steps", outcome.steps.0.to_string());
     row("time", format!("{:.3} ms", took.as_secs_f64() * 1e3));
     if let Some(conflict) = &outcome.conflict {
-        let minimal = match conflict.minimal {
-            true => "minimal: without any one of them the others fit",
-            false => "not minimal",
+        let minimal = match (conflict.minimal, conflict.items.len()) {
+            (true, 1) => "it fits in no packing",
+            (true, _) => "minimal: without any one of them the others fit",
+            (false, _) => "not minimal",
         };
-        row("conflict", format!("{} items; {minimal}", conflict.items.len()));
+        let items = counted(conflict.items.len() as u64, "item");
+        row("conflict", format!("{items}; {minimal}"));
         for &item in &conflict.items {
             let of = &table.items[item as usize];
             text += &format!("  {} {} {}\n", table.ids[item as usize], of.span, of.size);

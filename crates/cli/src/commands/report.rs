@@ -110,13 +110,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     arguments.arrange.require_search()?;
     let to_terminal = arguments.output.is_none() && std::io::stdout().is_terminal();
     if to_terminal && arguments.svg.is_none() && arguments.png.is_none() {
-        return Err(Error::bad_input(
+        return Err(Error::usage(
             "standard output is a terminal: write the page to a file with -o, for example -o report.html",
         ));
     }
     let stdin = arguments.inputs.iter().filter(|input| is_stdin(input)).count();
     if stdin > 1 {
-        return Err(Error::new("only one input can be standard input"));
+        return Err(Error::usage("only one input can be standard input"));
     }
     let mut inputs = Vec::new();
     for path in &arguments.inputs {
@@ -161,7 +161,7 @@ impl From<Chart> for Input {
 
 /// Returns true if the text looks like a table; errors are then about the table.
 fn is_table(text: &str) -> bool {
-    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let text = text.trim_start();
     !text.starts_with(['{', '[']) && text.lines().next().is_some_and(|line| line.contains(','))
 }
 
@@ -227,9 +227,9 @@ fn saved<T: Document>(path: &Path, text: &str) -> Result<T> {
 /// Replays a trace of texture requests.
 fn played(arguments: &Arguments, path: &Path) -> Result<Input> {
     let budget = match &arguments.memory[..] {
-        [size] => parse_bytes(size).map_err(|error| Error::bad_input(format!("--memory {size}: {error}")))?,
+        [size] => parse_bytes(size).map_err(|error| Error::usage(format!("--memory {size}: {error}")))?,
         _ => {
-            return Err(Error::bad_input(format!(
+            return Err(Error::usage(format!(
                 "{} is a trace of texture requests: give one memory budget, for example --memory 2MiB",
                 shown(path)
             )));

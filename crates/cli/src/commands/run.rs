@@ -12,7 +12,7 @@ use tileheap::runtime::detect::enumerate_devices;
 use tileheap_device::profile::{DeviceProfile, PRESETS};
 
 use crate::documents::{self, Document};
-use crate::error::{Error, Result};
+use crate::error::{Error, NEGATIVE_ANSWER, Result};
 use crate::layered::{self, absolute, signal_of, wait};
 use crate::output::Output;
 use crate::report::messages::{CheckedMemory, Summary};
@@ -93,9 +93,6 @@ fn emulated() -> impl Iterator<Item = &'static str> {
     PRESETS.into_iter().filter(has_heap)
 }
 
-/// The exit status if messages make the command fail, or if nothing was checked.
-const FAILED: u8 = 3;
-
 /// The result of a run: the end of the program, and the reported messages.
 #[derive(Serialize, Deserialize)]
 struct RunOutcome {
@@ -137,12 +134,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         .find(|(_, is_given)| *is_given && layer != Layer::Emulator)
     {
         let text = format!("{option} needs `--layer emulator`: remove the option, or choose that layer");
-        return Err(Error::bad_input(text));
+        return Err(Error::usage(text));
     }
     let folder = layer.of_loader().find(arguments.layers.as_deref())?;
     if arguments.require_device && enumerate_devices().map_or(true, |devices| devices.is_empty()) {
         let none = "this machine has no Vulkan device: install a driver, such as Mesa's lavapipe";
-        return Err(Error::Failed(FAILED, none.to_owned()));
+        return Err(Error::negative(none.to_owned()));
     }
     let json = arguments.json.as_deref().map(absolute).transpose()?;
     let temporary = || std::env::temp_dir().join(format!("tileheap-run-{}.jsonl", std::process::id()));
@@ -185,9 +182,9 @@ fn outcome(ended: ExitStatus, summary: Summary, fail_on: FailOn) -> RunOutcome {
     };
     let unchecked = summary.unchecked().map(str::to_owned);
     let exit = match program.succeeded() {
-        _ if summary.fails(fail_on) => FAILED,
+        _ if summary.fails(fail_on) => NEGATIVE_ANSWER,
         false => 1,
-        true if unchecked.is_some() => FAILED,
+        true if unchecked.is_some() => NEGATIVE_ANSWER,
         true => 0,
     };
     RunOutcome {

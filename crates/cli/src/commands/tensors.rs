@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use tileheap::units::Bytes;
+use tileheap_tensor::Error as TensorError;
+use tileheap_tensor::file_kind::{check_contents, check_uncompiled, has_extension};
 use tileheap_tensor::import::ImportedInput;
 use tileheap_tensor::import::tvm::TvmGraph;
 use tileheap_tensor::plan::timeline::Timeline;
@@ -12,12 +14,12 @@ use tileheap_tensor::plan::{MemoryPlan, Region};
 use crate::documents;
 use crate::error::{Error, Result};
 use crate::input::{read_bytes, shown, text_of};
-use crate::networks::kinds;
 use crate::networks::network::Network;
 use crate::networks::options::TensorOptions;
 use crate::networks::plan::{Planned, Row};
 use crate::output::Output;
 use crate::progress::Progress;
+use crate::values::counted;
 
 /// Plan a network's tensors: placements, bytes by strategy, the lower bound, the peak
 #[derive(Debug, Args)]
@@ -63,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if let Some(file) = &arguments.graph {
         let (ImportedInput::Graph(graph) | ImportedInput::Tvm(TvmGraph { graph, .. })) = &network.input
         else {
-            return Err(Error::bad_input(
+            return Err(Error::usage(
                 "--graph needs a graph, but the file contains only records",
             ));
         };
@@ -100,7 +102,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     if let (Some(file), Some(choice)) = (&arguments.scopes, &network.choice) {
         let ImportedInput::Tvm(of) = &network.input else {
-            return Err(Error::bad_input("--scopes needs a TVM graph"));
+            return Err(Error::usage("--scopes needs a TVM graph"));
         };
         Output::to(Some(file.clone())).write(&of.write(|id| choice.scope(id).to_owned()))?;
     }
@@ -184,19 +186,26 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 fn read_network(arguments: &Arguments) -> Result<Network> {
     let (file, options) = (&arguments.file, &arguments.options);
     let form = "a graph as JSON, records as CSV or an ONNX file";
-    let bytes = read_bytes(file, "graph", form).map_err(Error::into_bad_input)?;
-    kinds::check_contents(file, &bytes).map_err(Error::into_bad_input)?;
-    kinds::check_uncompiled(file, &bytes).map_err(Error::into_bad_input)?;
-    let is_named = file.extension().is_some_and(|extension| extension == "onnx");
-    if is_named || is_onnx(&bytes) {
-        return Network::of(read_onnx(arguments, &bytes)?, file, options);
+    let bytes = read_bytes(file, "graph", form)?;
+    let wrong = |problem: &str| Error::new(format!("{} {problem}", shown(file)));
+    check_contents(file, &bytes)
+        .and_then(|()| check_uncompiled(&bytes))
+        .map_err(wrong)?;
+    if has_extension(file, "onnx") || is_onnx(&bytes) {
+        return Network::of(read_onnx(arguments, &bytes)?, options, |error| {
+            let range = match &error {
+                TensorError::Unbounded { symbol, .. } => format!(": add --range {symbol}=MIN..MAX"),
+                _ => String::new(),
+            };
+            Error::of(shown(file), format!("{error}{range}"))
+        });
     }
     #[cfg(feature = "onnx")]
     if let Some(range) = arguments.range.first() {
         let problem = format!("--range {range}: {} is not an ONNX file", shown(file));
-        return Err(Error::bad_input(problem));
+        return Err(Error::usage(problem));
     }
-    let text = text_of(bytes, file, "graph", form).map_err(Error::into_bad_input)?;
+    let text = text_of(&bytes, file, "graph", form)?;
     Network::read(&text, file, options)
 }
 
@@ -218,14 +227,14 @@ fn read_onnx(arguments: &Arguments, bytes: &[u8]) -> Result<ImportedInput> {
             Some((name.to_owned(), (min.parse().ok()?, max.parse().ok()?)))
         });
         let (name, range) = parsed.ok_or_else(|| {
-            Error::bad_input(format!("--range {form}: write NAME=MIN..MAX, both ends included"))
+            Error::usage(format!("--range {form}: write NAME=MIN..MAX, both ends included"))
         })?;
         options.ranges.insert(name, range);
     }
     let graph = read_onnx(bytes, &options);
     graph
         .map(ImportedInput::Graph)
-        .map_err(|error| Error::bad_input(format!("{}: {error}", shown(&arguments.file))))
+        .map_err(|error| Error::of(shown(&arguments.file), error))
 }
 
 #[cfg(feature = "onnx")]
@@ -238,7 +247,7 @@ fn is_onnx(_: &[u8]) -> bool {
 
 #[cfg(not(feature = "onnx"))]
 fn read_onnx(arguments: &Arguments, _: &[u8]) -> Result<ImportedInput> {
-    Err(Error::bad_input(format!(
+    Err(Error::new(format!(
         "{} is an ONNX file: this build lacks the feature `onnx`",
         shown(&arguments.file)
     )))
@@ -311,5 +320,8 @@ fn chart(timeline: &Timeline) -> String {
             bars[((u128::from(top) * 7).div_ceil(u128::from(most)) as usize).min(7)]
         })
         .collect();
-    format!("Live bytes over {} steps\n  {line}\n", live.len())
+    format!(
+        "Live bytes over {}\n  {line}\n",
+        counted(live.len() as u64, "step")
+    )
 }

@@ -17,6 +17,8 @@ mod words;
 
 use tileheap_capture::check::finding::{Certainty, CheckReport, Finding, UncheckedAccesses};
 
+use crate::values::{counted, grouped, has_long_plural};
+
 use words::{Row, cause, clean, command, is_alias, overlap};
 
 /// Maximum number of columns of a line.
@@ -228,29 +230,6 @@ fn singular(words: &str) -> String {
     });
     let rest = rest.map(|rest| format!(" {rest}"));
     format!("{noun}{}{}", verb.unwrap_or_default(), rest.unwrap_or_default())
-}
-
-/// Returns true if the plural of a word ends in `es`: `access`, `batch`.
-fn has_long_plural(word: &str) -> bool {
-    word.ends_with("ss") || word.ends_with("ch")
-}
-
-/// A number and a word: `1 access`, `5,310 accesses`. The plural is that of the first word.
-fn counted(count: u64, word: &str) -> String {
-    if count == 1 {
-        return format!("1 {word}");
-    }
-    let (stem, rest) = word.split_at(word.find(" by ").unwrap_or(word.len()));
-    let ending = if has_long_plural(stem) { "es" } else { "s" };
-    format!("{} {stem}{ending}{rest}", grouped(count))
-}
-
-/// A number with commas between its thousands.
-fn grouped(number: u64) -> String {
-    match number {
-        0..1000 => number.to_string(),
-        _ => format!("{},{:03}", grouped(number / 1000), number % 1000),
-    }
 }
 
 /// Text after `start`, broken into lines of at most [`WIDTH`] columns; later lines are indented.

@@ -101,7 +101,7 @@ impl Limits {
     pub(crate) fn require(&self, search: bool) -> Result<()> {
         let given = self.are_of_search() || self.repeat_cost.is_some();
         match given && !search {
-            true => Err(Error::bad_input(
+            true => Err(Error::usage(
                 "--allow, --shaded, --repeat-cost, --time and --search-steps limit a search: give --best",
             )),
             false => Ok(()),

@@ -142,7 +142,7 @@ impl FrameOptions {
             .tile
             .map_or(Bytes::ZERO, |tile| Bytes(tile.block.bytes.get()));
         if size > Bytes::ZERO && size < least {
-            return Err(Error::bad_input(format!(
+            return Err(Error::usage(format!(
                 "--heap {size}: the tile heap of `{}` must have at least {least}: a number without a unit is in bytes; write, for example, 8MiB",
                 profile.name
             )));
@@ -229,7 +229,7 @@ impl FrameOptions {
                 known.ok_or_else(|| {
                     let whole = name.rsplit_once(" (value ").map(|(whole, _)| whole);
                     let whole = whole.filter(|whole| imported.frame.resource_named(whole).is_some());
-                    Error::bad_input(match whole {
+                    Error::usage(match whole {
                         Some(whole) => format!(
                             "{option} {name}: {option} applies to whole resources; {option} {whole} keeps all values of \
                              `{whole}` in one place"
@@ -244,7 +244,7 @@ impl FrameOptions {
         let excluded = find_all("--exclude", &self.exclude)?;
         if let Some(name) = self.pin.iter().find(|name| self.exclude.contains(name)) {
             let message = format!("`{name}` cannot have both --pin and --exclude");
-            return Err(Error::bad_input(message));
+            return Err(Error::usage(message));
         }
         imported.frame = imported.frame.with_pinned(&pinned).with_excluded(&excluded);
         Ok(imported)

@@ -48,9 +48,13 @@ pub(crate) fn sweep(
             ),
             _ => {
                 let heap = profile.tile.map_or(0, |tile| tile.size.0);
-                (format!("{heap} B"), heap)
+                (Bytes(heap).to_string(), heap)
             }
         };
+        // A narrow range has fewer points.
+        if points.last().is_some_and(|last: &SweepPoint| last.at == at) {
+            continue;
+        }
         let imported = arguments.frame_from(text, extent)?;
         let plan = arguments.options.plan(&imported, &profile)?;
         points.push(SweepPoint {

@@ -28,13 +28,17 @@ pub(crate) struct Network {
 impl Network {
     /// Reads a graph or records.
     pub(crate) fn read(text: &str, path: &Path, options: &TensorOptions) -> Result<Network> {
-        let input = ImportedInput::parse(text, &options.input)
-            .map_err(|error| Error::bad_input(format!("{}: {error}", shown(path))))?;
-        Network::of(input, path, options)
+        let input =
+            ImportedInput::parse(text, &options.input).map_err(|error| Error::of(shown(path), error))?;
+        Network::of(input, options, |error| Error::of(shown(path), error))
     }
 
-    /// Chooses the storage of an input's tensors.
-    pub(crate) fn of(mut input: ImportedInput, path: &Path, options: &TensorOptions) -> Result<Network> {
+    /// Chooses the storage of an input's tensors; `failed` turns errors about the input into messages.
+    pub(crate) fn of(
+        mut input: ImportedInput,
+        options: &TensorOptions,
+        failed: impl Fn(tileheap_tensor::Error) -> Error,
+    ) -> Result<Network> {
         let (mut choice, mut policy) = (None, &BuffersOnly as &'static dyn StoragePolicy);
         if let ImportedInput::Graph(graph) | ImportedInput::Tvm(TvmGraph { graph, .. }) = &mut input {
             if options.keep_inputs {
@@ -42,7 +46,7 @@ impl Network {
             }
             policy = options.policy.unwrap_or_else(|| default_policy(graph));
             let chosen = choose(graph, &options.storage(policy));
-            choice = Some(chosen.map_err(|error| Error::bad_input(format!("{}: {error}", shown(path))))?);
+            choice = Some(chosen.map_err(failed)?);
         }
         Ok(Network {
             input,

@@ -123,7 +123,7 @@ pub(super) fn on_chip(capacity: Bytes) -> Vec<MemoryDesc> {
 
 /// Parses `sram=1048576`, or only a name for an unlimited memory.
 fn memory(form: &str) -> Result<MemoryDesc> {
-    let invalid = |problem: String| Error::bad_input(format!("--memory {form}: {problem}"));
+    let invalid = |problem: String| Error::usage(format!("--memory {form}: {problem}"));
     let (name, capacity) = match form.split_once('=') {
         None => (form, None),
         Some((name, capacity)) => (name, Some(parse_bytes(capacity).map_err(invalid)?)),

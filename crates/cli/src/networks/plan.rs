@@ -15,6 +15,7 @@ use tileheap_tensor::{
 
 use super::options::Strategy;
 use crate::documents::{self, TensorLocation};
+use crate::values::counted;
 
 /// The plan of a network.
 pub(crate) struct Planned {
@@ -82,7 +83,7 @@ pub(super) fn of_records(
         memories,
         timeline,
         flows,
-        notes: vec![format!("{} tensors", items.len())],
+        notes: vec![counted(items.len() as u64, "tensor")],
         without_image: Vec::new(),
     })
 }
@@ -108,17 +109,18 @@ pub(super) fn of_graph(
         .filter(|layout| layout.rule.storage.is_image())
         .count();
     let mut notes = vec![format!(
-        "{} tensors, {images} in images, {} conversions, {} memory reuses, {} copies (policy {policy})",
-        choice.graph.tensors().len(),
-        choice.conversions.len(),
-        plan.aliasing.len(),
-        plan.copies.len(),
+        "{}, {images} in images, {}, {}, {} (policy {policy})",
+        counted(choice.graph.tensors().len() as u64, "tensor"),
+        counted(choice.conversions.len() as u64, "conversion"),
+        counted(plan.aliasing.len() as u64, "memory reuse"),
+        counted(plan.copies.len() as u64, "copy"),
     )];
     notes.extend(choice.graph.notes().iter().cloned());
     use StorageReason::{AsRequested, NoImage};
     let is_over = |reason: &&StorageReason| !matches!(reason, AsRequested | NoImage(_));
     match choice.reasons.iter().filter(is_over).count() {
         0 => {}
+        1 => notes.push("1 tensor exceeds the image limits and is stored differently: see --dump".to_owned()),
         count => notes.push(format!(
             "{count} tensors exceed the image limits and are stored differently: see --dump"
         )),
@@ -130,10 +132,9 @@ pub(super) fn of_graph(
         .map(|id| choice.layouts[id.index()].bytes().0)
         .collect();
     if !outside.is_empty() {
-        let (count, bytes) = (outside.len(), Bytes(outside.iter().sum()));
-        notes.push(format!(
-            "{count} constants of {bytes}, outside the planned memory"
-        ));
+        let (count, bytes) = (outside.len() as u64, Bytes(outside.iter().sum()));
+        let constants = counted(count, "constant");
+        notes.push(format!("{constants} of {bytes}, outside the planned memory"));
     }
     for copy in &plan.copies {
         let name = |id| &choice.graph.tensor(id).name;

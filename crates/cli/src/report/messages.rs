@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::values::FailOn;
+use crate::values::{FailOn, counted};
 
 /// The memory that a layer checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,7 +119,6 @@ impl Summary {
 
     /// The counts, each kind of message with its first text, and the reasons that the log is incomplete.
     pub(crate) fn text(&self) -> String {
-        let counted = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
         let (errors, warnings) = (counted(self.errors, "error"), counted(self.warnings, "warning"));
         let others = match self.others {
             0 => String::new(),

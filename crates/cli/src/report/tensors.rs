@@ -6,6 +6,7 @@ use super::numbers::{Cell, Curve, Form, Series, Table, Unit};
 use super::verdict::{Bar, Verdict};
 use super::words::amount;
 use crate::documents::{Compared, Memory, Region, Tensor, TensorLocation, Tensors};
+use crate::values::counted;
 
 pub(crate) fn chart(plan: &Tensors) -> Chart {
     let (tensors, live) = (&plan.tensors, &plan.live_bytes);
@@ -156,7 +157,10 @@ fn facts(plan: &Tensors) -> Facts {
     let most = live.iter().copied().max().unwrap_or(0);
     vec![
         ("live at the peak", amount(most)),
-        ("tensors", format!("{} over {} steps", tensors.len(), live.len())),
+        (
+            "tensors",
+            format!("{} over {}", tensors.len(), counted(live.len() as u64, "step")),
+        ),
         ("strategy", format!("{}, storage {}", plan.strategy, plan.policy)),
     ]
 }

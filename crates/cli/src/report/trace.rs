@@ -5,6 +5,7 @@ use super::numbers::{Cell, Table};
 use super::verdict::Verdict;
 use super::words::amount;
 use crate::documents::{Event, Trace};
+use crate::values::counted;
 
 /// The chart of a trace: every bind, discard and submission is a step.
 pub(crate) fn chart(trace: &Trace, name: &str) -> Chart {
@@ -107,7 +108,6 @@ pub(crate) fn chart(trace: &Trace, name: &str) -> Chart {
 
 /// The lost bytes and the messages.
 fn verdict(trace: &Trace, discards: usize, lost: u64) -> Verdict {
-    let counted = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let contents = match discards {
         0 => "No contents of tile memory were discarded".to_owned(),
         _ => format!(

@@ -1,6 +1,6 @@
 //! Input that scripts cannot contain: bytes that are not text, and large documents.
 
-use crate::run::{FRAME, contains, tileheap_with};
+use crate::run::{FRAME, contains, scratch, tileheap_in, tileheap_with};
 
 #[test]
 fn input_that_is_no_text_is_refused() {
@@ -15,7 +15,61 @@ fn input_that_is_no_text_is_refused() {
     }
     for command in ["pack", "tensors"] {
         let no_text = tileheap_with(b"id,lower,upper,size\na,0,1,\xff\n", &[command, "-"]);
-        no_text.names(2, &[":2: ", "not UTF-8"]);
+        no_text.names(1, &[":2: ", "not UTF-8"]);
+    }
+}
+
+#[test]
+fn a_capture_without_a_frame_leaves_no_folder() {
+    let folder = scratch("nothing-captured");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    for (name, text) in [
+        (
+            "VkLayer_tileheap_capture.json",
+            "{\"layer\": {\"library_path\": \"./nothing.so\"}}",
+        ),
+        ("nothing.so", "a library that nothing loads"),
+    ] {
+        std::fs::write(folder.join(name), text).expect("a file");
+    }
+    for (out, program) in [("new/frames", "true"), ("new/frames", "no-such-program")] {
+        let command = ["capture", "--layers", ".", "--output", out, "--", program];
+        tileheap_in(&folder, b"", &command).names(1, &[program]);
+        assert!(!folder.join("new").exists(), "{program}");
+    }
+    std::fs::write(folder.join("frame.json"), FRAME).expect("a file");
+    let again = ["capture", "--from", "frame.json", "--output", "new/frames"];
+    tileheap_in(&folder, b"", &again).names(1, &["not a captured frame"]);
+    assert!(!folder.join("new").exists());
+    std::fs::create_dir(folder.join("old")).expect("a folder");
+    let command = ["capture", "--layers", ".", "--output", "old", "--", "true"];
+    tileheap_in(&folder, b"", &command).names(1, &["no frame of `true`"]);
+    let left = std::fs::read_dir(folder.join("old")).expect("an old folder stays");
+    assert_eq!(left.count(), 0);
+}
+
+/// 1 for a file that cannot be read, 2 for an invalid command line; 3 for a negative answer.
+#[test]
+fn all_commands_have_the_same_exit_status_for_the_same_fault() {
+    for command in [
+        &["plan", "missing"][..],
+        &["advise", "missing"],
+        &["report", "missing"],
+        &["check", "missing", "missing"],
+        &["diff", "missing", "missing"],
+        &["gate", "missing", "--min-on-chip", "60%"],
+        &["check-frame", "missing"],
+        &["capture", "--layers", ".", "--from", "missing"],
+        &["profile", "missing.json"],
+        &["pack", "missing"],
+        &["tensors", "missing"],
+        &["judge", "missing"],
+        &["replay", "missing", "--memory", "1MiB"],
+    ] {
+        tileheap_with(b"", command).names(1, &["missing"]);
+        let unknown = [command, &["--unknown"]].concat();
+        tileheap_with(b"", &unknown).names(2, &["--unknown"]);
     }
 }
 
@@ -55,8 +109,10 @@ fn a_small_budget_gives_a_packing_without_a_capacity() {
 fn what_does_not_fit_is_proved() {
     let table = b"id,lower,upper,size,weight\na,0,3,4,1\nb,3,9,4,1\nc,0,9,4,3\n";
     let run = tileheap_with(table, &["pack", "-", "--capacity", "7"]);
-    assert_eq!(run.status, 1);
+    assert_eq!(run.status, 3);
     contains(run.out, &["proved: infeasible", "conflict   2 items"]);
+    let alone = tileheap_with(table, &["pack", "-", "--capacity", "3"]);
+    contains(alone.out, &["conflict   1 item; it fits in no packing"]);
     let tight = include_str!("../data/commands/packs.txt");
     let tight = tight
         .split_once("<< pools.json\n")
@@ -65,5 +121,5 @@ fn what_does_not_fit_is_proved() {
         .expect("a document")
         .0
         .replace("\"capacity\": 8", "\"capacity\": 7");
-    assert_eq!(tileheap_with(tight.as_bytes(), &["pack", "-"]).status, 1);
+    assert_eq!(tileheap_with(tight.as_bytes(), &["pack", "-"]).status, 3);
 }
