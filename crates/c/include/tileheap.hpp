@@ -142,8 +142,8 @@ private:
     std::variant<T, Error> content_;
 };
 
-/** The result of a function that returns nothing. */
-struct Success {};
+/** The result of a function that returns nothing. Not `Success`, which is a macro of X.h. */
+struct Done {};
 
 /** Owns a handle and destroys it. */
 template <class Handle, ThStatus (*Destroy)(Handle)>
@@ -217,8 +217,8 @@ Result<Object> create(Function function) {
 
 /** Calls a function that has no output. */
 template <class Function>
-Result<Success> run(Function function) {
-    return call(Success(), [&](Success &, ThError error) { return function(error); });
+Result<Done> run(Function function) {
+    return call(Done(), [&](Done &, ThError error) { return function(error); });
 }
 
 /** Calls a function that writes a text. */
@@ -315,8 +315,8 @@ Result<Output> call_once(ThError error, Output output, Function function) {
 }
 
 template <class Function>
-Result<Success> run_once(ThError error, Function function) {
-    return call_once(error, Success(), [&](Success &, ThError object) { return function(object); });
+Result<Done> run_once(ThError error, Function function) {
+    return call_once(error, Done(), [&](Done &, ThError object) { return function(object); });
 }
 
 } // namespace detail
@@ -514,7 +514,7 @@ public:
         return *equal == VK_TRUE;
     }
     /** thCheckPlan */
-    Result<Success> check() const {
+    Result<Done> check() const {
         return detail::run([&](auto error) { return thCheckPlan(get(), error); });
     }
     /** thCreatePlanText */
@@ -701,7 +701,7 @@ public:
         return Tables(*lowered);
     }
     /** thCheckLowered */
-    Result<Success> check() const {
+    Result<Done> check() const {
         return detail::run([&](auto error) { return thCheckLowered(get(), error); });
     }
     /** thCreateLoweredText */
@@ -1112,12 +1112,12 @@ public:
         return thGetDeviceLost(get(), &lost, nullptr) >= 0 && lost == VK_TRUE;
     }
     /** thReportDeviceLost */
-    Result<Success> report_lost() const {
+    Result<Done> report_lost() const {
         return detail::run([&](auto error) { return thReportDeviceLost(get(), error); });
     }
     /** thUseQueues: `use()` is called while the queues are locked, and its exceptions propagate out of this function. */
     template <class Use>
-    Result<Success> use_queues(Use use) const {
+    Result<Done> use_queues(Use use) const {
         const PFN_thUseQueues callback = [](void *data) {
             (void)detail::catch_all(true, [&] {
                 (*static_cast<Use *>(data))();
@@ -1135,7 +1135,7 @@ public:
         return detail::call_once(error.get(), uint32_t(0), [&](auto &out, auto object) { return thTrimDevice(get(), &out, object); });
     }
     /** thDestroyDevice: like the destructor, which ignores errors. After an error, the handle is still owned. */
-    Result<Success> destroy() {
+    Result<Done> destroy() {
         const detail::ErrorObject error = detail::new_error();
         return detail::run_once(error.get(), [&](auto object) {
             const ThStatus status = thDestroyDevice(get(), object);
@@ -1200,35 +1200,35 @@ public:
                                  [&](auto &out, auto error) { return thBeginPass(get(), pass, &out, error); });
     }
     /** thNextSubpass */
-    Result<Success> next_subpass() {
+    Result<Done> next_subpass() {
         return detail::run_once(error_, [&](auto error) { return thNextSubpass(get(), error); });
     }
     /** thExecuteSecondaries */
-    Result<Success> execute(Span<const VkCommandBuffer> secondaries) {
+    Result<Done> execute(Span<const VkCommandBuffer> secondaries) {
         return detail::run_once(error_, [&](auto error) {
             return thExecuteSecondaries(get(), uint32_t(secondaries.size()), secondaries.data(), error);
         });
     }
     /** thEndPass */
-    Result<Success> end_pass() {
+    Result<Done> end_pass() {
         return detail::run_once(error_, [&](auto error) { return thEndPass(get(), error); });
     }
     /** thSkipPass */
-    Result<Success> skip(uint32_t pass) {
+    Result<Done> skip(uint32_t pass) {
         return detail::run_once(error_, [&](auto error) { return thSkipPass(get(), pass, error); });
     }
     /** thEndCommands. Destroys the handle, unless it fails with TH_STATUS_ERROR_IN_USE. */
-    Result<Success> end() {
+    Result<Done> end() {
         return end([&](auto error) { return thEndCommands(get(), error); });
     }
     /** thDiscardCommands: like the destructor, which ignores errors. */
-    Result<Success> discard() {
+    Result<Done> discard() {
         return end([&](auto error) { return thDiscardCommands(get(), error); });
     }
 
 private:
     template <class Function>
-    Result<Success> end(Function function) {
+    Result<Done> end(Function function) {
         auto ended = detail::run_once(error_, function);
         if (ended || ended.error().status != TH_STATUS_ERROR_IN_USE) release();
         return ended;
@@ -1264,7 +1264,7 @@ public:
             [&](auto out, auto error) { return thCreateDynamicFrame(&desc, out, error); });
     }
     /** thDestroyDynamicFrame: like the destructor, which ignores errors. After an error, the handle is still owned. */
-    Result<Success> destroy() {
+    Result<Done> destroy() {
         return detail::run_once(error(), [&](auto error) {
             const ThStatus status = thDestroyDynamicFrame(get(), error);
             if (status >= 0) release();
@@ -1272,7 +1272,7 @@ public:
         });
     }
     /** thAbandonDynamicFrame: destroys it without waiting, if the device is lost. After an error, the handle is still owned. */
-    Result<Success> abandon() {
+    Result<Done> abandon() {
         return detail::run_once(error(), [&](auto error) {
             const ThStatus status = thAbandonDynamicFrame(get(), error);
             if (status >= 0) release();
@@ -1327,16 +1327,16 @@ public:
         return detail::call_once(error(), uint64_t(0), [&](auto &out, auto error) { return thBeginFrame(get(), &to, &out, error); });
     }
     /** thImportResources */
-    Result<Success> import_resources(const Imports &imports) {
+    Result<Done> import_resources(const Imports &imports) {
         const ThImports to = to_c(imports);
         return detail::run_once(error(), [&](auto error) { return thImportResources(get(), &to, error); });
     }
     /** thForgetImportedView */
-    Result<Success> forget_imported_view(VkImageView view) {
+    Result<Done> forget_imported_view(VkImageView view) {
         return detail::run_once(error(), [&](auto error) { return thForgetImportedView(get(), view, error); });
     }
     /** thSetRenderArea; null for a pass that renders nothing. */
-    Result<Success> set_render_area(uint32_t pass, const VkRect2D *area) {
+    Result<Done> set_render_area(uint32_t pass, const VkRect2D *area) {
         return detail::run_once(error(), [&](auto error) { return thSetRenderArea(get(), pass, area, error); });
     }
     /** thBeginCommands. Different command buffers can be recorded on different threads. */
@@ -1351,27 +1351,27 @@ public:
         return Commands(*handle, messages);
     }
     /** thBeginSecondary */
-    Result<Success> begin_secondary(VkCommandBuffer command_buffer, uint32_t pass, uint32_t subpass = 0) const {
+    Result<Done> begin_secondary(VkCommandBuffer command_buffer, uint32_t pass, uint32_t subpass = 0) const {
         return detail::run([&](auto error) { return thBeginSecondary(get(), command_buffer, pass, subpass, error); });
     }
     /** thBindSecondaryTileMemory */
-    Result<Success> bind_secondary_tile_memory(VkCommandBuffer command_buffer, uint32_t pass) const {
+    Result<Done> bind_secondary_tile_memory(VkCommandBuffer command_buffer, uint32_t pass) const {
         return detail::run([&](auto error) { return thBindSecondaryTileMemory(get(), command_buffer, pass, error); });
     }
     /** thSubmitFrame */
-    Result<Success> submit() {
+    Result<Done> submit() {
         return detail::run_once(error(), [&](auto error) { return thSubmitFrame(get(), error); });
     }
     /** thSubmitFrameWith: `submit(const ThSubmitCall &)` returns a VkResult, and its exceptions propagate out of this function. */
     template <class Submit>
-    Result<Success> submit_with(Submit submit) {
+    Result<Done> submit_with(Submit submit) {
         const PFN_thSubmit callback = [](void *data, const ThSubmitCall *call) -> VkResult {
             return detail::catch_exceptions([&] { return (*static_cast<Submit *>(data))(*call); });
         };
         return detail::run_once(error(), [&](auto error) { return thSubmitFrameWith(get(), callback, &submit, error); });
     }
     /** thDiscardFrame */
-    Result<Success> discard_frame() {
+    Result<Done> discard_frame() {
         return detail::run_once(error(), [&](auto error) { return thDiscardFrame(get(), error); });
     }
 

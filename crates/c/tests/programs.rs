@@ -99,9 +99,19 @@ fn the_headers_compile_without_warnings_as_c_and_cpp() {
 
 #[test]
 fn the_cpp_header_compiles_with_and_without_exceptions() {
+    let header = "#include <tileheap.hpp>\nint main() { return tileheap::Profile() ? 1 : 0; }\n";
     let source = own_file("header.cpp");
-    let text = "#include <vulkan/vulkan.hpp>\n#include <tileheap.hpp>\nint main() { return tileheap::Profile() ? 1 : 0; }\n";
-    std::fs::write(&source, text).unwrap();
+    std::fs::write(&source, format!("#include <vulkan/vulkan.hpp>\n{header}")).unwrap();
+    // Macros of X.h, Xlib.h and windows.h, which programs with a window include first.
+    let macros = "None 0L|Success 0|Always 2|Bool int|Status int|True 1|False 0|min(a, b) ((a) < (b) ? (a) : (b))|\
+                  max(a, b) ((a) < (b) ? (b) : (a))|near|far|small char|ERROR 0|OPAQUE 2|DELETE 4|IN|OUT|OPTIONAL";
+    let macros: String = macros.split('|').map(|one| format!("#define {one}\n")).collect();
+    let among_macros = own_file("macros.cpp");
+    std::fs::write(
+        &among_macros,
+        format!("#include <vulkan/vulkan.h>\n{macros}{header}"),
+    )
+    .unwrap();
     for compiler in ["c++", "clang++"] {
         if !is_installed(compiler) {
             skip(&format!("no {compiler}"));
@@ -117,13 +127,15 @@ fn the_cpp_header_compiles_with_and_without_exceptions() {
             ],
             &["-std=c++20"],
         ] {
-            let mut command = Command::new(compiler);
-            command
-                .args(options)
-                .args(WARNINGS)
-                .arg("-fsyntax-only")
-                .arg("-I");
-            succeeded(command.arg(include()).arg(&source));
+            for source in [&source, &among_macros] {
+                let mut command = Command::new(compiler);
+                command
+                    .args(options)
+                    .args(WARNINGS)
+                    .arg("-fsyntax-only")
+                    .arg("-I");
+                succeeded(command.arg(include()).arg(source));
+            }
         }
     }
 }
