@@ -1,6 +1,6 @@
 //! `tileheap tensors`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
 use tileheap::units::Bytes;
@@ -192,13 +192,8 @@ fn read_network(arguments: &Arguments) -> Result<Network> {
         .and_then(|()| check_uncompiled(&bytes))
         .map_err(wrong)?;
     if has_extension(file, "onnx") || is_onnx(&bytes) {
-        return Network::of(read_onnx(arguments, &bytes)?, options, |error| {
-            let range = match &error {
-                TensorError::Unbounded { symbol, .. } => format!(": add --range {symbol}=MIN..MAX"),
-                _ => String::new(),
-            };
-            Error::of(shown(file), format!("{error}{range}"))
-        });
+        let input = read_onnx(arguments, &bytes)?;
+        return Network::of(input, options, |error| error_of_model(file, &error));
     }
     #[cfg(feature = "onnx")]
     if let Some(range) = arguments.range.first() {
@@ -207,6 +202,15 @@ fn read_network(arguments: &Arguments) -> Result<Network> {
     }
     let text = text_of(&bytes, file, "graph", form)?;
     Network::read(&text, file, options)
+}
+
+/// An error about a model; a symbol without a range is one that `--range` can give.
+fn error_of_model(file: &Path, error: &TensorError) -> Error {
+    let range = match error {
+        TensorError::Unbounded { symbol, .. } => format!(": add --range {symbol}=MIN..MAX"),
+        _ => String::new(),
+    };
+    Error::of(shown(file), format!("{error}{range}"))
 }
 
 /// Reads a model, with the ranges of its dynamic dimensions.
@@ -234,7 +238,7 @@ fn read_onnx(arguments: &Arguments, bytes: &[u8]) -> Result<ImportedInput> {
     let graph = read_onnx(bytes, &options);
     graph
         .map(ImportedInput::Graph)
-        .map_err(|error| Error::of(shown(&arguments.file), error))
+        .map_err(|error| error_of_model(&arguments.file, &error))
 }
 
 #[cfg(feature = "onnx")]
