@@ -29,7 +29,7 @@ impl<T> Checked<T> {
         Checked(value)
     }
 
-    /// The value, no longer checked.
+    /// Returns the value, which no longer counts as checked.
     pub fn into_inner(self) -> T {
         self.0
     }

@@ -17,9 +17,9 @@ use crate::frame::{BatchId, Frame, PassId};
 
 /// The reason why no arrangement can merge two passes.
 enum Obstacle {
-    /// They cannot run as one, whatever runs between them.
+    /// The two passes cannot be merged, whatever runs between them.
     Pair,
-    /// Batches that cannot be submitted as one, by number, and the reason.
+    /// Two batches, by number, that cannot be submitted as one, and the reason.
     Batches((u32, u32), &'static str),
     /// A pass that cannot be merged with both has to run between them.
     Between(PassId),
@@ -32,12 +32,12 @@ pub(super) struct MergeablePasses<'a> {
     before: Vec<Vec<u64>>,
     /// Per pass, a bit for each pass that has to run after it.
     after: Vec<Vec<u64>>,
-    /// Cache: pairs in submission order, without regard to the passes between them.
+    /// Cache: for each pair of passes in submission order, true if the two could be merged with nothing between them.
     pairs: RefCell<HashMap<(PassId, PassId), bool>>,
 }
 
 impl<'a> MergeablePasses<'a> {
-    /// Takes time and memory proportional to the square of the number of passes.
+    /// Collects the dependencies of a frame, in time and memory proportional to the square of its number of passes.
     pub(super) fn new(frame: &'a Frame) -> MergeablePasses<'a> {
         let count = frame.passes().len();
         let words = count.div_ceil(64);
@@ -69,7 +69,7 @@ impl<'a> MergeablePasses<'a> {
         (self.before[later.index()][earlier.index() / 64] >> (earlier.index() % 64)) & 1 == 1
     }
 
-    /// The passes that have to run between two.
+    /// The passes that have to run between two given passes.
     fn between(&self, first: PassId, second: PassId) -> impl Iterator<Item = PassId> + use<'_> {
         let bits = self.after[first.index()].iter().zip(&self.before[second.index()]);
         let bits = bits.map(|(after, before)| after & before).enumerate();
@@ -101,7 +101,7 @@ impl<'a> MergeablePasses<'a> {
         one != other && self.obstacle(one.min(other), one.max(other)).is_none()
     }
 
-    /// Returns the reason why a pass cannot be merged with any other of these passes of its batch; `None` if it can.
+    /// Returns the reason why a pass cannot be merged with any other of `passes`, all of one batch; `None` if it can.
     pub(super) fn why_alone(&self, pass: PassId, passes: &[PassId]) -> Option<CannotGroup> {
         let name = |pass: PassId| self.frame.pass(pass).name.clone();
         let mut why: Option<((PassId, PassId), Obstacle)> = None;
@@ -151,7 +151,7 @@ impl<'a> MergeablePasses<'a> {
         })
     }
 
-    /// Returns true if all batches from that of one pass to that of another can be submitted as one.
+    /// Returns true if the batches of two passes, and all batches between them, can be submitted as one.
     pub(super) fn share_batch(&self, one: PassId, other: PassId) -> bool {
         self.joined(one, other, |_, _| false)
     }
@@ -194,7 +194,7 @@ impl<'a> MergeablePasses<'a> {
     }
 }
 
-/// Adds `pass`, and all that are known to be beyond it, to the passes beyond `to`.
+/// Adds `pass`, and all passes known to precede (or follow) it, to those that precede (or follow) `to`.
 fn add(beyond: &mut [Vec<u64>], pass: usize, to: usize) {
     let mut bits = std::mem::take(&mut beyond[to]);
     bits.iter_mut()

@@ -12,11 +12,11 @@ use tileheap_units::CompactSort;
 use crate::frame::{BatchId, PassId, ReadReach, ResourceId};
 use crate::plan::Traffic;
 
-/// A search under way.
+/// The state of a search in progress.
 pub(super) struct Search<'a> {
     pub(super) model: Model<'a>,
     pub(super) allowed: &'a SearchOptions,
-    /// The steps of earlier searches of the same frame.
+    /// Number of steps that earlier searches of the same frame have taken.
     pub(super) first_step: u64,
     /// Pairs of passes that must stay in order.
     order: Vec<(PassId, PassId)>,
@@ -49,7 +49,7 @@ impl<'a> Search<'a> {
         self.order.binary_search(&(earlier, later)).is_ok()
     }
 
-    /// Same as [`can_merge`].
+    /// Like [`can_merge`], with a cache of pairs.
     pub(super) fn merges(&mut self, passes: &[PassId]) -> bool {
         let frame = self.model.plan.input.frame();
         let mut pairs = (1..passes.len()).flat_map(|at| (0..at).map(move |before| (before, at)));
@@ -89,8 +89,8 @@ impl<'a> Search<'a> {
         (traffic.shaded <= self.allowed.shaded).then_some(traffic)
     }
 
-    /// Moves passes that end runs of strips to the front of their batches: those that cannot run strip by strip, or make what is read anywhere, as far
-    /// as they depend only on such passes.
+    /// Moves passes that end runs of strips to the front of their batches: those that cannot run strip by strip, or that write what is read at any distance,
+    /// provided that they depend only on such passes.
     pub(super) fn early(&self, arrangement: &Arrangement) -> Arrangement {
         let frame = self.model.plan.input.frame();
         let is_read_anywhere = |resource: ResourceId| {
@@ -227,7 +227,7 @@ impl<'a> Search<'a> {
         Some(divided)
     }
 
-    /// The grid that saves most for a run with the given border images.
+    /// The strip grid that saves the most traffic for a run with the given border images.
     fn best_grid(
         &mut self,
         plain: &Arrangement,

@@ -11,7 +11,7 @@ use super::types::Arrangement;
 /// The search ends after this many restarts in a row that find nothing better.
 const VAIN_RESTARTS: u32 = 24;
 
-/// Moves of a restart: at least 2, and fewer than this.
+/// Upper bound on the random moves of a restart, exclusive; the minimum is 2.
 const MAX_MOVES: u64 = 6;
 
 impl Search<'_> {

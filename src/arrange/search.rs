@@ -69,7 +69,7 @@ pub fn search_from(
     }
 }
 
-/// Returns the change to the description that saves most in the current arrangement, and a quick plan with it.
+/// Returns the change to the description that saves the most traffic in the current arrangement, and a quick plan with it.
 fn best_change(
     plan: &Plan,
     described: &Plan,
@@ -102,7 +102,7 @@ fn best_change(
     found
 }
 
-/// A change to the description must save more than the described traffic divided by this.
+/// A change to the description must save more bytes than the described traffic divided by this number.
 const LEAST: u64 = 100;
 
 fn search_as_described(
@@ -164,7 +164,7 @@ fn search_as_described(
     }
 }
 
-/// The moves that improve an arrangement, in the order in which they are tried.
+/// The kinds of moves with which a search improves an arrangement, and the order in which they are tried.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Moves {
     /// New runs of strips once, then as [`Moves::SmallFirst`].
@@ -250,7 +250,7 @@ impl Search<'_> {
         Some(best?.0)
     }
 
-    /// Returns true if the search may arrange the frame in this way.
+    /// Returns true if the options of the search allow an arrangement.
     fn allows(&self, arrangement: &Arrangement) -> bool {
         let frame = self.model.plan.input.frame();
         let SearchOptions {

@@ -20,7 +20,7 @@ pub struct SearchResult {
     pub described: Traffic,
     /// Traffic of the frame in this arrangement.
     pub traffic: Traffic,
-    /// The resources that do not fit as a whole, and that no run of strips can hold, or not without cost, each with the reason.
+    /// The resources that do not fit as a whole and that strips cannot hold either, or only at a cost, each with the reason.
     pub caps: Vec<ResourceCap>,
     /// Lower bound on the bytes moved by resources that tile memory cannot hold: external, history, copied, or all of them without a tile heap.
     pub fixed: Bytes,
@@ -28,7 +28,7 @@ pub struct SearchResult {
     pub crowded: Vec<CrowdedPass>,
     /// The difference between the share and the cap, by cause, largest first.
     pub shortfalls: Vec<Shortfall>,
-    /// Frames evaluated.
+    /// Number of frames evaluated.
     pub steps: u64,
     /// Costs of repeats, halos and merges.
     pub costs: ArrangementCosts,
@@ -86,7 +86,7 @@ impl SearchResult {
         };
     }
 
-    /// Takes the plan's own traffic if the arrangement is the frame as described.
+    /// Sets the traffic to that of the described frame if the arrangement changes nothing.
     pub(super) fn take_plan_if_described(&mut self, plan: &Plan) {
         if self.arrangement == Arrangement::described(plan.input.frame()) {
             self.traffic = self.described;
@@ -105,7 +105,7 @@ pub(super) fn as_described(plan: &Plan, costs: ArrangementCosts) -> SearchResult
     }
 }
 
-/// Steps of the search for residents of the final arrangement.
+/// Maximum number of steps of the search for residents of the final arrangement.
 pub(super) const CHOICE: u64 = 2_000;
 
 impl Model<'_> {

@@ -20,7 +20,7 @@ pub(super) struct Move {
     change: Change,
 }
 
-/// Groups are given by index before the change.
+/// The change that a move makes. Groups are given by their index before the change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Change {
     /// Copies one more image at the border of the strips.
@@ -69,7 +69,7 @@ impl Move {
 }
 
 impl Change {
-    /// Changes the groups of one batch.
+    /// Changes the group at index `at` of one batch.
     fn apply(self, groups: &mut Vec<PassGroup>, at: usize) {
         match self {
             Change::AddBorder(image) => groups[at].borders.push(image),

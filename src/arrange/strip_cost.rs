@@ -22,18 +22,18 @@ pub(super) struct OnlyInStrips {
     run: Vec<PassId>,
 }
 
-/// The bound on a resource that tile memory holds only in strips.
+/// A lower bound on the cost of a resource that tile memory holds only in strips.
 #[derive(Clone, Debug)]
 pub(super) struct StripCost {
     pub(super) resource: ResourceId,
     /// Minimum number of strips.
     pub(super) strips: u32,
-    /// The passes that they repeat, each with the bytes of its repeats that are counted for the resource.
+    /// The passes that the strips repeat, each with the bytes of its repeats that are counted for the resource.
     pub(super) repeats: Vec<(PassId, Bytes)>,
 }
 
 impl StripCost {
-    /// Lower bound on the bytes that the resource moves or that its strips cost.
+    /// Lower bound, in bytes of traffic, on the repeats of passes that the resource's strips need.
     pub(super) fn bytes(&self) -> Bytes {
         self.repeats.iter().map(|(_, bytes)| *bytes).sum()
     }
@@ -76,7 +76,8 @@ impl Model<'_> {
     }
 }
 
-/// Bounds on resources that tile memory holds only in strips. Each repeat of a pass counts for at most one resource, the one in most strips first, and
+/// Lower bounds on the costs of resources that tile memory holds only in strips. Each repeat of a pass counts for at most one resource, the one in most
+/// strips first, and
 /// is taken out of `left`, which has the cost of one repeat of each pass.
 pub(super) fn strip_costs(mut all: Vec<OnlyInStrips>, left: &mut [u64]) -> Vec<StripCost> {
     all.compact_sort_by_key(|one| std::cmp::Reverse(one.strips));

@@ -21,9 +21,9 @@ use crate::frame::{Frame, PassId, ReadReach, ResourceId};
 /// A run of passes, and how it can be divided.
 #[derive(Clone, Debug)]
 pub(super) struct Division {
-    /// Extent in texels of the largest image that the run writes: all others have this size divided by a whole number.
+    /// Extent in texels of the largest image that the run writes, called the whole: all others have this size divided by a whole number.
     pub(super) whole: vk::Extent2D,
-    /// Origins of strips and halos are multiples of this.
+    /// Origins of strips and halos are multiples of this number of pixels.
     unit: u32,
     /// The passes of the run.
     pub(super) passes: Vec<DividedPass>,
@@ -34,9 +34,9 @@ pub(super) struct Division {
 /// A pass of the run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DividedPass {
-    /// Halo that it computes around a strip, in pixels of the whole.
+    /// Halo that the pass computes around a strip, in pixels of the whole image.
     pub(super) halo: u32,
-    /// Pixels of the whole per texel of the image that it writes.
+    /// Pixels of the whole image per texel of the image that the pass writes.
     pub(super) scale: u32,
     /// True if its attachments are inside images.
     pub(super) attachments_inside: bool,
@@ -141,7 +141,7 @@ impl Division {
         })
     }
 
-    /// Returns the strips of a grid, row by row, in pixels of the whole.
+    /// Returns the strips of a grid, row by row, in pixels of the whole image.
     pub(super) fn strips(&self, grid: StripGrid) -> Result<Vec<vk::Rect2D>, CannotGroup> {
         let vk::Extent2D { width, height } = self.whole;
         let StripGrid { columns, rows } = grid;
@@ -161,12 +161,12 @@ impl Division {
         Ok(strips)
     }
 
-    /// The whole as one area.
+    /// The area of the whole image.
     pub(super) fn all(&self) -> vk::Rect2D {
         self.whole.into()
     }
 
-    /// Pixels of the whole per texel of an image; `None` if that is not a whole number.
+    /// Pixels of the whole image per texel of `image`; `None` if that is not a whole number.
     pub(super) fn scale_of(&self, frame: &Frame, image: ResourceId) -> Option<u32> {
         scale_in(frame, self.whole, image)
     }
@@ -205,7 +205,7 @@ impl Division {
         })
     }
 
-    /// Texels of an image of the whole, each as large as `scale` by `scale` pixels.
+    /// Number of texels that cover the whole image, if each covers `scale` by `scale` of its pixels.
     pub(super) fn texels(&self, scale: u32) -> u64 {
         texels_of(self.region(self.all(), 0, scale))
     }
@@ -216,7 +216,7 @@ impl Division {
         starts.map(|start| (start, (start + step).min(length))).collect()
     }
 
-    /// A strip with a halo around it, clipped to the whole, in texels of `scale` pixels of the whole.
+    /// A strip with a halo around it, clipped to the whole image, in texels that cover `scale` by `scale` of its pixels.
     pub(super) fn region(&self, strip: vk::Rect2D, halo: u32, scale: u32) -> vk::Rect2D {
         let side = |start: i32, length: u32, limit: u32| {
             let first = (start as u32).saturating_sub(halo);
@@ -347,7 +347,7 @@ impl<'a> Uses<'a> {
         Ok(())
     }
 
-    /// Per pass, pixels of the whole per texel of the image that it writes; 1 if it writes nothing.
+    /// Per pass, pixels of the whole image per texel of the image that it writes; 1 if it writes nothing.
     fn scales(&self, whole: vk::Extent2D) -> Result<Vec<u32>, CannotGroup> {
         let mut scales = vec![1; self.run.len()];
         let is_image = |access: &Access| {

@@ -27,7 +27,7 @@ use crate::units::{Alignment, Bytes, Span};
 /// The defaults are conservative assumptions; [`ArrangementCosts::of`] has the values measured on a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ArrangementCosts {
-    /// One more execution of a pass, in place of the cost that it [declares](crate::frame::tables::Pass::repeat_bytes) if that is not 0.
+    /// Cost of one more execution of a pass; replaces the cost that the pass [declares](crate::frame::tables::Pass::repeat_bytes) unless that is 0.
     pub repeat: Option<Bytes>,
     /// Cost per byte of a halo that is read or written off chip again. Default: 1, no cache helps.
     pub halo: f64,
@@ -85,7 +85,7 @@ pub(super) struct Model<'a> {
     candidates: Vec<Candidate>,
     /// Per pass, the texels that it computes as described.
     pub(super) texels: Vec<u64>,
-    /// Charges of the frame that is arranged, which may be a rewritten one.
+    /// Charges of the frame that is arranged, which may be a rewritten one: for repeats, and for merges.
     pub(super) input_charges: [Bytes; 2],
     /// Cache: the divisions of each run of passes.
     divisions: HashMap<Vec<PassId>, Divisions>,
@@ -99,15 +99,16 @@ pub(super) struct Model<'a> {
     pub(super) steps: u64,
     /// Residents of tile memory in the frame evaluated last.
     pub(super) residents: Vec<ResourceId>,
-    /// Layout of that frame.
+    /// Layout of the frame evaluated last.
     pub(super) laid: Layout,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Candidate {
-    /// True if the rules admit it to tile memory, as described or in other batches.
+    /// True if the rules admit the resource to tile memory, as described or in other batches.
     admitted: bool,
-    /// Bytes that it moves with nothing in tile memory, those of earlier halos at their cost; 0 for an attachment of only one render pass.
+    /// Bytes that the resource moves with nothing in tile memory, where bytes of earlier halos count at their cost; 0 for an attachment of only one render
+    /// pass.
     traffic: u64,
     size: u64,
     alignment: u64,
@@ -439,7 +440,7 @@ impl Model<'_> {
         items
     }
 
-    /// Indices of the items placed in tile memory.
+    /// Chooses the items to place in tile memory, and returns their indices.
     fn choose(&self, items: &[Placeable], steps: u64) -> Vec<usize> {
         if steps > 0 {
             let packed = items
@@ -477,7 +478,7 @@ impl Model<'_> {
 /// A candidate for tile memory.
 struct Placeable {
     resource: ResourceId,
-    /// Index of an image at the border of strips.
+    /// Index in [`Layout::borders`], for an image at the border of strips.
     border: Option<usize>,
     span: Span,
     size: u64,

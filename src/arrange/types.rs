@@ -21,7 +21,7 @@ pub struct Arrangement {
 pub struct ArrangedBatch {
     /// The described batches.
     pub batches: Run,
-    /// Groups of their passes, in execution order.
+    /// Groups of the passes of these batches, in execution order.
     pub groups: Vec<PassGroup>,
 }
 

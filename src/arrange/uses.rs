@@ -10,9 +10,9 @@ use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DividedImage {
     pub(super) resource: ResourceId,
-    /// The halo, in pixels of the whole.
+    /// The halo, in pixels of the largest image that the run writes.
     pub(super) halo: u32,
-    /// Pixels of the whole per texel.
+    /// Pixels of the largest image that the run writes per texel of this one.
     pub(super) scale: u32,
     /// Its copies at the border, if it is used outside the run.
     pub(super) border: Option<Border>,
@@ -45,7 +45,7 @@ pub(super) struct Border {
     pub(super) attachment: AccessKind,
 }
 
-/// Returns true if an access is to an attachment or input attachment of its render pass: all have the same size.
+/// Returns true if an access is to an attachment of its render pass, or to an input attachment. All of these have the same size.
 pub(super) fn is_attached(access: &Access) -> bool {
     access.kind.is_attachment() || access.kind == AccessKind::InputAttachment
 }

@@ -54,7 +54,7 @@ pub(super) fn holds(resource: &Resource, base: vk::Extent2D, area: vk::Rect2D) -
     left >= 0 && top >= 0 && right <= i64::from(extent.width) && bottom <= i64::from(extent.height)
 }
 
-/// The area that a pass computes: its render area, or all of the coarsest image or buffer of lists that it writes, in whose texels strips count;
+/// The area that a pass computes: its render area, or all of the coarsest image or buffer of lists that it writes, whose texels are the units of its strips;
 /// `None` if it writes only other buffers.
 pub(super) fn computed_area(frame: &Frame, pass: PassId) -> Option<vk::Rect2D> {
     if frame.pass(pass).kind == PassKind::Render {

@@ -22,7 +22,7 @@ struct Border {
 
 /// The lifetimes of resources, with split ones joined again: the last stretch stands for the others.
 struct Lifetimes<'a> {
-    /// Per resource, the last stretch of its lifetime; itself unless a store ends it.
+    /// Per resource, the last stretch of its lifetime: the resource itself unless a store ends it.
     last: Vec<ResourceId>,
     /// Per last stretch, the accesses to all stretches in the order of the passes, without those of stores; empty for other stretches.
     uses: Vec<Vec<&'a Access>>,

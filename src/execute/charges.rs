@@ -64,9 +64,9 @@ impl CarriedCharges {
 pub struct Charge {
     /// The pass of the executed frame.
     pub pass: PassId,
-    /// The reason.
+    /// The reason for the charge.
     pub cause: ChargeCause,
-    /// The equivalent in bytes of memory traffic.
+    /// The cost, in equivalent bytes of memory traffic per frame.
     pub bytes: Bytes,
 }
 

@@ -10,10 +10,10 @@ use crate::frame::tables::{Access, HistoryVersion};
 use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId};
 use crate::units::CompactSort;
 
-/// The contents of one part of a resource: indices of the described writes to it, from the last one that replaced it.
+/// The contents of one part of a resource: indices of the described writes to it, starting with the last one that replaced all of it.
 type PartContents = Vec<u32>;
 
-/// Contents of external and history resources before the frame.
+/// Stands, in place of the index of a write, for the contents that an external or history resource has before the frame.
 const BEFORE_FRAME: u32 = u32::MAX;
 
 /// Returns the faults in the values of a frame whose passes and accesses have valid origins.

@@ -40,7 +40,8 @@ pub struct ExecutedFrame {
 pub struct ResourcePart {
     /// One mip level of an image whose levels are [images of their own](crate::frame::ImageDesc::separate_levels).
     pub level: Option<u32>,
-    /// The described pass after which a store ends this stretch of the lifetime; after a copy at the border of a strip, the pass next to that.
+    /// The described pass after which a store ends this stretch of the lifetime; if the store follows a copy at the border of a strip, the pass next to that
+    /// copy.
     pub until: Option<PassId>,
     /// An area of the image, for the image of a strip; of the grid of tiles, for its buffer of [lists](crate::frame::TileLists).
     pub area: Option<vk::Rect2D>,

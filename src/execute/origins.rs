@@ -47,7 +47,7 @@ pub enum PassOrigin {
     Store {
         /// The described resource that it stores.
         resource: ResourceId,
-        /// The described pass after which it runs; after a copy at the border of a strip, the pass next to that.
+        /// The described pass after which it runs; if it follows a copy at the border of a strip, the pass next to that copy.
         after: PassId,
     },
     /// The pass copies a part of an image into the image of a strip before the strip uses it, or back afterwards; the runtime records it.
@@ -59,7 +59,7 @@ pub enum PassOrigin {
     Border {
         /// The described resource.
         resource: ResourceId,
-        /// The next described pass of the strip if the copy is into the strip's image, else the previous one.
+        /// The described pass next to the copy: the next one of the strip for a copy into the strip's image, the previous one for a copy out of it.
         beside: PassId,
     },
 }
@@ -69,7 +69,7 @@ pub enum PassOrigin {
 pub struct PassRun {
     /// The described pass.
     pub pass: PassId,
-    /// The subpass of the executed pass that is its first one: merged passes become subpasses of one pass.
+    /// The subpass of the executed pass in which the described pass begins: merged passes become subpasses of one pass.
     pub subpass: u32,
     /// The part of the image that the pass computes; `None` for all of it.
     pub strip: Option<Strip>,
@@ -92,7 +92,7 @@ impl PassRun {
 pub struct ResourceOrigin {
     /// The resource of the described frame.
     pub resource: ResourceId,
-    /// For a stretch of a lifetime: the described pass after which it is stored; after a copy at the border of a strip, the pass next to that.
+    /// For a stretch of a lifetime: the described pass after which it is stored; if that follows a copy at the border of a strip, the pass next to the copy.
     pub until: Option<PassId>,
     /// For the image of a strip: its area in the described image. For the buffer of a strip: its [lists](crate::frame::TileLists) in the grid of tiles.
     pub area: Option<vk::Rect2D>,
@@ -139,7 +139,7 @@ fn set_first<T: Copy>(table: &mut Vec<Option<T>>, index: usize, value: T) {
     table[index].get_or_insert(value);
 }
 
-/// A value of a resource, that is a version of its contents, that a resource of an executed frame [holds](super::ExecutedFrame::separate_values).
+/// A value of a resource (a version of its contents) that a resource of an executed frame [holds](super::ExecutedFrame::separate_values).
 ///
 /// Displayed as `value 2 of 3`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

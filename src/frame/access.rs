@@ -201,7 +201,7 @@ pub struct AccessFraction {
 pub struct Access {
     /// The pass.
     pub pass: PassId,
-    /// The subpass of that render pass; 0 in a pass of any other kind.
+    /// The subpass of the render pass that makes the access; 0 in a pass of any other kind.
     pub subpass: u32,
     /// The resource.
     pub resource: ResourceId,
@@ -215,7 +215,7 @@ pub struct Access {
     pub reads: bool,
     /// True if the access changes the contents.
     pub writes: bool,
-    /// Current or previous frame's contents.
+    /// The version of the resource: contents of the current or the previous frame.
     pub version: HistoryVersion,
     /// Pipeline stages that make the access.
     pub stages: vk::PipelineStageFlags2,

@@ -505,7 +505,7 @@ impl PassBuilder<'_> {
         self.change_last(|access| access.stages = stages)
     }
 
-    /// Narrows the shader accesses that the pass has declared so far without naming stages to fragment shaders: vertex and other shaders of later
+    /// Restricts to fragment shaders all shader accesses that the pass has declared so far without stages of their own: vertex and other shaders of later
     /// draws then do not wait for them.
     pub fn fragment(self) -> Self {
         let accesses = self.frame.tables.passes[self.pass.index()].accesses;

@@ -194,7 +194,7 @@ impl Frame {
         FrameBuilder::from_tables(tables).build()
     }
 
-    /// The frame without one access: an index into [`Frame::accesses`].
+    /// The frame without the access at an index of [`Frame::accesses`].
     ///
     /// # Errors
     /// Same as [`FrameBuilder::build`]: the remaining accesses may read something that is no longer written.
@@ -224,7 +224,7 @@ fn remove_pass(tables: &mut Tables, pass: PassId) {
     }
 }
 
-/// The run of a table after one entry is removed.
+/// Adjusts a run to the removal of entry `gone` from its table.
 fn without(run: Run, gone: u32) -> Run {
     let moved = |index: u32| index - u32::from(index > gone);
     Run::new(moved(run.first), moved(run.end))

@@ -61,7 +61,7 @@ pub enum FrameRule {
     Subpass,
     /// A pass that keeps its outputs when it is skipped, but overwrites one.
     Optional,
-    /// The previous version of a resource that has none, or a write to it.
+    /// An access to the previous version of a resource that has none, or a write to a previous version.
     Previous,
     /// A pass on a queue that cannot run it.
     QueueCapability,
@@ -75,9 +75,9 @@ pub enum FrameRule {
     Unordered,
     /// A resolve attachment whose source is not an attachment of the pass.
     ResolveSource,
-    /// Secondary contents outside a render pass.
+    /// A pass recorded in secondary command buffers that is not a render pass.
     SecondaryContents,
-    /// A pass to be recorded by the runtime that is not a store.
+    /// A pass that the runtime is to record, but that is not a valid store or border copy.
     StoreContents,
     /// A name that is empty or cannot be printed on one line.
     Name,

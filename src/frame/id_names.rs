@@ -36,7 +36,7 @@ impl IdNames {
         self
     }
 
-    /// Reads or writes ids by these names.
+    /// Calls `run`, in which ids are read and written by these names.
     pub(crate) fn with<T>(self, run: impl FnOnce() -> T) -> T {
         struct Reset;
         impl Drop for Reset {

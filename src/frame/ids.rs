@@ -40,14 +40,14 @@ ids! {
 
 macro_rules! named {
     ($($name:ident: $what:literal;)*) => {$(
-        /// By name in the JSON of a plan, by index elsewhere.
+        /// Writes the id by name in the JSON of a plan, by index elsewhere.
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 id_names::serialize($what, self.0, serializer)
             }
         }
 
-        /// By name in the JSON of a plan, by index elsewhere.
+        /// Reads the id by name in the JSON of a plan, by index elsewhere.
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<$name, D::Error> {
                 id_names::deserialize($what, deserializer).map($name)

@@ -142,7 +142,7 @@ impl Frame {
         (level_of.image == declared).then_some(level_of.level)
     }
 
-    /// The first pass that uses several levels at once of an image with separable levels, because of which it stays one image.
+    /// The first pass that uses several levels of an image at once: because of it, separable levels stay one image.
     pub(crate) fn joins_levels(&self, resource: ResourceId) -> Option<PassId> {
         self.resource(resource).separable_levels()?;
         let mut uses = self.accesses_to(resource);

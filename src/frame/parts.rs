@@ -17,7 +17,7 @@ use crate::profile::Features;
 use crate::units::{Bytes, Run};
 
 impl SubresourceRange {
-    /// The part of a resource in words that end with `of `; empty if it is all of it.
+    /// The range as words that end with `of `, for messages; empty if it is all of the resource.
     pub(crate) fn words_in(self, resource: &Resource) -> String {
         let whole = resource.whole();
         let mut words = Vec::new();
@@ -118,7 +118,7 @@ impl Resource {
         }
     }
 
-    /// Returns true if a part of an image has all of its texels: aspects do not change their number. True for buffers.
+    /// Returns true if a range has all texels of the image, whichever aspects it names; true for buffers.
     #[inline]
     pub(super) fn is_all(&self, range: SubresourceRange) -> bool {
         let ResourceKind::Image { desc, extent, .. } = &self.kind else {
@@ -179,7 +179,7 @@ impl Frame {
             && seen.all(whole)
     }
 
-    /// Returns true if a write leaves nothing of a part unchanged: it names all of it, and its pass renders to all of that.
+    /// Returns true if a write replaces all of a part: its range contains the part, and its pass renders to all texels of it.
     #[inline]
     pub(crate) fn replaces(&self, access: &Access, part: SubresourceRange) -> bool {
         if !access.writes || access.needs_contents() || !access.range.contains(part) {
@@ -320,7 +320,7 @@ pub(super) fn derive_parts(tables: &mut Tables) -> Result<(), FrameError> {
     Ok(())
 }
 
-/// `whole`, cut at the ends of all runs.
+/// Divides `whole` at both ends of every run.
 fn cuts(whole: Run, runs: impl Iterator<Item = Run>) -> Vec<Run> {
     let mut at: Vec<u32> = runs.flat_map(|run| [run.first, run.end]).collect();
     at.extend([whole.first, whole.end]);

@@ -36,7 +36,7 @@ pub struct ExternalDesc {
 }
 
 impl ExternalDesc {
-    /// The family that it is acquired from; also `None` if its contents do not matter.
+    /// The family that the resource is acquired from; `None` if there is none, or if its contents do not matter.
     pub(crate) fn acquired_from(&self, is_image: bool) -> Option<ExternalFamily> {
         let needed = !is_image || self.entry.layout != vk::ImageLayout::UNDEFINED;
         self.entry.family.filter(|_| needed)
@@ -102,7 +102,7 @@ pub enum ExternalFamily {
 }
 
 impl ExternalFamily {
-    /// Its index in barriers.
+    /// The family's index in barriers.
     pub const fn index(self) -> u32 {
         match self {
             ExternalFamily::External => vk::QUEUE_FAMILY_EXTERNAL,

@@ -122,7 +122,7 @@ pub struct Pass {
     pub kind: PassKind,
     /// Inline or secondary.
     pub contents: CommandSource,
-    /// A render pass with tile shading (`VK_QCOM_tile_shading`).
+    /// True for a render pass with tile shading (`VK_QCOM_tile_shading`).
     pub tile_shading: bool,
     /// Its accesses, in declaration order.
     pub accesses: Run,
@@ -219,7 +219,7 @@ pub(super) struct Tables {
     pub(super) uses: Vec<u32>,
     /// Per resource, its run in `uses`.
     pub(super) uses_of: Vec<Run>,
-    /// Per resource, from its first to after its last use.
+    /// Per resource, the span from its first use to after its last.
     pub(super) lifetimes: Vec<Span>,
     /// The parts of every image.
     pub(super) parts: Vec<SubresourceRange>,

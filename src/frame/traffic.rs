@@ -73,7 +73,7 @@ impl Frame {
         touched(access, (pass, resource), size)
     }
 
-    /// The bytes of an attachment that a pass with another area touches.
+    /// The bytes of an attachment that a pass touches if it renders to `area`.
     #[cfg(feature = "arrange")]
     pub(crate) fn bytes_rendered(&self, access: &Access, area: ash::vk::Rect2D, size: Bytes) -> Bytes {
         let (pass, resource) = (self.pass(access.pass), self.resource(access.resource));

@@ -19,7 +19,7 @@ use super::tables::{Access, HistoryVersion, Resource, ResourceKind};
 use super::validate::MAX_NAME_BYTES;
 use super::{AccessKind, Frame, PassId, Persistence, ResourceId, SubresourceRange, TileConstraint};
 
-/// One value of a resource that is a separate resource.
+/// One value of a resource, as a separate resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SeparateValue {
     /// The resource.
@@ -30,7 +30,7 @@ pub(crate) struct SeparateValue {
     pub(crate) count: u32,
 }
 
-/// The values of a resource.
+/// The division of a resource's contents into values.
 struct Division {
     /// The passes in which the second and later values begin, in order.
     starts: Vec<PassId>,

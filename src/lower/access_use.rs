@@ -5,7 +5,7 @@ use ash::vk;
 use crate::frame::tables::{Access, PassKind};
 use crate::frame::{AccessKind, Frame};
 
-/// The kind of attachment that the render pass loads and stores if shaders read it in place.
+/// The access kind with which a render pass loads and stores an attachment that shaders read in place.
 pub(super) fn attached_as(depth: bool) -> AccessKind {
     match depth {
         true => AccessKind::DepthStencilAttachment,
@@ -16,11 +16,11 @@ pub(super) fn attached_as(depth: bool) -> AccessKind {
 /// The effect of an access on memory, including the render pass's own operations before and after it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AccessUse {
-    /// The stages that make it.
+    /// The stages that make the access.
     pub(super) stages: vk::PipelineStageFlags2,
-    /// The flags of its writes.
+    /// The access flags of its writes.
     pub(super) writes: vk::AccessFlags2,
-    /// The flags of reads beyond those of its kind: by a resolve, or by a load operation.
+    /// The access flags of reads beyond those of its kind: by a resolve, or by a load operation.
     pub(super) reads: vk::AccessFlags2,
 }
 
@@ -54,7 +54,7 @@ impl AccessUse {
         }
     }
 
-    /// Adds the load and store of a resolve attachment, which render pass objects have for every attachment.
+    /// Adds the load and store operations of a resolve attachment: render pass objects have them for every attachment.
     ///
     /// Source: Vulkan specification, "Render Pass Load Operations" and "Render Pass Store Operations".
     pub(super) fn add_target_operations(&mut self, access: &Access, depth: bool) {

@@ -187,7 +187,7 @@ fn check(plan: &Plan, queues: &DeviceQueues) -> Result<(), LowerError> {
     Ok(())
 }
 
-/// The space of a placement's bytes; `None` for the caller's memory.
+/// The address space of a placement's bytes; `None` for the caller's memory.
 fn space_of(plan: &Plan, queues: &DeviceQueues, placement: &Placement) -> Option<AddressSpace> {
     let object = placement.object?;
     let first = plan.frame.lifetime_of(placement.resource).first.0;
@@ -201,11 +201,11 @@ fn queue_of(frame: &Frame, queues: &DeviceQueues, pass: PassId) -> DeviceQueueIn
     queues.declared()[frame.queue_of(pass).index()]
 }
 
-/// Current owners of each byte range of a space.
+/// The placements that last used each byte range of an address space.
 #[derive(Default)]
 struct Holders(Vec<Holder>);
 
-/// Bytes `[first, end)`, last used by a placement.
+/// A byte range `[first, end)`, last used by one placement.
 #[derive(Clone, Copy)]
 struct Holder {
     first: Bytes,

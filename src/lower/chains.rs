@@ -35,7 +35,7 @@ pub(super) struct Epoch {
     pub(super) uses: Run,
     /// The image's layout throughout; `UNDEFINED` for buffers.
     pub(super) layout: vk::ImageLayout,
-    /// The write flags among its accesses.
+    /// The access flags of its writes.
     pub(super) writes: vk::AccessFlags2,
     /// True if it needs contents from before it.
     pub(super) needs_contents: bool,

@@ -188,14 +188,14 @@ fn binding(placement: &Placement) -> MemoryBinding {
     }
 }
 
-/// The attachment usages.
+/// The image usages for attachments of any kind.
 pub(crate) const ATTACHED: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
     vk::ImageUsageFlags::COLOR_ATTACHMENT.as_raw()
         | vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT.as_raw()
         | vk::ImageUsageFlags::INPUT_ATTACHMENT.as_raw(),
 );
 
-/// The usages that go through a view (VUID-VkImageViewCreateInfo-image-04441).
+/// The image usages that need a view (VUID-VkImageViewCreateInfo-image-04441).
 const VIEWED: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
     vk::ImageUsageFlags::SAMPLED.as_raw()
         | vk::ImageUsageFlags::STORAGE.as_raw()

@@ -21,7 +21,7 @@ pub enum LowerError {
         frame: String,
         /// Number of its queues.
         declared: usize,
-        /// Device queues given.
+        /// Number of device queues given.
         given: usize,
     },
     /// The plan was made only for comparison.
@@ -68,7 +68,7 @@ pub enum LowerError {
         /// The frame that the tables were used with.
         frame: String,
     },
-    /// The tables break a rule; in builds with debug assertions.
+    /// The tables break a rule. Checked only in builds with debug assertions.
     #[cfg(feature = "check")]
     #[error(transparent)]
     Check(#[from] super::check::LoweredCheckError),

@@ -13,7 +13,7 @@ use super::tables::commands::BarrierCause;
 use crate::plan::{MemoryKind, Placement};
 use crate::units::Bytes;
 
-/// Bytes that a placement takes.
+/// Bytes that a placement takes, and when.
 #[derive(Clone, Copy)]
 struct PlacedBytes {
     /// The first step.
@@ -48,7 +48,7 @@ fn by_number<'a>(
 }
 
 impl Resolver<'_> {
-    /// Walks every space of bytes from what earlier work left to what the frame leaves.
+    /// Walks every address space from the state that earlier work left to the one that the frame leaves.
     pub(super) fn first_uses(&mut self) {
         let (placed, before) = (self.placed, self.before);
         let scratch = placed.scratch;
@@ -130,7 +130,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The space of a placement's bytes; `None` for the caller's memory.
+    /// The address space of a placement's bytes; `None` for the caller's memory.
     fn space_of(&self, placed: &Placement) -> Option<AddressSpace> {
         let object = placed.object?;
         Some(match placed.memory {
@@ -212,7 +212,7 @@ impl Resolver<'_> {
         source
     }
 
-    /// Records the holders of a space's bytes at the end of the frame. `uses` is scratch memory.
+    /// Records the holders of an address space's bytes at the end of the frame. `uses` is scratch memory.
     fn leave(&mut self, space: AddressSpace, held: &[HeldBytes], uses: &mut Vec<'_, LastUse>) {
         for one in held {
             uses.clear();
@@ -270,7 +270,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Returns true if only one queue uses a space: barriers order its uses, whichever batch they are in.
+    /// Returns true if only one queue uses an address space: barriers order its uses, whichever batch they are in.
     fn is_local(&self, space: AddressSpace) -> bool {
         space.is_tile() || self.placed.queues.len() == 1
     }

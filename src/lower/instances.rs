@@ -27,9 +27,9 @@ pub(super) struct Instances<'a> {
     pub(super) views: ViewRows<'a>,
     /// Per access of the current pass, the row of its attachment.
     rows: Vec<'a, OptionalIndex>,
-    /// Per attachment of that pass, the aspects that its accesses have declared so far.
+    /// Per attachment of the current pass, the aspects that its accesses have declared so far.
     declared: Vec<'a, vk::ImageAspectFlags>,
-    /// The kinds of those accesses.
+    /// The kinds of the current pass's accesses.
     kinds: AccessKinds,
 }
 
@@ -475,14 +475,14 @@ fn resolve_mode(format: vk::Format) -> vk::ResolveModeFlags {
 
 /// The view rows of every image.
 pub(super) struct ViewRows<'a> {
-    /// Per image, its first.
+    /// Per image, its first view row.
     first: Vec<'a, OptionalIndex>,
-    /// Per row, the next one of the same image.
+    /// Per view row, the next one of the same image.
     next: Vec<'a, OptionalIndex>,
 }
 
 impl<'a> ViewRows<'a> {
-    /// An empty table.
+    /// A list of no views.
     pub(super) fn new(images: usize, scratch: &'a Bump) -> ViewRows<'a> {
         ViewRows {
             first: bumpalo::vec![in scratch; OptionalIndex::NONE; images],

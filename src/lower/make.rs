@@ -35,9 +35,9 @@ pub fn lower(plan: &Checked<Plan>, situation: &LoweringDesc) -> Result<Checked<L
 pub struct Lowerer {
     chains: Chains,
     found: Dependencies,
-    /// Empty tables for reuse.
+    /// Empty tables whose memory is reused.
     spare: Lowered,
-    /// Working memory of one lowering, empty between them. A mutex makes it `Sync`; nothing locks it.
+    /// Working memory of one lowering, empty between two. A mutex makes it `Sync`; nothing locks it.
     scratch: Mutex<Bump>,
 }
 

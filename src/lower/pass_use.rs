@@ -70,13 +70,13 @@ impl Part {
     }
 }
 
-/// The accesses of one pass.
+/// The use of a part by all accesses of one pass.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PassUse {
     pub(super) of_queue: QueueUse,
     pub(super) layout: vk::ImageLayout,
     pub(super) writes: vk::AccessFlags2,
-    /// True if all are attachments.
+    /// True if all accesses are to attachments.
     pub(super) attached: bool,
     pub(super) needs_contents: bool,
 }

@@ -29,7 +29,7 @@ pub struct RequirementQuery {
     pub object: QueriedObject,
 }
 
-/// An image or a buffer that may be created.
+/// The image or buffer that a query is about; it need not be created.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum QueriedObject {
     /// An image, without a list of view formats.
@@ -154,6 +154,6 @@ pub fn requirements_from(
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("resource `{resource}`: the device does not support an image or buffer of this description")]
 pub struct UnsupportedResource {
-    /// Its name.
+    /// The resource's name.
     pub resource: String,
 }

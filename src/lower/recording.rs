@@ -134,7 +134,7 @@ fn bound(placed: &Placed<'_>, pass: PassId) -> OptionalIndex {
     object.map(|object| object.index() as u32).into()
 }
 
-/// Invocations of a workgroup of [`StoreShader::Buffer`].
+/// Number of invocations in a workgroup of [`StoreShader::Buffer`].
 pub(crate) const STORE_GROUP: u64 = 64;
 
 /// The minimum that Vulkan guarantees for `maxComputeWorkGroupCount` along each axis.

@@ -100,7 +100,7 @@ pub(super) struct Resolver<'a> {
     pub(super) after: &'a mut MemoryState,
 }
 
-/// The source of a use on its own queue, gathered from everything before it.
+/// The source scope of a use's barrier on its own queue, gathered from everything before the use.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Source {
     pub(super) stages: S,

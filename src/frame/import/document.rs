@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 
 use crate::frame::TileLists;
 
-/// Fields that are ignored.
+/// Fields that the importer does not know, and ignores.
 #[derive(Debug, Default, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Rest(pub(super) BTreeMap<String, IgnoredAny>);
@@ -55,7 +55,7 @@ pub(super) struct Resource {
 }
 
 impl Resource {
-    /// Returns true for an image, whether stated or implied.
+    /// Returns true if the resource is an image, as stated or implied; `None` if its kind is unknown.
     pub(super) fn is_image(&self) -> Option<bool> {
         match self.kind.as_deref() {
             Some("image" | "texture" | "render_target") => Some(true),
@@ -70,7 +70,7 @@ fn one() -> u32 {
     1
 }
 
-/// One factor for both sides, or one for each.
+/// Scale of an image relative to the base extent: one factor for both sides, or one for each.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(untagged, expecting = "expected a number or two")]
 pub(super) enum Scale {

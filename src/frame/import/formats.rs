@@ -7,7 +7,7 @@ use crate::names;
 /// Result of reading a loose format name.
 pub(super) enum FormatReading {
     Named(vk::Format),
-    /// The name does not determine it; the size per texel does.
+    /// A format chosen by its size per texel, since the name does not determine one.
     Guessed(vk::Format),
 }
 
@@ -26,7 +26,7 @@ pub(super) fn parse_format(name: &str, bytes_per_texel: u32, depth: bool) -> Opt
     }
 }
 
-/// The format of a name that follows no rule.
+/// The format of a loose name that follows no naming rule.
 fn listed(name: &str) -> Option<vk::Format> {
     use vk::Format as F;
     Some(match name {
@@ -46,7 +46,7 @@ fn listed(name: &str) -> Option<vk::Format> {
     })
 }
 
-/// The format of Vulkan's name, which may lack the packing, the numeric type or both.
+/// The format with Vulkan's name for it, which may lack the packing, the numeric type or both.
 fn completed(name: &str) -> Option<vk::Format> {
     const TYPES: [&str; 5] = ["", "_UNORM", "_UFLOAT", "_SFLOAT", "_UINT"];
     const ENDS: [&str; 4] = ["", "_PACK32", "_PACK16", "_BLOCK"];

@@ -173,7 +173,7 @@ pub(super) fn parse_kind(pass: &Pass) -> Result<Option<PassKind>, ImportError> {
     }))
 }
 
-/// One element per resource and use: reads only first, then writes in their order, which numbers the attachments.
+/// Merges the entries of a pass, one per resource and use: those that only read first, then those that write in their order, which numbers the attachments.
 fn merge(
     pass: &Pass,
     indices: &BTreeMap<&str, usize>,
@@ -264,7 +264,7 @@ fn merge(
     Ok(merged)
 }
 
-/// State outside an entry on which its meaning depends.
+/// Everything outside an entry that its meaning depends on.
 struct Context {
     /// True if an earlier pass used the current contents.
     used: bool,

@@ -111,7 +111,7 @@ mod tests {
         ] }] }] }]
     }"#;
 
-    /// Puts each form into the document; the frame may be impossible, but not its form.
+    /// Reads the document with each form in place: errors about the frame are allowed, errors about the form are not.
     #[test]
     fn accepted_forms_are_accepted() {
         for (field, forms) in FORMS {

@@ -1,4 +1,4 @@
-//! The native JSON form of a frame: nested as it is submitted, everything by name, Vulkan's own words.
+//! The native JSON form of a frame: nested as it is submitted, with names in place of ids, in Vulkan's terms.
 //!
 //! ```json
 //! {

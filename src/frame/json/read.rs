@@ -16,7 +16,7 @@ use crate::frame::{
 use crate::names::shortened;
 use tileheap_json::{did_you_mean, parse};
 
-/// Parses into any type of document of a frame.
+/// Parses text as a frame document of type `T`: native or loose.
 #[cfg(feature = "import")]
 pub(in crate::frame) fn document<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, FrameError> {
     parse(text).map_err(|fault| FrameError::Json(JsonError::Syntax(fault)))

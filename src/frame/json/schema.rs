@@ -13,7 +13,7 @@ use super::document::Document;
 use crate::frame::tables::PassKind;
 use crate::names::{self, Vocabulary};
 
-/// The schema of a value of Vulkan by name.
+/// The schema of a Vulkan enumerant, written by its name.
 pub(in crate::frame) struct Name<T>(PhantomData<T>);
 
 impl<T: Vocabulary> JsonSchema for Name<T> {
@@ -30,7 +30,7 @@ impl<T: Vocabulary> JsonSchema for Name<T> {
     }
 }
 
-/// The schema of a set of bits of Vulkan, by their names.
+/// The schema of a set of Vulkan flag bits, written by their names.
 pub(in crate::frame) struct Bits<T>(PhantomData<T>);
 
 impl<T: Vocabulary> JsonSchema for Bits<T> {
@@ -158,7 +158,7 @@ fn tidied(value: Value) -> Value {
     Value::Object(tidy)
 }
 
-/// The first paragraph of a comment on one line, and links by their text.
+/// The first paragraph of a comment on one line, with the text of each link in place of the link.
 fn plain(comment: &str) -> String {
     let paragraph = comment.split("\n\n").next().unwrap_or_default();
     let line = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");

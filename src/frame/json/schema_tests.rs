@@ -258,7 +258,7 @@ fn damaged(document: &Value) -> Vec<(String, Value)> {
     all
 }
 
-/// Words of Rust and `serde` that the reader must not use.
+/// Terms of Rust and `serde` that error messages of the reader must not contain.
 const FOREIGN: [&str; 14] = [
     "invalid type",
     "invalid value",

@@ -34,15 +34,15 @@ pub enum MismatchKind {
     OtherKind,
     /// A resource is written but declared read-only.
     UndeclaredWrite,
-    /// A stage uses a resource that its barriers do not cover.
+    /// A shader stage uses a resource, but the declared stages do not include it, so that barriers do not cover it.
     UndeclaredStage,
     /// A resource is read but declared write-only: sound if the pass only reads what it wrote itself.
     UndeclaredRead,
     /// A binding that refers to no resource of the frame.
     Unbound,
-    /// A declared access that no shader makes.
+    /// An access is declared, but no shader uses the resource in that way.
     Unused,
-    /// A declared read or write that no shader makes.
+    /// An access is declared to read or write, but the shaders that make it never do so.
     NeverDone,
     /// A fragment shader writes to a missing attachment.
     NoAttachment,
@@ -51,7 +51,7 @@ pub enum MismatchKind {
 }
 
 impl Mismatch {
-    /// Returns true if the plan would be wrong: a hazard without a wait. The rest is waste, or a sign of a mistake.
+    /// Returns true if the plan would lack a wait for a hazard. Other differences only cost performance, or hint at a mistake.
     pub fn is_error(&self) -> bool {
         use MismatchKind::{OtherKind, Stage, Undeclared, UndeclaredStage, UndeclaredWrite};
         let errors = [Stage, Undeclared, OtherKind, UndeclaredWrite, UndeclaredStage];

@@ -17,7 +17,7 @@ pub(super) struct DraftAccess {
     pub(super) resource: ResourceId,
     pub(super) kind: AccessKind,
     pub(super) reads: bool,
-    /// Set if the access writes.
+    /// The load operation, if the access writes.
     pub(super) load_op: Option<LoadOp>,
     pub(super) previous: bool,
     pub(super) resolves: Option<ResourceId>,

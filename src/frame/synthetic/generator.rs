@@ -56,7 +56,7 @@ pub(super) struct Generator {
     last_batch: Vec<Option<(u32, BatchId)>>,
     /// For each queue, per other queue: the index after the last batch there that it has waited for.
     ordered: Vec<Vec<u32>>,
-    /// The current batch and queue.
+    /// The indices of the current batch and queue.
     pub(super) batch: u32,
     pub(super) queue: usize,
 }
@@ -192,7 +192,7 @@ impl Generator {
         draft.declare(&mut self.frame, commands);
     }
 
-    /// Reads a matching resource in the way its kind is read, if there is one.
+    /// Adds a read of a resource that matches, if there is one, with an access kind that suits it.
     pub(super) fn read(&mut self, draft: &mut Draft, wanted: impl Fn(&Made) -> bool) {
         let Some(index) = self.choose(draft, false, wanted) else {
             return;

@@ -113,7 +113,7 @@ impl Generator {
         }
     }
 
-    /// Reads one to five images of earlier passes.
+    /// Adds reads of one to five images of earlier passes.
     fn sample(&mut self, draft: &mut Draft) {
         for _ in 0..1 + self.random.below(5) {
             self.read(draft, |made| {

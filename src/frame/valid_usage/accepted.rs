@@ -1,6 +1,6 @@
-//! A cache of accepted subjects.
+//! A cache of subjects that rules have accepted.
 
-/// The properties of accepted subjects, all that rules depend on: most subjects of a frame share the properties of a few.
+/// The properties, as far as rules depend on them, of subjects that were accepted: most subjects of a frame share the properties of a few.
 pub(super) struct Accepted<P> {
     /// For each value of a hash's highest byte, an index in `properties`.
     places: [u8; 256],
@@ -29,7 +29,7 @@ impl<P: PartialEq> Accepted<P> {
         self.properties.get(index) == Some(own)
     }
 
-    /// Adds the properties of an accepted subject, in place of others with the same place.
+    /// Adds the properties of an accepted subject, in place of those with the same entry in `places`.
     pub(super) fn add(&mut self, bits: u64, own: P) {
         let (index, count) = (&mut self.places[place(bits)], self.properties.len());
         match self.properties.get_mut(usize::from(*index)) {

@@ -17,7 +17,7 @@ pub(super) struct Use<'a> {
 }
 
 impl Use<'_> {
-    /// The value that it clears to.
+    /// The value that the access clears to; `None` if it does not clear.
     pub(super) fn clears_to(&self) -> Option<ClearValue> {
         match self.access.load_op {
             LoadOp::Clear(value) => Some(value),
@@ -25,7 +25,7 @@ impl Use<'_> {
         }
     }
 
-    /// The format of its view.
+    /// The format of the access's view.
     fn format(&self) -> vk::Format {
         self.access.view.format.unwrap_or(self.resource.format())
     }
@@ -42,14 +42,14 @@ impl Subject for Use<'_> {
     }
 }
 
-/// The properties of an access that the rules here, and the stages that perform it, depend on; not for tile attachments, whose rules depend on more.
+/// The properties of an access that the rules of this module, and those about its stages, depend on; not for tile attachments, whose rules depend on more.
 #[derive(Clone, Copy, PartialEq)]
 struct UseProperties {
     pass: PassKind,
     tile_shading: bool,
     stages: S,
     access: A,
-    /// The value that it clears to, and the format of the view.
+    /// For an access that clears, the value, and the format of the view.
     clear: Option<(ClearValue, vk::Format)>,
 }
 
@@ -65,7 +65,7 @@ impl UseProperties {
         })
     }
 
-    /// Bits that differ for most pairs of different properties.
+    /// A hash: bits that differ for most pairs of different properties.
     fn bits(&self) -> u64 {
         let format = self.clear.map_or(0, |(_, format)| format.as_raw() as u64);
         let access = self.access.as_raw().rotate_left(29);
@@ -73,7 +73,7 @@ impl UseProperties {
     }
 }
 
-/// Accepted accesses.
+/// A cache of accepted accesses.
 #[derive(Default)]
 pub(super) struct AcceptedUses(Accepted<UseProperties>);
 

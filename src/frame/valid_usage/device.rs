@@ -13,7 +13,7 @@ use crate::format::FormatInfo;
 use crate::frame::ClearValue;
 use crate::profile::{DeviceProfile, OptionalFeatures as Feature};
 
-/// Reports each rule of a table that a subject breaks on a device to `broken`, until that returns an error.
+/// Calls `broken` for each rule of a table that a subject breaks on a device, until it returns an error.
 pub(super) fn check<S: Subject>(
     (table, rules): Table<'_, fn(&S, &DeviceProfile) -> Problem>,
     subject: &S,
@@ -85,8 +85,8 @@ pub(super) fn exceeds(device: &DeviceProfile, what: &str, found: u32, limit: u32
     (found > limit).then(|| format!("{what} {found}, but `{}` allows {limit} ({name})", device.name))
 }
 
-/// Returns the problem if a side of an image is longer than its type allows. If a driver is queried about each image, it decides; external images exist
-/// already.
+/// Returns the problem if a side of an image is longer than a device allows for its type. Not checked if a driver is queried about each image, nor for
+/// external images, which exist already.
 fn too_long(image: &Image<'_>, device: &DeviceProfile, what: &str, side: u32) -> Problem {
     let limits = &device.limits;
     if limits.guaranteed || image.is_external {
@@ -102,7 +102,7 @@ fn too_long(image: &Image<'_>, device: &DeviceProfile, what: &str, side: u32) ->
     exceeds(device, what, side, limit, name)
 }
 
-/// The sample counts of an image on a device, and the name of the limit.
+/// The limits of a device on sample counts: true for those that apply to the image, the supported counts, and the limit's name.
 fn sample_counts(
     image: &Image<'_>,
     device: &DeviceProfile,
@@ -157,7 +157,7 @@ fn sample_counts(
     ]
 }
 
-/// The usages of images that extensions define. Only external images, which the program creates, have the last two.
+/// Image usages that extensions define, with the extension's feature. Only external images, which the program creates, have the last two.
 const EXTENSION_IMAGE_USAGES: [(U, Feature, &str); 7] = [
     (
         U::FRAGMENT_DENSITY_MAP_EXT,
@@ -302,7 +302,7 @@ pub(super) static IMAGES: &Rules<fn(&Image<'_>, &DeviceProfile) -> Problem> = &[
     },
 ];
 
-/// The usages of buffers that extensions define.
+/// Buffer usages that extensions define, with the extension's feature.
 const EXTENSION_BUFFER_USAGES: [(B, Feature, &str); 6] = [
     (
         B::from_raw(
@@ -383,7 +383,7 @@ pub(super) static BUFFERS: &Rules<fn(&Buffer<'_>, &DeviceProfile) -> Problem> = 
     },
 ];
 
-/// The values that accesses clear to.
+/// Rules of a device about the values that accesses clear to.
 pub(super) static CLEARS: &Rules<fn(&Use<'_>, &DeviceProfile) -> Problem> = &[Rule {
     rule: "VUID-VkClearDepthStencilValue-depth-00022",
     broken: |used, device| match used.clears_to()? {

@@ -7,7 +7,7 @@ use super::passes::RenderPass;
 use super::rule::{Problem, Rule, Rules};
 use crate::profile::{DeviceProfile, Features, OptionalFeatures as Feature};
 
-/// The extensions that let attachments and pipelines differ in samples.
+/// The extensions that let attachments and pipelines differ in sample count.
 const MIXED: Feature = Feature::AMD_MIXED_ATTACHMENT_SAMPLES.union(Feature::NV_FRAMEBUFFER_MIXED_SAMPLES);
 
 /// Returns the problem if an attachment with an aspect has a different sample count than the pipelines of its pass, which the device does not allow.

@@ -20,7 +20,7 @@ fn stage_lacks(stages: S, device: &DeviceProfile, needed: S, feature: Feature) -
     (!found.is_empty()).then(problem).flatten()
 }
 
-/// The accesses that extensions define.
+/// Access flags that extensions define, each with the extension's feature.
 const ACCESSES: [(A, Feature); 16] = [
     (
         A::from_raw(
@@ -181,7 +181,7 @@ fn newer_layout(
     })
 }
 
-/// Returns the problem if `problem` applies to the layout of an image of which the frame uses one aspect: without separate layouts, barriers name both.
+/// Returns the `problem` of an image's layout with all of the image's aspects, even if the frame uses only one: without separate layouts, barriers name both.
 ///
 /// Source: VUID-VkImageMemoryBarrier2-image-03320.
 fn whole_barriers<'a>(
@@ -200,7 +200,7 @@ fn whole_barriers<'a>(
     ))
 }
 
-/// The stages that need a feature, each with its rule: for accesses, external resources and semaphores; then stages that accesses never use.
+/// Defines the tables of stages that need a feature, each with its rule: for accesses, external resources and semaphores; then stages that accesses never use.
 macro_rules! stages {
     ($($number:literal: $stage:ident, $feature:ident;)* others: $($other:ident, $other_feature:ident;)*) => {
         /// The stages that the rows of [`USES`] check: accesses at other stages break none of them.

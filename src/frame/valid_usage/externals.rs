@@ -14,7 +14,7 @@ pub(super) struct External<'a> {
     pub(super) resource: &'a Resource,
     pub(super) state: &'a ResourceState,
     pub(super) leaves: bool,
-    /// The aspects that the frame uses.
+    /// The aspects of the resource that the frame uses.
     pub(super) used: Aspects,
 }
 

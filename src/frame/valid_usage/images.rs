@@ -60,7 +60,7 @@ impl<'a> Image<'a> {
         name.filter(|name| name.starts_with("0x"))
     }
 
-    /// Flags that no frame may declare.
+    /// The image's flags that no frame may declare.
     fn other_flags(&self) -> F {
         self.desc.flags & !FLAGS
     }
@@ -117,7 +117,7 @@ impl ImageProperties {
         }
     }
 
-    /// Bits that differ for most pairs of different properties.
+    /// A hash: bits that differ for most pairs of different properties.
     fn bits(&self) -> u64 {
         let kind = u64::from(self.usage.as_raw()) << 32 | u64::from(self.desc.format.as_raw() as u32);
         let size = u64::from(self.extent.width) << 32 | u64::from(self.extent.height);
@@ -126,7 +126,7 @@ impl ImageProperties {
     }
 }
 
-/// Accepted images.
+/// A cache of accepted images.
 #[derive(Default)]
 pub(in crate::frame) struct AcceptedImages(Accepted<ImageProperties>);
 
@@ -164,7 +164,7 @@ pub const IMAGE_USAGES: U = U::from_raw(
         | ATTACHMENTS.as_raw(),
 );
 
-/// The image usages of images that the program creates: also those that only external resources of a frame have. Video usages need profiles.
+/// The usages that images created by the program may have, including those that only external resources of a frame have. Video usages need profiles.
 #[cfg(feature = "runtime")]
 const CREATED_USAGES: U = U::from_raw(
     IMAGE_USAGES.as_raw()
@@ -189,7 +189,7 @@ const FLAGS: F = F::from_raw(
         | F::ALIAS.as_raw(),
 );
 
-/// Rules about only the declaration of an image.
+/// Rules that depend only on the declaration of an image.
 pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
     Rule {
         rule: "VUID-VkImageCreateInfo-imageType-parameter",
@@ -385,7 +385,7 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
     },
 ];
 
-/// Rules about the declaration of an image together with its accesses.
+/// Rules that depend on the declaration of an image and on its accesses.
 pub(super) static USED: &Rules<fn(&Image<'_>) -> Problem> = &[
     Rule {
         rule: NOT_SUPPORTED,
@@ -492,7 +492,7 @@ pub(super) static PREVIOUS: &Rules<fn(&Image<'_>) -> Problem> = &[
     },
 ];
 
-/// Returns `true` if exactly one bit of 1 to 64 samples is set.
+/// Returns `true` if exactly one bit is set, and it is that of 1 to 64 samples.
 pub(super) fn is_sample_count(samples: vk::SampleCountFlags) -> bool {
     let raw = samples.as_raw();
     raw.is_power_of_two() && raw <= vk::SampleCountFlags::TYPE_64.as_raw()

@@ -98,7 +98,7 @@ pub(crate) fn accepts_image(resource: &Resource, device: &DeviceProfile) -> bool
     Image::of(resource).is_some_and(is_valid)
 }
 
-/// Checks an image by a table that has accepted the images in `accepted`.
+/// Checks an image against a table of rules, unless an equal one is among `accepted`.
 fn check_image(
     table: Table<'_, fn(&Image<'_>) -> Problem>,
     image: &Image<'_>,
@@ -114,7 +114,7 @@ fn check_image(
     Ok(())
 }
 
-/// Checks everything else that holds on every device: ranges, usages and render areas have been derived.
+/// Checks all other rules that hold on every device. Ranges, usages and render areas must have been derived.
 pub(super) fn check_used(tables: &Tables) -> Result<(), InvalidUsage> {
     let mut performed = stages::Accepted::default();
     let (mut accepted_uses, mut accepted_images) = (AcceptedUses::default(), AcceptedImages::default());
@@ -196,7 +196,7 @@ impl Frame {
     }
 }
 
-/// Reports each rule of a device that a frame breaks to `broken`, until that returns an error.
+/// Calls `broken` for each rule of a device that a frame breaks, until it returns an error.
 fn check_on(
     tables: &Tables,
     device: &DeviceProfile,
@@ -266,7 +266,7 @@ fn check_on(
     })
 }
 
-/// A subject of rules.
+/// Something that a table of rules applies to.
 enum CheckedSubject<'a> {
     Image(Image<'a>),
     Buffer(Buffer<'a>),

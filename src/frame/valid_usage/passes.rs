@@ -60,19 +60,19 @@ impl RenderPass<'_> {
         )
     }
 
-    /// The column after its render area.
+    /// The column after the pass's render area.
     fn right(&self) -> i64 {
         let area = self.pass.area;
         i64::from(area.offset.x) + i64::from(area.extent.width)
     }
 
-    /// The row after its render area.
+    /// The row after the pass's render area.
     fn bottom(&self) -> i64 {
         let area = self.pass.area;
         i64::from(area.offset.y) + i64::from(area.extent.height)
     }
 
-    /// The smallest side of the attachments of some kinds; unlimited if there are none.
+    /// The smallest width (or height, as `side` selects) of the attachments of some kinds; `i64::MAX` if there are none.
     fn smallest(&self, wanted: fn(AccessKind) -> bool, side: fn(vk::Extent2D) -> u32) -> i64 {
         let attached = self.accesses.iter().filter(|access| wanted(access.kind));
         let sides = attached.filter_map(|access| {
@@ -109,12 +109,12 @@ impl RenderPass<'_> {
         ))
     }
 
-    /// The maximum number of color attachments in a subpass.
+    /// The largest number of color attachments that a subpass of the pass has.
     pub(super) fn most_colors(&self) -> u32 {
         self.most_of(AccessKind::ColorAttachment)
     }
 
-    /// The maximum number of input attachments in a subpass.
+    /// The largest number of input attachments that a subpass of the pass has.
     pub(super) fn most_inputs(&self) -> u32 {
         self.most_of(AccessKind::InputAttachment)
     }
@@ -191,7 +191,7 @@ impl RenderPass<'_> {
         })
     }
 
-    /// A written attachment of which shaders use an aspect in another way.
+    /// A written attachment whose texels shaders also access other than as an attachment.
     ///
     /// Source: VUID-vkCmdDraw-None-10795 to -10797, which allow that if the feedback loop is enabled.
     fn feedback(&self) -> Option<&Access> {
@@ -206,7 +206,7 @@ impl RenderPass<'_> {
     }
 }
 
-/// The properties of a plain render pass, all that rules depend on: it has one subpass, attachments with one sample count, and different resources.
+/// The properties of a plain render pass that rules depend on. A plain pass has one subpass, attachments with one sample count, and different resources.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct PlainPass {
     area: vk::Rect2D,
@@ -260,7 +260,7 @@ impl PlainPass {
     }
 }
 
-/// Accepted render passes.
+/// A cache of accepted render passes.
 #[derive(Default)]
 pub(super) struct AcceptedPasses(Accepted<PlainPass>);
 
@@ -473,7 +473,7 @@ mod tests {
     use crate::frame::{FrameBuilder, ImageDesc, LoadOp};
     use crate::profile::DeviceProfile;
 
-    /// The passes, each with a number of color attachments of a width, that break a rule of a device.
+    /// The rules of a device that passes break; each pass has a number of color attachments, and a width for them.
     fn violations(passes: &[(u32, u32)]) -> Vec<String> {
         let extent = |width| vk::Extent2D { width, height: 64 };
         let mut frame = FrameBuilder::new("passes", extent(64));

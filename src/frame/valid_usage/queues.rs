@@ -18,7 +18,7 @@ pub(super) struct Edge<'a> {
     pub(super) command: Command<'a>,
 }
 
-/// A command of the runtime.
+/// A command that the runtime records in addition to the passes.
 #[derive(Clone, Copy)]
 pub(super) enum Command<'a> {
     /// The barrier after the entry state of an external resource.

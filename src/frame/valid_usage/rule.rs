@@ -27,7 +27,7 @@ pub struct RuleRow {
     pub index: usize,
 }
 
-/// A row of a table of rules. `broken` gives the demand, and how a subject misses it; `None` if it does not.
+/// A rule: a row of a table. `broken` returns the requirement and how a subject violates it; `None` if it does not.
 pub(super) struct Rule<F> {
     pub(super) rule: &'static str,
     pub(super) broken: F,
@@ -39,7 +39,7 @@ pub(super) type Rules<F> = [Rule<F>];
 /// A table of rules with its name.
 pub(super) type Table<'t, F> = (&'static str, &'t Rules<F>);
 
-/// A table with the path to it as its name.
+/// Makes a [`Table`] that is named by the path to its rules.
 macro_rules! table {
     ($table:path) => {
         (stringify!($table), $table)
@@ -54,12 +54,12 @@ pub(super) fn rows_of<F>((table, rules): Table<'_, F>) -> Vec<(RuleRow, &'static
         .collect()
 }
 
-/// Describes how a subject breaks a rule; `None` if it does not.
+/// A description of how a subject breaks a rule; `None` if it does not.
 pub(super) type Problem = Option<String>;
 
 /// Something that rules apply to.
 pub(super) trait Subject {
-    /// Its kind and name, as in `image "a"`.
+    /// The subject's kind and name, for messages.
     fn words(&self) -> String;
 }
 
@@ -78,7 +78,7 @@ impl InvalidUsage {
     }
 }
 
-/// The first rule of a table that a subject breaks.
+/// Checks a subject against a table; the error is about the first rule that it breaks.
 pub(super) fn check<S: Subject>(
     (table, rules): Table<'_, fn(&S) -> Problem>,
     subject: &S,

@@ -9,7 +9,7 @@ use crate::ffi;
 use crate::names::{self, Vocabulary};
 use tileheap_device::scopes;
 
-/// An access that some stages perform.
+/// An access flag that only some stages perform, and the rule about it.
 struct Performed {
     access: A,
     rule: &'static str,
@@ -127,13 +127,13 @@ static PERFORMED: [Performed; 32] = [
     ),
 ];
 
-/// A row of [`PERFORMED`].
+/// The row of [`PERFORMED`] at an index, with its rule.
 fn row_at(index: usize) -> (RuleRow, &'static str) {
     let table = "stages::PERFORMED";
     (RuleRow { table, index }, PERFORMED[index].rule)
 }
 
-/// The rows of [`PERFORMED`].
+/// The rows of [`PERFORMED`], each with its rule.
 pub(super) fn rows() -> Vec<(RuleRow, &'static str)> {
     (0..PERFORMED.len()).map(row_at).collect()
 }
@@ -159,7 +159,7 @@ impl Accepted {
     }
 }
 
-/// An error for the first single access of `access` that none of `stages` performs.
+/// Returns an error for the first flag of `access` that none of `stages` performs.
 fn check_performed(subject: &impl Subject, stages: S, access: A) -> Result<(), InvalidUsage> {
     let missing = PERFORMED
         .iter()
@@ -173,7 +173,7 @@ fn check_performed(subject: &impl Subject, stages: S, access: A) -> Result<(), I
     Err(InvalidUsage::new(row_at(index), subject, problem))
 }
 
-/// Returns the problem if some of `stages` are unknown: newer than the registry that names come from, or no stages at all.
+/// Returns the problem if some bits of `stages` are unknown: newer than the registry that names come from, or undefined.
 pub(super) fn unknown_stages(stages: S) -> Option<String> {
     static KNOWN: LazyLock<u64> = LazyLock::new(known::<S>);
     unknown(stages, &KNOWN).map(|named| format!("stage {named} is unknown"))

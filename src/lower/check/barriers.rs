@@ -17,7 +17,7 @@ use tileheap_units::CompactSort;
 /// The effect of a barrier other than ordering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BarrierKind {
-    /// No further effect.
+    /// No effect other than ordering.
     Plain,
     /// Changes the layout.
     Transition,

@@ -8,12 +8,12 @@ use crate::frame::PassId;
 use crate::lower::tables::{DeviceQueueIndex, ImageOrBuffer};
 use crate::units::Bytes;
 
-/// The contents of an image or buffer.
+/// The state of the contents of an image or buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
     /// Last written by a pass; `None` for earlier work, the caller, or a clear before the first use.
     Holds(Option<PassId>),
-    /// The reason why they are lost.
+    /// Undefined, for this reason.
     Lost(String),
 }
 

@@ -340,7 +340,7 @@ fn check_company(checker: &mut Checker<'_>) {
     }
 }
 
-/// Checks that levels or layers are not empty and exist.
+/// Checks that a range of levels or layers is not empty, and that all of it exists.
 pub(super) fn demand_inside(at: &mut CheckedRow<'_, '_>, parameter: &'static str, run: Run, count: u32) {
     let fits = !run.is_empty() && run.end <= count;
     at.demand(

@@ -13,11 +13,11 @@ use crate::lower::tables::objects::AccessRow;
 /// The effect of an access on memory.
 pub(super) struct Effect {
     pub(super) row: AccessRow,
-    /// The frame's access.
+    /// Index of the access in the frame.
     pub(super) index: usize,
-    /// Stages that make the access.
+    /// Stages that make the access, including those of the load and store operations.
     pub(super) stages: S,
-    /// Its accesses, including those of the load and store operations.
+    /// Access flags, including those of the load and store operations.
     pub(super) access: A,
     /// True if memory may be written.
     pub(super) writes: bool,

@@ -45,6 +45,6 @@ pub enum LoweringRule {
     AfterContents,
     /// State after the frame: waiting for the uses that `after` lists must imply waiting for all uses.
     AfterUncovered,
-    /// State after the frame: listed uses must have values that the frame reaches.
+    /// State after the frame: listed uses must have timeline values that the frame reaches.
     AfterPoint,
 }

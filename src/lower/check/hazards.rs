@@ -393,7 +393,7 @@ impl Hazards {
         self.model.run(running, tag, command)
     }
 
-    /// The resource of an object, as used on a queue.
+    /// The model's resource for an object, as used on a queue.
     fn resource(&mut self, checker: &Checker<'_>, object: ImageOrBuffer, queue: DeviceQueueIndex) -> SyncId {
         let site = Site::of(checker, object, queue);
         let key = (object, matches!(site.place, SiteSpace::Tile(_)).then_some(queue));
@@ -408,7 +408,7 @@ impl Hazards {
         id
     }
 
-    /// The bytes of an object as a separate resource, for a caller's use whose accesses are unknown.
+    /// The bytes of an object as a separate resource of the model, for a caller's use whose accesses are unknown.
     fn caller(&mut self, checker: &Checker<'_>, object: ImageOrBuffer, queue: DeviceQueueIndex) -> SyncId {
         let site = Site::of(checker, object, queue);
         let id = self.add(checker, object, site, None);
@@ -455,7 +455,7 @@ impl Hazards {
         id
     }
 
-    /// Bytes that earlier work used and no object of the frame owns.
+    /// The model's resource for bytes that earlier work used and no object of the frame owns.
     fn bytes(&mut self, one: &ByteUse) -> SyncId {
         self.objects.push(None);
         self.model.add(Resource {

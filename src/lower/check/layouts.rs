@@ -27,10 +27,10 @@ struct State {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
-    /// Without contents, or with contents that families share.
+    /// No family: the part has no contents, or families share them.
     Anyone,
     Family(u32),
-    /// Released, not yet acquired.
+    /// Between two families: released by a pass, not yet acquired.
     Between(Families, PassId, [L; 2]),
 }
 
@@ -181,7 +181,7 @@ impl Layouts {
         self.own(checker, part, family, pass);
     }
 
-    /// Checks at the end of the frame that the used parts of external resources are in the agreed state.
+    /// Checks at the end of the frame that the used parts of external resources are in their exit state.
     pub(super) fn exit(&mut self, checker: &mut Checker<'_>, part: Part, exit: ResourceState) {
         let needs = exit.layout;
         let owner = exit.family.map(ExternalFamily::index);
@@ -237,7 +237,7 @@ impl Layouts {
         self.take(checker, part, families.dst);
     }
 
-    /// Makes a family the owner, with new contents.
+    /// Makes a family the owner of a part, unless families share it.
     fn take(&mut self, checker: &Checker<'_>, part: Part, family: u32) {
         self.state(part).owner = if checker.is_concurrent(part.object) {
             Owner::Anyone
@@ -246,7 +246,7 @@ impl Layouts {
         };
     }
 
-    /// Checks that a family may use the contents.
+    /// Checks that a family may use the contents of a part.
     fn own(&mut self, checker: &mut Checker<'_>, part: Part, family: u32, pass: PassId) {
         match self.state(part).owner {
             Owner::Family(owner) if owner != family => {
@@ -276,7 +276,7 @@ impl Layouts {
     }
 }
 
-/// Checks that every access is allowed in its layout.
+/// Checks that every access is in a layout that allows it.
 pub(super) fn check_fit(checker: &mut Checker<'_>) {
     let accesses = checker.tables.accesses.iter().zip(checker.frame.accesses());
     for (row, access) in accesses {

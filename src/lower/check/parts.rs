@@ -286,7 +286,7 @@ fn inside(range: SubresourceRange, whole: SubresourceRange) -> SubresourceRange 
     }
 }
 
-/// `whole`, cut at both ends of all runs.
+/// Divides `whole` at both ends of every run.
 fn cuts(whole: Run, runs: impl Iterator<Item = Run>) -> Vec<Run> {
     let mut at: Vec<u32> = runs.flat_map(|run| [run.first, run.end]).collect();
     at.extend([whole.first, whole.end]);

@@ -23,7 +23,7 @@ pub(super) fn memory_id(place: SiteSpace) -> MemoryId {
     MemoryId(kind << 32 | u64::from(index))
 }
 
-/// The semaphore and the value of a row.
+/// The model's semaphore, and its value, for those of a row.
 pub(super) fn semaphore(of: SemaphoreValue) -> (SemaphoreId, u64) {
     match of.queue() {
         Some(queue) => (
@@ -53,7 +53,7 @@ pub(super) fn texels(range: SubresourceRange, area: Option<[Run; 3]>) -> Texels 
     }
 }
 
-/// All of a part.
+/// All of a part, as the synchronization model identifies it.
 pub(super) fn whole(checker: &Checker<'_>, part: Part) -> ProgramPart {
     match part.object {
         ImageOrBuffer::Image(_) => {

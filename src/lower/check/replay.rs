@@ -154,7 +154,7 @@ impl Replay {
         }
     }
 
-    /// Adds the entry of resources that a batch uses first: the caller may hand them over as late as with a semaphore of that batch.
+    /// Adds the entry of resources that a batch uses first: the caller may hand them over as late as by a semaphore that this batch waits for.
     fn arrive(&mut self, checker: &Checker<'_>, batch: BatchId, queue: DeviceQueueIndex) {
         for (object, id, mut external) in externals(checker) {
             let image = matches!(object, ImageOrBuffer::Image(_));

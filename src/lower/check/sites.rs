@@ -71,7 +71,7 @@ impl Site {
         self.place == other.place && mine.0 < other.end && other.first < mine.1
     }
 
-    /// The bytes of this site relative to `other`: whole pages if one is linear and the other is not.
+    /// The bytes of this site that count for an overlap with `other`: whole pages if one is linear and the other is not.
     pub(super) fn seen_by(self, other: Site, granularity: Alignment) -> (u64, u64) {
         let alike = self.linear == other.linear || self.linear.is_none() || other.linear.is_none();
         if alike || !matches!(self.place, SiteSpace::Memory(_)) {
