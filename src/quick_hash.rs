@@ -10,7 +10,7 @@ pub(crate) type QuickHash = BuildHasherDefault<QuickHasher>;
 pub(crate) struct QuickHasher(u64);
 
 impl Default for QuickHasher {
-    /// Digits of pi: no word cancels them.
+    /// The initial state: digits of pi, so that no likely word makes it zero.
     fn default() -> QuickHasher {
         QuickHasher(0x243F_6A88_85A3_08D3)
     }

@@ -59,7 +59,7 @@ pub struct FamilyQueue {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DeviceQueues {
-    /// Per declared queue.
+    /// Per declared queue, the device queue that runs it.
     of: Vec<DeviceQueueIndex>,
     /// Distinct device queues, ordered by the first declared queue that maps to each.
     queues: Vec<FamilyQueue>,
@@ -136,7 +136,7 @@ impl DeviceQueues {
     }
 }
 
-/// The inputs of lowering other than the plan.
+/// Inputs to lowering other than the plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoweringDesc {
     /// The queues that run the frame.
@@ -148,7 +148,7 @@ pub struct LoweringDesc {
 }
 
 impl LoweringDesc {
-    /// The first frame of a plan on these queues.
+    /// The situation of the first frame of a plan on these queues.
     pub fn first(queues: DeviceQueues) -> LoweringDesc {
         LoweringDesc {
             queues,
@@ -157,7 +157,7 @@ impl LoweringDesc {
         }
     }
 
-    /// The frame after one that was lowered for this situation.
+    /// The situation of the frame after one that was lowered for this situation.
     #[must_use]
     pub fn after(&self, lowered: &Lowered) -> LoweringDesc {
         LoweringDesc {

@@ -31,7 +31,7 @@ pub(super) struct HeldBytes {
     pub(super) by: Holder,
 }
 
-/// The bytes of one space, from the state that earlier work left to the one that the frame leaves.
+/// The holders of the bytes of one address space, from the state that earlier work left to the one that the frame leaves.
 ///
 /// Ranges are sorted by first byte, and any two are either disjoint or equal: taking bytes is thus a search, and a move of the ranges after it.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ pub(super) struct Holders<'a> {
 }
 
 impl<'a> Holders<'a> {
-    /// An empty list of bytes.
+    /// A list without bytes or holders.
     pub(super) fn new(scratch: &'a Bump) -> Holders<'a> {
         Holders {
             held: Vec::new_in(scratch),
@@ -49,7 +49,7 @@ impl<'a> Holders<'a> {
         }
     }
 
-    /// Starts from the state that earlier work left in one space: entries of `bytes`, in the order of their first bytes.
+    /// Starts from the state that earlier work left in one address space: entries of `bytes`, in the order of their first bytes.
     pub(super) fn begin(&mut self, bytes: &[ByteUse], here: impl Iterator<Item = u32>) {
         self.held.clear();
         self.held.extend(here.map(|index| HeldBytes {

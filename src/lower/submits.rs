@@ -106,7 +106,7 @@ fn merged<'a>(placed: &Placed<'a>, waits: &[Wait]) -> Vec<'a, SemaphoreRow> {
     rows
 }
 
-/// The ends of a semaphore.
+/// The two operations on a semaphore that frames declare.
 #[derive(Clone, Copy)]
 enum End {
     Signal,
@@ -157,7 +157,7 @@ fn declared(
     }
 }
 
-/// The stages that a semaphore has to name for an order between queues that may go through it.
+/// The stages that a semaphore has to name because an order between queues may rely on it; none if it cannot.
 fn through(frame: &Frame, crossing: &Crossing, signaller: BatchId, waiter: BatchId) -> S {
     let &Crossing { from, to, .. } = crossing;
     let reaches = |a: BatchId, b: BatchId| a == b || frame.batch_happens_before(a, b);

@@ -109,7 +109,7 @@ impl Lowered {
     }
 }
 
-/// Formats, by name.
+/// The `serde` form of a list of formats: their names.
 mod formats {
     use super::{Deserialize, names, vk};
 

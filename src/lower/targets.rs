@@ -148,7 +148,7 @@ impl PipelineTarget {
 /// The targets of a plan's render passes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PipelineTargets {
-    /// Per pass of the planned frame, those of its subpasses; none for compute and transfer passes.
+    /// Per pass of the planned frame, the targets of its subpasses; none for compute and transfer passes.
     of_pass: Vec<Vec<PipelineTarget>>,
     /// Per pass of the described frame, its pass in the planned one.
     planned: Vec<PassId>,

@@ -11,7 +11,7 @@ use crate::profile::{DeviceProfile, TileHeap};
 use crate::units::Bytes;
 use tileheap_pack::StepCost;
 
-/// The inputs of planning, and the rulings that precede any choice.
+/// Inputs to planning, and the placement rulings that precede any choice.
 pub(super) struct Context<'a> {
     pub(super) frame: &'a Frame,
     /// The executed frame, paired with the described one.

@@ -34,7 +34,7 @@ use crate::profile::DeviceProfile;
 use crate::profile::binning::{BinSize, binning};
 use crate::units::Bytes;
 
-/// Default cost of one additional bin of a render pass.
+/// Default cost of one additional bin of a render pass, in bytes of memory traffic.
 ///
 /// Conservative: a command stream of a few kilobytes, the visibility stream of a bin, and the vertices of some hundred triangles on its borders. No
 /// driver documents it, and no public measurement isolates it; the one public measurement of a reservation (a compute chain at 1080p on Adreno 830:

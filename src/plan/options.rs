@@ -14,9 +14,9 @@ pub enum ResidencyStrategy {
     /// The best choice, found by a search that proves it or bounds the distance to it.
     #[default]
     Optimal,
-    /// By savings per byte and step, with time slicing: the best of several greedy orders.
+    /// The best of several greedy orders, such as savings per byte and step; resources share bytes over time.
     Greedy,
-    /// By savings per byte and step, in a single greedy order: the fast mode.
+    /// A single greedy order, by savings per byte and step: the fast mode.
     Fast,
     /// The vendor sample's policy: resources in declaration order, first fit, no time slicing, whole heap always bound.
     FirstCome,
@@ -52,7 +52,7 @@ pub enum Ladder {
     Always,
 }
 
-/// Options of the planner, apart from frame, requirements and profile.
+/// Options of the planner.
 ///
 /// ```
 /// use tileheap::plan::{Ladder, PlanOptions, ResidencyStrategy};

@@ -48,7 +48,7 @@ fn is_border(frame: &Frame, pass: PassId) -> bool {
     matches!(frame.pass(pass).contents, CommandSource::Border { .. })
 }
 
-/// Returns true if a copy at the border of a strip copies out of the strip's image. For two images of the same size.
+/// Returns true if a copy at the border of a strip copies out of the strip's image. Used if the two images have the same size.
 fn leaves_strip(frame: &Frame, border: PassId, [read, write]: [ResourceId; 2]) -> bool {
     match [
         is_whole(frame, border, read, false),
@@ -65,11 +65,11 @@ fn leaves_strip(frame: &Frame, border: PassId, [read, write]: [ResourceId; 2]) -
     }
 }
 
-/// The image of a strip that a border copies out of or into.
+/// The image of a strip that a border copy reads or writes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct StripPart {
     image: ResourceId,
-    /// True if it is copied out of.
+    /// True if the copy reads it: contents leave the strip.
     leaves: bool,
 }
 

@@ -69,7 +69,7 @@ pub struct BoundFrame {
     /// Per pass, its name as a debug label; empty unless debug labels are enabled.
     pub(super) labels: Vec<CString>,
     pub(super) recording: RecordingState,
-    /// Its number in the pool.
+    /// The bound frame's number in the pool.
     pub(super) number: u64,
     /// The parity of the next frame.
     pub(super) next: Parity,
@@ -77,7 +77,7 @@ pub struct BoundFrame {
     pub(super) stamp: UseStamp,
     /// Additional waits of the next frame: for other frames' work, on queues that this frame does not use.
     pub(super) takeover: TimelineValues,
-    /// The series of frames that it belongs to: its own, or that of a dynamic frame.
+    /// The series that the bound frame belongs to: its own, or that of a dynamic frame.
     pub(super) series: Arc<Series>,
     pub(super) submission: Submission,
     /// The objects; `None` after the frame was destroyed or retired.
@@ -309,7 +309,7 @@ impl BoundFrame {
         (!lease.blocks.is_empty()).then_some(KeptHistories { state, lease })
     }
 
-    /// Returns `true` if a larger block of memory has replaced one of its own.
+    /// Returns `true` if a larger block of memory has replaced one of the frame's blocks.
     pub(super) fn is_superseded(&self) -> bool {
         let lease = self.owned.as_ref().map(|owned| &owned.lease);
         lease.is_some_and(|lease| self.state.pool.lock().is_superseded(lease))

@@ -85,7 +85,7 @@ impl Capabilities {
 /// Vulkan 1.4.
 pub(super) const V1_4: u32 = vk::make_api_version(0, 1, 4, 0);
 
-/// In place of a version: not in any core version of Vulkan so far.
+/// Stands for "in no core version of Vulkan so far" in place of a version.
 const NEVER: u32 = u32::MAX;
 
 /// The extensions that each capability needs below a version of Vulkan, the capability's own first.

@@ -9,7 +9,7 @@ use ash::vk;
 #[derive(Default)]
 pub(super) struct CommandSlot {
     is_taken: AtomicBool,
-    /// Command buffers that are not finished.
+    /// Number of command buffers that are not finished.
     unfinished: AtomicU32,
     /// The command buffers, in submission order; several if a pass is recorded in parts.
     handles: Mutex<Vec<vk::CommandBuffer>>,
@@ -46,12 +46,12 @@ impl CommandSlot {
         !self.is_taken.load(Ordering::Acquire)
     }
 
-    /// Returns true if all of it was recorded.
+    /// Returns true if the declared command buffer was recorded completely.
     pub(super) fn is_done(&self) -> bool {
         !self.is_free() && self.unfinished.load(Ordering::Acquire) == 0
     }
 
-    /// Its command buffers, in the order of their submission.
+    /// The slot's command buffers, in the order of their submission.
     pub(super) fn handles(&self) -> MutexGuard<'_, Vec<vk::CommandBuffer>> {
         self.handles.lock().unwrap_or_else(PoisonError::into_inner)
     }

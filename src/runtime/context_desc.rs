@@ -36,7 +36,7 @@ impl<'a> SurfaceCallback<'a> {
 pub struct ExtensionNames<'a>(Vec<&'a CStr>);
 
 impl<'a> ExtensionNames<'a> {
-    /// A list of these names.
+    /// Creates a list of names.
     ///
     /// # Safety
     /// Extensions that these extensions require are also listed, or are part of the Vulkan version in use

@@ -55,7 +55,7 @@ impl FrameRecorder<'_> {
 }
 
 impl DynamicFrame {
-    /// The most recently selected frame, until it is begun.
+    /// The most recently selected frame; `None` once it has begun.
     pub fn selected(&mut self) -> Option<SelectedFrame<'_>> {
         let stamp = self.selected_stamp;
         let bound = self.last_bound_mut().filter(|bound| bound.stamp == stamp)?;
@@ -94,7 +94,7 @@ pub struct DetachedCommands {
     parity: Parity,
     handle: vk::CommandBuffer,
     id: CommandBufferId,
-    /// The rows of the passes that are not recorded yet.
+    /// The first row of the passes that are not recorded yet; they end before row `end`.
     next: u32,
     end: u32,
     tile: TileBinding,
@@ -121,7 +121,7 @@ impl<'a> SharedRecorder<'a> {
         }
     }
 
-    /// The commands that were detached.
+    /// Returns detached commands to this recorder.
     ///
     /// # Errors
     /// If they are from another frame; returns them unchanged.

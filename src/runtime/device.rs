@@ -367,7 +367,7 @@ impl Device {
     }
 
     /// Adds a plan that was made elsewhere, or shipped with the program ([`Plan::checked`]): [`Device::plan`] returns it for its inputs from now on.
-    /// See [`Planner::adopt`]. Also returns false if it is a plan for another device, or this device does not run its frame.
+    /// See [`Planner::adopt`]. Returns false in the cases listed there, and if the plan is for another device, or this device cannot run its frame.
     pub fn adopt(&self, plan: Arc<Checked<Plan>>) -> bool {
         let profile = self.profile();
         if plan.profile == *profile {
@@ -384,7 +384,7 @@ impl Device {
         self.shared.planner.adopt(Arc::new(plan))
     }
 
-    /// The pipeline creation parameters of all render passes, before anything is bound: as [`Checked::targets`], with the render pass objects
+    /// The pipeline creation parameters of all render passes, before anything is bound: like [`Checked::targets`], with the render pass objects
     /// of passes that are not rendered dynamically.
     ///
     /// Render pass objects exist until the device is destroyed, and those of a plan that is bound later are compatible if its formats, samples and
@@ -498,7 +498,7 @@ impl Device {
         self.shared.state.pool.lock().created
     }
 
-    /// Returns true if another handle to it exists, or something created on it was neither retired nor destroyed.
+    /// Returns true if another handle to the device exists, or something created on it was neither retired nor destroyed.
     pub(super) fn is_in_use(&self) -> bool {
         let Shared { state, retired, .. } = &*self.shared;
         // The device's own handle, that of its timelines, and one for each retired frame or series.

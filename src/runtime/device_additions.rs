@@ -52,6 +52,8 @@ impl DeviceSupport {
 }
 
 impl DeviceAdditions {
+    /// The additions to `info` that enable everything in `wanted` that is supported.
+    ///
     /// # Safety
     /// The names, the `pNext` chain and `pEnabledFeatures` of `info` are valid.
     pub(super) unsafe fn new(
@@ -113,6 +115,8 @@ impl DeviceAdditions {
         enable
     }
 
+    /// Appends the names of the extensions that are needed and not yet listed.
+    ///
     /// # Safety
     /// The names so far are valid.
     unsafe fn add_names(&mut self, support: &DeviceSupport) {
@@ -152,6 +156,8 @@ impl DeviceAdditions {
     }
 }
 
+/// The extension names that `info` lists.
+///
 /// # Safety
 /// The extension names of `info` are valid.
 unsafe fn names_of<'a>(info: &vk::DeviceCreateInfo<'a>) -> &'a [*const c_char] {
@@ -390,12 +396,14 @@ unsafe fn features_in(base: *const vk::BaseInStructure<'_>, kind: vk::StructureT
     }
 }
 
+/// Reads the features that a chain of structs enables or disables.
+///
 /// # Safety
 /// `next` starts a valid chain, or is null.
 unsafe fn read_chain(mut next: *const vk::BaseInStructure<'_>) -> ChainedFeatures {
     use Capabilities as C;
     use vk::StructureType as S;
-    /// The struct as the type that its `sType` names.
+    /// Reads the struct as the type that its `sType` names.
     macro_rules! read {
         ($type:ty) => {{
             // SAFETY: the chain is valid, and `sType` says that the struct is of this type.

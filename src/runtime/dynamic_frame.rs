@@ -96,7 +96,7 @@ struct CachedFrame {
     bound: Option<BoundFrame>,
     /// Its histories while it is not bound.
     histories: Option<KeptHistories>,
-    /// When it was last selected.
+    /// The value of `selected` when it was last selected.
     used: u64,
 }
 
@@ -182,7 +182,7 @@ impl DynamicFrame {
             .retain(|known| !known.is_for(digest, source, &self.options));
     }
 
-    /// Discards cached objects of an external image view, before the caller destroys the view: as [`BoundFrame::forget`], for all descriptions.
+    /// Discards cached objects of an external image view, before the caller destroys the view: like [`BoundFrame::forget`], for all descriptions.
     ///
     /// # Safety
     /// No frame that uses the view is in flight.

@@ -9,14 +9,14 @@ use super::support::DeviceSupport;
 use super::support::text_of;
 use crate::Result;
 
-/// A physical device and its support.
+/// A physical device and the capabilities that it supports.
 #[derive(Debug)]
 pub struct EnumeratedDevice {
     /// Its name.
     pub name: String,
     /// Discrete, integrated, virtual or CPU.
     pub kind: vk::PhysicalDeviceType,
-    /// Its support, or the reason why it cannot be used.
+    /// The capabilities that it supports, or the reason why it cannot be used.
     pub support: Result<DeviceSupport>,
 }
 

@@ -255,7 +255,7 @@ impl FrameRecorder<'_> {
         &self.bound.lowering.encoded[self.encoded]
     }
 
-    /// The functions that several threads can call at once.
+    /// The recorder's functions that several threads can call at once.
     pub(super) fn shared(&self) -> SharedRecorder<'_> {
         SharedRecorder {
             bound: self.bound,
@@ -383,7 +383,7 @@ impl FrameRecorder<'_> {
         self.bound.submit_by(self.encoded, &mut |_, one| submit(one))
     }
 
-    /// The tiles in which the driver renders a pass, with the tile memory bound that the plan binds for it.
+    /// The tiles in which the driver renders a pass while the tile memory that the plan provides for it is bound.
     ///
     /// `None` if `VK_QCOM_tile_properties` is not [enabled](super::Capabilities::TILE_PROPERTIES).
     ///

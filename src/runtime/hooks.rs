@@ -46,17 +46,17 @@ use crate::plan::MemoryKind;
 ///   hardware buffers and QNX screen buffers (VUID-VkImageMemoryRequirementsInfo2-image-01897). Only memory of resources with
 ///   [`dedicated_memory`](Hooks::dedicated_memory) is exported.
 pub unsafe trait Hooks: Send + Sync {
-    /// Chained to `VkImageCreateInfo`.
+    /// Returns the structures to chain to `VkImageCreateInfo`.
     fn image(&self, _hook: u32) -> *const c_void {
         null()
     }
 
-    /// Chained to `VkImageViewCreateInfo`, for each view that the runtime creates of an image with this number.
+    /// Returns the structures to chain to `VkImageViewCreateInfo`, for each view that the runtime creates of an image with this number.
     fn view(&self, _hook: u32, _view: &ViewRow) -> *const c_void {
         null()
     }
 
-    /// Chained to `VkBufferCreateInfo`.
+    /// Returns the structures to chain to `VkBufferCreateInfo`.
     fn buffer(&self, _hook: u32) -> *const c_void {
         null()
     }
@@ -70,7 +70,7 @@ pub unsafe trait Hooks: Send + Sync {
         false
     }
 
-    /// Chained to `VkMemoryAllocateInfo`, for each block of memory that the runtime needs.
+    /// Returns the structures to chain to `VkMemoryAllocateInfo`, for each block of memory that the runtime needs.
     ///
     /// | `kind` | `hook` |
     /// |---|---|
@@ -88,17 +88,18 @@ pub unsafe trait Hooks: Send + Sync {
         null()
     }
 
-    /// Chained to `VkPhysicalDeviceImageFormatInfo2`, with which the runtime queries whether such an image is supported.
+    /// Returns the structures to chain to `VkPhysicalDeviceImageFormatInfo2`, with which the runtime queries whether such an image is supported.
     fn image_format(&self, _hook: u32) -> *const c_void {
         null()
     }
 
-    /// Chained to `VkRenderingInfo`, each time a pass begins.
+    /// Returns the structures to chain to `VkRenderingInfo`, each time a pass begins.
     fn rendering(&self, _hook: u32) -> *const c_void {
         null()
     }
 
-    /// Chained to `VkRenderPassCreateInfo`, for passes that are recorded as render pass objects; to `VkRenderPassCreateInfo2` for those that
+    /// Returns the structures to chain to `VkRenderPassCreateInfo`, for passes that are recorded as render pass objects; to `VkRenderPassCreateInfo2` for
+    /// those that
     /// resolve depth. Chain only structures that extend both to such a pass.
     fn render_pass(&self, _hook: u32) -> *const c_void {
         null()

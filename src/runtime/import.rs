@@ -357,8 +357,8 @@ impl BoundFrame {
         self.check_once(conflict, pairs, imported, same)
     }
 
-    /// Checks that no semaphore is imported twice to be signaled with the same value in one submit, in which nothing else can wait for it: a binary one is
-    /// signaled once, and the value of another increases. Nor is a binary one imported for two waits without a signal between them.
+    /// Checks that one submit does not signal an imported semaphore twice with the same value, since nothing in it can wait for the first signal (a binary
+    /// semaphore is signaled once, the value of a timeline increases), and that no binary semaphore is imported for two waits without a signal between them.
     ///
     /// Source: VUID-vkQueueSubmit2-semaphore-03868, VUID-VkSubmitInfo2-semaphore-03882, VUID-vkQueueSubmit2-semaphore-03873.
     fn check_semaphores_once(&self, imports: &[ImportedSemaphore]) -> Result<()> {
@@ -473,7 +473,7 @@ fn resources_of(imports: &Imports<'_>) -> impl Iterator<Item = (ResourceId, bool
         .chain(buffers.map(|buffer| (buffer, false)))
 }
 
-/// Returns an error if a list of imports has something twice.
+/// Returns an error if a list of imports names the same thing twice.
 fn check_listed_once<'a, T: PartialEq + Copy>(
     list: &str,
     imports: impl Iterator<Item = T> + Clone,

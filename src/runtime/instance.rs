@@ -126,7 +126,7 @@ impl Instance {
         Ok(instance)
     }
 
-    /// Creates the messenger.
+    /// Creates the debug messenger.
     fn listen(&mut self) -> Result<()> {
         let debug = ash::ext::debug_utils::Instance::new(&self.entry, &self.raw);
         let info = messenger_info(&self.messages);
@@ -161,7 +161,7 @@ impl Instance {
         self.names
     }
 
-    /// Returns true if a queue family can present to the surface, or there is none.
+    /// Returns true if a queue family can present to the surface, or if there is no surface.
     pub(super) fn presents(&self, physical_device: vk::PhysicalDevice, family: u32) -> Result<bool> {
         let Some((functions, surface)) = &self.surface else {
             return Ok(true);

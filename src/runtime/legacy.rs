@@ -100,6 +100,8 @@ unsafe fn list<'a, T>(pointer: *const T, count: u32) -> &'a [T] {
 }
 
 impl OlderBatch {
+    /// Converts a batch from the structs of synchronization2.
+    ///
     /// # Safety
     /// The lists of `batch` are alive.
     pub(super) unsafe fn new(batch: &vk::SubmitInfo2<'_>) -> OlderBatch {

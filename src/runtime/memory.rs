@@ -32,7 +32,7 @@ pub unsafe trait BlockAllocator: Send + Sync {
     /// [`BlockError::OutOfMemory`], after which unused memory is freed and the request repeated; or any other.
     fn allocate(&self, request: &BlockRequest<'_>) -> std::result::Result<AllocatedBlock, BlockError>;
 
-    /// Frees a block that it allocated.
+    /// Frees a block that this allocator allocated.
     ///
     /// # Safety
     /// Nothing is bound to the block any more, and nothing on the device uses it.
@@ -42,11 +42,11 @@ pub unsafe trait BlockAllocator: Send + Sync {
 /// A request for a block from a [`BlockAllocator`].
 #[derive(Clone, Copy, Debug)]
 pub struct BlockRequest<'a> {
-    /// Its name in reports.
+    /// The block's name in the allocator's reports.
     pub name: &'a str,
-    /// Size, alignment and memory types, exactly one of which is allowed.
+    /// Size, alignment and memory type: exactly one bit of `memoryTypeBits` is set.
     pub requirements: vk::MemoryRequirements,
-    /// The only resource that it is for, if the driver wants a dedicated allocation.
+    /// The only resource that the block is for, if the driver wants a dedicated allocation.
     pub dedicated_to: Option<DedicatedTo>,
 }
 
@@ -57,7 +57,7 @@ pub struct AllocatedBlock {
     pub memory: vk::DeviceMemory,
     /// Offset of the block's first byte in the memory object.
     pub offset: vk::DeviceSize,
-    /// Its bytes, if the memory type is host-visible and the allocator maps it.
+    /// The block's mapped bytes, if the memory type is host-visible and the allocator maps it.
     pub mapped: Option<NonNull<[u8]>>,
     /// The allocator's own handle of the block.
     pub token: Box<dyn Any + Send + Sync>,
@@ -147,7 +147,7 @@ impl MemoryBlock {
         }
     }
 
-    /// Its bytes; `None` if its memory type is not host-visible. Valid for as long as the block exists.
+    /// The block's mapped bytes; `None` if its memory type is not host-visible. Valid for as long as the block exists.
     pub fn mapped_ptr(&self) -> Option<NonNull<[u8]>> {
         match &self.0 {
             Source::Allocated(block) => block.mapped,
@@ -176,11 +176,11 @@ pub enum DedicatedTo {
 /// A block of memory to allocate.
 #[derive(Clone, Copy, Debug)]
 pub struct MemoryDesc<'a> {
-    /// Its name in error messages and the allocator's reports.
+    /// The block's name in error messages and the allocator's reports.
     pub name: &'a str,
     /// A memory type of the device, by index.
     pub memory_type: u32,
-    /// Its size.
+    /// The block's size.
     pub size: Bytes,
     /// A multiple of the alignment of everything that is bound to it.
     pub alignment: Alignment,

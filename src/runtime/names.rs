@@ -22,7 +22,7 @@ fn add<T: vk::Handle>(renamed: &mut Renamed, handle: T, name: &str) {
 }
 
 impl BoundFrame {
-    /// Gives its pooled objects the names of its own resources, passes and memory, unless they already have them.
+    /// Names the frame's pooled objects after the frame's resources, passes and memory, unless they already have these names.
     pub(super) fn name_objects(&self) {
         let (Some(debug), Some(owned)) = (&self.state.functions.debug_utils, &self.owned) else {
             return;

@@ -27,7 +27,7 @@ pub struct PerTileExecution<'a> {
 }
 
 impl PerTileExecution<'_> {
-    /// Records `record` between `vkCmdBeginPerTileExecutionQCOM` and `vkCmdEndPerTileExecutionQCOM`.
+    /// Records the commands of `record` between `vkCmdBeginPerTileExecutionQCOM` and `vkCmdEndPerTileExecutionQCOM`.
     ///
     /// # Safety
     /// `commands` is recording inside `pass`, outside of per-tile execution.

@@ -65,9 +65,9 @@ pub(super) struct PoolContents {
     pub(super) residents: Slab<PooledResource>,
     pub(super) passes: PooledPasses,
     pub(super) budget: Budget,
-    /// Frames submitted on the device.
+    /// Number of frames submitted on the device.
     pub(super) frames: u64,
-    /// Blocks, images, buffers and views created so far.
+    /// Number of blocks, images, buffers and views created so far.
     pub(super) created: u64,
     /// The last number assigned to a borrower or a bound frame.
     pub(super) number: u64,
@@ -103,13 +103,13 @@ pub(super) struct Block {
     pub(super) residents: BlockResidents,
     pub(super) borrower: Option<u64>,
     pub(super) references: u32,
-    /// The lease that took it last.
+    /// The number of the lease that took the block last.
     pub(super) lease: u64,
-    /// True if a larger one of its kind has replaced it.
+    /// True if a larger block of its kind has replaced it.
     pub(super) superseded: bool,
     /// The number of frames submitted when it was returned.
     pub(super) idle_since: u64,
-    /// The bound frame that used it last; 0 for none.
+    /// The number of the bound frame that used it last; 0 for none.
     pub(super) user: u64,
     /// The timeline values at which that use is complete.
     pub(super) ends: TimelineValues,
@@ -131,7 +131,7 @@ pub(super) struct PooledResource {
     /// Its debug name, which its views share; empty without debug names.
     pub(super) name: String,
     pub(super) references: u32,
-    /// The lease that took it last.
+    /// The number of the lease that took the resource last.
     pub(super) lease: u64,
     pub(super) idle_since: u64,
     /// The timeline values that queues had to reach when it was returned.
@@ -142,7 +142,7 @@ pub(super) struct PooledResource {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LentResource {
     pub(super) handle: Handle,
-    /// Its device address, if that is used.
+    /// The buffer's device address, if that is used.
     pub(super) address: vk::DeviceAddress,
     pub(super) answer: MemoryRequirements,
 }
@@ -292,7 +292,7 @@ impl Block {
         self.borrower.is_none_or(|other| other == borrower.number)
     }
 
-    /// The properties by which it is looked up.
+    /// The properties by which the block is looked up.
     pub(super) fn indexed(&self) -> IndexedBlock<'_> {
         IndexedBlock {
             key: &self.key,

@@ -20,7 +20,7 @@ pub(super) struct IndexedBlock<'a> {
     pub(super) key: &'a BlockKey,
     pub(super) bytes: Bytes,
     pub(super) borrower: Option<u64>,
-    /// The lease that took it last.
+    /// The number of the lease that took the block last.
     pub(super) lease: u64,
 }
 

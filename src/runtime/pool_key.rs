@@ -15,13 +15,13 @@ use crate::units::{Bytes, Run};
 /// The purpose of a block.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum BlockKey {
-    /// Resources at offsets, in memory of a type; for a separate memory object, its exact size, and true if it has device addresses.
+    /// A block for resources at offsets, by memory type; for a separate memory object, also by its exact size, and true if it has device addresses.
     Shared(u32, Option<(Bytes, bool)>),
-    /// One resource.
+    /// A block for one resource.
     Own(Label, ResourceKey),
 }
 
-/// Further properties of a block for one resource.
+/// The properties of a block for one resource, in addition to those of the resource.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Label {
     pub(super) memory_type: u32,
@@ -128,7 +128,7 @@ impl ResourceKey {
         }
     }
 
-    /// Returns true if it was created with the same parameters, or for more usages and more families.
+    /// Returns true if it has the same parameters as `other`, or more usages and families.
     pub(super) fn covers(&self, other: &ResourceKey) -> bool {
         let row = match (self.row, other.row) {
             (Row::Image(one), Row::Image(other)) => {

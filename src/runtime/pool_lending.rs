@@ -42,7 +42,7 @@ impl PoolContents {
         Some(index)
     }
 
-    /// Marks the smaller blocks of a borrower, which one of this size replaces.
+    /// Marks the smaller blocks of a borrower as superseded by one of this size.
     pub(super) fn supersede(&mut self, borrower: Borrower, key: &BlockKey, size: Bytes, lease: &Lease) {
         let smaller: Vec<u32> = self.replaceable(borrower, key, size, lease).collect();
         for index in smaller {

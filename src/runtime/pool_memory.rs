@@ -15,7 +15,7 @@ use crate::units::Bytes;
 const IDLE_FRAMES: u64 = 240;
 
 impl Pool {
-    /// Destroys everything.
+    /// Destroys everything in the pool.
     ///
     /// # Safety
     /// None of it is in use on the device or borrowed.
@@ -253,7 +253,7 @@ impl UnpooledBlock<'_> {
         self.memory.as_ref().expect("it is there until the pool takes it")
     }
 
-    /// Puts it into the pool, lent to its first borrower.
+    /// Puts the block into the pool, lent to its first borrower.
     pub(super) fn lend(
         mut self,
         contents: &mut PoolContents,

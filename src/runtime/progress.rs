@@ -79,7 +79,7 @@ impl Progress {
         })
     }
 
-    /// Frames submitted so far.
+    /// Number of frames submitted so far.
     pub(super) fn submitted(&self) -> u64 {
         self.submitted
     }

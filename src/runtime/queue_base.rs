@@ -7,13 +7,13 @@ use ash::vk;
 pub(super) struct QueueBase {
     /// Number of the queue on the device.
     pub(super) number: usize,
-    /// Its timeline semaphore.
+    /// The queue's timeline semaphore.
     pub(super) semaphore: vk::Semaphore,
-    /// Number of batches that the frame submits to it.
+    /// Number of batches that the frame submits to the queue.
     pub(super) batches: u64,
-    /// Number of batches submitted to it when the frame began, or when the previous frame ended.
+    /// Number of batches submitted to the queue when the frame began, or when the previous frame ended.
     pub(super) seen: u64,
-    /// Number of batches submitted to it before this frame.
+    /// Number of batches submitted to the queue before this frame.
     pub(super) submitted: u64,
 }
 

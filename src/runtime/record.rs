@@ -65,7 +65,7 @@ pub struct Commands<'a> {
 /// The tile memory bound in a command buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TileBinding {
-    /// This row, or nothing: a command buffer begins with nothing bound.
+    /// The object of this row of memory, or nothing: a command buffer begins with nothing bound.
     Known(Option<u32>),
     /// Secondary command buffers have left it undefined.
     Unknown,
@@ -246,7 +246,7 @@ impl<'a> Commands<'a> {
         Some((self.encoded.rendering(index), area))
     }
 
-    /// The next pass of the caller.
+    /// The next pass that the caller records; `None` after the last one.
     fn next_pass(&self) -> Option<PassId> {
         let row = (self.next < self.end).then(|| self.row())?;
         (row.contents == PassContents::Described).then_some(row.pass)
@@ -280,6 +280,8 @@ impl<'a> Commands<'a> {
         }
     }
 
+    /// Records the clear of an image or a buffer.
+    ///
     /// # Safety
     /// Recording outside render passes; the object is in the layout for clearing.
     unsafe fn clear(&self, clear: &ClearRow) {
@@ -345,6 +347,8 @@ impl<'a> Commands<'a> {
         self.row().instance.get().map_or(1, subpasses)
     }
 
+    /// Begins the next subpass of the pass that has begun.
+    ///
     /// # Panics
     /// If the pass has no further subpass.
     pub(super) fn next_subpass(&self, flags: vk::RenderingFlags) {
@@ -376,6 +380,8 @@ impl<'a> Commands<'a> {
         self.next += 1;
     }
 
+    /// Records the barriers on one side of a pass.
+    ///
     /// # Safety
     /// Recording outside render passes.
     unsafe fn barriers(&self, row: &DependencyRow) {
@@ -432,7 +438,7 @@ impl fmt::Debug for Commands<'_> {
 }
 
 impl BoundFrame {
-    /// Binds a row of memory as tile memory, or none.
+    /// Binds the object of a row of memory as tile memory; for `None`, unbinds tile memory.
     ///
     /// # Safety
     /// `commands` is recording, outside a render pass.

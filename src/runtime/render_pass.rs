@@ -123,6 +123,8 @@ impl PassObject {
         Ok(())
     }
 
+    /// Begins the render pass through its object.
+    ///
     /// # Safety
     /// Same as [`Rendering::begin`](super::rendering::Rendering::begin).
     pub(super) unsafe fn begin(

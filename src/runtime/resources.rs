@@ -47,7 +47,7 @@ pub(super) struct Handles {
     pub(super) blocks: Vec<u32>,
     /// Per row of images, the image; imported ones change from frame to frame, and are null in between.
     pub(super) images: Vec<Image>,
-    /// Per row of buffers, the buffer; imported ones as for images.
+    /// Per row of buffers, the buffer; imported ones change from frame to frame, and are null in between.
     pub(super) buffers: Vec<BoundBuffer>,
     /// Histories whose contents the pool keeps.
     pub(super) histories: Vec<History>,

@@ -53,17 +53,17 @@ impl Series {
         }))
     }
 
-    /// Its progress, locked.
+    /// The progress of the series, locked.
     pub(super) fn progress(&self) -> MutexGuard<'_, Progress> {
         self.progress.lock()
     }
 
-    /// Its progress, to share with threads that wait for its frames.
+    /// The progress of the series, to share with threads that wait for its frames.
     pub(super) fn shared_progress(&self) -> &Arc<SharedProgress> {
         &self.progress
     }
 
-    /// Retires objects of one of its bound frames: they are destroyed when the device has completed all frames submitted so far.
+    /// Retires objects of a bound frame of the series: they are destroyed when the device has completed all frames submitted so far.
     pub(super) fn retire(&self, owned: OwnedObjects) {
         let submitted = self.progress().submitted();
         self.retired.push(RetiredObjects {

@@ -63,7 +63,7 @@ pub(super) struct StorePass {
     layout: vk::PipelineLayout,
     /// The descriptor set of each parity.
     sets: Vec<vk::DescriptorSet>,
-    /// Workgroups of a buffer's store; 0 for images, which are drawn.
+    /// Number of workgroups that store a buffer; 0 for images, which are drawn.
     groups: u32,
 }
 

@@ -174,7 +174,7 @@ fn signal_info(signal: Signal, stages: vk::PipelineStageFlags2) -> vk::Semaphore
         .stage_mask(stages)
 }
 
-/// The function that submits on this device.
+/// The name of the function that submits on this device.
 fn function_of(state: &DeviceState) -> &'static str {
     if state.functions.synchronization_2.is_some() {
         "vkQueueSubmit2"

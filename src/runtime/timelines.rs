@@ -92,7 +92,7 @@ impl Timelines {
         self.semaphores[number]
     }
 
-    /// Locks the states.
+    /// Locks the states of all queues.
     ///
     /// # Panics
     /// If the thread holds them for the caller, and would wait for itself.
@@ -109,7 +109,7 @@ impl Timelines {
         );
     }
 
-    /// Locks the states until the guard is dropped by the caller, who may call functions that need them.
+    /// Locks the states of all queues until the caller drops the guard. Meanwhile the caller may call functions that need the states.
     pub(super) fn hold(&self) -> HeldQueues<'_> {
         let states = self.lock();
         self.holder.store(this_thread(), Relaxed);

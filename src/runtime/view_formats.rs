@@ -1,4 +1,4 @@
-//! The formats of views: a driver is queried for images of a format elsewhere, and for views of other formats here.
+//! The formats of views: checks that the driver supports those that differ from the image's format.
 
 use ash::vk;
 

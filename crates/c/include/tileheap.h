@@ -271,7 +271,7 @@ TH_ENUM(ThPassContents, uint32_t) {
 
 /** Reason for a barrier. */
 TH_ENUM(ThBarrierCause, uint32_t) {
-    /** An earlier write, a later write, or a layout change. */
+    /** One of two uses writes, or the layout changes. */
     TH_BARRIER_CAUSE_HAZARD,
     /** First use of bytes that another resource held, in this frame or in earlier work. */
     TH_BARRIER_CAUSE_ALIASING,
@@ -1618,16 +1618,16 @@ typedef struct ThSubpassRow {
 typedef struct ThInstanceRow {
     /** The pass of the frame. */
     uint32_t pass;
-    /** Begun by `vkCmdBeginRendering`, not through a render pass object. */
+    /** True if begun by `vkCmdBeginRendering`, not through a render pass object. */
     bool dynamic;
     /**
-     * Shaders read attachments in place in dynamic rendering (`VK_KHR_dynamic_rendering_local_read`): each subpass begins with its
+     * True if shaders read attachments in place in dynamic rendering (`VK_KHR_dynamic_rendering_local_read`): each subpass begins with its
      * locations and input attachment indices.
      */
     bool localRead;
-    /** Its contents are in secondary command buffers. */
+    /** True if the contents are in secondary command buffers. */
     bool secondary;
-    /** `VkRenderPassTileShadingCreateInfoQCOM` is chained, with the flag to enable it. */
+    /** True if `VkRenderPassTileShadingCreateInfoQCOM` is chained, with the flag that enables tile shading. */
     bool tileShading;
     /** `renderArea`. */
     VkRect2D area;

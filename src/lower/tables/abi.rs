@@ -12,7 +12,7 @@ use crate::lower::state::{AddressSpace, ByteUse, ContentState, LastUse};
 use crate::plan::MemoryKind;
 use crate::units::Run;
 
-/// Sizes that other languages rely on. 32-bit x86 aligns 64-bit integers to 4 bytes.
+/// Asserts sizes that other languages rely on. 32-bit x86 aligns 64-bit integers to 4 bytes.
 macro_rules! sizes {
     ($($row:ident: $size:literal,)*) => { $(#[cfg(not(target_arch = "x86"))] const _: () = assert!(size_of::<$row>() == $size);)* };
 }
@@ -56,7 +56,7 @@ sizes! {
     ContentState: 40,
 }
 
-/// The first and the last field of a row, and those that are easily confused.
+/// Asserts the offsets of the first and the last field of a row, and of those that are easily confused.
 macro_rules! offsets {
     ($($row:ident { $($field:ident: $offset:literal),* })*) => {$($(
         #[cfg(not(target_arch = "x86"))]

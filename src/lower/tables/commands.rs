@@ -189,7 +189,7 @@ pub struct MemoryBarrierRow {
 #[serde(rename_all = "snake_case")]
 #[repr(u32)]
 pub enum BarrierCause {
-    /// An earlier write, a later write, or a layout change.
+    /// One of two uses writes, or the layout changes.
     Hazard,
     /// First use of bytes that another resource held, in this frame or in earlier work.
     Aliasing,

@@ -162,14 +162,14 @@ pub struct SubpassRow {
 pub struct InstanceRow {
     /// The pass of the frame.
     pub pass: PassId,
-    /// Begun by `vkCmdBeginRendering`, not through a render pass object.
+    /// True if begun by `vkCmdBeginRendering`, not through a render pass object.
     pub dynamic: bool,
-    /// Shaders read attachments in place in dynamic rendering (`VK_KHR_dynamic_rendering_local_read`): each subpass begins with its
+    /// True if shaders read attachments in place in dynamic rendering (`VK_KHR_dynamic_rendering_local_read`): each subpass begins with its
     /// locations and input attachment indices.
     pub local_read: bool,
-    /// Its contents are in secondary command buffers.
+    /// True if the contents are in secondary command buffers.
     pub secondary: bool,
-    /// `VkRenderPassTileShadingCreateInfoQCOM` is chained, with the flag to enable it.
+    /// True if `VkRenderPassTileShadingCreateInfoQCOM` is chained, with the flag that enables tile shading.
     pub tile_shading: bool,
     /// `renderArea`.
     #[serde(with = "area")]
@@ -199,7 +199,7 @@ pub struct InstanceRow {
     pub tile_memory: Bytes,
 }
 
-/// `[x, y, width, height]`.
+/// The `serde` form of an area: `[x, y, width, height]`.
 mod area {
     use super::{Deserialize, Serialize, vk};
 
@@ -215,7 +215,7 @@ mod area {
     }
 }
 
-/// `[width, height]`.
+/// The `serde` form of an extent: `[width, height]`.
 mod extent {
     use super::{Deserialize, Serialize, vk};
 

@@ -246,7 +246,7 @@ impl AccessRow {
     }
 }
 
-/// `[width, height, depth]`.
+/// The `serde` form of an extent: `[width, height, depth]`.
 mod extent {
     use super::{Deserialize, Serialize, vk};
 

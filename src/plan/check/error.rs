@@ -97,7 +97,7 @@ pub enum PlanRule {
     External,
     /// The memory object of a tile resource must be bound where the resource is used (VUID-vkCmdDraw-commandBuffer-10746).
     WrongObjectBound,
-    /// While tile memory contents are live, at least that much must be bound (VK_QCOM_tile_memory_heap, "Tile Memory").
+    /// While contents of tile memory are live, the bound tile memory must contain them (VK_QCOM_tile_memory_heap, "Tile Memory").
     BoundTooSmall,
     /// The bound object must be tile memory (VUID-VkTileMemoryBindInfoQCOM-memory-10726).
     BoundNotTile,

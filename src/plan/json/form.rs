@@ -35,7 +35,7 @@ pub(super) struct Document {
     pub(super) objects: Vec<MemoryObject>,
     pub(super) resources: Vec<Resource>,
     pub(super) passes: Vec<Pass>,
-    /// Derived, for readers.
+    /// The binning cost of the bound tile memory. Derived, for readers.
     pub(super) binning_cost_bytes: Bytes,
     /// Null if the strategy does not search.
     #[serde(default)]
@@ -56,7 +56,7 @@ pub(super) struct Document {
 #[serde(deny_unknown_fields)]
 pub(super) struct Charges {
     pub(super) passes: Vec<Charge>,
-    /// Cost of a byte of a halo, in thousandths.
+    /// Cost of a byte of a halo, in thousandths of a byte.
     pub(super) halo_thousandths: u32,
     /// Traffic of the originally described frame, if the description was changed.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -89,7 +89,7 @@ pub(super) struct Store {
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct OptimalityEntry {
-    /// Derived, for readers.
+    /// True if the choice is proved optimal. Derived, for readers.
     pub(super) proved: bool,
     #[serde(flatten)]
     pub(super) found: Optimality,
@@ -109,7 +109,8 @@ pub(super) struct Resource {
     pub(super) requirements: ResourceRequirements,
 }
 
-/// A reason in the document. Unknown fields are found by comparison with the text that would be written, since `flatten` cannot deny them.
+/// The reason for a resource's placement, as the document has it. Unknown fields are found by comparison with the text that would be written, since `flatten`
+/// cannot deny them.
 #[derive(Serialize, Deserialize)]
 pub(super) struct ReasonEntry {
     /// Never [`PlacementReason::Dedicated`], which is represented by `dedicated`.
@@ -122,7 +123,7 @@ pub(super) struct ReasonEntry {
     /// True if the driver requests a dedicated allocation.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) dedicated: bool,
-    /// For readers; not read back.
+    /// The reason as a sentence, for readers; not read back.
     #[serde(default)]
     pub(super) text: String,
 }

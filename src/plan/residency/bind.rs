@@ -101,7 +101,7 @@ pub(super) fn bind(
     }
 }
 
-/// Returns true if a ladder is possible. On two queues, as with published tables, an alias would have two owners.
+/// Returns true if a ladder of objects is allowed. It is not on several queues: an alias would belong to two of them.
 fn may_climb(
     timeline: &Timeline,
     mut steps: impl Iterator<Item = usize>,

@@ -174,7 +174,7 @@ fn offsets_in(frame: &Frame, old: &Plan) -> Vec<Option<Bytes>> {
     frame.resource_ids().map(offset).collect()
 }
 
-/// The value with the objects that are bound: a ladder may have more rungs than there can be objects.
+/// The optimality, with the value recomputed for the objects that are bound: a search may assume more sizes than there can be objects.
 fn appraise(context: &Context<'_>, bound: &Residency, found: Optimality) -> Optimality {
     let (rulings, binning_costs) = (&context.rulings, &context.binning_costs);
     let savings = |resident: &TileResident| match rulings[resident.resource.index()] {
