@@ -157,7 +157,7 @@ pub fn estimate(frame: &Frame, profile: &DeviceProfile) -> Result<Requirements, 
     })
 }
 
-/// The requirements in published tables: bytes of the contents, without anything that a driver would add.
+/// The requirements as published tables count them: the bytes of the contents, without a driver's padding.
 ///
 /// Images are width x height x layers x bytes per texel, rounded up to 4 KiB; buffers are rounded up to 256 B; everything
 /// is aligned to 256 B. The tile requirement is the same if `tile_claims` is true, and `None` if it is false; if it is `None`,
@@ -230,8 +230,7 @@ pub(crate) fn tile_requirements_of_part(
     }
 }
 
-/// The bytes that a part of a resource counts for, as a separate image or buffer: those of its tile memory if it may be placed there, else those in
-/// ordinary memory.
+/// The size that counts for a part of a resource, as a separate image or buffer: its size in tile memory if it may be placed there, else in ordinary memory.
 #[cfg(feature = "arrange")]
 pub(crate) fn counted_size_of_part(
     resource: &Resource,

@@ -156,8 +156,8 @@ impl<'a> MergeablePasses<'a> {
         self.joined(one, other, |_, _| false)
     }
 
-    /// Returns true if tile memory may keep its contents from one pass to another, in batches submitted as one; also in those of one submit, if only
-    /// submits end its contents (`by_submit`).
+    /// Returns true if tile memory may keep its contents from one pass to another: the batches in between can be submitted as one or, with `by_submit` (only
+    /// the end of a submit discards contents), are in one submit.
     pub(super) fn share_window(&self, one: PassId, other: PassId, by_submit: bool) -> bool {
         let batches = self.frame.batches();
         self.joined(one, other, |first, second| {

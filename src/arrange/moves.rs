@@ -61,7 +61,7 @@ impl<'a> Search<'a> {
             })
     }
 
-    /// Returns true if the frame can run in an arrangement that moves produced, except for its strips, which [`judged`](Search::judged) checks.
+    /// Returns true if the frame can run in a moved arrangement. Does not check strips: [`judged`](Search::judged) does.
     pub(super) fn fits(&mut self, arrangement: &Arrangement) -> bool {
         let mut place = vec![0u32; self.model.plan.input.frame().passes().len()];
         for (at, pass) in (0..).zip(arrangement.passes()) {

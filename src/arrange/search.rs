@@ -167,9 +167,9 @@ fn search_as_described(
 /// The kinds of moves with which a search improves an arrangement, and the order in which they are tried.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Moves {
-    /// New runs of strips once, then as [`Moves::SmallFirst`].
+    /// New runs of strips once, then like [`Moves::SmallFirst`].
     StripsFirst,
-    /// One small change at a time, new runs of strips if none helps.
+    /// One small change at a time, and new runs of strips if none helps.
     SmallFirst,
     /// One small change at a time only.
     Small,
@@ -194,7 +194,7 @@ impl Best<'_> {
         }
     }
 
-    /// Returns true if the search ends: its steps are used up, or `watch` ends it.
+    /// Returns true if the search has to end: its steps are used up, or `watch` has ended it.
     pub(super) fn is_final(&mut self, search: &Search<'_>) -> bool {
         self.ended = self.ended || (self.watch)(&self.traffic).is_break();
         self.ended || search.steps() >= search.allowed.steps
@@ -420,7 +420,7 @@ mod tests {
         })
     }
 
-    /// No move of the search improves what it returns.
+    /// No further move improves the result of a search.
     #[test]
     fn results_are_never_worse_than_one_more_move() {
         let allowed = SearchOptions::default();

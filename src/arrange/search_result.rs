@@ -59,8 +59,8 @@ impl SearchResult {
         Ok(found)
     }
 
-    /// Upper bound on the share of every arrangement, given what tile memory cannot hold, reads anywhere, which keep images out of strips, what each
-    /// pass uses or keeps at once, and the repeats of passes in strips.
+    /// Upper bound on the share of traffic that any arrangement keeps on chip. It accounts for resources that tile memory cannot hold, reads at any distance,
+    /// which keep images out of strips, resources that a pass needs at the same time, and passes that strips repeat.
     pub fn cap(&self) -> f64 {
         let capped: Bytes = self.caps.iter().map(|cap| cap.bytes).sum();
         let crowded: Bytes = self.crowded.iter().map(|pass| pass.bytes).sum();
@@ -78,7 +78,7 @@ impl SearchResult {
             .apply_at(&plan.input, &self.costs, Some(described))
     }
 
-    /// Replaces the expected traffic by that of the arranged frame's plan.
+    /// Replaces the expected traffic with that of the arranged frame's plan.
     pub fn planned(&mut self, executed: &Plan) {
         self.traffic = Traffic {
             shaded: self.traffic.shaded,

@@ -171,7 +171,7 @@ impl Division {
         scale_in(frame, self.whole, image)
     }
 
-    /// Distance from a strip, in pixels of the whole, within which an access of a pass with a halo touches a resource, and the pixels per texel of the
+    /// Distance around a strip, in pixels of the whole image, within which an access of a pass with a halo touches a resource, and the pixels per texel of the
     /// resource; `None` for reads anywhere and buffers without lists.
     pub(super) fn touches(&self, frame: &Frame, access: &Access, halo: u32) -> Option<(u32, u32)> {
         let ReadReach::Texels(reach) = access.reach() else {
@@ -293,7 +293,7 @@ pub(super) fn can_repeat(frame: &Frame, id: PassId) -> Result<(), CannotGroup> {
     })
 }
 
-/// Returns true if a pass writes to a level other than the first, whose texels are not those of the image's extent.
+/// Returns true if a pass writes to a mip level other than the first: its texels do not match the image's extent.
 fn writes_smaller_level(frame: &Frame, pass: PassId) -> bool {
     let is_smaller = |access: &Access| match frame.resource(access.resource).kind {
         ResourceKind::Image { desc, .. } => desc.mip_levels > 1 && access.range.levels.end > 1,

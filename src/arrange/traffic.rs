@@ -46,7 +46,7 @@ impl Default for ArrangementCosts {
 }
 
 impl ArrangementCosts {
-    /// The same costs for a frame that already has these charges: its halos keep their cost, unless another one was measured.
+    /// The same costs for a frame that already has these charges: its halos keep their cost, unless a cost of halos was measured.
     fn after(self, charges: &Charges) -> ArrangementCosts {
         let measured = (self.halo * 1000.0).round() != 1000.0;
         ArrangementCosts {
@@ -396,7 +396,7 @@ impl<'a> Model<'a> {
 }
 
 impl Model<'_> {
-    /// Candidates for tile memory, each with its time span; counts the traffic of all others as moved.
+    /// Candidates for tile memory, each with its time span. Adds the traffic of all resources to `traffic`, as if nothing were in tile memory.
     fn items(&self, all: &Layout, traffic: &mut Traffic) -> Vec<Placeable> {
         let mut items = Vec::new();
         for (resource, (candidate, laid)) in (0..)

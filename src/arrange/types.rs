@@ -7,7 +7,7 @@ use super::error::ArrangeError;
 use crate::frame::{BatchId, Frame, PassId, ResourceId};
 use crate::units::Run;
 
-/// Another way to run a described frame: a partition of its passes into batches and groups, in an order.
+/// Another way to run a described frame: its passes in batches and groups, in execution order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Arrangement {
     /// Changes to the description that are applied first, in order.
@@ -16,7 +16,7 @@ pub struct Arrangement {
     pub batches: Vec<ArrangedBatch>,
 }
 
-/// One batch, in place of one or several consecutive described ones.
+/// A batch that replaces one or several consecutive described batches.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ArrangedBatch {
     /// The described batches.

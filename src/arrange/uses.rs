@@ -19,13 +19,13 @@ pub(super) struct DividedImage {
 }
 
 impl DividedImage {
-    /// Returns true if a strip copies its part in right before it runs a pass of the run.
+    /// Returns true if each strip copies its part of the image in right before it runs a pass, given by index in the run.
     pub(super) fn is_copied_before(&self, pass: usize) -> bool {
         self.border
             .is_some_and(|border| border.enters && border.uses.0 == pass)
     }
 
-    /// Returns true if a strip copies its part out right after it has run a pass of the run.
+    /// Returns true if each strip copies its part of the image out right after it has run a pass, given by index in the run.
     pub(super) fn is_copied_after(&self, pass: usize) -> bool {
         self.border
             .is_some_and(|border| border.leaves && border.uses.1 == pass)
@@ -35,11 +35,11 @@ impl DividedImage {
 /// Copies of a strip's part of an image at the border.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Border {
-    /// True if it is copied in before the strip, with the texels that its passes read around it.
+    /// True if the part is copied in before the strip runs, together with the texels that the strip's passes read around it.
     pub(super) enters: bool,
-    /// True if its own part is copied out after the strip.
+    /// True if the strip's own part is copied out after the strip has run.
     pub(super) leaves: bool,
-    /// Indices of the first and last pass of the run that use it.
+    /// Indices of the first and last pass of the run that use the image.
     pub(super) uses: (usize, usize),
     /// Access kind of the copy.
     pub(super) attachment: AccessKind,

@@ -6,7 +6,7 @@ use super::origins::Origins;
 use crate::frame::PassId;
 use crate::units::Bytes;
 
-/// Costs of running a frame in another way, beyond what its accesses move, in bytes of memory traffic per frame.
+/// Costs of running a frame in another way, in addition to the traffic of its accesses, in bytes of memory traffic per frame.
 ///
 /// ```text
 /// share on chip = 1 - (bytes that move off chip + charges) / bytes that the described frame moves
@@ -106,8 +106,8 @@ impl Charges {
         passes.chain([self.carried.of(cause)]).sum()
     }
 
-    /// Combines these charges with those of a rewrite of the frame that they belong to, after its description was changed: these are
-    /// [carried](Charges::carried) from then on.
+    /// Combines these charges with those of a later rewrite, before which the description of the frame was changed: these charges become
+    /// [carried](Charges::carried) ones.
     #[cfg(feature = "arrange")]
     pub(crate) fn before_change(&self, later: Charges) -> Charges {
         let carried = CarriedCharges {

@@ -15,7 +15,7 @@ pub struct OriginError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OriginRule {
-    /// Tables must be as long as those of the executed frame, and must name passes, resources and accesses that the described one has.
+    /// Tables must be as long as those of the executed frame, and must refer to passes, resources and accesses of the described frame.
     Index,
     /// The frames must have the same queues and semaphores.
     Queues,

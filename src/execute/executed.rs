@@ -35,7 +35,7 @@ pub struct ExecutedFrame {
     charges: Option<Arc<Charges>>,
 }
 
-/// The part of a declared resource that a resource of an executed frame is: all of it if all fields are `None`.
+/// The part of a declared resource that a resource of an executed frame represents: all of it if all fields are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResourcePart {
     /// One mip level of an image whose levels are [images of their own](crate::frame::ImageDesc::separate_levels).
@@ -43,14 +43,14 @@ pub struct ResourcePart {
     /// The described pass after which a store ends this stretch of the lifetime; if the store follows a copy at the border of a strip, the pass next to that
     /// copy.
     pub until: Option<PassId>,
-    /// An area of the image, for the image of a strip; of the grid of tiles, for its buffer of [lists](crate::frame::TileLists).
+    /// For the image of a strip, its area of the whole image; for a strip's buffer of [lists](crate::frame::TileLists), its area of the grid of tiles.
     pub area: Option<vk::Rect2D>,
     /// One value of a resource that has several.
     pub value: Option<ResourceValue>,
 }
 
 impl PartialEq for ExecutedFrame {
-    /// Frames that run as described are compared only once.
+    /// If both frames run as described, compares the executed frames only.
     fn eq(&self, other: &ExecutedFrame) -> bool {
         let is_one = |executed: &ExecutedFrame| executed.frame.shares_tables(&executed.described);
         self.origins == other.origins
@@ -96,7 +96,7 @@ impl ExecutedFrame {
         ExecutedFrame { charges, ..self }
     }
 
-    /// Costs of running the frame this way, beyond what its accesses move.
+    /// Costs of running the frame this way, in addition to the traffic of its accesses.
     pub fn charges(&self) -> &Charges {
         static NONE: Charges = Charges::NONE;
         self.charges.as_deref().unwrap_or(&NONE)
@@ -144,7 +144,7 @@ impl ExecutedFrame {
         level_of.map_or(origin, |level_of| level_of.image)
     }
 
-    /// The part of the [declared resource](ExecutedFrame::described_resource) that a resource is.
+    /// The part of the [declared resource](ExecutedFrame::described_resource) that a resource represents.
     pub fn part(&self, resource: ResourceId) -> ResourcePart {
         let origin = self.origins.resource(resource);
         let level_of = self.described.resource(origin.resource).level_of;
@@ -161,7 +161,7 @@ impl ExecutedFrame {
         self.origins.runs(pass).next()?.strip
     }
 
-    /// Offset in the described image of the first texel of a resource; in the grid of tiles, of the first list of a buffer of lists.
+    /// Offset of a resource's first texel in the described image; for a buffer of lists, of its first list in the grid of tiles.
     pub fn first_texel(&self, resource: ResourceId) -> vk::Offset2D {
         let area = self.origins.resource(resource).area;
         area.map_or_else(vk::Offset2D::default, |area| area.offset)
@@ -183,7 +183,7 @@ impl ExecutedFrame {
         Some(runs.find(|run| run.pass == described)?.subpass)
     }
 
-    /// The index of the described access to which an access corresponds; `None` for those of stores.
+    /// The index of the described access to which an access corresponds; `None` for accesses of stores.
     pub fn described_access(&self, access: usize) -> Option<usize> {
         self.origins.access(access)
     }

@@ -33,8 +33,7 @@ pub struct OriginTables {
     pub passes: Vec<PassOrigin>,
     /// Per resource of the executed frame, its origin in the described frame.
     pub resources: Vec<ResourceOrigin>,
-    /// Per access of the executed frame, the index of the described one in [`Frame::accesses`]; `None` for those of passes that the
-    /// runtime records.
+    /// Per access of the executed frame, the index of the described access in [`Frame::accesses`]; `None` if the runtime records the pass.
     pub accesses: Vec<Option<u32>>,
 }
 

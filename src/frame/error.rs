@@ -81,7 +81,7 @@ pub enum FrameRule {
     StoreContents,
     /// A name that is empty or cannot be printed on one line.
     Name,
-    /// A table larger than that of any real frame.
+    /// A table with more rows than any real frame has.
     TooMany,
     /// A resource larger than any device's memory.
     TooLarge,

@@ -96,7 +96,7 @@ impl Resource {
 }
 
 impl Resource {
-    /// The range with everything left open that an access of this kind would default to anyway.
+    /// The inverse of [`resolved`](Resource::resolved): leaves open what an access of this kind would fill in by default.
     pub(super) fn declared(&self, range: SubresourceRange, kind: AccessKind) -> SubresourceRange {
         let open = |run: Run, meant: Run| if run == meant { Run::default() } else { run };
         let meant = self.resolved(
@@ -163,8 +163,7 @@ impl Resource {
 }
 
 impl Frame {
-    /// Returns true if the slices of a 3D image have separate layouts on a device: shaders see all slices in one layout, and those of a history are
-    /// kept together.
+    /// Returns true if the slices of a 3D image may be in separate layouts on a device: not those of a history, and not if shaders access only some of them.
     ///
     /// Source: VUID-vkCmdDraw-None-09600; VUID-VkImageMemoryBarrier2-maintenance9-10798, -10799.
     pub(crate) fn has_slice_layouts(&self, id: ResourceId, features: Features) -> bool {

@@ -34,7 +34,7 @@ pub struct ReachAssumptions {
 }
 
 impl ReachAssumptions {
-    /// Reads the JSON form of one frame, or of several under `frames`, keyed by file name: then those of `file` are taken.
+    /// Reads the JSON form for one frame, or for several by file name under `frames`, of which it returns the entry of `file`.
     ///
     /// # Errors
     /// [`FrameError::Json`] if it is neither, [`FrameRule::Unknown`] if `file` is not among several.

@@ -45,7 +45,7 @@ pub struct AliasingRow {
     pub first_pass: PassId,
     /// `memoryOffset` in the object.
     pub offset: Bytes,
-    /// The bytes that the resource occupies there.
+    /// Number of bytes that the resource occupies.
     pub size: Bytes,
     /// Previous users to wait for, including the resource itself in the previous frame: a run of [`Aliasing::previous`].
     pub previous: Run,

@@ -164,7 +164,7 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// Returns an error if the contents are owned by a queue family other than that of their use.
+    /// Returns an error if a queue family other than the one that uses the contents owns them.
     fn check_owner(&self, chain: &Chain, to: &QueueUse, state: &ContentState) -> Result<(), LowerError> {
         let family = self.placed.family_of(to.queue);
         match state.family.get() {

@@ -10,7 +10,7 @@ fn counted(count: usize, noun: &str) -> String {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LowerError {
-    /// The number of device queues differs from that of declared queues.
+    /// The number of device queues differs from the number of queues that the frame declares.
     #[error(
         "frame `{frame}` declares {}, but {} given",
         counted(*.declared, "queue"),

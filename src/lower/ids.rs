@@ -95,7 +95,7 @@ pub enum ObjectKind {
 pub struct ObjectRef {
     /// The table.
     pub kind: ObjectKind,
-    /// Its row there.
+    /// The row of that table.
     pub row: u32,
 }
 

@@ -108,7 +108,7 @@ impl<'a> Instances<'a> {
         Ok(OptionalIndex::some(lowered.instances.len() as u32 - 1))
     }
 
-    /// Adds the attachments of a pass, each view once; returns the run of all, and that of color attachments that are not resolve targets.
+    /// Adds the attachments of a pass, each view once; returns the run of all attachments, and the run of color attachments that are not resolve targets.
     fn attachments(&mut self, pass: PassId, lowered: &mut Lowered) -> [Run; 2] {
         let frame = &self.placed.plan.frame;
         let is_color = |access: &Access| access.range.aspects.contains(vk::ImageAspectFlags::COLOR);

@@ -42,7 +42,7 @@ impl Lowered {
         })
     }
 
-    /// Reads tables and their situation. They are not verified: check them before they run.
+    /// Reads tables and their situation. Does not check the tables: do so before they run.
     ///
     /// # Errors
     /// If the text is not such a document, or is one of another version or frame.

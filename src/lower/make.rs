@@ -61,7 +61,7 @@ impl Lowerer {
         Ok(Checked::new(tables))
     }
 
-    /// The steps of lowering. Once its memory suffices, nothing is allocated.
+    /// The steps of lowering. Allocates nothing once the reused memory suffices.
     fn tables(&mut self, plan: &Plan, situation: &LoweringDesc) -> Result<Lowered, LowerError> {
         let Lowerer {
             chains,

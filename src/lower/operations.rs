@@ -139,7 +139,8 @@ impl<'a> AttachmentOperations<'a> {
     }
 }
 
-/// Determines if accesses of one pass need the contents of a part from before it. A render pass clears or overwrites an attachment before anything in
+/// Determines if the accesses of one pass need the contents that a part had before the pass. A render pass clears or overwrites an attachment before anything
+/// in
 /// it reads that in place; nothing orders other accesses of one pass.
 #[derive(Clone, Copy)]
 struct NeedsEarlier {

@@ -130,7 +130,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The source of a use after uses in the same frame. Between queues, semaphores have made everything available, and waiting in all
+    /// The source scope of a use after uses in the same frame. Between queues, semaphores have made everything available, and waiting in all
     /// stages chains to whichever stages the semaphore wait names.
     pub(super) fn source_in_frame(&mut self, earlier: &[QueueUse], writes: A, later: &QueueUse) -> Source {
         let mut source = Source::default();

@@ -15,7 +15,7 @@ const BUDGET_PER_STEP: u64 = 64;
 /// Largest number of items for which a packing with fewer aliasing barriers is searched, which is O(items³).
 const MAX_ITEMS: usize = 64;
 
-/// One arena: its items, and where each of them is.
+/// One arena: its items and their offsets.
 pub(super) struct Arena {
     /// Indices of the items.
     pub(super) items: Vec<u32>,
@@ -95,7 +95,7 @@ fn where_they_are(items: &[Item], all: &[u32], packing: &Packing, taken: &[u32])
     }
 }
 
-/// The problem of only the `wanted` items, in this order, with their conflicts.
+/// The packing problem of only the `wanted` items, in this order, with their conflicts.
 fn part(items: &[Item], conflicts: &[(u32, u32)], wanted: &[u32]) -> ProblemDesc {
     let mut desc = ProblemDesc::new(wanted.iter().map(|&item| items[item as usize]).collect());
     let place = |item: u32| Some(wanted.binary_search(&item).ok()? as u32);

@@ -321,7 +321,7 @@ fn objects_in_words(objects: &[usize]) -> String {
     runs.collect::<Vec<_>>().join(" ")
 }
 
-/// A share with a tenth of a percent, rounded down, so that what just fails a threshold does not appear to meet it. Empty if `whole` is 0.
+/// A share in percent with one decimal, rounded down, so that a share just below a threshold does not appear to meet it. Empty if `whole` is 0.
 fn percent(part: Bytes, whole: Bytes) -> String {
     if whole == Bytes::ZERO {
         return String::new();
@@ -329,7 +329,7 @@ fn percent(part: Bytes, whole: Bytes) -> String {
     in_tenths(u128::from(part.0) * 1000 / u128::from(whole.0))
 }
 
-/// The share of a loss or of a possible gap, rounded up.
+/// Like [`percent`], but rounded up, for losses and possible gaps.
 fn percent_up(part: Bytes, whole: Bytes) -> String {
     if whole == Bytes::ZERO {
         return String::new();

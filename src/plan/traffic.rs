@@ -155,7 +155,7 @@ impl Traffic {
         }
     }
 
-    /// Traffic and charges if accesses and stores move `moved` bytes, of which `halos` are for halos.
+    /// Traffic and charges of a frame whose accesses and stores move `moved` bytes, of which `halos` belong to halos.
     pub(super) fn charged(executed: &ExecutedFrame, moved: Bytes, halos: Bytes) -> Traffic {
         let charges = executed.charges();
         let cost = u128::from(halos.0) * u128::from(charges.halo_thousandths) / 1000;

@@ -90,7 +90,7 @@ pub enum MemoryKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryObject {
-    /// Its kind: that of the placements in it.
+    /// The kind of memory, which is that of the placements in the object.
     pub memory: MemoryKind,
     /// Its memory type.
     pub memory_type: u32,
@@ -137,7 +137,7 @@ pub struct Placement {
     pub object: Option<ObjectId>,
     /// Offset in the object.
     pub offset: Bytes,
-    /// Size there.
+    /// Size in that kind of memory.
     pub size: Bytes,
     /// The steps in which the bytes are reserved. A history resource keeps its bytes for the whole frame. Aliases of one resident, one per memory
     /// object, all have its lifetime.

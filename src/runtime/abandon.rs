@@ -64,7 +64,7 @@ impl Device {
 
 impl BoundFrame {
     /// Immediately destroys everything that no other bound frame has borrowed, including unused objects in the pool, regardless of which frame used
-    /// them last. For lost devices: does not wait, on the host or on the device.
+    /// them last. For lost devices: waits neither on the host nor on the device.
     ///
     /// # Safety
     /// - The device is lost: a call has returned `VK_ERROR_DEVICE_LOST`.

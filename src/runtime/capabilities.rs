@@ -130,7 +130,7 @@ pub(super) const EXTENSIONS: [(Capabilities, u32, &CStr); 20] = {
     ]
 };
 
-/// One row for each feature: its field here, its capability, its struct and the member that enables it.
+/// Defines the feature structs, from one row for each feature: its field, its capability, its struct and the member that enables it.
 macro_rules! features {
     ($($field:ident: $capability:ident, $struct:ident.$member:ident;)*) => {
         /// Feature structs to chain.

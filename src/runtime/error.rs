@@ -149,7 +149,7 @@ pub enum RuntimeRule {
     Recording,
     /// A wait for a frame that was not submitted.
     NotSubmitted,
-    /// Requirements of created resources kept growing.
+    /// Each time that the frame was planned again, created resources required more than was planned.
     Grown,
 }
 

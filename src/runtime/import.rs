@@ -22,7 +22,7 @@ use crate::units::Bytes;
 pub struct Imports<'a> {
     /// One for every external image that a pass uses.
     pub images: &'a [ImportedImage],
-    /// One for every part of an external image of which passes access several parts.
+    /// One for every part of each external image of which passes access several parts.
     pub views: &'a [ImportedView],
     /// One for every external buffer that a pass uses.
     pub buffers: &'a [ImportedBuffer],

@@ -76,7 +76,7 @@ pub(super) fn memory_barrier(barrier: &vk::MemoryBarrier2<'_>) -> vk::MemoryBarr
         .dst_access_mask(access(barrier.dst_access_mask))
 }
 
-/// One batch in the older structs.
+/// One batch in the structs of Vulkan 1.1.
 #[derive(Default)]
 pub(super) struct OlderBatch {
     waits: Vec<vk::Semaphore>,

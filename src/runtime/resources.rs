@@ -55,7 +55,7 @@ pub(super) struct Handles {
     residents: Vec<u32>,
     /// Per view of a part of an imported image, the row of the image, its levels and layers, and the view.
     pub(super) imported_views: Vec<(u32, SubresourceRange, vk::ImageView)>,
-    /// Empty once everything is imported that the frame being recorded uses.
+    /// Imports that the frame being recorded needs and that are still missing.
     pub(super) missing_imports: Vec<MissingImport>,
 }
 

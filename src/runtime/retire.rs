@@ -67,7 +67,7 @@ impl RetiredList {
         self.lock().len()
     }
 
-    /// Destroys everything.
+    /// Destroys all retired objects, without checking that the device has finished with them.
     ///
     /// # Safety
     /// None of it is in use on the device.

@@ -199,7 +199,7 @@ impl QueueState {
     }
 }
 
-/// A use of the first bytes of a space by anything that was submitted to a queue so far.
+/// A use of the bytes of an address space up to `end` by anything that was submitted to a queue so far.
 pub(super) fn any_use(space: AddressSpace, end: Bytes, queue: DeviceQueueIndex) -> ByteUse {
     ByteUse {
         space,

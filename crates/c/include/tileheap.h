@@ -1462,7 +1462,7 @@ typedef struct ThViewRow {
 typedef struct ThObjectRef {
     /** The table. */
     ThResourceType kind;
-    /** Its row there. */
+    /** The row of that table. */
     uint32_t row;
 } ThObjectRef;
 
@@ -2064,7 +2064,7 @@ typedef struct ThAliasingRow {
     uint32_t firstPass;
     /** `memoryOffset` in the object. */
     VkDeviceSize offset;
-    /** The bytes that the resource occupies there. */
+    /** Number of bytes that the resource occupies. */
     VkDeviceSize size;
     /** Previous users to wait for, including the resource itself in the previous frame: a run of `ThAliasingArrays::previous`. */
     struct ThRun previous;

@@ -123,7 +123,7 @@ pub fn import_sized(text: &str, base_extent: vk::Extent2D) -> crate::Result<Impo
     import_at(text, Some(base_extent))
 }
 
-/// Reads a native or a loose description, depending on the text; `base_extent` replaces that of the file.
+/// Reads a native or a loose description, depending on the text; `base_extent` replaces the file's.
 ///
 /// A text with a field `format` is native. A native frame has no claims, and its texel sizes are those of the formats.
 ///

@@ -1,6 +1,6 @@
 //! Accepted forms of fields, for errors.
 
-/// A field, and examples of what is accepted there.
+/// Per field, examples of accepted values.
 const FORMS: &[(&str, &[&str])] = &[
     ("base_extent", &["[1280, 720]"]),
     ("capabilities", &[r#"["VK_QUEUE_GRAPHICS_BIT"]"#]),

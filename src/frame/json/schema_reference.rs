@@ -49,7 +49,7 @@ fn references(schema: &Value, found: &mut dyn FnMut(&str)) {
     }
 }
 
-/// The fields of an object, or the accepted values; nothing for names of Vulkan.
+/// The fields of an object, or the accepted values; `None` for names of Vulkan.
 fn section(schema: &Value) -> Option<String> {
     if let Some(fields) = schema["properties"].as_object() {
         let required: Vec<&Value> = schema["required"].as_array().into_iter().flatten().collect();

@@ -54,7 +54,7 @@ pub(super) struct Generator {
     pub(super) swapchain: ResourceId,
     /// Per queue, the index after its last batch, and that batch's id.
     last_batch: Vec<Option<(u32, BatchId)>>,
-    /// For each queue, per other queue: the index after the last batch there that it has waited for.
+    /// Per queue, and per other queue, the index after the last batch of the other queue that the queue has waited for.
     ordered: Vec<Vec<u32>>,
     /// The indices of the current batch and queue.
     pub(super) batch: u32,

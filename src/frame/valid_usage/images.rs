@@ -492,7 +492,7 @@ pub(super) static PREVIOUS: &Rules<fn(&Image<'_>) -> Problem> = &[
     },
 ];
 
-/// Returns `true` if exactly one bit is set, and it is that of 1 to 64 samples.
+/// Returns `true` if exactly one bit is set, for a count from 1 to 64.
 pub(super) fn is_sample_count(samples: vk::SampleCountFlags) -> bool {
     let raw = samples.as_raw();
     raw.is_power_of_two() && raw <= vk::SampleCountFlags::TYPE_64.as_raw()

@@ -71,7 +71,7 @@ fn check_slices(tables: &Tables, index: usize, parts: &[SubresourceRange]) -> Re
     }
 }
 
-/// Checks that a pass that keeps its outputs when skipped needs what it writes, or clears it.
+/// Checks that a pass that keeps its outputs when it is skipped loads, updates or clears everything that it writes.
 pub(super) fn check_optional(tables: &Tables) -> Result<(), FrameError> {
     let keeps = |pass: &&Pass| pass.optional == Some(SkippedOutputs::Kept);
     for pass in tables.passes.iter().filter(keeps) {

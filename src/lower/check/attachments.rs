@@ -1,4 +1,4 @@
-//! Attachments: subpasses refer to those of the frame, with the operations that it declares.
+//! Attachments: subpasses refer to those that the frame declares, with the declared operations.
 
 use ash::vk;
 

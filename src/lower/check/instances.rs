@@ -222,7 +222,7 @@ fn is_resolved(checker: &Checker<'_>, row: &SubpassRow, position: u32) -> bool {
         || depth.is_some_and(|depth| is_here(&references[depth as usize]))
 }
 
-/// Returns true if one layout is equivalent to those of depth and of stencil.
+/// Returns true if one layout is equivalent to the separate layouts of depth and stencil.
 ///
 /// Source: Vulkan specification, "Image Layouts"; VUID-VkAttachmentDescription-format-06906.
 fn stands_for(format: vk::Format, combined: vk::ImageLayout, [depth, stencil]: [vk::ImageLayout; 2]) -> bool {

@@ -450,7 +450,7 @@ fn layout_in(
     view.is_none_or(seen).then_some(effect.row.layout)
 }
 
-/// The pass that wrote what an access reads of a part, according to the frame; `None` for earlier work and the caller.
+/// The pass that, according to the frame, wrote the contents of a part that an access reads; `None` for earlier work and the caller.
 fn writer_before(checker: &Checker<'_>, index: usize, part: Part) -> Option<PassId> {
     let access = &checker.frame.accesses()[index];
     let mut earlier = (0..index)

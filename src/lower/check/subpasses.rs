@@ -1,4 +1,4 @@
-//! Subpasses: each waits for results of earlier ones that it uses, and those of dynamic rendering follow the rules of local read.
+//! Subpasses: each waits for the results of earlier ones that it uses, and in dynamic rendering they follow the rules of local read.
 
 use ash::vk::{self, AccessFlags2 as A, PipelineStageFlags2 as S};
 
@@ -140,7 +140,7 @@ fn check_local_read(at: &mut CheckedRow<'_, '_>, index: u32, instance: &Instance
     }
 }
 
-/// Checks that a subpass waits for everything of earlier ones that it uses, by a dependency on each (chains of them are not followed).
+/// Checks that a subpass waits for every earlier one whose results it uses, by a dependency on each (chains are not followed).
 fn check_dependencies(checker: &mut Checker<'_>, index: u32, instance: &InstanceRow) {
     let (frame, pass) = (checker.frame, instance.pass);
     let subpasses = checker.tables.subpasses_of(index);

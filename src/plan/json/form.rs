@@ -1,4 +1,4 @@
-//! The document: the plan's own types, and types for what is nested, named or added for readers.
+//! The types of the document: the plan's own, and others where the document nests, names or adds something for readers.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};

@@ -115,7 +115,7 @@ fn may_climb(
     steps.all(|step| Some(timeline.queue[step]) == first)
 }
 
-/// Returns true if reserving `tops` costs less than reserving the highest of them throughout.
+/// Returns true if reserving only `tops` in each step costs less than reserving `highest` in all steps.
 fn pays(
     binning_costs: &[StepCost],
     steps: impl Iterator<Item = usize>,
@@ -127,7 +127,8 @@ fn pays(
     steps.any(|step| binning_costs[step].of(tops[step]) < binning_costs[step].of(highest))
 }
 
-/// The sizes of tile objects for passes with these tops: one per distinct top, or, beyond [`MAX_OBJECTS`], those that reserve the fewest bytes.
+/// The sizes of tile objects for passes whose residents end at these tops: one per distinct top, or, beyond [`MAX_OBJECTS`], those that reserve the fewest
+/// bytes.
 fn object_sizes(tops: &[Bytes]) -> Vec<Bytes> {
     // Passes in a row often have the same top.
     let runs = tops.chunk_by(|a, b| a == b);

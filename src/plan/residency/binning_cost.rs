@@ -33,7 +33,7 @@ pub(in crate::plan) fn binning_costs(
     binning_costs
 }
 
-/// The cost of reserving up to `most` of `gmem` for a pass with a shape.
+/// The binning cost of a pass with a shape, as a function of the bytes of `gmem` that are reserved, up to `most`.
 ///
 /// Tile sizes are whole numbers of grains, so the number of tiles changes only when a grain less is left.
 fn of_shape(gmem: Bytes, most: Bytes, shape: PassShape, bin_cost: Bytes) -> StepCost {
