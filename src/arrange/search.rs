@@ -187,7 +187,7 @@ pub(super) struct Best<'w> {
 }
 
 impl Best<'_> {
-    /// Takes an arrangement if it is better.
+    /// Replaces the best arrangement if this one is better.
     fn offer(&mut self, (arrangement, traffic): &Judged) {
         if traffic.off_chip() < self.traffic.off_chip() {
             (self.arrangement, self.traffic) = (arrangement.clone(), *traffic);
@@ -333,7 +333,7 @@ impl Search<'_> {
             .collect()
     }
 
-    /// Like [`divided`](Search::divided), from the cache if it is known.
+    /// Like [`divided`](Search::divided), with a cache of results.
     fn divided_once(&mut self, plain: Arrangement) -> Option<Arrangement> {
         if let Some(known) = self.known_runs.get(&plain) {
             return known.clone();

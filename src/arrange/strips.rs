@@ -38,7 +38,7 @@ pub(super) struct DividedPass {
     pub(super) halo: u32,
     /// Pixels of the whole image per texel of the image that the pass writes.
     pub(super) scale: u32,
-    /// True if its attachments are inside images.
+    /// True if the pass's attachments are inside images.
     pub(super) attachments_inside: bool,
 }
 

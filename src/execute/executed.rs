@@ -75,7 +75,7 @@ impl From<&ExecutedFrame> for ExecutedFrame {
 }
 
 impl ExecutedFrame {
-    /// A frame that runs as it is described.
+    /// The executed frame of a frame that runs as described.
     pub fn as_described(frame: &Frame) -> ExecutedFrame {
         ExecutedFrame::new(frame.clone(), frame.clone(), Origins::IDENTITY)
     }

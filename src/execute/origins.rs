@@ -110,7 +110,7 @@ impl ResourceOrigin {
         }
     }
 
-    /// Returns true if it is all of the described resource.
+    /// Returns true if this is the origin of all of the described resource.
     pub fn is_whole(&self) -> bool {
         *self == ResourceOrigin::whole(self.resource)
     }
@@ -130,7 +130,7 @@ fn part_of_part(whole: Option<vk::Rect2D>, later: Option<vk::Rect2D>) -> Option<
     })
 }
 
-/// Sets an entry of a table, which grows as needed, unless it is already set.
+/// Sets an entry of a table, which grows as needed, unless the entry is already set.
 fn set_first<T: Copy>(table: &mut Vec<Option<T>>, index: usize, value: T) {
     if table.len() <= index {
         table.resize(index + 1, None);

@@ -133,7 +133,7 @@ impl Frame {
         found.unwrap_or(resource)
     }
 
-    /// The level of `declared` that a resource is, 0 for itself; `None` for an unrelated resource.
+    /// The level of `declared` that a resource holds: 0 for `declared` itself, `None` for an unrelated resource.
     pub(crate) fn level_of(&self, resource: ResourceId, declared: ResourceId) -> Option<u32> {
         if resource == declared {
             return Some(0);

@@ -8,15 +8,15 @@ use crate::frame::Frame;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FrameNames {
-    /// Per resource: for images, buffers, views and dedicated memory.
+    /// Names of resources: for images, buffers, views and dedicated memory.
     pub resources: Vec<String>,
-    /// Per pass: for labels.
+    /// Names of passes: for labels.
     pub passes: Vec<String>,
-    /// Per command buffer.
+    /// Names of command buffers.
     pub command_buffers: Vec<String>,
-    /// Per declared semaphore.
+    /// Names of declared semaphores.
     pub semaphores: Vec<String>,
-    /// Per declared queue.
+    /// Names of declared queues.
     pub queues: Vec<String>,
 }
 

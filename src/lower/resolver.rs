@@ -66,7 +66,7 @@ pub(super) struct FirstContents {
     pub(super) pass: PassId,
     pub(super) object: ImageOrBuffer,
     pub(super) range: SubresourceRange,
-    /// The layout in which they are used first.
+    /// The layout of the first use of the contents.
     pub(super) layout: vk::ImageLayout,
     /// The source that the clear waits for.
     pub(super) source: Source,

@@ -35,14 +35,14 @@ pub(super) struct Context<'a> {
 /// The result of the placement rules for one resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ruling {
-    /// No pass uses it.
+    /// No pass uses the resource.
     Unused,
-    /// The caller owns it.
+    /// The caller owns the resource.
     External,
-    /// Can be lazily allocated.
+    /// The resource can be lazily allocated: only this pass uses it.
     Lazy(PassId),
-    /// May be placed in tile memory, which saves this many bytes per frame.
+    /// The resource may be placed in tile memory, which saves this many bytes per frame.
     Tile(Bytes),
-    /// Must be in ordinary memory.
+    /// The resource must be in ordinary memory.
     Ordinary(OffChipReason),
 }

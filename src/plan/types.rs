@@ -160,21 +160,21 @@ pub struct ResourcePlan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum PlacementReason {
-    /// No pass uses it: it gets no memory.
+    /// No pass uses the resource: it gets no memory.
     Unused,
-    /// Only one render pass uses it, as an attachment whose contents are not needed afterwards.
+    /// Only one render pass uses the resource, as an attachment whose contents are not needed afterwards.
     Lazy {
         /// The pass.
         pass: PassId,
     },
-    /// Its savings justify a place in tile memory.
+    /// The resource's savings justify a place in tile memory.
     Tile {
         /// Bytes per frame that do not cross the memory bus.
         savings: Bytes,
     },
-    /// The caller owns it.
+    /// The caller owns the resource.
     External,
-    /// Shares a block of ordinary memory.
+    /// The resource shares a block of ordinary memory.
     #[serde(untagged)]
     Arena(OffChipReason),
     /// The driver requests a dedicated allocation.
@@ -188,16 +188,16 @@ pub enum PlacementReason {
 pub enum OffChipReason {
     /// The device has no tile heap, or the strategy does not use it.
     NoTileHeap,
-    /// The next frame reads it, and tile contents are lost at the end of the batch.
+    /// The next frame reads the resource, and tile contents are lost at the end of the batch.
     History,
-    /// Used in two discard windows.
+    /// The resource is used in two discard windows.
     CrossesWindows {
-        /// Last pass that uses it in the first window.
+        /// Last pass that uses the resource in the first window.
         last: PassId,
-        /// First pass that uses it in another.
+        /// First pass that uses the resource in another window.
         next: PassId,
     },
-    /// Used on two queues, which have separate tile contents.
+    /// The resource is used on two queues, which have separate tile contents.
     CrossesQueues {
         /// Last pass on the first queue.
         last: PassId,
@@ -219,7 +219,7 @@ pub enum OffChipReason {
         /// The pass that resolves into it.
         pass: PassId,
     },
-    /// It was in tile memory until this pass stored it.
+    /// The resource was in tile memory until a pass stored it.
     Stored {
         /// The store pass, which the runtime records.
         pass: PassId,
@@ -232,7 +232,7 @@ pub enum OffChipReason {
         #[serde(rename = "access")]
         kind: AccessKind,
     },
-    /// Only one render pass uses it, as an attachment: the driver's binning already keeps it on chip, and the device has no lazily allocated memory
+    /// Only one render pass uses the resource, as an attachment: the driver's binning already keeps it on chip, and the device has no lazily allocated memory
     /// to save its bytes.
     OnePass {
         /// The pass.
@@ -240,9 +240,9 @@ pub enum OffChipReason {
     },
     /// Usage declared beyond the accesses is outside the permitted set.
     DeclaredUsage,
-    /// The driver reports no tile requirement for it, or requires a dedicated allocation.
+    /// The driver reports no tile requirement for the resource, or requires a dedicated allocation.
     Refused,
-    /// Larger than the whole heap.
+    /// The resource is larger than the whole heap.
     TooLarge {
         /// Its size in tile memory.
         size: Bytes,

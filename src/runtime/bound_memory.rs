@@ -13,7 +13,7 @@ use crate::lower::tables::ImageOrBuffer;
 pub struct BoundMemory {
     /// The memory object. It belongs to the device's pool, or to the allocator.
     pub memory: vk::DeviceMemory,
-    /// Offset of the resource's first byte in it.
+    /// Offset of the resource's first byte in the memory object.
     pub offset: vk::DeviceSize,
     /// The resource's size in bytes.
     pub size: vk::DeviceSize,

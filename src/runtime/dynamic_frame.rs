@@ -94,7 +94,7 @@ struct CachedFrame {
     plan: Arc<Checked<Plan>>,
     /// `None` after a larger block has replaced one of its blocks, until it is selected again.
     bound: Option<BoundFrame>,
-    /// Its histories while it is not bound.
+    /// The frame's histories while it is not bound.
     histories: Option<KeptHistories>,
     /// The value of `selected` when it was last selected.
     used: u64,
@@ -356,7 +356,7 @@ impl DynamicFrame {
         self.known.iter().filter_map(|known| known.bound.as_ref())
     }
 
-    /// Bytes of memory that its descriptions share.
+    /// Bytes of memory that the descriptions of this dynamic frame share.
     pub fn bytes(&self) -> Bytes {
         let borrower = Some(self.series.borrower.number);
         self.device.state().pool.lock().bytes(borrower)

@@ -4,7 +4,7 @@ use ash::vk;
 
 use crate::ffi;
 
-/// The older access flags. Flags that synchronization2 split are merged again.
+/// The access flags in terms of Vulkan 1.1. Flags that synchronization2 split are merged again.
 ///
 /// Source: VK_KHR_synchronization2, "Interactions": the low 32 bits are the same flags.
 pub(super) fn access(flags: vk::AccessFlags2) -> vk::AccessFlags {
@@ -21,12 +21,12 @@ pub(super) fn access(flags: vk::AccessFlags2) -> vk::AccessFlags {
     old
 }
 
-/// The older stages that are waited for; the top of the pipe if there are none.
+/// The stages that are waited for, in terms of Vulkan 1.1; the top of the pipe if there are none.
 pub(super) fn source_stages(flags: vk::PipelineStageFlags2) -> vk::PipelineStageFlags {
     stages(flags, vk::PipelineStageFlags::TOP_OF_PIPE)
 }
 
-/// The older stages that wait; the bottom of the pipe if there are none.
+/// The stages that wait, in terms of Vulkan 1.1; the bottom of the pipe if there are none.
 pub(super) fn destination_stages(flags: vk::PipelineStageFlags2) -> vk::PipelineStageFlags {
     stages(flags, vk::PipelineStageFlags::BOTTOM_OF_PIPE)
 }
@@ -47,7 +47,7 @@ fn stages(flags: vk::PipelineStageFlags2, none: vk::PipelineStageFlags) -> vk::P
     if old.is_empty() { none } else { old }
 }
 
-/// The older barrier of an image.
+/// The Vulkan 1.1 form of an image barrier.
 pub(super) fn image_barrier(barrier: &vk::ImageMemoryBarrier2<'_>) -> vk::ImageMemoryBarrier<'static> {
     vk::ImageMemoryBarrier::default()
         .src_access_mask(access(barrier.src_access_mask))
@@ -59,7 +59,7 @@ pub(super) fn image_barrier(barrier: &vk::ImageMemoryBarrier2<'_>) -> vk::ImageM
         .subresource_range(barrier.subresource_range)
 }
 
-/// The older barrier of a buffer.
+/// The Vulkan 1.1 form of a buffer barrier.
 pub(super) fn buffer_barrier(barrier: &vk::BufferMemoryBarrier2<'_>) -> vk::BufferMemoryBarrier<'static> {
     vk::BufferMemoryBarrier::default()
         .src_access_mask(access(barrier.src_access_mask))
@@ -69,7 +69,7 @@ pub(super) fn buffer_barrier(barrier: &vk::BufferMemoryBarrier2<'_>) -> vk::Buff
         .size(barrier.size)
 }
 
-/// The older barrier of all memory.
+/// The Vulkan 1.1 form of a memory barrier.
 pub(super) fn memory_barrier(barrier: &vk::MemoryBarrier2<'_>) -> vk::MemoryBarrier<'static> {
     vk::MemoryBarrier::default()
         .src_access_mask(access(barrier.src_access_mask))

@@ -186,7 +186,7 @@ pub struct MemoryDesc<'a> {
     pub alignment: Alignment,
     /// True for a separate memory object of exactly this size, as tile memory requires.
     pub own_object: bool,
-    /// The only resource that it is for, if the driver wants a dedicated allocation.
+    /// The only resource that the block is for, if the driver wants a dedicated allocation.
     pub dedicated_to: Option<DedicatedTo>,
     /// True if the device address of a buffer in it is used; matters only for a separate memory object.
     pub device_address: bool,
@@ -209,11 +209,11 @@ impl<'a> MemoryDesc<'a> {
 
 /// The allocator of a device.
 pub(super) struct MemoryAllocator {
-    /// Taken when the runtime's own allocator is destroyed. The lock is not held while it allocates or frees.
+    /// The allocator; `None` once it was destroyed, released or leaked. The lock is not held during allocations and frees.
     allocator: Mutex<Option<Arc<dyn BlockAllocator>>>,
-    /// True if the caller supplied it.
+    /// True if the caller supplied the allocator.
     shared: bool,
-    /// True if its blocks allow device addresses.
+    /// True if blocks of the allocator allow device addresses.
     device_address: bool,
 }
 

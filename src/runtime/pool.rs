@@ -95,11 +95,11 @@ pub(super) struct Block {
     pub(super) memory: MemoryBlock,
     pub(super) key: BlockKey,
     pub(super) bytes: Bytes,
-    /// The debug name of its memory object; empty without debug names, and for blocks of the allocator.
+    /// The debug name of the block's memory object; empty without debug names, and for blocks of the allocator.
     pub(super) name: String,
     /// `true` if its bytes count in the budget: tile memory does not compete for memory.
     pub(super) in_budget: bool,
-    /// The images and buffers in it.
+    /// The images and buffers in the block.
     pub(super) residents: BlockResidents,
     pub(super) borrower: Option<u64>,
     pub(super) references: u32,
@@ -111,7 +111,7 @@ pub(super) struct Block {
     pub(super) idle_since: u64,
     /// The number of the bound frame that used it last; 0 for none.
     pub(super) user: u64,
-    /// The timeline values at which that use is complete.
+    /// The timeline values at which the block's last use is complete.
     pub(super) ends: TimelineValues,
     /// The state of a history's contents.
     pub(super) contents: Vec<ContentState>,
@@ -128,13 +128,13 @@ pub(super) struct PooledResource {
     pub(super) handle: Handle,
     pub(super) address: vk::DeviceAddress,
     pub(super) views: Vec<(ViewRow, vk::ImageView)>,
-    /// Its debug name, which its views share; empty without debug names.
+    /// The resource's debug name, which its views share; empty without debug names.
     pub(super) name: String,
     pub(super) references: u32,
     /// The number of the lease that took the resource last.
     pub(super) lease: u64,
     pub(super) idle_since: u64,
-    /// The timeline values that queues had to reach when it was returned.
+    /// The timeline values at which the last use before the resource was returned is complete.
     pub(super) ends: TimelineValues,
 }
 

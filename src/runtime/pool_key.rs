@@ -26,7 +26,7 @@ pub(super) enum BlockKey {
 pub(super) struct Label {
     pub(super) memory_type: u32,
     pub(super) lazy: bool,
-    /// The name of a history, and the index of its copy.
+    /// For a history, its name and the index of the copy.
     pub(super) history: Option<(String, u8)>,
 }
 

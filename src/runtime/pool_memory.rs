@@ -211,7 +211,7 @@ struct Reservation<'a> {
     pool: &'a Pool,
     bytes: Bytes,
     heap: usize,
-    /// True until the driver has allocated them.
+    /// True until the driver has allocated the bytes.
     in_flight: bool,
     /// True once the bytes belong to a block of the pool: drop then does nothing.
     settled: bool,
@@ -240,7 +240,7 @@ pub(super) struct UnpooledBlock<'a> {
     state: &'a DeviceState,
     /// The block; taken when the pool takes ownership.
     memory: Option<MemoryBlock>,
-    /// Its debug name; empty if it has none.
+    /// The block's debug name; empty if it has none.
     name: String,
     bytes: Bytes,
     /// Dropped after the memory is freed; `None` in tile memory.

@@ -260,7 +260,7 @@ impl Progress {
         }
     }
 
-    /// Returns true if a thread waits for any of its fences.
+    /// Returns true if a thread waits for any fence of the series.
     pub(super) fn has_waiting_threads(&self) -> bool {
         matches!(&self.counting, Counting::Fences { waiting, .. } if waiting.iter().any(|&threads| threads > 0))
     }

@@ -67,7 +67,7 @@ pub struct Commands<'a> {
 pub(super) enum TileBinding {
     /// The object of this row of memory, or nothing: a command buffer begins with nothing bound.
     Known(Option<u32>),
-    /// Secondary command buffers have left it undefined.
+    /// Undefined, because secondary command buffers were executed.
     Unknown,
 }
 

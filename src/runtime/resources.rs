@@ -21,7 +21,7 @@ use crate::measure::{DedicatedRequirement, MemoryRequirements, Requirements, Res
 use crate::plan::{MemoryKind, Plan};
 use crate::units::{Alignment, Bytes};
 
-/// The image of a row; only an imported one has a view here.
+/// The image of a row, with the caller's view if it is imported.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Image {
     pub(super) handle: vk::Image,
@@ -107,7 +107,7 @@ impl Handles {
     }
 }
 
-/// A history, in separate blocks.
+/// A history, whose copies are in separate blocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct History {
     pub(super) resource: ResourceId,

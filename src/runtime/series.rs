@@ -74,7 +74,7 @@ impl Series {
         });
     }
 
-    /// Destroys the fences that count its frames.
+    /// Destroys the fences that count the frames of the series.
     ///
     /// # Safety
     /// None of its frames is in flight, or will be.

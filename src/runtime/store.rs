@@ -197,7 +197,7 @@ fn create_layouts(
     Ok((set_layout, layout))
 }
 
-/// A descriptor set with the source of the store and, for buffers, its target: the object that each access uses, its view and its layout.
+/// Allocates and writes a descriptor set with the source of a store and, for buffers, its target: the object that each access uses, its view and its layout.
 fn write_set(
     state: &DeviceState,
     row: &StoreRow,

@@ -33,7 +33,7 @@ pub(super) struct Lists {
     pub(super) waits: Vec<vk::SemaphoreSubmitInfo<'static>>,
     pub(super) commands: Vec<vk::CommandBufferSubmitInfo<'static>>,
     pub(super) signals: Vec<vk::SemaphoreSubmitInfo<'static>>,
-    /// Per batch, its runs in those lists.
+    /// Per batch, its runs of `waits`, `commands` and `signals`.
     pub(super) runs: Vec<[Run; 3]>,
     pub(super) infos: Vec<vk::SubmitInfo2<'static>>,
 }

@@ -21,7 +21,7 @@ pub(super) struct SwappedCopies(Vec<SwappedCopy>);
 struct SwappedCopy {
     access: u32,
     object: ImageOrBuffer,
-    /// Its view; null if the access has none.
+    /// The view of the copy; null if the access has none.
     view: vk::ImageView,
 }
 

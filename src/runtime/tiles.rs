@@ -14,9 +14,9 @@ use crate::units::Bytes;
 
 /// The structures about tiles that are chained to a render pass or a dynamic rendering.
 pub(super) struct Tiles {
-    /// Set if tile properties can be queried, and the device has tile memory: the structure belongs to `VK_QCOM_tile_memory_heap`.
+    /// Chained if tile properties can be queried, and the device has tile memory: the structure belongs to `VK_QCOM_tile_memory_heap`.
     pub(super) size: Option<TileMemorySizeInfoQCOM<'static>>,
-    /// Set in passes with tile shading.
+    /// Chained in passes with tile shading.
     pub(super) shading: Option<RenderPassTileShadingCreateInfoQCOM<'static>>,
 }
 

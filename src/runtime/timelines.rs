@@ -40,7 +40,7 @@ pub(super) struct QueueState {
     pub(super) submitted: u64,
     /// The last uses of tile memory, expressed for queue index 0.
     tile: Vec<ByteUse>,
-    /// The bound frame that made those uses.
+    /// The number of the bound frame that made these uses.
     tile_user: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Names of uses.
+//! The names of uses in loose descriptions.
 
 use tileheap_json::did_you_mean;
 

@@ -417,7 +417,7 @@ pub(super) fn check_range(at: &mut CheckedRow<'_, '_>, image: &ImageRow, range: 
     );
 }
 
-/// Checks a clear of a whole object to zero, on a queue that can record it.
+/// Checks a clear: of a whole object to zero, on a queue that can record the clear.
 pub(super) fn check_clear(
     at: &mut CheckedRow<'_, '_>,
     queue: DeviceQueueIndex,

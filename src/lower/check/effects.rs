@@ -30,7 +30,7 @@ pub(super) struct Effect {
 }
 
 impl Effect {
-    /// The uses of its parts.
+    /// The uses of the parts that the access covers.
     pub(super) fn to_uses(&self, checker: &Checker<'_>) -> Vec<Use> {
         let of_part = |part| Use {
             part,

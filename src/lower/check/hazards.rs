@@ -372,7 +372,7 @@ impl Hazards {
         self.model.outstanding_accesses(memory_id(place), &points)
     }
 
-    /// Runs a command of the batch, ignoring its findings.
+    /// Runs a command of the batch, without reporting the hazards that it finds.
     fn run_unreported(
         &mut self,
         checker: &Checker<'_>,

@@ -23,7 +23,7 @@ pub(super) fn memory_id(place: SiteSpace) -> MemoryId {
     MemoryId(kind << 32 | u64::from(index))
 }
 
-/// The model's semaphore, and its value, for those of a row.
+/// The semaphore and value of a row, as the synchronization model identifies them.
 pub(super) fn semaphore(of: SemaphoreValue) -> (SemaphoreId, u64) {
     match of.queue() {
         Some(queue) => (
