@@ -11,7 +11,7 @@ use crate::execute::ExecutedFrame;
 use crate::plan::{Plan, Traffic};
 use crate::units::Bytes;
 
-/// Result of the search.
+/// The result of a search for a good arrangement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchResult {
     /// The best arrangement.

@@ -48,7 +48,7 @@ impl Checker<'_> {
         self.origins.resources[resource.index()]
     }
 
-    /// The copy that a pass makes between a part and a whole; `None` if it makes none.
+    /// The copy that a pass makes between the image of a strip and the whole image; `None` if it makes none.
     fn border(&self, pass: PassId) -> Option<Border> {
         let [read, write] = self.executed.frame().accesses_of(pass) else {
             return None;

@@ -148,7 +148,7 @@ pub struct Pass {
 }
 
 impl Pass {
-    /// A pass with nothing but its accesses declared.
+    /// A pass for which nothing other than its accesses is declared.
     pub(super) fn new(name: String, command_buffer: CommandBufferId, kind: PassKind, accesses: Run) -> Pass {
         Pass {
             name,

@@ -85,7 +85,7 @@ pub(super) struct Dependencies {
     pub(super) clears: Vec<FirstContents>,
 }
 
-/// The inputs, and the dependencies found so far.
+/// The inputs from which dependencies are found, and those found so far.
 pub(super) struct Resolver<'a> {
     pub(super) placed: &'a Placed<'a>,
     pub(super) shared: &'a Shared<'a>,

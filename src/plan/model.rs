@@ -99,7 +99,7 @@ pub(crate) fn binning_cost_in_pass(
     }
 }
 
-/// The cost of `reserved` bytes of `gmem` for a render pass: `bin_cost` per additional bin.
+/// The binning cost of reserving `reserved` bytes of `gmem` during a render pass: `bin_cost` per additional bin.
 pub(crate) fn binning_cost(gmem: Bytes, reserved: Bytes, shape: PassShape, bin_cost: Bytes) -> Bytes {
     let more = tiles(gmem, reserved, shape).saturating_sub(tiles(gmem, Bytes::ZERO, shape));
     Bytes(more.saturating_mul(bin_cost.0))

@@ -29,7 +29,7 @@ struct OlderBarriers {
     memory: Vec<vk::MemoryBarrier<'static>>,
 }
 
-/// A barrier struct of synchronization2 with the scopes of a row.
+/// Makes a barrier struct of synchronization2 with the scopes of a row.
 macro_rules! scoped {
     ($barrier:ident, $row:expr) => {
         vk::$barrier::default()

@@ -91,12 +91,12 @@ impl ContextDesc<'_> {
 /// Choice of the physical device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DeviceSelection {
-    /// The first with tile memory, else the first discrete, integrated, virtual or software device.
+    /// The first device with tile memory, else the first discrete, integrated, virtual or software device.
     #[default]
     Best,
-    /// By index in the order of `vkEnumeratePhysicalDevices`.
+    /// The device at this index in the order of `vkEnumeratePhysicalDevices`.
     Index(usize),
-    /// The first whose name contains this, ignoring case.
+    /// The first device whose name contains this text, ignoring case.
     Name(String),
 }
 

@@ -130,7 +130,7 @@ pub(super) enum Created {
     Grown {
         /// The current requirements of all resources.
         requirements: Requirements,
-        /// The error about the first that has grown.
+        /// The error about the first resource that has grown.
         error: crate::Error,
     },
 }

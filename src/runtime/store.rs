@@ -337,7 +337,7 @@ fn keep(
     Ok(made[0])
 }
 
-/// A shader module, destroyed when its pipeline is made.
+/// A shader module, destroyed once its pipeline has been created.
 struct Module<'a> {
     state: &'a DeviceState,
     stage: vk::ShaderStageFlags,

@@ -1,4 +1,4 @@
-//! Loose names of formats.
+//! The format names of loose descriptions.
 
 use ash::vk;
 

@@ -1,4 +1,4 @@
-//! A rule, and the error that it is broken.
+//! A rule of valid usage, and the error for a violation.
 
 /// Takes the place of a VUID for usage that Vulkan allows and tileheap does not support.
 pub const NOT_SUPPORTED: &str = "not supported by tileheap";

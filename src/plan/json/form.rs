@@ -128,7 +128,7 @@ pub(super) struct ReasonEntry {
     pub(super) text: String,
 }
 
-/// Reads one `kind` for two nested enums of the plan.
+/// Reads the single `kind` that stands for two nested enums of the plan.
 fn reason<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PlacementReason, D::Error> {
     #[derive(Deserialize)]
     #[serde(tag = "kind", rename_all = "snake_case")]
