@@ -38,25 +38,25 @@ pub enum Dim {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DimOperator {
-    /// The sum of two.
+    /// The first plus the second.
     Add,
     /// The first minus the second.
     Sub,
-    /// The product of two.
+    /// The first times the second.
     Mul,
     /// The first divided by the second, rounded down.
     FloorDiv,
     /// The first divided by the second, rounded up.
     CeilDiv,
-    /// The larger of two.
+    /// The larger of the two operands.
     Max,
-    /// The smaller of two.
+    /// The smaller of the two operands.
     Min,
 }
 
 type Value = fn(i64, i64) -> Option<i64>;
 
-/// By [`DimOperator`]: name in documents, sign in messages, value (`None`: undefined, or past 64 bits), and its right identity.
+/// Per [`DimOperator`]: its name in documents, its sign in messages, its function (`None`: undefined, or past 64 bits), and its right identity.
 const OPERATORS: [(DimOperator, &str, &str, Value, Option<i64>); 7] = [
     (DimOperator::Add, "add", "+", i64::checked_add, Some(0)),
     (DimOperator::Sub, "sub", "-", i64::checked_sub, Some(0)),
@@ -77,19 +77,19 @@ fn ceil_div(a: i64, b: i64) -> Option<i64> {
 }
 
 impl DimOperator {
-    /// Its name in documents.
+    /// The name of the operator in documents.
     pub fn name(self) -> &'static str {
         OPERATORS[self as usize].1
     }
 
-    /// The operator with this name.
+    /// The operator with this name in documents.
     pub fn named(name: &str) -> Option<DimOperator> {
         let found = OPERATORS.iter().find(|row| row.1 == name);
         found.map(|row| row.0)
     }
 
-    /// The value if both are numbers, otherwise the expression. Numbers that are added in turn are summed, so that a dimension which
-    /// a convolution preserves stays the same dimension.
+    /// Applies the operator: to a number if both operands are numbers, otherwise to an expression. Successive additions of numbers
+    /// are combined, so that a dimension which a convolution preserves stays the same dimension.
     pub fn apply(self, a: Dim, b: Dim) -> Dim {
         let (.., value, neutral) = OPERATORS[self as usize];
         let known = match (a.fixed(), b.fixed()) {
@@ -114,7 +114,7 @@ impl DimOperator {
         matches!(self, DimOperator::Add | DimOperator::Mul)
     }
 
-    /// The number that this operator adds, if its second operand is `number`.
+    /// The number that this operator adds to its first operand if the second one is `number`; `None` if it is not an addition or subtraction.
     fn offset(self, number: i64) -> Option<i64> {
         match self {
             DimOperator::Add => Some(number),
@@ -133,7 +133,7 @@ impl Dim {
         }
     }
 
-    /// The parts of a sum of a dimension and a number.
+    /// Splits a sum of a dimension and a number into the two; `None` for any other dimension.
     fn offset(&self) -> Option<(&Dim, i64)> {
         match self {
             Dim::Binary(operator, pair) => Some((&pair.0, operator.offset(pair.1.fixed()?)?)),
@@ -141,7 +141,7 @@ impl Dim {
         }
     }
 
-    /// Adds a number to an expression that does not add one.
+    /// Adds a number to an expression that is not itself a sum with a number.
     fn plus(self, number: i64) -> Dim {
         let (operator, number) = match number.checked_neg() {
             Some(less) if less > 0 => (DimOperator::Sub, less),
@@ -163,12 +163,12 @@ impl Dim {
         DimOperator::CeilDiv.apply(self, by.into())
     }
 
-    /// The larger of two.
+    /// The larger of this dimension and `other`.
     pub fn max(self, other: impl Into<Dim>) -> Dim {
         DimOperator::Max.apply(self, other.into())
     }
 
-    /// The smaller of two.
+    /// The smaller of this dimension and `other`.
     pub fn min(self, other: impl Into<Dim>) -> Dim {
         DimOperator::Min.apply(self, other.into())
     }
@@ -210,19 +210,19 @@ impl Dim {
         }
     }
 
-    /// Returns true if `other` is this dimension itself, or an operand of the maximum that this dimension is.
+    /// Returns true if `other` is this dimension itself, or if this dimension is a maximum and `other` is one of its operands.
     fn has_operand(&self, other: &Dim) -> bool {
         let is_operand = |pair: &(Dim, Dim)| pair.0.has_operand(other) || pair.1.has_operand(other);
         self == other || matches!(self, Dim::Binary(DimOperator::Max, pair) if is_operand(pair))
     }
 
-    /// Its value, if every symbol has one.
+    /// The value of the dimension, if every symbol has one.
     pub fn at(&self, value: &impl Fn(SymbolId) -> Option<i64>) -> Option<i64> {
         let range = |symbol| value(symbol).map(|value| (value, value));
         self.bounds(&range).map(|(value, _)| value)
     }
 
-    /// The number of numbers and symbols in the expression, of which at most `most` are counted.
+    /// The number of numbers and symbols in the expression: exact up to `most`, and otherwise any number above `most`.
     pub(crate) fn terms(&self, most: usize) -> usize {
         match self {
             Dim::Binary(_, pair) if most > 0 => {
@@ -248,7 +248,7 @@ impl Dim {
         dims.pop().unwrap_or(Dim::Fixed(0))
     }
 
-    /// The first symbol in the expression.
+    /// The first symbol in the expression, if any.
     pub fn symbol(&self) -> Option<SymbolId> {
         match self {
             Dim::Fixed(_) => None,
@@ -306,7 +306,7 @@ impl fmt::Display for Dim {
 pub struct Shape(pub Vec<Dim>);
 
 impl Shape {
-    /// A shape of numbers and symbols.
+    /// Creates a shape from its dimensions.
     pub fn new<D: Into<Dim>>(dims: impl IntoIterator<Item = D>) -> Shape {
         Shape(dims.into_iter().map(Into::into).collect())
     }

@@ -18,7 +18,7 @@ pub struct Tensor {
     pub shape: Shape,
     /// The source of its value.
     pub source: TensorSource,
-    /// The larger tensor that it is a part of.
+    /// For a view: the tensor that it is a part of, and its offset there.
     pub view: Option<TensorView>,
     /// The pool entry assigned by another tool.
     pub storage_id: Option<u32>,
@@ -26,14 +26,14 @@ pub struct Tensor {
     pub scope: Option<String>,
     /// The name of the memory it is pinned to.
     pub memory: Option<String>,
-    /// For an input: it keeps its bytes from run to run, and nothing may overwrite them.
+    /// For an input: true if its bytes persist from run to run, so that nothing may overwrite them.
     pub kept: bool,
 }
 
 /// The source of a tensor's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TensorSource {
-    /// An input of the graph or a parameter of a body, in this block.
+    /// An input of this block: of the graph, or a parameter of a body.
     Input(BlockId),
     /// A constant, such as weights, outside the planned arenas.
     Constant,

@@ -90,7 +90,7 @@ impl Graph {
         Error::dangling(reader, &self.tensor(tensor).name)
     }
 
-    /// Checks a block's nodes in their order; `defined` has the block that defines each tensor, for those that are defined so far.
+    /// Checks a block's nodes in their order; `defined` holds the defining block of each tensor that is defined so far.
     fn check_block(&self, id: BlockId, defined: &mut [Option<BlockId>]) -> Result<()> {
         let block = self.block(id);
         let is_defined = |tensor: TensorId, defined: &[Option<BlockId>]| {
@@ -138,7 +138,7 @@ impl Graph {
         self.check_same(node, results, &node.outputs, "outputs")
     }
 
-    /// Checks that each tensor can be passed on as its counterpart.
+    /// Checks that two lists of tensors agree in number, element types and shapes, so that the first can be passed on as the second.
     fn check_same(&self, node: &Node, from: &[TensorId], to: &[TensorId], what: &str) -> Result<()> {
         if from.len() != to.len() {
             let problem = format!("{} tensors are passed for {} {what}", from.len(), to.len());

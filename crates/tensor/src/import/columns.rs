@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use tileheap_json::clip;
 
-/// The meaning of the last step of a lifetime in a table.
+/// Determines if the last step of a lifetime in a table is part of the lifetime.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SpanEnds {
     /// As in MiniMalloc: a column `upper` is exclusive, a column `end` is inclusive.
@@ -35,7 +35,7 @@ pub struct TableColumns {
     is_inclusive: bool,
 }
 
-/// Names of columns, with the name that each stands for.
+/// Accepted names of columns, each with the name that it stands for.
 const NAMES: &[(&str, &str)] = &[
     ("id", "id"),
     ("buffer", "id"),

@@ -73,7 +73,7 @@ pub(super) struct DocumentNode {
     pub(super) inputs: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) outputs: Vec<String>,
-    /// Pairs of output and input, by index.
+    /// Outputs that may be written over inputs: pairs of output and input, by index.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) in_place: Vec<[u32; 2]>,
     #[serde(default, rename = "loop", skip_serializing_if = "Option::is_none")]
@@ -87,7 +87,7 @@ pub(super) struct DocumentNode {
 pub(super) struct DocumentLoop {
     pub(super) parameters: Vec<String>,
     pub(super) nodes: Vec<DocumentNode>,
-    /// A value, and the parameter that it becomes.
+    /// Pairs of a value and the parameter that it becomes in the next round.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) carried: Vec<[String; 2]>,
     pub(super) exits: Vec<DocumentExit>,
@@ -99,7 +99,7 @@ pub(super) struct DocumentLoop {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DocumentExit {
-    /// The number of the body's nodes that run before it.
+    /// The number of the body's nodes that run before the exit.
     pub(super) after: usize,
     pub(super) condition: String,
     pub(super) results: Vec<String>,

@@ -63,7 +63,7 @@ struct DocumentNode {
     attrs: serde_json::Map<String, Value>,
 }
 
-/// Node, output and version.
+/// An entry as the file refers to it: node, output and version, which may be missing.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(untagged)]
 enum Entry {

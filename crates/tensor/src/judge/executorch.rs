@@ -108,7 +108,7 @@ fn operator_name(of: &Table<'_>) -> Result<String> {
     of.text((0, "`operator.name`"))
 }
 
-/// A value of a plan.
+/// A value of an execution plan.
 enum Value {
     Tensor(Tensor),
     /// A list of tensors, as indices of values.
@@ -122,7 +122,7 @@ struct Tensor {
     size: Option<u64>,
     element: u64,
     has_data: bool,
-    /// The memory and the offset.
+    /// The memory and the offset, if the plan places the tensor.
     place: Option<(u32, u64)>,
 }
 
@@ -131,7 +131,7 @@ const TENSOR: u8 = 5;
 const TENSOR_LIST: u8 = 10;
 const OPTIONAL_TENSOR_LIST: u8 = 11;
 
-/// The bytes of a `ScalarType`.
+/// The size in bytes of an element of a `ScalarType`.
 fn element_size(of: u8) -> Option<u64> {
     const SIZES: [u64; 30] = [
         1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 1, 1, 4, 2, 1, 1, 0, 0, 0, 0, 2, 1, 1, 1, 1, 2, 4, 8,

@@ -83,11 +83,11 @@ pub fn read_iree(text: &str) -> Result<Allocations> {
     Ok(allocations)
 }
 
-/// A function whose end was not read yet.
+/// A function whose end has not been read yet.
 struct Open {
     is_after: bool,
     name: String,
-    /// Braces that are open.
+    /// The number of open braces.
     depth: i64,
 }
 

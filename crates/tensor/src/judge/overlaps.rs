@@ -10,10 +10,10 @@ use super::types::{Allocations, Buffer};
 /// Maximum number of pairs to search for: a file with more overlaps is beyond repair.
 const MAX_PAIRS: usize = 1 << 17;
 
-/// Maximum number of comparisons, for the same reason.
+/// Maximum number of comparisons of buffers, for the same reason.
 const MAX_COMPARISONS: usize = 1 << 26;
 
-/// The live buffers of a range of bytes.
+/// The end of a range of bytes, and the live buffers that cover it.
 struct Piece {
     end: u64,
     owners: Vec<u32>,

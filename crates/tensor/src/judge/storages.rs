@@ -8,7 +8,7 @@ use crate::units::Bytes;
 pub(super) const NOTE: &str =
     "storages are laid one after another: offsets within an arena are not in the file";
 
-/// A storage in the arena of its scope.
+/// The range of bytes of a storage in the arena of its scope.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StorageRange {
     pub(super) arena: u32,

@@ -19,7 +19,7 @@ pub(super) enum Sharing {
     CallOnce,
 }
 
-/// The name of a builtin operator, and the sharing it allows.
+/// The name of a built-in operator, and the sharing that it allows.
 pub(super) fn operator(code: i32) -> (&'static str, Sharing) {
     let known = OPERATORS.iter().find(|known| known.0 == code);
     known.map_or(("operator", Sharing::Apart), |&(_, name, sharing)| {

@@ -109,7 +109,7 @@ pub enum BufferFault {
     OutsideArena {
         /// The first byte after the buffer.
         end: Bytes,
-        /// The declared size.
+        /// The declared size of the arena.
         size: Bytes,
     },
     /// Its offset is not a multiple of the alignment that the format requires.
@@ -160,7 +160,7 @@ pub struct Overlap {
 pub struct JudgedArena {
     /// Bytes that the plan uses: the end of the last buffer.
     pub used: Bytes,
-    /// A lower bound on every plan in which the same buffers share bytes by design.
+    /// A lower bound on the size of every plan in which the same buffers share bytes by design.
     pub bound: Bytes,
     /// The size of tileheap's packing of the same buffers.
     pub packed: Bytes,
@@ -171,7 +171,7 @@ pub struct JudgedArena {
 /// Allocations with the findings about them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct JudgedAllocations {
-    /// The input.
+    /// The allocations that were judged.
     pub allocations: Allocations,
     /// Pairs that share bytes while both are live, without permission; ordered by the first shared step.
     pub overlaps: Vec<Overlap>,

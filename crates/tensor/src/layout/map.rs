@@ -143,7 +143,7 @@ impl Layout {
         }
     }
 
-    /// The term that each index of one dimension adds to an element's packed position.
+    /// For each index of one dimension, the term that it adds to an element's packed position.
     fn lane_parts(&self, dims: &[u64], axis: usize) -> Vec<u64> {
         let lane_of = |at| {
             let mut index = vec![0; dims.len()];

@@ -39,7 +39,7 @@ impl Default for ImageLimits {
 }
 
 impl ImageLimits {
-    /// The largest image of a storage kind.
+    /// The extent of the largest image of a storage kind.
     pub fn image(&self, storage: Storage) -> ImageExtent {
         let (side, layers) = match storage {
             Storage::Image3d => (self.side_3d, self.side_3d),

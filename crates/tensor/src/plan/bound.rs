@@ -69,7 +69,7 @@ struct Execution<'a> {
     values: Vec<LiveValue>,
     /// By tensor: its current value.
     bound: Vec<Option<usize>>,
-    /// Values that may be written over others, by the time of the write.
+    /// Values that may be written over others: output, input, and the time of the write.
     in_place: Vec<(usize, usize, u64)>,
 }
 
@@ -311,7 +311,7 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// The most bytes at one step, without the values that are elsewhere or external.
+    /// The most bytes at one step, excluding values that are external or in another memory.
     fn most_bytes(&self, is_elsewhere: impl Fn(TensorId) -> bool) -> u64 {
         let size = |value: &LiveValue| i128::from(self.rules.requirements[value.tensors[0].index()].size.0);
         let counts = |value: &LiveValue| {

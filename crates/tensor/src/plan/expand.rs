@@ -401,7 +401,7 @@ impl<'a> Expander<'a> {
         }
     }
 
-    /// Returns true if a binding existed when the numbers of values and of loop outputs were these, or is a constant.
+    /// Returns true if a binding is external, or is among the first `values` values or the first `loop_outputs` loop outputs.
     fn is_outside(&self, bind: Bind, [values, loop_outputs]: [usize; 2]) -> bool {
         match bind {
             Bind::Value(value, _) => value < values || self.out.values[value].kind == ValueKind::External,
@@ -513,7 +513,7 @@ impl<'a> Expander<'a> {
         }
     }
 
-    /// Adds the back edges of a round, or its copies; after the last unrolled copy, carried values are live to the end.
+    /// Ends a round: adds its back edges, or copies in place of them; after the last unrolled copy, carried values are live to the end.
     fn end_round(
         &mut self,
         id: NodeId,

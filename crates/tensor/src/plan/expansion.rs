@@ -53,7 +53,7 @@ pub(super) enum Bind {
 }
 
 impl Bind {
-    /// The part that begins `more` bytes further.
+    /// The part of this binding that begins `more` bytes after its start.
     pub(super) fn part(self, more: u64) -> Bind {
         match self {
             Bind::Value(value, offset) => Bind::Value(value, offset + more),
@@ -66,7 +66,7 @@ impl Bind {
 #[derive(Clone, Debug)]
 pub(super) struct LoopOutput {
     pub(super) tensor: TensorId,
-    /// For each exit, its result in each unrolled copy; if the number of rounds is known, in the copy in which the loop is left.
+    /// For each exit, the result in each unrolled copy; if the number of rounds is known, in the copy in which the loop is left.
     pub(super) exits: Vec<Vec<Bind>>,
     /// If the number of rounds is known: true if the loop is left in its first rounds.
     pub(super) is_left_first: Option<bool>,
@@ -96,7 +96,7 @@ pub(super) struct BackEdge {
     pub(super) head: ValueId,
     /// True if the last unrolled copy carries it; otherwise it is an inner loop's output that the next copy reads, and `head` is one of its values.
     pub(super) is_last: bool,
-    /// True if the parameter is where the value is: it comes from outside the loop, or from a loop in the body that continues with it.
+    /// True if the parameter takes the location of the value: it comes from outside the loop, or from a loop in the body that continues with it.
     pub(super) is_outside: bool,
 }
 
@@ -134,9 +134,9 @@ pub(super) struct InPlaceCandidate {
 pub(super) struct Chain {
     /// The loop around it.
     pub(super) outer: NodeId,
-    /// Indices of its inputs, each with the parameter of the outer loop.
+    /// Indices of its inputs that continue, each with the parameter of the outer loop that supplies it.
     pub(super) links: Vec<(usize, TensorId)>,
-    /// For each exit, the rounds that count beyond the complete ones.
+    /// For each exit, the number of rounds to add to the complete ones: see `ContinuedLoop::more`.
     pub(super) more: Vec<u64>,
 }
 
@@ -152,7 +152,7 @@ pub(super) struct Continued {
     pub(super) heads: Vec<(Option<ValueId>, Vec<Bind>)>,
 }
 
-/// The graph over time.
+/// The graph expanded over time: values, steps and bindings.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Expansion {
     pub(super) values: Vec<Value>,
@@ -215,7 +215,7 @@ pub(super) struct Rules<'a> {
     pub(super) plan_inputs: bool,
     pub(super) plan_outputs: bool,
     pub(super) in_place: bool,
-    /// Further tensors with external memory.
+    /// Additional tensors whose memory the caller supplies.
     pub(super) external: &'a [TensorId],
     /// Unroll counts of loops; 1 for those without an entry.
     pub(super) unroll: BTreeMap<NodeId, u32>,

@@ -18,7 +18,7 @@ use tileheap_pack::{Packer, PackingStrategy, Steps, Strategy};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offsets<S>(pub S);
 
-/// Search steps if the heuristics do not reach the bound: about a second for a thousand tensors.
+/// Maximum number of search steps if the heuristics do not reach the bound: about a second for a thousand tensors.
 const BUDGET: Steps = Steps(60_000);
 
 impl<S: PackingStrategy> PlacementStrategy for Offsets<S> {

@@ -77,7 +77,7 @@ impl Allocation {
 pub struct MemoryPlan {
     /// Its name.
     pub name: String,
-    /// The end of the highest tensor.
+    /// The bytes that the plan uses: the highest end offset of a tensor in this memory.
     pub size: Bytes,
     /// The most bytes needed at one step, regardless of copies, unrolling and in-place writes: no plan of the same tensors in this
     /// memory is smaller. Only one arm of a branch and one exit of a loop count.
@@ -304,7 +304,7 @@ pub struct TensorRequirements {
     pub alignment: Alignment,
     /// Memory types that can hold it.
     pub memory_type_bits: u32,
-    /// True for an image, for `bufferImageGranularity`.
+    /// True for an image; `bufferImageGranularity` separates images from buffers.
     pub image: bool,
 }
 

@@ -14,11 +14,11 @@ pub(super) fn function(node: &Node) -> Option<&str> {
     }
 }
 
-/// Words that say nothing about operators.
+/// Words in the names of kernels that do not identify an operator.
 const NOISE: &str =
     " tvmgen default fused nn contrib image vision te opencl adreno vm relax cuda without weight inplace ";
 
-/// Words of operators whose kernels for Adreno read and write images: windows, and operators simpler than reductions.
+/// Words that identify operators whose kernels for Adreno read and write images: windows, and operators simpler than reductions.
 ///
 /// Source: TVM's `annotate_texture_storage.cc` at ce22736e: convolutions and pools by name, others up to `kCommReduce`.
 const IMAGES: &str = " conv2d depthwise winograd transpose pool2d max avg global adaptive pad add subtract multiply divide maximum minimum power \
@@ -27,7 +27,7 @@ const IMAGES: &str = " conv2d depthwise winograd transpose pool2d max avg global
     broadcast to like flip tile repeat upsampling resize resize2d bias batch norm layer \
     full zeros ones device ";
 
-/// Words of reductions.
+/// Words that identify reductions.
 const REDUCTIONS: &str = " mean sum prod variance argmax argmin ";
 
 /// Returns true if a kernel reduces its operand.

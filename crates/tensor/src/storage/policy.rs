@@ -69,7 +69,7 @@ pub struct PackedTensor<'a> {
     pub id: TensorId,
     /// The axis packed by 4: 1 of activations, 0 of weights; `None` if the last axis of the shape is the 4 of a texel.
     pub axis: Option<usize>,
-    /// Its largest dimensions.
+    /// Its dimensions, with symbols at their upper bounds.
     pub shape: &'a [u64],
     /// The nodes that read it.
     pub readers: &'a [NodeId],

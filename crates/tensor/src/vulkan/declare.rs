@@ -263,7 +263,7 @@ impl Declaration<'_, '_> {
         self.copy(tensor, "out", source, target)
     }
 
-    /// The operand for a buffer of 32-bit elements in a tensor's shape.
+    /// The operand for a row-major buffer of 32-bit floats in a tensor's shape.
     fn plain(&self, tensor: TensorId, resource: ResourceId) -> Result<Resolved> {
         let name = &self.desc.graph.tensor(tensor).name;
         let shape = &self.desc.layouts[tensor.index()].shape;

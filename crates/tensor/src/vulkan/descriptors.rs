@@ -11,7 +11,7 @@ use crate::error::Result;
 use tileheap::runtime::Device;
 use tileheap::runtime::objects::VkResultExt;
 
-/// An operand of a set.
+/// An operand as bound in a descriptor set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct OperandBinding {
     pub(super) resource: StorageObject,

@@ -74,7 +74,7 @@ impl HostBuffer {
         })
     }
 
-    /// The buffer.
+    /// The buffer, to be bound to an input or output.
     pub fn buffer(&self) -> BoundBuffer {
         self.buffer
     }
@@ -84,7 +84,7 @@ impl HostBuffer {
         owned.blocks()[0].mapped_ptr().expect("made with mapped memory")
     }
 
-    /// Its bytes, for the host.
+    /// The mapped bytes of the buffer.
     fn bytes(&mut self) -> &mut [u8] {
         let mut bytes = self.mapped();
         // SAFETY: they live as long as the buffer, which is borrowed exclusively; whoever runs commands that use it keeps the host

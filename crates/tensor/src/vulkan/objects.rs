@@ -19,7 +19,7 @@ use tileheap::runtime::objects::{
 use tileheap::runtime::{Device, RuntimeError};
 use tileheap::units::{Alignment, Bytes};
 
-/// The object bound to a kernel's operand.
+/// The image or buffer range bound as a kernel's operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum StorageObject {
     /// An image with its view.

@@ -134,7 +134,7 @@ pub(super) fn elements(shape: OperandShape, axis: usize) -> u32 {
     }
 }
 
-/// A node to compute.
+/// A node to compute, with the shapes of its tensors.
 pub(super) struct NodeCall<'a> {
     pub(super) graph: &'a Graph,
     pub(super) node: &'a Node,

@@ -24,7 +24,7 @@ pub struct PipelineKey {
     pub way: u32,
     /// The activation function applied to each result, a specialization constant.
     pub activation: u32,
-    /// Invocations of a workgroup.
+    /// Invocations of a workgroup along each axis.
     pub local: [u32; 3],
 }
 
@@ -219,14 +219,14 @@ pub(super) fn local_size(extent: [u32; 4]) -> [u32; 3] {
     [x, y, z]
 }
 
-/// Workgroups that cover a target.
+/// The number of workgroups along each axis that cover a target.
 fn groups(extent: [u32; 4], local: [u32; 3]) -> [u32; 3] {
     let [a, b, c, d] = extent;
     let sides = [d, c, a.saturating_mul(b)];
     std::array::from_fn(|axis| sides[axis].div_ceil(local[axis]))
 }
 
-/// Returns the workgroup count that covers a target.
+/// The number of workgroups along each axis that cover a target, checked against the limits of the device.
 ///
 /// # Errors
 /// More workgroups along an axis than the device supports.

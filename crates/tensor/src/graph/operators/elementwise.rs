@@ -21,7 +21,7 @@ pub(super) const fn test(name: &'static str, onnx: &'static [&'static str]) -> O
     }
 }
 
-/// Defines an operator with one operand in any form.
+/// Defines an operator with one operand, in any storage form.
 pub(super) const fn activation(name: &'static str, onnx: &'static [&'static str]) -> OperatorDefinition {
     OperatorDefinition {
         form: OperandForm::Alike,
@@ -29,7 +29,7 @@ pub(super) const fn activation(name: &'static str, onnx: &'static [&'static str]
     }
 }
 
-/// Defines an operator with two operands, broadcast.
+/// Defines an operator with two operands, which are broadcast.
 pub(super) const fn binary(name: &'static str, onnx: &'static [&'static str]) -> OperatorDefinition {
     OperatorDefinition {
         inputs: 2,
@@ -38,7 +38,7 @@ pub(super) const fn binary(name: &'static str, onnx: &'static [&'static str]) ->
     }
 }
 
-/// Defines an operator with two operands, broadcast, in any form.
+/// Defines an operator with two operands, which are broadcast, in any storage form that both share.
 pub(super) const fn sum(name: &'static str, onnx: &'static [&'static str]) -> OperatorDefinition {
     OperatorDefinition {
         form: OperandForm::Alike,
@@ -46,7 +46,7 @@ pub(super) const fn sum(name: &'static str, onnx: &'static [&'static str]) -> Op
     }
 }
 
-/// Defines an operator with two operands, broadcast, and boolean results.
+/// Defines an operator with two operands, which are broadcast, and boolean results.
 pub(super) const fn comparison(name: &'static str, onnx: &'static [&'static str]) -> OperatorDefinition {
     OperatorDefinition {
         inputs: 2,

@@ -1,4 +1,4 @@
-//! Products of matrices, and reductions over axes.
+//! Matrix products, and reductions over axes.
 
 use super::call::{Answer, Call, Inferred, agree, wrap};
 use super::definition::{BuiltInKernel, OperatorClass, OperatorDefinition};

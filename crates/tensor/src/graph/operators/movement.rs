@@ -114,7 +114,7 @@ fn slice(call: &Call<'_>) -> Answer<Inferred> {
     Ok(call.same_element(dims))
 }
 
-/// The largest number of tensors that `split` makes of one.
+/// Maximum number of outputs of a `split`.
 const MAX_PARTS: i64 = 1 << 16;
 
 fn split(call: &Call<'_>) -> Answer<Inferred> {

@@ -109,7 +109,7 @@ pub static OPERATORS: &[OperatorDefinition] = &[
     comparison("xor", &["Xor"]),
 ];
 
-/// The definition of an operator by its name in graphs.
+/// Looks up the definition of an operator by its name in graphs.
 pub fn definition(name: &str) -> Option<&'static OperatorDefinition> {
     OPERATORS.iter().find(|definition| definition.name == name)
 }

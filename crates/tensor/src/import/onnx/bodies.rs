@@ -19,13 +19,13 @@ use crate::graph::{
 struct Rounds<'a> {
     node: &'a NodeProto,
     body: &'a GraphProto,
-    /// The maximum number of rounds, and the condition of the first one.
+    /// The maximum number of rounds, and the condition on which the first one runs.
     limits: [Option<TensorId>; 2],
     /// Carried values, by their names in the body.
     carried: Vec<(&'a str, TensorId)>,
     /// Tensors of which each round reads one slice, with the axis.
     sliced: Vec<(&'a str, TensorId, usize)>,
-    /// The body's outputs that become carried values, and those that are stacked along an axis of the result, which may be negative.
+    /// The body's outputs that become carried values, and those that are stacked in a result, each with the axis, which may be negative.
     next: &'a [ValueInfo],
     stacked: Vec<(&'a ValueInfo, i64)>,
     /// The number of stacked slices.
@@ -38,7 +38,7 @@ impl Reader<'_> {
         graph.ok_or_else(|| self.fault(node, format!("its graph attribute `{name}` is missing")))
     }
 
-    /// The tensors that graphs read from outside, by name, without constants, which every block can read.
+    /// The tensors that graphs read from outside, by name, except constants, which every block can read.
     fn captured(&self, graphs: &[&GraphProto]) -> Vec<(String, TensorId)> {
         let mut names = Vec::new();
         for graph in graphs {
@@ -52,7 +52,7 @@ impl Reader<'_> {
         known.filter(is_made).collect()
     }
 
-    /// Reads an opened body of a node in a separate namespace.
+    /// Runs `read` for a body of a node: names that it defines are prefixed, and forgotten at its end.
     pub(super) fn within<T>(
         &mut self,
         node: &NodeProto,
@@ -350,7 +350,7 @@ impl Reader<'_> {
         self.keep(of.node, &made)
     }
 
-    /// Adds an auxiliary node of the loop, which may overwrite its first operand if `over`.
+    /// Adds an auxiliary node of the loop, which may overwrite its first operand if `over` is true.
     fn helper(
         &mut self,
         what: &str,
@@ -453,7 +453,7 @@ impl Reader<'_> {
     }
 }
 
-/// Adds the names that a graph reads and does not define, each once; `bound` are those that are defined or added already.
+/// Adds to `free` the names that a graph reads but does not define, each once; `bound` holds those already defined or added.
 fn free_names<'g>(graph: &'g GraphProto, bound: &mut BTreeSet<&'g str>, free: &mut Vec<&'g str>) {
     let constants = graph.initializer.iter().map(|tensor| &*tensor.name);
     let parameters = graph.input.iter().map(|value| &*value.name);

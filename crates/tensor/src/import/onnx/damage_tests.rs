@@ -22,7 +22,7 @@ fn open(name: &str) -> ValueInfo {
     value(name, &[Err("batch"), Ok(3)])
 }
 
-/// The largest dimensions of the output.
+/// The upper bounds of the output's dimensions.
 fn bound(graph: &Graph) -> Vec<u64> {
     graph.shape_bound(graph.outputs()[0], ShapeBound::Ranges).unwrap()
 }

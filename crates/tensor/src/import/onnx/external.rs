@@ -8,7 +8,7 @@ use super::known::{Known, MAX_KNOWN};
 use super::proto::TensorProto;
 use crate::graph::ElementType;
 
-/// Where the data of a constant is, if it is in another file.
+/// The location of a constant's data in another file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ExternalData<'a> {
     /// The path, relative to the folder of the model.
@@ -17,7 +17,7 @@ pub(super) struct ExternalData<'a> {
     size: u64,
 }
 
-/// The place of a constant's data, if that is in another file and small enough to be a shape.
+/// The location of a constant's data, if the data is in another file and small enough to be a shape.
 pub(super) fn external_data(tensor: &TensorProto, element: ElementType) -> Option<ExternalData<'_>> {
     let entry = |key: &str| {
         let entry = tensor.external_data.iter().find(|entry| entry.key == key);

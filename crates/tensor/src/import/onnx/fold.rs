@@ -331,7 +331,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Applies a binary operator, or the one of a reduction whose name begins with `Reduce`, to two numbers.
+    /// Applies a binary operator, or the operation of a reduction (`Sum` for `ReduceSum`), to two numbers.
     fn combined(&self, name: &str, a: &Number, b: &Number) -> Option<Number> {
         if let (Whole(x), Whole(y)) = (a, b) {
             return self.combined_wholes(name, x, y).map(Whole);
@@ -456,7 +456,7 @@ fn broadcast(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
     (count <= MAX_KNOWN).then_some(dims)
 }
 
-/// Builds a number for each index of a tensor.
+/// Computes a number for each index of a tensor; `None` if any of them is `None`.
 fn each(dims: &[usize], number: impl FnMut(usize) -> Option<Number>) -> Option<Vec<Number>> {
     (0..dims.iter().product()).map(number).collect()
 }

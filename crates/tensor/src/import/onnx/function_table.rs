@@ -6,12 +6,12 @@ use prost::Message;
 
 use super::proto::{FunctionProto, NodeProto, is_onnx_domain};
 
-/// The functions of a model by domain, name and overload; of several with the same, the first counts.
+/// The functions of a model by domain, name and overload; if several have the same, the first one is used.
 pub(super) struct FunctionTable<'a>(BTreeMap<(&'a str, &'a str, &'a str), Function<'a>>);
 
 struct Function<'a> {
     proto: &'a FunctionProto,
-    /// The bytes of the file that a call reads.
+    /// The number of bytes of the file that a call reads.
     bytes: usize,
     /// The number of attributes that refer to those of the call.
     references: usize,

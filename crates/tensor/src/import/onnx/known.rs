@@ -31,12 +31,12 @@ pub(super) struct Known {
 pub(super) enum Number {
     /// An integer, or a dynamic dimension.
     Whole(Dim),
-    /// A scale.
+    /// A floating-point number, such as a scale.
     Fraction(f64),
 }
 
 impl Number {
-    /// Returns false for an expression of many terms.
+    /// Returns true if the number has at most `MAX_TERMS` terms.
     pub(super) fn is_short(&self) -> bool {
         self.terms() <= MAX_TERMS
     }
@@ -95,7 +95,7 @@ impl Known {
         self.numbers.iter().map(Number::fixed).collect()
     }
 
-    /// The elements if none has symbols.
+    /// The elements as floating-point numbers, if none has symbols.
     pub(super) fn values(&self) -> Option<Vec<f64>> {
         self.numbers.iter().map(Number::value).collect()
     }

@@ -137,7 +137,7 @@ struct Reader<'a> {
     known: Scoped<Known>,
     /// Total number of terms in `known` values that nodes computed; at most `MAX_TRACKED`.
     tracked: usize,
-    /// Numbers of unknown element types.
+    /// Element types that this reader does not know, by ONNX's numbers.
     unknown_elements: BTreeSet<i32>,
     /// Names of small constants whose external data could not be read.
     unread: Vec<String>,
@@ -186,7 +186,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Adds a sparse tensor as the dense one that its readers see.
+    /// Adds a sparse tensor as the dense tensor that its readers see.
     fn sparse_constant(&mut self, name: &str, tensor: &proto::SparseTensorProto) {
         let element = tensor.values.as_ref().map(|values| self.element_of(values));
         let shape = Shape::new(tensor.dims.iter().copied());

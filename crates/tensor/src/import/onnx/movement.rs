@@ -217,7 +217,7 @@ impl Reader<'_> {
         self.keep(node, &[last])
     }
 
-    /// Adds a node that selects a number of elements that depends on their values: a symbol, at most the number of all elements.
+    /// Adds a node that selects elements by their values: the number of results is a symbol, bounded by the number of all elements.
     pub(super) fn selected(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<()> {
         let data = inputs.first().map(|&input| self.dims(input)).unwrap_or_default();
         let most = |dims: &[Dim]| {
@@ -283,7 +283,7 @@ impl Reader<'_> {
     }
 }
 
-/// Replaces an end past all dimensions by the greatest number.
+/// Replaces an end past every possible dimension, as exporters write it for "to the end", with `i64::MAX`.
 fn at_the_end(end: i64) -> i64 {
     if end >= i64::from(i32::MAX) { i64::MAX } else { end }
 }

@@ -28,7 +28,7 @@ impl<'a> Operands<'a> {
         Some(self.tensor(place)?.element)
     }
 
-    /// Numbers of an attribute or a known input, some of which may be open.
+    /// Numbers of an attribute or a known input, some of which may be dynamic dimensions.
     pub(super) fn open(&self, attribute: Option<&str>, place: usize) -> Option<Vec<Dim>> {
         self.reader
             .open_numbers(self.node, attribute.unwrap_or(""), place)
@@ -66,14 +66,14 @@ impl<'a> Operands<'a> {
         Some(vec![(element, Shape(dims))])
     }
 
-    /// The first operand's type with other dimensions.
+    /// One output with the first operand's element type and these dimensions.
     fn first(&self, dims: Vec<Dim>) -> Option<Outputs> {
         self.one(self.element(0)?, dims)
     }
 }
 
 impl Reader<'_> {
-    /// The broadcast dimensions of operands.
+    /// The dimensions to which two operands are broadcast.
     pub(super) fn broadcast(&self, a: &[Dim], b: &[Dim]) -> Vec<Dim> {
         let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
         let mut dims = long.to_vec();
@@ -83,7 +83,7 @@ impl Reader<'_> {
         dims
     }
 
-    /// The product of matrices or vectors.
+    /// The dimensions of a product of matrices or vectors.
     fn product(&self, a: &[Dim], b: &[Dim]) -> Option<Vec<Dim>> {
         let (a_outer, rows) = match a {
             [] => return None,
@@ -414,7 +414,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The parts of a `Split`: of given sizes, or as even as possible.
+    /// The outputs of a `Split`: parts of given sizes, or as even as possible.
     fn parts(&self, of: &Operands<'_>) -> Option<Outputs> {
         let (data, element) = (of.dims(0)?, of.element(0)?);
         let axis = of.axis(0, data.len())?;
@@ -500,7 +500,7 @@ impl Reader<'_> {
         Some(dims)
     }
 
-    /// `Attention` over `[batch, heads, sequence, size]` or `[batch, sequence, heads * size]`.
+    /// The outputs of `Attention` over `[batch, heads, sequence, size]` or `[batch, sequence, heads * size]`.
     fn attention(&self, of: &Operands<'_>) -> Option<Outputs> {
         let element = of.element(0)?;
         let heads = |name: &str| Some(of.int(name, 0)).filter(|&heads| heads > 0);

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub(super) struct Scoped<V> {
     entries: BTreeMap<String, V>,
-    /// Names that open bodies changed, with their entries before, in order.
+    /// Names that open bodies have changed, in order of the changes, each with its previous entry.
     changes: Vec<(String, Option<V>)>,
     open: usize,
 }

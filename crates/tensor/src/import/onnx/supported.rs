@@ -1,6 +1,6 @@
 //! The table of ONNX operators.
 
-/// The reader's support of an operator.
+/// The extent to which the reader supports an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OnnxSupport {
     /// Output shapes follow from the operands' shapes, from attributes, and from operands that are known before execution.

@@ -55,7 +55,7 @@ impl Reader<'_> {
         self.graph.new_symbol(name, range, None)
     }
 
-    /// The least and the greatest value of a dimension; a symbol without a range has 31 bits.
+    /// The least and the greatest value of a dimension; a symbol without a range is assumed to lie between 0 and `i32::MAX`.
     pub(super) fn range(&self, dim: &Dim) -> Option<(i64, i64)> {
         dim.bounds(&|symbol| self.symbol_range(symbol))
     }

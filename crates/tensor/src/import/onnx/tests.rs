@@ -235,7 +235,7 @@ fn branches_and_loops_are_read() {
     refused(&cyclic, "Loop");
 }
 
-/// The error contains these words.
+/// Asserts that the result is an error whose message contains these words.
 pub(super) fn says<T: std::fmt::Debug>(read: Result<T>, words: &[&str]) {
     let said = read.unwrap_err().to_string();
     assert!(

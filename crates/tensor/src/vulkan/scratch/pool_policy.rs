@@ -3,7 +3,7 @@
 use crate::layout::ImageExtent;
 use tileheap::units::Bytes;
 
-/// The rule for replacing a free texture that is too small by a larger one instead of adding another.
+/// The rule for replacing a free texture that is too small with a larger one instead of adding another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum GrowthPolicy {
     /// Never.
