@@ -28,11 +28,11 @@ pub struct AndroidLayer {
     device_look_up: vk::PFN_vkGetDeviceProcAddr,
 }
 
-/// A library, which is never closed.
+/// A handle of an opened library, which is never closed.
 struct Library(*mut c_void);
 
 impl Library {
-    /// A function of type `F`, which is a function pointer.
+    /// The exported function of this name, as the function pointer type `F`.
     fn function<F: Copy>(&self, name: &CStr) -> Option<F> {
         const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
         // SAFETY: An open library and a C string.
@@ -41,7 +41,7 @@ impl Library {
         (!found.is_null()).then(|| unsafe { std::mem::transmute_copy(&found) })
     }
 
-    /// A look-up under the layer's own name, or else under Vulkan's.
+    /// The look-up function whose name is `suffix` after the layer's name, or else after `vk`.
     fn look_up<F: Copy>(&self, layer: &CStr, suffix: &str) -> F {
         let name = |prefix: &str| CString::new(format!("{prefix}{suffix}")).expect("no NUL");
         let own = self.function(&name(&layer.to_string_lossy()));
@@ -119,7 +119,7 @@ pub fn load(path: &Path) -> Vec<AndroidLayer> {
     of_instance.iter().map(layer).collect()
 }
 
-/// Makes the two calls of an enumeration.
+/// Enumerates all elements with two calls: one for their number, one for the elements.
 fn all<T: Default + Clone>(mut list: impl FnMut(*mut u32, *mut T) -> vk::Result) -> Vec<T> {
     let mut count = 0;
     assert_eq!(list(&mut count, std::ptr::null_mut()), vk::Result::SUCCESS);
@@ -133,7 +133,7 @@ fn all<T: Default + Clone>(mut list: impl FnMut(*mut u32, *mut T) -> vk::Result)
 struct Link {
     next: *const c_void,
     instance_look_up: vk::PFN_vkGetInstanceProcAddr,
-    /// The look-up of device commands. In the link of an instance, the look-up of physical device commands is in its place.
+    /// The look-up of device commands. In the link of an instance, this field holds the look-up of physical device commands instead.
     device_look_up: Option<vk::PFN_vkGetDeviceProcAddr>,
 }
 

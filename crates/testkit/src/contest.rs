@@ -13,7 +13,7 @@ use tileheap_textures::{CreatePolicy, PolicyDesc};
 pub const BUDGETS: [u64; 6] = [50, 80, 95, 100, 105, 150];
 
 pub const LOWER_BOUND: &str = "lower bound";
-/// Row of Belady's offline policy.
+/// The name of the row of Belady's offline policy.
 pub const BELADY: &str = "belady";
 
 /// Results of one policy on one scenario at one budget: medians over seeds, and the spread.

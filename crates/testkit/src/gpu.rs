@@ -9,7 +9,7 @@ use ash::vk;
 use std::mem::ManuallyDrop;
 use tileheap::runtime::{BoundBuffer, Capabilities, Context, Device, PipelineTarget};
 
-/// Capabilities to disable, to force each recording path: the newest, those without one capability, and the oldest.
+/// Recording paths by name, each with the capabilities to disable to force it: the newest path, those without one capability, and the oldest.
 pub fn ways() -> Vec<(&'static str, Capabilities)> {
     use Capabilities as C;
     vec![
@@ -84,7 +84,7 @@ impl Gpu {
         self.objects.create(self.device(), info)
     }
 
-    /// Command buffers of a new pool that can be reset one by one.
+    /// Allocates command buffers that can be reset one by one, from a new pool.
     pub fn command_buffers(
         &mut self,
         family: u32,
@@ -127,7 +127,7 @@ impl Gpu {
         HostBuffer { buffer, bytes }
     }
 
-    /// The ordinary memory types with these properties, as bits.
+    /// The ordinary memory types with these properties, as memory type bits.
     fn types(&self, wanted: vk::MemoryPropertyFlags) -> u32 {
         let profile = self.context.support().profile();
         profile.type_bits(|kind| kind.flags.contains(wanted)) & profile.ordinary_type_bits()

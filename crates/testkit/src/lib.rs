@@ -90,7 +90,7 @@ pub fn example(name: &str) -> Command {
     built_example(name).map_or_else(|| cargo_run(name), runnable)
 }
 
-/// A command that runs a program, on the test bed's libraries if the test run requests them.
+/// A command that runs a program, with the test bed's libraries if the test run requests them.
 pub fn runnable(program: impl AsRef<Path>) -> Command {
     match std::env::var_os("TILEHEAP_RUNNER") {
         None => Command::new(program.as_ref()),

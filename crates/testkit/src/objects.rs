@@ -195,12 +195,12 @@ pub fn record<T>(
     recorded
 }
 
-/// An area at the origin.
+/// A rectangle of this size at the origin.
 pub fn area(width: u32, height: u32) -> vk::Rect2D {
     vk::Rect2D::default().extent(vk::Extent2D { width, height })
 }
 
-/// The whole of an image with one level and one layer.
+/// The subresource range of a whole image with one level and one layer.
 pub fn whole(aspects: vk::ImageAspectFlags) -> vk::ImageSubresourceRange {
     vk::ImageSubresourceRange {
         aspect_mask: aspects,
@@ -269,7 +269,7 @@ pub fn framebuffer_info(
     info.attachments(views).width(side).height(side).layers(1)
 }
 
-/// A shader of a pipeline.
+/// A shader stage of a pipeline, with the entry point `main`.
 pub fn stage(
     stage: vk::ShaderStageFlags,
     module: vk::ShaderModule,

@@ -32,7 +32,7 @@ use tileheap::units::Bytes;
 
 use crate::fake_driver::{Config, FakeDriver};
 
-/// Makes an unsafe call that is sound on the fake driver, which dereferences no handle, if everything pointed to is alive.
+/// Makes an unsafe call that is sound on the fake driver if everything it points to is alive: the driver dereferences no handles.
 #[macro_export]
 macro_rules! on_fake {
     ($call:expr) => {{

@@ -9,7 +9,7 @@ use tileheap::runtime::{BoundBuffer, Context};
 use crate::gpu::{Binding, Gpu};
 use crate::objects::record;
 
-/// The name of the object of every deliberate message; readers of the layer's log ignore these messages.
+/// The name of the object that every deliberate message mentions; readers of the layer's log ignore these messages.
 pub(crate) const DELIBERATE_NAME: &CStr = c"deliberate mistake";
 
 /// The resulting messages: one of core validation, and one of the emulator, which is below the validation

@@ -6,7 +6,7 @@ use crate::{Geometry, MipChain};
 /// A class of blocks of the same size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockClass {
-    /// The largest texture that the class is meant for.
+    /// Size of the largest texture that the class is meant for.
     pub texture: Bytes,
     /// Size of a block: a multiple of the unit, at least `texture`.
     pub block: Bytes,
@@ -43,7 +43,7 @@ impl BlockTable {
         table
     }
 
-    /// A class for each size of a single level without the coarser ones: the paper's first attempt.
+    /// A class for each size of a single level, excluding the coarser levels: the paper's first attempt.
     pub fn per_mip(geometry: &Geometry) -> BlockTable {
         let sizes = geometry.chains().iter().flat_map(|chain| {
             let below = std::iter::once(Bytes::ZERO).chain(chain.sizes().iter().copied());

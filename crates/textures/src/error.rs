@@ -17,10 +17,10 @@ pub enum Error {
     /// A budget smaller than the largest texture, whose size is the second field.
     #[error("a budget of {0} is smaller than the largest texture, which takes {1}")]
     BudgetTooSmall(Bytes, Bytes),
-    /// A budget above the limit in the second field, which is this many blocks.
+    /// A budget above the limit in the second field, which is the size of the third field's number of smallest blocks.
     #[error("a budget of {0} is larger than {1}, the size of {2} blocks of the smallest size")]
     BudgetTooLarge(Bytes, Bytes, u64),
-    /// A texture is used that does not exist.
+    /// A texture that does not exist is used.
     #[error("texture {0} does not exist: it was never created, or it was released")]
     UnknownTexture(TextureId),
     /// A texture with the first chain is created again with the second without being released.

@@ -39,7 +39,7 @@ pub struct Heap {
 
 const SPLIT: u32 = 4;
 const BINS: usize = 64 << SPLIT;
-/// The number of free nodes of a bin that are compared.
+/// Maximum number of free nodes of a bin that a search compares.
 const CANDIDATES: usize = 16;
 
 impl Heap {

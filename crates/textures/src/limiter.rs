@@ -48,7 +48,7 @@ pub struct UploadLimiter {
     geometry: Geometry,
     /// Number of events that were counted.
     seen: usize,
-    /// By texture: the first frame in which a bypassed request is repeated.
+    /// By texture: the first frame in which a request that the policy bypassed is made again.
     again: Vec<u32>,
     frame: u32,
     /// Textures requested in every frame, before all others.
@@ -132,7 +132,7 @@ impl UploadLimiter {
         Some(self.place(texture)?.1)
     }
 
-    /// Offset of a resident part of a texture, and its level: of part 0, unless levels have separate blocks.
+    /// Offset and level of a resident part of a texture: part 0 is the whole texture, unless levels have separate blocks.
     pub fn part(&self, texture: TextureId, part: Level) -> Option<(Bytes, Level)> {
         self.policy.part(texture, part)
     }

@@ -15,7 +15,7 @@ pub struct TextureTable {
 }
 
 impl TextureTable {
-    /// No textures.
+    /// An empty table.
     pub fn new(geometry: Geometry) -> TextureTable {
         TextureTable {
             geometry,

@@ -65,7 +65,7 @@ impl<T> CompactSort for [T] {
     }
 }
 
-/// Elements of any type, by index.
+/// A sequence of elements of any type, accessed by index.
 trait Sequence {
     /// Sorts a range by insertion.
     fn insertion_sort(&mut self, range: Range<usize>);

@@ -15,7 +15,7 @@ use super::records::{Detail, Enabled, ImageFacts};
 use super::state::{enter, enter_current};
 use super::tile_shading::read_parts;
 
-/// Panic message if a name of the driver does not fit into Vulkan's structures.
+/// Panic message if a name that the driver reports does not fit into Vulkan's structures.
 const SHORT: &str = "a short name";
 
 fn extension(name: &CStr) -> vk::ExtensionProperties {

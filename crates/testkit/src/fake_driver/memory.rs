@@ -21,7 +21,7 @@ struct Needs {
     dedicated: bool,
 }
 
-/// Returns true for images of the guaranteed set only.
+/// Returns true if the tile heap can hold an image: only images that the extension guarantees to support.
 pub(super) fn tile_can_hold_image(image: &ImageFacts) -> bool {
     use vk::ImageUsageFlags as U;
     let allowed = U::SAMPLED
@@ -51,7 +51,8 @@ fn tile_can_hold_buffer(config: &Config, buffer: &BufferFacts) -> bool {
     buffer.usage.contains(ffi::BUFFER_USAGE_TILE_MEMORY_BIT_QCOM) && allowed.contains(buffer.usage)
 }
 
-/// Every memory type for every resource, tile types even without the tile usage bit: the caller has to choose.
+/// The memory type bits of a resource: all types, including tile types even without the tile usage bit, so that the caller has to choose;
+/// lazily allocated types only if `lazy`.
 fn types(config: &Config, lazy: bool) -> u32 {
     let memory = config.memory();
     let kinds = memory.memory_types_as_slice().iter().enumerate();

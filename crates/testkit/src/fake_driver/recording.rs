@@ -149,7 +149,7 @@ pub(super) enum Place {
     Anywhere,
     InRendering,
     OutsideRendering,
-    /// Outside, or in per-tile execution.
+    /// Outside a render pass instance, or in per-tile execution.
     Dispatching,
 }
 

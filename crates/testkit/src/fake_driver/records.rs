@@ -45,7 +45,7 @@ pub(super) enum Detail {
     Fence {
         signalled: bool,
     },
-    /// `None` for a binary semaphore.
+    /// `value` is `None` for a binary semaphore.
     Semaphore {
         value: Option<u64>,
     },

@@ -46,7 +46,7 @@ pub(super) struct State {
     pub(super) lost: bool,
     /// The types of the structures chained in calls that create or allocate.
     pub(super) chains: Vec<(&'static str, Vec<vk::StructureType>)>,
-    /// True if submissions, waits and queries of progress are violations from now on.
+    /// True if submissions, waits and queries of progress are violations.
     pub(super) over: bool,
     pub(super) call_hook: Option<CallHook>,
 }
@@ -343,7 +343,7 @@ impl Entered {
         }
     }
 
-    /// Records a call as [`Call::Other`].
+    /// Adds this call to the journal as [`Call::Other`].
     pub(super) fn note<T: Handle>(&mut self, handle: T) {
         let (function, object) = (self.function, Object::of(handle));
         self.journal.push(Call::Other { function, object });

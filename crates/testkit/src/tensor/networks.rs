@@ -15,7 +15,7 @@ type Built = Result<TensorId>;
 /// An unfinished network and its result (scores or a picture), which is not marked as an output yet.
 pub type Unfinished = Result<(GraphBuilder, TensorId)>;
 
-/// Activations fused into a node.
+/// Names of the activations that can be fused into a node.
 const RELU: &str = "relu";
 const RELU6: &str = "relu6";
 const NOTHING: &str = "";

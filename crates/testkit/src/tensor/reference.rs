@@ -35,7 +35,7 @@ struct Evaluation<'a> {
     values: Values,
 }
 
-/// Elements and their dimensions.
+/// The elements of an operand, and its dimensions.
 struct Operand<'a> {
     dims: Vec<usize>,
     elements: &'a [f64],
@@ -357,7 +357,7 @@ fn axis(operator: &Operator, default: i64, rank: usize) -> usize {
     pair(operator, "axis", default)[0].rem_euclid(rank as i64) as usize
 }
 
-/// Moves elements, for one of the outputs.
+/// The elements of one output, numbered `part`, of an operator that moves elements.
 fn moved(operator: &Operator, x: &Operand<'_>, dims: &[usize], part: usize) -> Vec<f64> {
     let from = |mut index: Vec<usize>| {
         let rank = index.len();

@@ -12,7 +12,7 @@ use crate::policy::{ParameterValues, Policy, PolicyDesc, UploadMode};
 use crate::request::{Request, RequestOutcome};
 use crate::units::Bytes;
 
-/// The paper's cache of whole textures in arenas, by block size, or its first attempt.
+/// The paper's cache: whole textures in arenas by block size, or its first attempt with single levels.
 ///
 /// The first attempt is Descent 3's scheme as the paper first built it: a request at level n takes a block in each of the arenas
 /// 0 to n, and an upgrade uploads only the missing levels. Walls and temperatures are the same: "the details of which we did not
@@ -64,7 +64,7 @@ impl Arenas {
         (0..).map_while(|index| self.engine.view(index))
     }
 
-    /// Size of a single level.
+    /// Bytes of a single level of the requested texture.
     fn size_of(&self, request: Request, level: u8) -> Bytes {
         let sizes = self.geometry.chains()[usize::from(request.chain.0)].sizes();
         let size = |level: u8| sizes[usize::from(level)];

@@ -14,7 +14,7 @@ pub enum InitialWalls {
     Largest,
 }
 
-/// The average of the temperatures of several arenas.
+/// The weighting of an average of the temperatures of several arenas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TemperatureAverage {
     /// Weighted equally, over the arenas that have blocks.
@@ -23,7 +23,7 @@ pub enum TemperatureAverage {
     Bytes,
 }
 
-/// The victim in a full arena that is not boiling.
+/// The choice of the texture to evict from a full arena that is not boiling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleVictim {
     /// The least recently used texture.
@@ -53,7 +53,7 @@ pub struct ArenasDesc {
     pub walls: InitialWalls,
     /// The average of the temperatures on a side.
     pub average: TemperatureAverage,
-    /// The victim in a full arena that is not boiling.
+    /// The texture to evict from a full arena that is not boiling.
     pub idle_victim: IdleVictim,
     /// For this many updates after a wall moved, moving it back needs twice the margin. 0 disables damping.
     pub damping: u32,

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::journal::{CacheEvent, EvictionReason, Journal};
 use crate::units::Bytes;
 
-/// Sums over arenas from the left: temperatures by weight, and weights.
+/// Prefix sums over the arenas, from the left: weighted temperatures, and weights.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     heat: u128,

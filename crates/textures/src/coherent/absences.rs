@@ -5,7 +5,7 @@
 pub(super) struct Absences {
     /// The number of textures last requested in each of the last frames.
     last: [u32; FRAMES],
-    /// Per bin, in 1024ths that decay: textures that could have returned, and those that did.
+    /// Per bin, with older counts decaying, in 1024ths: textures that could have returned, and those that did.
     exposed: [u64; BINS],
     returned: [u64; BINS],
     /// Per bin: expected returns at earlier ages, in 1024ths, and the value of keeping a texture, in units of 1 / [`ONE`].
@@ -15,7 +15,7 @@ pub(super) struct Absences {
 
 /// The largest age in frames; larger ages are not distinguished.
 const FRAMES: usize = 512;
-/// Bins of ages: four for each power of two.
+/// Number of bins of ages: four for each power of two.
 const BINS: usize = 33;
 /// Probabilities and values are multiples of 1 / ONE.
 pub(super) const ONE: u64 = 1 << 20;

@@ -6,7 +6,8 @@ use crate::journal::{EvictionReason, Journal};
 use crate::list::NONE;
 
 impl Coherent {
-    /// Chooses the exchange for the next frame: the fewest bytes of this frame's textures for the largest missing one that is worth them.
+    /// Chooses the exchange for the next frame: the largest missing texture that saves more than it costs, for as few bytes of this frame's
+    /// textures as possible.
     pub(super) fn choose_swap(&mut self) {
         let mut swap = std::mem::take(&mut self.swap);
         (swap.wanted, swap.is_reserved) = (None, false);

@@ -3,13 +3,14 @@
 use super::absences::ONE;
 use super::state::{Coherent, NEVER};
 
-/// Frames count as not repeating if a smaller share of them does, in 1024ths.
+/// The share of a frame that the next one has to request for frames to count as repeating, in 1024ths.
 const COHERENT: u64 = 256;
 
-/// Frames after which most disorder is forgotten: with 16, mixed at 1.00 takes 1.05 of the bound, with 64 it takes 1.01.
+/// Number of frames after which most disorder is forgotten. With 16, the traffic of the scenario `mixed` at 1.00 of its working set is 1.05
+/// of the lower bound, with 64 it is 1.01.
 pub(super) const DECAY: u64 = 64;
 
-/// Number of returns of a texture after which older ones are halved.
+/// Number of returns of a texture above which its counts are halved, so that older returns weigh less.
 const MEMORY: u64 = 32;
 
 impl Coherent {

@@ -22,10 +22,10 @@ pub(super) struct TextureState {
     pub(super) requested: u32,
     /// The texture's position among the requests of that frame.
     pub(super) place: u32,
-    /// The last requested level, and its size in bytes, rounded up to units.
+    /// The last requested level, and the size of the texture at that level in bytes, rounded up to units.
     pub(super) wanted_level: Level,
     pub(super) wanted: u64,
-    /// The size of that level before rounding, and the resident part of it.
+    /// Bytes before rounding: of the texture at that level, and of its resident levels.
     pub(super) wanted_texels: u64,
     pub(super) held: u64,
     /// True if the texture is resident at a finer level than `wanted_level`.

@@ -17,10 +17,10 @@ const MAX_EXCHANGED: usize = 1024;
 /// The missing textures of a frame, and the exchange for the next frame.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Swap {
-    /// Size and number of textures that two frames requested, and that the last one bypassed; the largest first.
+    /// Sizes and numbers of textures that the last two frames requested, and that the last one bypassed; the largest first.
     pub(super) missing: [(u64, u32); MISSING],
     pub(super) count: usize,
-    /// Size and number of resident textures: scratch memory, and then those that are exchanged.
+    /// Sizes and numbers of resident textures: first all candidates, then those that are exchanged.
     pub(super) residents: Vec<(u64, u32)>,
     /// The texture that `residents` are exchanged for, and its size.
     pub(super) wanted: Option<(u32, u64)>,

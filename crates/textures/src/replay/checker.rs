@@ -36,7 +36,7 @@ pub(super) struct Block {
     pub(super) level: Level,
 }
 
-/// The inverse of an event.
+/// The inverse of a change to the blocks.
 #[derive(Clone, Copy, Debug)]
 enum Undo {
     Insert(Block),
@@ -179,7 +179,7 @@ impl Checker {
         })
     }
 
-    /// Evicts a part of a texture, regardless of its policy. O(blocks).
+    /// Evicts a block of a texture without a call of the policy; returns it. O(blocks).
     pub(super) fn evict(&mut self, texture: TextureId) -> Option<Block> {
         let index = self.blocks.iter().position(|block| block.texture == texture)?;
         Some(self.take(index))

@@ -6,7 +6,7 @@ use crate::ids::Level;
 use crate::trace::TraceEntry;
 use crate::units::Bytes;
 
-/// A use in the relaxed problem: the segments of an object that it needs.
+/// A request in the relaxed problem: the segments of an object that it needs.
 struct Need {
     object: usize,
     level: Level,
@@ -18,7 +18,7 @@ struct Need {
 /// A texture between two forced uploads: by a release, a new chain, or a level finer than all before.
 #[derive(Default)]
 struct Object {
-    /// Requested levels, and the size of each.
+    /// The sizes of the requested levels, and the levels as a mask.
     sizes: [u64; 32],
     levels: u32,
     /// The object's first segment.

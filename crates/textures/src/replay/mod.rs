@@ -30,7 +30,7 @@ pub struct Replay {
     last: FrameStats,
     summary: TraceSummary,
     traffic: Vec<u64>,
-    /// Unused bytes in blocks, by texture and in total.
+    /// Unused bytes in blocks, by texture; and their sum.
     lost: Vec<u64>,
     internal: u64,
     internal_sum: u128,

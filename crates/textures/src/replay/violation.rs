@@ -8,11 +8,11 @@ pub struct Violation {
     pub policy: String,
     /// The rule.
     pub rule: PolicyRule,
-    /// Textures, offsets and sizes, as text.
+    /// A description of the violation, with textures, offsets and sizes.
     pub what: String,
 }
 
-/// A rule for policies.
+/// A rule that every policy has to follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PolicyRule {

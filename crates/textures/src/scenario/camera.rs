@@ -3,7 +3,7 @@
 use super::scene::Scene;
 use crate::ids::{Level, TextureId};
 
-/// A landscape in a row: at each position a texture, at the level at which it is seen.
+/// A landscape as a row of positions: the texture at each, and the level at which it is seen.
 struct Row {
     places: Vec<(TextureId, Level)>,
 }

@@ -35,7 +35,7 @@ pub enum Scenario {
     Mixed,
     /// Flight over a landscape whose textures are created as it comes into view, changed now and then, and released once passed.
     Flight,
-    /// By popularity, which drifts over time.
+    /// Textures drawn by popularity, which drifts over time.
     Zipf,
     /// A hot set in every frame, and a scan over many others.
     Scan,

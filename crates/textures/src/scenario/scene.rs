@@ -32,7 +32,7 @@ impl Scene<'_> {
         (self.to)(TraceRecord::EndFrame);
     }
 
-    /// "Most textures are 128 x 128; a few are 256 x 256 and a few are 64 x 64", and distant ones are seen at small levels.
+    /// A random level: "most textures are 128 x 128; a few are 256 x 256 and a few are 64 x 64", and distant ones are seen at small levels.
     pub(super) fn level(&mut self) -> Level {
         Level(self.random.pick(&[8, 7, 7, 7, 7, 6, 6, 5, 5, 4, 4, 3, 2]))
     }

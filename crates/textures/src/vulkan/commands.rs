@@ -26,7 +26,7 @@ impl BarrierLists {
         self.copies.clear();
     }
 
-    /// Adds the barriers around copies to mip levels of an image: from `UNDEFINED`, and to reading.
+    /// Adds the barriers around copies to mip levels of an image: from layout `UNDEFINED` before, and to shader reads after.
     pub(super) fn add(&mut self, image: vk::Image, mips: Range<u8>) {
         use vk::ImageLayout as L;
         let (none, copied) = (vk::AccessFlags::empty(), vk::AccessFlags::TRANSFER_WRITE);
@@ -48,7 +48,7 @@ pub(super) fn leaving(image: vk::Image, mips: Range<u8>) -> vk::ImageMemoryBarri
     image_barrier(image, subresources(mips), layouts, access)
 }
 
-/// All layers of mip levels.
+/// The subresource range of all layers of some mip levels.
 pub(super) fn subresources(mips: Range<u8>) -> vk::ImageSubresourceRange {
     vk::ImageSubresourceRange {
         base_mip_level: mips.start.into(),
@@ -69,7 +69,7 @@ pub(super) fn barrier(
     unsafe { device.cmd_pipeline_barrier(commands, before, after, none, &[], &[], images) };
 }
 
-/// All layers of a mip level.
+/// All layers of a mip level, for copies.
 pub(super) fn layers(shape: &TextureShape, mip: u32) -> vk::ImageSubresourceLayers {
     vk::ImageSubresourceLayers {
         aspect_mask: vk::ImageAspectFlags::COLOR,

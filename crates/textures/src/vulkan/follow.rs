@@ -7,7 +7,7 @@ use super::state::TextureCache;
 use crate::{Result, TextureId};
 
 impl TextureCache {
-    /// Destroys an image after this frame: frames up to the last one that used it may still read its bytes.
+    /// Schedules an image for destruction after this frame, and notes its bytes as in use until the last frame that used it is complete.
     pub(super) fn retire(&mut self, entry: usize, live: Texture) {
         let texture = self.texture_of(entry).0;
         let used = self.uses[texture.index()].used;

@@ -25,7 +25,7 @@ pub struct Texture {
     pub level: Level,
     /// The finest level of the image: levels finer than `level` are not uploaded yet.
     pub(super) finest: Level,
-    /// The texture's range of bytes.
+    /// The texture's range of bytes in the cache's memory.
     pub(super) start: u64,
     pub(super) end: u64,
 }
@@ -53,7 +53,7 @@ pub(super) struct Images {
     pub(super) set_layout: vk::DescriptorSetLayout,
     pools: Vec<vk::DescriptorPool>,
     free_sets: Vec<vk::DescriptorSet>,
-    /// Ordered by the frame that must complete first.
+    /// The retired objects, each with the frame that must complete before it is destroyed, in ascending order.
     retired: VecDeque<(u64, Retired)>,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Images {
 const SETS: usize = 256;
 
 impl Images {
-    /// Creates the layout of the sets, with `count` sampled images.
+    /// Creates the descriptor set layout, an array of `count` sampled images.
     pub(super) fn make_layout(&mut self, device: &ash::Device, count: usize) -> Result<()> {
         self.retired.reserve(1024);
         self.count = count as u32;
@@ -160,7 +160,7 @@ impl Images {
         Ok(())
     }
 
-    /// A set with these views; the last one also replaces missing finer levels.
+    /// A descriptor set with these views; the last one also replaces missing finer levels.
     pub(super) fn make_set(
         &mut self,
         device: &ash::Device,

@@ -11,7 +11,7 @@ use tileheap::runtime::objects::OwnedObjects;
 use tileheap::units::Bytes;
 
 impl Moves {
-    /// Creates the buffer.
+    /// Creates the buffer through which textures are copied.
     pub(super) fn make(&mut self, device: &Device, owned: &mut OwnedObjects, size: Bytes) -> Result<()> {
         let name = format!("a buffer of {size} for moves");
         let info = vk::BufferCreateInfo::default()

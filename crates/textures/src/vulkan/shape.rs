@@ -69,7 +69,7 @@ impl TextureShape {
     }
 }
 
-/// A shape, with the properties of its format.
+/// The shape of textures, with the properties of its format.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     pub(super) shape: TextureShape,
@@ -113,7 +113,7 @@ impl Shape {
         if bytes % 4 == 0 { bytes } else { bytes * 4 }
     }
 
-    /// The first level of the image that contains `level`.
+    /// The coarsest level of the image that contains `level`.
     pub(super) fn first(&self, level: Level) -> Level {
         if self.apart { level } else { Level(0) }
     }

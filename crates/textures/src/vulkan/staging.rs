@@ -15,18 +15,18 @@ use tileheap::runtime::Device;
 use tileheap::runtime::objects::{MemoryDesc, OwnedObjects, VkResultExt};
 use tileheap::units::Bytes;
 
-/// Positions in a ring only increase; offsets are positions modulo the size.
+/// The used part of the staging ring, from `tail` to `head`: positions only increase, and offsets are positions modulo the size.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Ring {
     size: u64,
     head: u64,
     tail: u64,
-    /// The head at the end of each frame.
+    /// Pending frames, each with the head at its end.
     frames: VecDeque<(u64, u64)>,
 }
 
 impl Ring {
-    /// The offset of `bytes` bytes at a multiple of `alignment`; `None` while pending frames use them.
+    /// Allocates `bytes` bytes at a multiple of `alignment`; returns their offset, or `None` if pending frames leave too little room.
     fn take(&mut self, bytes: u64, alignment: u64) -> Option<u64> {
         let lap = self.head / self.size * self.size;
         let offset = (self.head - lap).next_multiple_of(alignment);
@@ -76,7 +76,7 @@ impl Staging {
         }
     }
 
-    /// Creates the ring.
+    /// Creates the buffer of the ring, and maps it.
     pub(super) fn make(
         &mut self,
         device: &Device,
@@ -106,7 +106,7 @@ impl Staging {
         Ok(())
     }
 
-    /// The offset of `bytes` bytes at a multiple of `alignment`; `None` while pending frames use them.
+    /// Allocates `bytes` bytes at a multiple of `alignment`; returns their offset, or `None` if pending frames leave too little room.
     pub(super) fn take(&mut self, bytes: u64, alignment: u64) -> Option<u64> {
         self.ring.take(bytes, alignment)
     }
@@ -123,12 +123,12 @@ impl Staging {
         unsafe { std::slice::from_raw_parts_mut(start, (bytes.end - bytes.start) as usize) }
     }
 
-    /// A position of the ring, for returning later allocations.
+    /// The current position in the ring, to which [`take_back`](Staging::take_back) returns.
     pub(super) fn mark(&self) -> u64 {
         self.ring.head
     }
 
-    /// Returns everything allocated since a mark.
+    /// Releases everything allocated since a mark.
     pub(super) fn take_back(&mut self, mark: u64) {
         self.ring.head = mark;
     }

@@ -23,7 +23,7 @@ pub(super) struct CachedTexture {
     pub(super) chain: MipChainId,
     /// The uploaded image; `None` until then.
     pub(super) live: Option<Texture>,
-    /// The replacement of `live` from the recorded frame on: another image, or a view of more levels.
+    /// The image or view that replaces `live` from the recorded frame on: another image, or a view of more levels.
     pub(super) next: Option<Texture>,
     /// True if the entry is in `changing`.
     pub(super) listed: bool,
@@ -80,7 +80,7 @@ pub struct TextureCache {
     /// The uploads and barriers that are recorded with the frame, and those on the transfer queue.
     pub(super) lists: BarrierLists,
     pub(super) sent: BarrierLists,
-    /// Bytes of former images, each with the last frame that may use them.
+    /// The last frame that may use a former image, and the first and the end byte of that image.
     pub(super) in_use: Vec<(u64, u64, u64)>,
     /// The maximum bytes, and the maximum time for writing texels, that a frame spends on uploads.
     pub(super) uploads: Bytes,
@@ -175,7 +175,7 @@ impl Drop for TextureCache {
     }
 }
 
-/// Copies between two images of a texture.
+/// A move of a texture: from one image to another, through the buffer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Move {
     pub(super) from: vk::Image,
@@ -192,7 +192,7 @@ pub(super) struct Moves {
     pub(super) size: u64,
     pub(super) listed: Vec<Move>,
     pub(super) leaving: Vec<vk::ImageMemoryBarrier<'static>>,
-    /// Regions of the buffer for levels of the old images and of the new ones, and their end.
+    /// Copy regions from old images to the buffer, those from the buffer to new images, and the end of the used bytes of the buffer.
     pub(super) out: Vec<vk::BufferImageCopy>,
     pub(super) back: Vec<vk::BufferImageCopy>,
     pub(super) end: u64,

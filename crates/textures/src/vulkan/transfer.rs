@@ -7,7 +7,7 @@ use tileheap::runtime::objects::VkResultExt;
 use tileheap::runtime::{Capabilities, Device};
 use tileheap::runtime::{DeviceQueue, RuntimeError};
 
-/// Records and submits uploads.
+/// Records uploads and submits them to a separate queue.
 pub(super) struct Transfer {
     pub(super) queue: DeviceQueue,
     /// The graphics queue family.
@@ -15,7 +15,7 @@ pub(super) struct Transfer {
     pool: vk::CommandPool,
     /// Command buffers, each with the last frame that used it.
     commands: Vec<(vk::CommandBuffer, u64)>,
-    /// A timeline semaphore: the last frame whose uploads are complete.
+    /// A timeline semaphore, whose value is the last frame whose uploads are complete.
     uploaded: vk::Semaphore,
 }
 

@@ -12,7 +12,7 @@ use super::description::{DescribedAccess, DescribedBatch, DescribedPass, Descrip
 /// A description in progress.
 pub(super) struct Draw {
     pub(super) random: SplitMix64,
-    /// One of `oddity` choices may have any value, valid or not; 0 if none may.
+    /// On average, one in `oddity` choices may have any value, valid or not; 0 if none may.
     oddity: u64,
     pub(super) description: Description,
     /// For each resource, the aspects, levels and layers that have contents.
@@ -218,7 +218,7 @@ impl Draw {
         }
     }
 
-    /// A range with its open ends filled in.
+    /// The range that an access of this kind uses, with its open ends filled in.
     pub(super) fn meant(
         &self,
         resource: usize,
