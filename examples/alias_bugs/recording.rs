@@ -126,7 +126,7 @@ impl<'a> Recording<'a> {
         stage.wait()
     }
 
-    /// A global memory barrier.
+    /// Records a global memory barrier.
     pub(crate) fn order(&self, before: Scope, after: Scope) {
         let barriers = [vk::MemoryBarrier2::default()
             .src_stage_mask(before.0)
@@ -138,12 +138,12 @@ impl<'a> Recording<'a> {
         unsafe { self.device.cmd_pipeline_barrier2(self.commands, &info) };
     }
 
-    /// A global memory barrier between everything before and everything after.
+    /// Records a global memory barrier between all earlier writes and everything after.
     pub(crate) fn order_everything(&self) {
         self.order(ALL_WRITES, ALL);
     }
 
-    /// An image memory barrier.
+    /// Records an image memory barrier, with a change of layout.
     pub(crate) fn transition(
         &self,
         image: Image,
@@ -210,7 +210,7 @@ impl<'a> Recording<'a> {
         Ok(())
     }
 
-    /// A pass over one color attachment, which it stores.
+    /// Records a pass with one color attachment, which it stores.
     pub(crate) fn pass(
         &self,
         image: Image,

@@ -25,7 +25,7 @@ pub(crate) const SIZE: vk::DeviceSize = EXTENT.width as u64 * EXTENT.height as u
 /// Destroys an object when the program ends.
 type Destroy = Box<dyn FnOnce(&ash::Device)>;
 
-/// The objects that every program uses, and those that it creates in addition.
+/// The objects that every program uses, and those that a program creates in addition.
 pub(crate) struct Stage<'a> {
     pub(crate) gpu: &'a Gpu,
     pub(crate) device: &'a ash::Device,
@@ -48,7 +48,7 @@ pub(crate) struct Stage<'a> {
     destroys: RefCell<Vec<Destroy>>,
 }
 
-/// A pipeline with its layouts.
+/// A pipeline with its pipeline layout and descriptor set layouts.
 pub(crate) struct Pipeline {
     pub(crate) handle: vk::Pipeline,
     pub(crate) layout: vk::PipelineLayout,

@@ -21,7 +21,7 @@ pub(crate) struct Executor {
     submitted: u64,
 }
 
-/// A synchronization2 structure with the stages and accesses of scopes.
+/// Creates a barrier structure of synchronization2 with the stages and accesses of `$scopes`.
 macro_rules! scoped {
     ($barrier:ident, $scopes:expr) => {{
         let scopes: &Scopes = $scopes;
@@ -101,7 +101,7 @@ impl Executor {
         Ok(())
     }
 
-    /// A wait or a signal; `None` if it refers to a time before the first batch. The frame declares no semaphores.
+    /// The submit info of a wait or a signal; `None` if it refers to a time before the first batch. The frame declares no semaphores.
     fn semaphore(&self, row: &SemaphoreRow, begin: u64) -> Option<vk::SemaphoreSubmitInfo<'static>> {
         assert_eq!(
             row.semaphore.kind,

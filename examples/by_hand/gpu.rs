@@ -232,7 +232,7 @@ impl Gpu {
 }
 
 impl Gpu {
-    /// Returns true if the driver supports such images; it may support fewer in tile memory.
+    /// Returns true if the driver supports images with this create info; it may support fewer in tile memory.
     fn supports(&self, info: &vk::ImageCreateInfo<'_>) -> bool {
         let question = vk::PhysicalDeviceImageFormatInfo2::default()
             .format(info.format)

@@ -231,10 +231,10 @@ fn largest(heap: Bytes) -> vk::Extent2D {
     }
 }
 
-/// A frame that differs in one thing from the frame of another variant.
+/// A measured frame that differs in one respect from that of another variant.
 struct Variant<'a> {
     name: &'static str,
-    /// The name of the other variant, if they are compared.
+    /// The name of the variant to compare with; empty if there is none.
     against: &'static str,
     timed: Timed<'a>,
     /// Nanoseconds of each round.

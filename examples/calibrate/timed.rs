@@ -33,7 +33,7 @@ pub(crate) struct Timed<'a> {
     stamps: vk::QueryPool,
     /// Nanoseconds per tick.
     period: f64,
-    /// The valid bits of a timestamp.
+    /// A mask of the valid bits of a timestamp.
     mask: u64,
     bins: Option<u32>,
 }
@@ -124,7 +124,7 @@ impl<'a> Timed<'a> {
         self.bins
     }
 
-    /// The draw of a described pass in the pass that contains it.
+    /// The draw of a described pass in the executed pass that contains it.
     fn draw(&self, pass: PassId, described: PassId) -> Result<Draw> {
         let device = self.tile.raw();
         let area = self.workload.frame.pass(described).area;

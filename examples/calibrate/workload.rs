@@ -50,7 +50,7 @@ pub(crate) struct WorkloadDesc {
 }
 
 impl WorkloadDesc {
-    /// `geometry` and `decal` draw one image, `blur` computes another from it, `show` a third.
+    /// Describes the frame: passes `geometry` and `decal` draw one image, `blur` computes another from it, and `show` a third.
     pub(crate) fn frame(self) -> Result<Workload> {
         let mut frame = FrameBuilder::new("calibrate", self.extent);
         let [drawn, blurred, shown] =
@@ -117,7 +117,7 @@ fn commands(frame: &mut FrameBuilder) -> CommandBufferId {
     frame.command_buffer(batch, "all")
 }
 
-/// The first `passes` passes as one group, each of the others by itself.
+/// An arrangement with the first `passes` passes in one group, and each of the others by itself.
 pub(crate) fn grouped(frame: &Frame, passes: usize, mode: GroupMode) -> Arrangement {
     let mut arrangement = Arrangement::described(frame);
     let ArrangedBatch { groups, .. } = &mut arrangement.batches[0];
@@ -126,7 +126,7 @@ pub(crate) fn grouped(frame: &Frame, passes: usize, mode: GroupMode) -> Arrangem
     arrangement
 }
 
-/// A number of horizontal strips.
+/// The group mode for a number of horizontal strips.
 pub(crate) fn strips(rows: u32) -> GroupMode {
     GroupMode::Strips(StripGrid { columns: 1, rows })
 }

@@ -22,7 +22,7 @@ impl Deferred {
         Ok(self)
     }
 
-    /// The runs of described passes, in order; merged passes have several.
+    /// The runs of described passes, in order of execution: a merged pass contains several.
     pub(crate) fn runs(&self) -> impl Iterator<Item = Run> {
         runs(&self.arranged, |described| Strip {
             origin: self.origin(described),
@@ -45,7 +45,7 @@ impl Deferred {
         }
     }
 
-    /// The rendered part of an image that is scaled from the base extent.
+    /// The rendered part of an image that is scaled from the base extent; `None` for other images.
     fn scaled(&self, access: &Access) -> Option<vk::Extent2D> {
         let resource = self.frame.resource(access.resource);
         let ResourceKind::Image { desc, .. } = resource.kind else {

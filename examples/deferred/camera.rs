@@ -61,7 +61,8 @@ impl Constants {
     }
 }
 
-/// World to view. The eye moves sideways, slowly enough that the frames of one picture match; the second view's is above it.
+/// The matrix from world to view space. The eye moves sideways, slowly enough that the frames of one picture match; the eye of the second
+/// view is above it.
 fn view(frame: u32, second: bool) -> Mat4 {
     let along = frame as f32 * 0.004;
     let above = if second { 16.0 } else { 0.0 };
@@ -70,7 +71,7 @@ fn view(frame: u32, second: bool) -> Mat4 {
     Mat4::look_at_rh(eye, target, Vec3::Y)
 }
 
-/// World to the shadow map's clip space: parallel rays, depth 1 at the end of the moon.
+/// The matrix from world space to the shadow map's clip space: parallel rays from the moon, with depth 1 at its end.
 fn moon_view_projection() -> Mat4 {
     let middle = Vec3::new(0.0, 2.0, 8.0);
     let reach = 24.0;

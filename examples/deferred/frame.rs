@@ -38,7 +38,7 @@ pub(crate) struct Deferred {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parts {
     pub(crate) graphics: QueueId,
-    /// The queue of exposure, if it has a separate one.
+    /// The queue of the exposure pass, if it has a separate one.
     pub(crate) compute: Option<QueueId>,
     pub(crate) tone_map: PassId,
     /// The picture, imported with every frame.
@@ -72,7 +72,7 @@ const CASCADES: Switches = 1 << 4; // a second shadow map, of the near part
 const MULTISAMPLING: Switches = 1 << 5; // of the G-buffer
 const ASYNC_EXPOSURE: Switches = 1 << 6; // on a separate queue
 const SECOND_VIEW: Switches = 1 << 7; // in a corner of the picture
-/// The switches without `--toggle`.
+/// The switches that are on without `--toggle`.
 const USUAL: Switches = OCCLUSION | REFLECTIONS | BLOOM | FINE_SHADOWS;
 
 /// Pixels per side of a light culling tile, which is a workgroup; `TILE` in shaders/constants.glsl.
@@ -264,7 +264,7 @@ impl View {
         frame.render_pass(commands, format!("{name}{}", self.suffix))
     }
 
-    /// Draws surfaces. The sky keeps the clear value: passes that read it check the depth first, and motion is 0 there.
+    /// Declares the passes that draw surfaces. The sky keeps the clear value: passes that read it check the depth first, and motion is 0 there.
     fn draw(&self, frame: &mut FrameBuilder, commands: CommandBufferId, on: Switches) {
         let (mut targets, mut name) = (self.gbuffer, "gbuffer");
         if on & MULTISAMPLING != 0 {
@@ -289,7 +289,7 @@ impl View {
         }
     }
 
-    /// A pass that computes an image from the images that it samples, each with its reach.
+    /// Declares a pass that computes an image from the images that it samples, each with its reach.
     fn screen<'a>(
         &self,
         frame: &'a mut FrameBuilder,
@@ -303,7 +303,7 @@ impl View {
         pass.color(to, LoadOp::DontCare)
     }
 
-    /// Computes the light of every surface.
+    /// Declares the passes that compute the light of every surface.
     fn light(&self, frame: &mut FrameBuilder, commands: CommandBufferId, shadow: ResourceId, on: Switches) {
         let [albedo, normal, _, depth] = self.gbuffer;
         let [ao_noisy, ao] = self.ao;
@@ -350,14 +350,14 @@ impl View {
             .in_strips(FREE);
     }
 
-    /// Averages with earlier frames.
+    /// Declares the pass that averages the image with earlier frames.
     fn antialias(&self, frame: &mut FrameBuilder, commands: CommandBufferId) {
         let read = [(self.hdr, within(1)), (self.gbuffer[2], PIXEL)];
         let pass = self.screen(frame, (commands, "temporal"), &read, self.resolved);
         pass.sampled_previous(self.resolved).fragment();
     }
 
-    /// Computes the exposure of an image.
+    /// Declares the pass that computes the exposure of an image.
     fn meter(&self, frame: &mut FrameBuilder, commands: CommandBufferId, of: ResourceId) {
         let pass = frame.compute_pass(commands, format!("exposure{}", self.suffix));
         pass.sampled(of).storage_write(self.exposure);
@@ -384,7 +384,7 @@ impl View {
         }
     }
 
-    /// Fills the picture, or the second view's part of it.
+    /// Declares the pass that fills the picture, or the second view's part of it.
     fn tone_map(
         &self,
         frame: &mut FrameBuilder,

@@ -20,12 +20,12 @@ use crate::support::shaders::{self, Shader, push_constant_range};
 pub(crate) enum Program {
     /// Draws meshes to depth and, with a fragment shader, color.
     Objects(&'static Shader, Option<&'static Shader>),
-    /// A triangle over the whole target.
+    /// Draws a triangle over the whole target.
     Screen(&'static Shader),
-    /// Squares without vertex buffers, blended additively.
+    /// Draws squares without vertex buffers, blended additively.
     Halos,
     Compute(&'static Shader),
-    /// One workgroup per tile of light culling.
+    /// Dispatches one workgroup per tile of light culling.
     Tiles(&'static Shader),
     /// A copy or a clear, which needs no pipeline.
     Copy,

@@ -53,7 +53,7 @@ pub(crate) struct Renderer {
     indices: HostBuffer,
     pipelines: Pipelines,
     pub(crate) frames: DynamicFrame,
-    /// The description in use.
+    /// The description of the frame in use.
     builder: FrameBuilder,
     /// The number and plan of the frame that is bound for `builder`.
     selected: u64,

@@ -7,7 +7,7 @@ use crate::support::error::{Called, Result, no_device};
 
 /// A Vulkan 1.3 instance, and the first physical device with a graphics queue, of those that `TILEHEAP_DEVICE` selects.
 pub(crate) struct Machine {
-    /// The loaded library.
+    /// The loaded Vulkan library.
     _entry: ash::Entry,
     pub(crate) instance: ash::Instance,
     pub(crate) physical_device: vk::PhysicalDevice,

@@ -26,7 +26,7 @@ pub(crate) struct Bench<'a> {
     pub(crate) recorded: RecordedCounts,
 }
 
-/// Separate memory for every tensor.
+/// The strategy that gives every tensor separate memory.
 pub(crate) const UNALIASED: Offsets<tileheap_pack::Strategy> = Offsets(tileheap_pack::Strategy::Naive);
 
 /// Plans a graph with the sizes that the driver reports.

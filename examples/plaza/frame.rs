@@ -21,7 +21,7 @@ pub(crate) struct Plaza {
     pub(crate) graphics: QueueId,
     /// Scene and postprocessing, in order of submission.
     pub(crate) command_buffers: [CommandBufferId; 2],
-    /// The optional pass.
+    /// The pass `halos`, which a frame may skip.
     pub(crate) halos: PassId,
     /// The picture, imported with every frame.
     pub(crate) picture: ResourceId,

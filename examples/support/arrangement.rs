@@ -36,7 +36,7 @@ pub enum Change {
 /// A run of a described pass within an executed pass.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
-    /// Its index among all runs.
+    /// The index of this run among all runs.
     pub number: usize,
     pub pass: PassId,
     pub described: PassId,
@@ -44,7 +44,7 @@ pub struct Run {
     pub strip: Strip,
 }
 
-/// The runs of described passes, in order; merged passes have several. `whole` returns the whole output of a described pass.
+/// The runs of described passes, in order of execution: a merged pass contains several. `whole` returns the whole output of a described pass.
 pub fn runs(arranged: &ExecutedFrame, whole: impl Fn(PassId) -> Strip) -> impl Iterator<Item = Run> {
     let passes = arranged.frame().pass_ids();
     let each = passes.flat_map(|pass| arranged.described_passes(pass).map(move |run| (pass, run)));

@@ -20,7 +20,7 @@ static SHADERS: [&Shader; 2] = [&OVERLAY_VERT, &OVERLAY_FRAG];
 /// Width of the texture for egui's glyphs, which grows downward.
 const TEXTURE_WIDTH: usize = 1024;
 
-/// The pipeline of overlays, and a frame's triangles for each slot.
+/// Draws overlays: holds the pipeline, and one frame's triangles per slot.
 pub struct Layer {
     tile: Device,
     context: Context,

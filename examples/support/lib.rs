@@ -31,7 +31,7 @@ pub mod window;
 /// Number of frames in flight: one is recorded while the device works on the other.
 pub const FRAMES_IN_FLIGHT: usize = 2;
 
-/// Compiles the code of the guide.
+/// Compiles the code blocks of the guide as doctests.
 #[cfg(doctest)]
 mod guide {
     macro_rules! chapters {

@@ -8,7 +8,7 @@ use tileheap::runtime::{Context, ContextDesc};
 
 use super::error::{Result, bail};
 
-/// Parses arguments and runs; reports an error on one line.
+/// Parses the arguments and calls `run`; reports an error on one line.
 pub fn start<A: Parser>(run: impl FnOnce(&A) -> Result<()>) -> ExitCode {
     let args = match A::try_parse() {
         Ok(args) => args,
@@ -38,7 +38,7 @@ pub fn context_desc(name: &'static str, device: Option<&str>, validate: bool) ->
     desc
 }
 
-/// Runs with a context, which is destroyed last; returns Vulkan's messages.
+/// Calls `run` with a new context, which is destroyed afterwards; returns Vulkan's messages.
 pub fn with_context(
     desc: &ContextDesc<'_>,
     run: impl FnOnce(&Context) -> Result<()>,

@@ -24,8 +24,7 @@ pub struct SwapchainImage {
     pub index: u32,
     pub image: vk::Image,
     pub view: vk::ImageView,
-    /// Signaled when the image may be presented. One per image, because nothing signals when presentation has
-    /// finished waiting for it.
+    /// Signaled when the image may be presented. One per image, since nothing signals that presentation has finished waiting for it.
     pub presentable: vk::Semaphore,
 }
 

@@ -8,7 +8,7 @@ use crate::ground::{Ground, SEA, SUN, WORLD};
 
 /// Tangent of half the vertical field of view.
 const TAN: f32 = 0.50;
-/// Frames of one round.
+/// Number of frames of one circuit of the island.
 const ROUND: f32 = 2400.0;
 
 /// The eye, its orientation, and the view frustum.
@@ -27,7 +27,7 @@ pub(crate) struct Camera {
 pub(crate) struct Constants {
     clip: Mat4,
     eye: Vec4,
-    /// From the centre of the screen to its edges, right and up, and forward.
+    /// In view directions of unit depth: from the centre of the screen to its right and upper edge, and forward.
     right: Vec4,
     up: Vec4,
     forward: Vec4,

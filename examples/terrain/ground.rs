@@ -4,7 +4,7 @@ use glam::{Vec2, Vec3};
 
 use crate::noise::{eroded, noise, rough};
 
-/// Side of the world in metres, with some sea, and the number of cells per side.
+/// Side of the world in metres, including some sea, and the number of cells per side.
 pub(crate) const WORLD: f32 = 4096.0;
 pub(crate) const CELLS: usize = 1024;
 const CELL: f32 = WORLD / CELLS as f32;

@@ -60,7 +60,7 @@ pub(crate) struct Renderer {
     slots: [FrameInFlight; FRAMES_IN_FLIGHT],
     pub(crate) streamer: Streamer,
     frames: usize,
-    /// The frame of the flight.
+    /// The position in the flight, as a frame number.
     pub(crate) at: u32,
     /// False while the flight is paused.
     pub(crate) moving: bool,

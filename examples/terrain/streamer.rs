@@ -17,7 +17,7 @@ use crate::quadtree::{NODES, Node, Seen, TEXELS};
 use crate::support::FRAMES_IN_FLIGHT;
 use crate::support::error::{Result, create_file, file};
 
-/// With mixed textures, the smallest squares have four bytes per texel: they are near enough to see the dots.
+/// Depth of the squares that have four bytes per texel with mixed textures: the smallest ones, near enough for dithering to be visible.
 const MIXED_DEPTH: u32 = 7;
 /// The two shapes of textures.
 pub(crate) const PALETTE: MipChainId = MipChainId(0);
@@ -50,7 +50,7 @@ pub(crate) struct Streamer {
     pub(crate) texels: Texels,
     /// By square: its texture, if it was ever seen.
     ids: Vec<Option<TextureId>>,
-    /// By texture: its square, and the frame that it was last drawn in.
+    /// By texture: its square, and the frame in which it was last drawn.
     nodes: Vec<(Node, u64)>,
     frame: u64,
     /// Bytes of texels written by the frame.

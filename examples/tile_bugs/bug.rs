@@ -36,20 +36,20 @@ pub(crate) enum Bug {
 /// The choices of the program. Without bugs it is [`Program::RIGHT`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Program {
-    /// The last pass is in a separate batch.
+    /// True if the last pass is in a separate batch.
     pub(crate) second_batch: bool,
-    /// The second command buffer binds tile memory.
+    /// True if the second command buffer binds tile memory.
     pub(crate) binds_again: bool,
     pub(crate) interlude: Interlude,
-    /// The dunes are after the medallion in the heap, not from its middle on.
+    /// True if the dunes are after the medallion in the heap; otherwise they start in its middle.
     pub(crate) apart: bool,
-    /// The pass that paints the dunes stores them.
+    /// True if the pass that paints the dunes stores them.
     pub(crate) stores: bool,
-    /// The last barrier of the dunes has their layout.
+    /// True if the old layout in the last barrier of the dunes is their current one.
     pub(crate) keeps_layout: bool,
-    /// The last pass binds the object that the images are bound to.
+    /// True if the last pass binds the object that the images are bound to.
     pub(crate) same_object: bool,
-    /// The barrier after painting names the stage that shows.
+    /// True if the barrier after painting names the stage that shows the pictures.
     pub(crate) in_time: bool,
     pub(crate) again: Again,
 }
@@ -58,7 +58,7 @@ pub(crate) struct Program {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Again {
     Nothing,
-    /// The dunes, at once.
+    /// The dunes, right after they were painted.
     Dunes {
         ordered: bool,
     },
@@ -80,7 +80,7 @@ pub(crate) enum Interlude {
     Whole,
     /// It draws while an object is bound that ends in the middle of the dunes.
     Smaller,
-    /// A secondary command buffer draws; `says_so`: it declares that tile memory is bound.
+    /// A secondary command buffer draws; `says_so` is true if it declares that tile memory is bound.
     Secondary { says_so: bool },
 }
 

@@ -6,7 +6,7 @@ use tileheap::units::Bytes;
 
 use super::request::has_choice;
 
-/// The resources that are not external, in the frame's order.
+/// The resources to list: all that are not external, in the order of the frame.
 pub(super) fn listed(plan: &Plan) -> impl Iterator<Item = ResourceId> {
     let ids = plan.frame.resource_ids().zip(plan.frame.resources());
     let own = ids.filter(|(_, resource)| !matches!(resource.persistence, Persistence::External(_)));

@@ -17,7 +17,7 @@ const LINES: Color32 = Color32::from_rgba_premultiplied(18, 18, 18, 18);
 const WINDOW: Color32 = Color32::from_rgba_premultiplied(140, 140, 140, 140);
 const SHUT: Color32 = Color32::from_rgba_premultiplied(73, 47, 19, 77);
 
-/// Shown on a device without tile memory.
+/// The note shown on a device without tile memory.
 const EMULATOR: &str = "No tile memory on this device: this is the plan in ordinary memory, where resources whose lifetimes do not \
 overlap share bytes. With the emulator the same program has a tile heap: bash scripts/stage-emulator.sh, then start it with \
 VK_ADD_LAYER_PATH=target/emulator VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_emulator";

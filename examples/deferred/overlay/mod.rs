@@ -47,7 +47,7 @@ const COLORS: [Color32; 10] = [
 const SMALLEST: [f32; 2] = [860.0, 580.0];
 const LINE: f32 = 17.0;
 
-/// The plan of the frame.
+/// The plan to show, and the refusal of the last request, if any.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
     pub(crate) plan: &'a Plan,
@@ -116,7 +116,7 @@ impl Overlay {
         }
     }
 
-    /// Changes the limit by a sixteenth of the heap, in whole blocks.
+    /// Changes the limit by `by` sixteenths of the heap, in whole blocks.
     fn step(&mut self, plan: &Plan, by: i64) {
         if !self.shows_tile(plan) {
             return;
@@ -130,7 +130,7 @@ impl Overlay {
         self.limit(plan, whole, bytes as u64);
     }
 
-    /// Sets the limit, in whole blocks of the heap; within a block of the end, removes it.
+    /// Sets the limit, in whole blocks of the heap; removes it if it would be within a block of the heap's end.
     fn limit(&mut self, plan: &Plan, heap: Bytes, bytes: u64) {
         let tile = plan.profile.tile;
         let block = tile.map_or(Alignment::ONE, |tile| tile.block.bytes).get();
