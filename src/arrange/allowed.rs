@@ -23,8 +23,8 @@ pub struct SearchOptions {
     pub shaded: f64,
     /// Costs of repeats, halos and merges.
     pub costs: ArrangementCosts,
-    /// Limit on the frames evaluated in each phase of the search: without and with images at the border of strips, from other results, in restarts
-    /// near the best result, and around it.
+    /// Limit on the frames evaluated in each phase of the search: without images at the border of strips, with them, from other results, in
+    /// restarts near the best result, and around it.
     pub steps: u64,
 }
 

@@ -87,11 +87,11 @@ impl Arrangement {
     }
 }
 
-/// The frame under construction.
+/// The executed frame under construction.
 struct ArrangedFrameBuilder<'a> {
     described: &'a Frame,
     builder: FrameBuilder,
-    /// The map under construction.
+    /// The origins of its passes and resources, under construction.
     origins: OriginTables,
     /// The described submit and command buffer that are being continued, with their new ids.
     submit: Option<(u32, crate::frame::SubmitId)>,
@@ -331,7 +331,7 @@ impl<'a> ArrangedFrameBuilder<'a> {
         name
     }
 
-    /// Adds the image of one strip of a run, or the buffer with its lists.
+    /// Adds the resource for one strip of a run: an image, or a buffer of the lists of the strip's tiles.
     fn part(&mut self, image: &DividedImage, (number, first): (u32, PassId), area: vk::Rect2D) -> ResourceId {
         let resource = image.resource;
         let described = self.described.resource(resource);

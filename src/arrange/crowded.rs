@@ -51,7 +51,7 @@ pub(super) struct Crowd {
     pub(super) moved: Vec<(ResourceId, u64)>,
 }
 
-/// A resource in one pass.
+/// A resource that one pass uses or keeps.
 #[derive(Clone, Copy)]
 struct Used {
     resource: ResourceId,
@@ -285,7 +285,7 @@ fn most_saved(mut all: Vec<Used>, heap: u64) -> u64 {
 }
 
 struct Knapsack<'a> {
-    /// Most bytes saved per byte of tile memory first.
+    /// The resources, in descending order of the bytes that they save per byte of tile memory.
     all: &'a [Used],
     best: u64,
     sets: u32,
@@ -306,7 +306,7 @@ impl Knapsack<'_> {
         saved
     }
 
-    /// Tries the resources from `first` on.
+    /// Tries the sets of resources from `first` on that may save more than the best set so far.
     fn add(&mut self, first: usize, room: u64, saved: u64) {
         self.best = self.best.max(saved);
         self.sets += 1;

@@ -44,10 +44,10 @@ pub enum ArrangeError {
         /// The reason.
         why: Box<CannotGroup>,
     },
-    /// Not JSON, or not of the expected form at this position.
+    /// The text is not JSON, or not of the expected form at this position.
     #[error("arrangement JSON, {0}")]
     Syntax(#[from] JsonSyntaxError),
-    /// Another document format or version.
+    /// The document has another format or version.
     #[error("arrangement JSON has {}", other_document(.format, *.version))]
     Format {
         /// The format that the file states.
@@ -58,7 +58,7 @@ pub enum ArrangeError {
     /// A name that the frame does not have.
     #[error("arrangement JSON: the frame has no pass or resource `{0}`")]
     Unknown(String),
-    /// Passes that are no longer adjacent.
+    /// The passes of a group are in several batches or groups.
     #[error("arrangement: the passes of the group of `{0}` are in several batches or groups")]
     Apart(String),
     /// The description cannot be changed this way.

@@ -46,7 +46,7 @@ struct NamedChange {
     /// New width and height in quarters, also for the images attached with it.
     #[serde(default, skip_serializing_if = "is_default")]
     quarters: Option<u32>,
-    /// The pass that no longer uses it.
+    /// The pass that no longer uses the resource.
     #[serde(default, skip_serializing_if = "is_default")]
     not_in: Option<String>,
 }

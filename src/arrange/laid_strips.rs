@@ -16,7 +16,7 @@ use crate::measure::{counted_size_of_part, tile_requirements_of_part};
 use crate::profile::TileRequirements;
 use crate::units::Bytes;
 
-/// The strips of a run, and what many of its accesses share.
+/// The strips of a run, with results that many of its accesses share.
 struct Strips<'d> {
     division: &'d Division,
     areas: Vec<vk::Rect2D>,
@@ -31,7 +31,7 @@ struct Strips<'d> {
 struct Part {
     extent: vk::Extent2D,
     texels: u64,
-    /// The bytes that the part counts for, padding included.
+    /// The bytes that are counted for the part, including padding.
     size: Bytes,
 }
 

@@ -51,7 +51,7 @@ pub(super) struct LaidBorder {
 /// Properties of a resource derived from its uses.
 #[derive(Clone, Copy, Default)]
 pub(super) struct LaidResource {
-    /// Covers the whole run of strips if it is used outside the run.
+    /// Time span of its uses; covers all of a run of strips if it is used outside the run too.
     pub(super) span: Option<Span>,
     /// The first and last window with a use.
     pub(super) windows: Option<(u32, u32)>,
@@ -72,7 +72,7 @@ pub(super) struct LaidRun {
     pub(super) computed: u64,
     /// Passes that run more than once: number of additional executions, and their cost.
     pub(super) repeats: Vec<(PassId, u32, Bytes)>,
-    /// Bytes of halos off chip, per access; `None` for those of the previous version, which strips never hold.
+    /// Bytes of halos off chip, per access; `None` for those of the previous version of a history, which strips never hold.
     pub(super) halos: Vec<(Option<ResourceId>, u64)>,
     /// Attachments of only one pass that are not divided, each with the bytes that the strips of the pass move.
     pub(super) rendered: Vec<(ResourceId, u64)>,

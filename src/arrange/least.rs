@@ -204,7 +204,7 @@ impl SharedGroups {
         self.merged || self.strips
     }
 
-    /// The kinds that both have.
+    /// The kinds of groups that are in both.
     fn and(self, other: SharedGroups) -> SharedGroups {
         SharedGroups {
             merged: self.merged && other.merged,

@@ -269,7 +269,7 @@ impl Model<'_> {
         }
     }
 
-    /// Returns what the arrangement evaluated last moves or is charged above the bounds.
+    /// Returns the bytes that the most recently evaluated arrangement moves or is charged above the bounds, by cause.
     pub(super) fn shortfalls(&mut self, arrangement: &Arrangement, bounds: &Bounds) -> Vec<Shortfall> {
         let shortfall = |bytes, cause| Shortfall { bytes, cause };
         let repeats = self.laid.repeats.iter();

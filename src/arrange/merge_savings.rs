@@ -16,7 +16,7 @@ use crate::frame::tables::{Access, Resource};
 use crate::frame::{Frame, PassId, Persistence, ResourceId, SubresourceRange};
 use crate::units::Bytes;
 
-/// The attachment accesses of consecutive passes, as those of one render pass.
+/// The attachment accesses of consecutive passes, as if these were one render pass.
 struct Attachments<'a> {
     frame: &'a Frame,
     passes: &'a [PassId],
