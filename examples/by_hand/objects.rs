@@ -11,16 +11,16 @@ use tileheap::plan::MemoryKind;
 use crate::gpu::Gpu;
 use crate::support::error::{Called, Result};
 
-/// The objects of the rows of tables.
+/// The Vulkan objects for the rows of the tables.
 pub(crate) struct Objects {
     memory: Vec<Memory>,
-    /// Per row of images.
+    /// The image for each row of the image table.
     pub(crate) images: Vec<vk::Image>,
-    /// Per row of buffers.
+    /// The buffer for each row of the buffer table.
     pub(crate) buffers: Vec<vk::Buffer>,
     /// The views of all tables so far.
     views: Vec<(ViewRow, vk::ImageView)>,
-    /// Per row of images, and per row of buffers: the resource that the caller imports, if any.
+    /// The resource that the caller imports for each row, if any: of the image table, then of the buffer table.
     imported: [Vec<Option<ResourceId>>; 2],
 }
 

@@ -79,7 +79,7 @@ const USUAL: Switches = OCCLUSION | REFLECTIONS | BLOOM | FINE_SHADOWS;
 pub(crate) const TILE: u32 = CULL_COMP.local_size[0];
 /// Bytes of a tile's mask; `MASK_WORDS` in shaders/constants.glsl.
 const MASK_BYTES: u64 = 32;
-/// The suffix of the second view's names.
+/// The suffix of names of the second view's resources and passes.
 pub(crate) const INSET: &str = "_inset";
 /// The picture's sides divided by those of the second view.
 const INSET_SHARE: u32 = 4;
@@ -187,7 +187,7 @@ fn hand_over(frame: &mut FrameBuilder, name: &str, from: BatchId, to: BatchId) {
 
 /// The resources of one view.
 struct View {
-    /// The suffix of its names.
+    /// The suffix of names of its resources and passes.
     suffix: &'static str,
     extent: vk::Extent2D,
     /// The G-buffer's images, in the order of [`GBUFFER`].
@@ -197,7 +197,7 @@ struct View {
     ao: [ResourceId; 2],
     reflection: ResourceId,
     hdr: ResourceId,
-    /// The antialiased image, which is averaged with the next frame's.
+    /// The antialiased image, which is averaged with that of the next frame.
     resolved: ResourceId,
     exposure: ResourceId,
     /// Results of the bloom passes: the threshold, three times down, three times up.

@@ -20,7 +20,7 @@ pub(crate) const FINEST: Level = Level(TEXELS.ilog2() as u8);
 /// A square of land.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Node {
-    /// 0 is the whole world.
+    /// The depth in the tree; 0 is the whole world.
     pub(crate) depth: u32,
     x: u32,
     z: u32,

@@ -38,7 +38,7 @@ pub(crate) struct Stage<'a> {
     pub(crate) smaller: vk::DeviceMemory,
     pub(crate) dunes: Image,
     pub(crate) medallion: Image,
-    /// An image that shares the medallion's bytes and is bound to the other object.
+    /// An image that shares the medallion's bytes, bound to `twin`.
     pub(crate) other: Image,
     /// Orders the second submit after the first.
     pub(crate) semaphore: vk::Semaphore,

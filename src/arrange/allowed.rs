@@ -1,4 +1,4 @@
-//! Limits of the search.
+//! Options of the search: allowed changes, costs and limits.
 
 use super::traffic::ArrangementCosts;
 

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::file_kind::{is_executorch, is_tflite};
 use crate::import::SpanEnds;
 
-/// Options for what files do not contain.
+/// Options for reading files: information that they do not contain.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
     /// The meaning of the last step of a lifetime in a table.

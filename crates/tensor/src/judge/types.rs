@@ -25,7 +25,7 @@ pub struct Allocations {
     pub notes: Vec<String>,
 }
 
-/// A range of memory.
+/// A range of memory in which a plan places buffers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Arena {
     /// Its name in the file, or a number.

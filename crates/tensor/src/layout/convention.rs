@@ -26,7 +26,7 @@ pub enum Convention {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConventionForm {
-    /// The RFC's, in 2D: TVM until ce22736e.
+    /// In 2D, as in the RFC: TVM until ce22736e.
     #[default]
     Flat,
     /// Image arrays: the axes of the rows become layers, except for the last of them. TVM since 5d4dc872.

@@ -126,7 +126,7 @@ impl Rules<'_> {
         self.chains.values().any(|chain| chain.outer == id)
     }
 
-    /// The parameter of the outer loop from which a parameter of a loop that continues begins, by the index of the input.
+    /// For an input of a loop that continues: the parameter of the loop around it that supplies the initial value, if any.
     pub(super) fn link(&self, id: NodeId, input: usize) -> Option<TensorId> {
         let links = &self.continues(id)?.links;
         let link = links.iter().find(|(index, _)| *index == input);
@@ -176,7 +176,7 @@ impl Rules<'_> {
 }
 
 impl Expansion {
-    /// Parameters of loops that continue, which begin in the places of this parameter of the loop around them.
+    /// Parameters of loops that continue and begin at the locations of this parameter of the loop around them.
     pub(super) fn linked_heads(&self, parameter: ValueId) -> impl Iterator<Item = ValueId> {
         let heads = self.continued.iter().flat_map(|of| &of.heads);
         heads.filter_map(move |(link, states)| match states[0] {

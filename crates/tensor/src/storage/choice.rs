@@ -118,7 +118,7 @@ pub fn choose(graph: &Graph, options: &StorageOptions<'_>) -> Result<StorageChoi
     })
 }
 
-/// The policy's rule; if it is a buffer, with the reason.
+/// The policy's layout rule for a tensor; or that of a buffer, with the policy's reason against an image.
 fn packed_rule(
     policy: &dyn StoragePolicy,
     tensor: &PackedTensor<'_>,

@@ -103,7 +103,7 @@ fn enter(graph: &Graph, block: BlockId, given: &mut BTreeMap<TensorId, TensorId>
     }
 }
 
-/// Zeros for convolutions and dense layers without a bias, as many as the longest bias needs.
+/// The zeros to upload in place of absent biases of convolutions and dense layers: as many as the longest one needs.
 fn zeros(graph: &Graph, layout_of: LayoutOf<'_>) -> Result<Option<Upload>> {
     let mut longest = 0;
     for node in graph.nodes() {

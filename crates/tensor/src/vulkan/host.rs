@@ -92,7 +92,7 @@ impl HostBuffer {
         unsafe { bytes.as_mut() }
     }
 
-    /// Writes `bytes` from its start. No frame or run that uses it may be in flight.
+    /// Writes `bytes` at the start of the buffer. No frame or run that uses it may be in flight.
     ///
     /// # Panics
     /// If the buffer is smaller than `bytes`.
@@ -100,7 +100,7 @@ impl HostBuffer {
         self.bytes()[..bytes.len()].copy_from_slice(bytes);
     }
 
-    /// Writes 32-bit floats from its start.
+    /// Writes 32-bit floats at the start of the buffer.
     ///
     /// # Panics
     /// If the buffer is smaller than `elements`.
@@ -111,7 +111,7 @@ impl HostBuffer {
         }
     }
 
-    /// Its bytes. No run that writes it may be in flight.
+    /// The bytes of the buffer. No run that writes it may be in flight.
     pub fn read(&self) -> &[u8] {
         // SAFETY: they live as long as the buffer, which is borrowed; whoever runs commands that write it keeps the host
         // away meanwhile.
@@ -119,7 +119,7 @@ impl HostBuffer {
         &bytes[..self.buffer.size as usize]
     }
 
-    /// Its contents as 32-bit floats.
+    /// The contents of the buffer as 32-bit floats.
     pub fn read_floats(&self) -> Vec<f32> {
         let element = |bytes: &[u8]| f32::from_ne_bytes(bytes.try_into().expect("4 bytes"));
         self.read().chunks_exact(4).map(element).collect()

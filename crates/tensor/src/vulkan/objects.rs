@@ -32,7 +32,7 @@ pub(super) enum StorageObject {
     },
 }
 
-/// The key of an image: bytes, format, extent. Tensors that use the same bytes in turn without a copy share an image.
+/// The key of an image: its location, format and extent. Tensors that use the same bytes in turn without a copy share an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct ImageKey {
     memory: u32,

@@ -12,7 +12,7 @@ pub struct CoherentDesc {
     pub keeps_levels: bool,
     /// Number of least recently used stale textures, at most 64, that are compared by value.
     pub candidates: u64,
-    /// Number of blocks or textures that a search visits.
+    /// Maximum number of blocks or textures that a search visits.
     pub search_blocks: u64,
     /// The highest accepted cost of evictions, in 1024ths of the value of the new texture.
     pub accepted_cost: u64,

@@ -24,6 +24,8 @@ pub(crate) struct JudgedPolicy {
 }
 
 impl JudgedPolicy {
+    /// Creates the policy and its checker.
+    ///
     /// # Errors
     /// Those of [`PolicyDesc::create`].
     pub(crate) fn new(
@@ -61,6 +63,8 @@ impl JudgedPolicy {
         }
     }
 
+    /// Requests a texture, and checks the outcome.
+    ///
     /// # Errors
     /// If the policy breaks a rule.
     pub(crate) fn request(&mut self, request: Request) -> Result<RequestOutcome> {
@@ -98,6 +102,8 @@ impl JudgedPolicy {
         judged
     }
 
+    /// Ends a frame, and checks the policy's events and its statistics of walls.
+    ///
     /// # Errors
     /// If the policy breaks a rule. The frame has ended in any case.
     pub(crate) fn end_frame(&mut self) -> Result<()> {

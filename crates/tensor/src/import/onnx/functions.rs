@@ -151,7 +151,7 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// A node of the function with the attributes of the call, in which inputs that the call omits are omitted.
+    /// A node of the function with the attributes of the call, and without the inputs that the call omits.
     fn node<'n>(&self, node: &'n NodeProto) -> Cow<'n, NodeProto> {
         if self.is_final(node) {
             return Cow::Borrowed(node);
@@ -193,7 +193,7 @@ impl Call<'_> {
             })
     }
 
-    /// An attribute of a node, which may be one of the call; `None` if neither the call nor the function gives it.
+    /// Resolves an attribute of a node, which may refer to one of the call; `None` if neither the call nor the function gives its value.
     fn attribute(&self, attribute: AttributeProto) -> Option<AttributeProto> {
         let name = &attribute.ref_attr_name;
         if name.is_empty() {

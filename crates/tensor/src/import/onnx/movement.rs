@@ -149,7 +149,7 @@ impl Reader<'_> {
         self.keep(node, &made)
     }
 
-    /// The number of indices that a slice takes of a dimension.
+    /// The number of indices that a slice takes from a dimension.
     fn sliced_dim(&self, dim: &Dim, begin: &Dim, end: &Dim, step: i64) -> Option<Dim> {
         if step <= 0 {
             // With a negative step, only slices of fixed dimensions are tracked.

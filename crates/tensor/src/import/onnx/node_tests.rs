@@ -7,7 +7,7 @@ use super::proto::{GraphProto, Model};
 use super::*;
 use std::collections::BTreeSet;
 
-/// The models of the file.
+/// The models in the file of node tests.
 fn models() -> Vec<Model> {
     let path = std::env::var_os("TILEHEAP_ONNX_CASES");
     let path = path.map_or_else(|| tileheap_testkit::data("tensor/onnx/nodes.bin"), Into::into);

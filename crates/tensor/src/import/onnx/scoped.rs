@@ -54,7 +54,7 @@ impl<V> Scoped<V> {
         self.changes.len()
     }
 
-    /// Ends the body of this mark.
+    /// Ends the body that began at this mark.
     pub(super) fn end(&mut self, mark: usize) {
         self.open -= 1;
         for (name, before) in self.changes.drain(mark..).rev() {
