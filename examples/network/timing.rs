@@ -1,4 +1,4 @@
-//! Times plans in pairs: the plans alternate, and their order changes from pair to pair, so that other load of the machine
+//! Times plans in pairs: the plans alternate, and their order changes from pair to pair, so that other load on the machine
 //! affects both equally.
 
 use std::time::Duration;

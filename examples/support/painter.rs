@@ -25,7 +25,7 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// One pixel per point.
+    /// A picture with one pixel per point.
     pub fn plain(extent: vk::Extent2D) -> Screen {
         Screen { extent, scale: 1.0 }
     }
@@ -38,7 +38,7 @@ impl Screen {
         }
     }
 
-    /// Its sides in points.
+    /// The sides of the picture in points.
     pub fn points(self) -> [f32; 2] {
         [self.extent.width, self.extent.height].map(|pixels| pixels as f32 / self.scale)
     }

@@ -1,4 +1,4 @@
-//! The overlay: memory with its blocks, walls and temperatures (the paper's figures 7 to 9, moving), and the download monitor.
+//! The overlay: memory with its blocks, walls and temperatures (the paper's figures 7 to 9, animated), and the download monitor.
 
 use egui::{Align2, FontId, lerp, pos2, remap, vec2};
 use egui::{CentralPanel, Color32, Context, Frame, Painter, Rect, Sense, Stroke, Ui, UiBuilder};

@@ -32,7 +32,7 @@ pub(crate) const NODES: usize = ((1 << (2 * (DEPTH + 1))) - 1) / 3;
 impl Node {
     const ROOT: Node = Node { depth: 0, x: 0, z: 0 };
 
-    /// Its index among all squares.
+    /// The index of the square among all squares.
     pub(crate) fn index(self) -> usize {
         let above = ((1_usize << (2 * self.depth)) - 1) / 3;
         above + ((self.z as usize) << self.depth) + self.x as usize

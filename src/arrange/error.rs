@@ -61,7 +61,7 @@ pub enum ArrangeError {
     /// The passes of a group are in several batches or groups.
     #[error("arrangement: the passes of the group of `{0}` are in several batches or groups")]
     Apart(String),
-    /// The description cannot be changed this way.
+    /// The description of the frame cannot be changed this way.
     #[error("arrangement: {change}: {why}")]
     Change {
         /// The change.

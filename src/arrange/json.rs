@@ -36,7 +36,7 @@ struct Document {
     batches: Vec<Batch>,
 }
 
-/// A change to the description, by name: exactly one of the three kinds.
+/// A change to the description, by name; exactly one of the three optional fields is set.
 #[derive(PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NamedChange {

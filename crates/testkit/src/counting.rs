@@ -49,7 +49,7 @@ pub fn so_far() -> usize {
     ALLOCATIONS.get()
 }
 
-/// The result of work, and the most bytes that it had allocated at once on this thread.
+/// Runs `work`; returns its result, and the maximum number of bytes that it had allocated at any time on this thread.
 pub fn peak_of<T>(work: impl FnOnce() -> T) -> (T, usize) {
     let before = LIVE.get();
     PEAK.set(before);

@@ -191,7 +191,7 @@ impl Gpu {
         self.draw(target, types, Some(vertex.unwrap_or(FULLSCREEN)), fragment, true)
     }
 
-    /// [`Gpu::fullscreen`] without depth writes.
+    /// Like [`Gpu::fullscreen`], without depth writes.
     pub fn fullscreen_reading_depth(
         &mut self,
         target: &PipelineTarget,

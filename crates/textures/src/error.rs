@@ -29,7 +29,7 @@ pub enum Error {
     /// A texture is created out of order; the second id is the next new one.
     #[error("texture {0} is created before texture {1}: new ids are consecutive")]
     IdOutOfOrder(TextureId, TextureId),
-    /// A texture is created with a chain that the geometry does not have; the number is that of its chains.
+    /// A texture is created with a chain that the geometry does not have; the last field is the number of its chains.
     #[error("texture {0} has chain {1}, which is out of range: the geometry has {2} chains")]
     UnknownChain(TextureId, MipChainId, usize),
     /// A texture is requested at a level that its chain, with this finest level, lacks.

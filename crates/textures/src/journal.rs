@@ -132,7 +132,7 @@ impl Journal {
         self.events.clear();
     }
 
-    /// Removes the last events; keeps `count`.
+    /// Keeps the first `count` events, and removes the others.
     pub(crate) fn truncate(&mut self, count: usize) {
         self.events.truncate(count);
     }

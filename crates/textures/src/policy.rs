@@ -68,7 +68,7 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// A number from 0 to `most`.
+    /// A parameter that is a number from 0 to `most`.
     pub const fn number(name: &'static str, default: u64, most: u64, description: &'static str) -> Parameter {
         Parameter {
             name,
@@ -79,7 +79,7 @@ impl Parameter {
         }
     }
 
-    /// One of several names.
+    /// A parameter that is one of several names; `default` is an index into them.
     pub const fn choice(
         name: &'static str,
         default: u64,

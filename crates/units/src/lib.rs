@@ -195,7 +195,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// `[first, end)`.
+    /// Creates the span `[first, end)`.
     pub const fn new(first: u32, end: u32) -> Span {
         Span {
             first: Step(first),
@@ -254,7 +254,7 @@ impl From<Run> for [u32; 2] {
 }
 
 impl Run {
-    /// `[first, end)`.
+    /// Creates the run `[first, end)`.
     pub const fn new(first: u32, end: u32) -> Run {
         Run { first, end }
     }

@@ -20,7 +20,7 @@ pub struct ReadOptions {
     pub inputs: Vec<String>,
 }
 
-/// A format, told from the contents of a file.
+/// The format of a file, detected from its contents.
 enum Format<'a> {
     TensorFlowLite,
     ExecuTorch,

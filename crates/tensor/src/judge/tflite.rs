@@ -393,7 +393,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Records the outputs that may take the place of inputs.
+    /// Records the outputs of an operator that may be written over its inputs.
     fn share(&mut self, operator: &Operator, step: u32) {
         let tensors = &self.model.tensors;
         let (inputs, outputs) = (&operator.inputs, &operator.outputs);

@@ -7,7 +7,7 @@
 pub(super) enum Sharing {
     /// The outputs share no bytes with the inputs.
     Apart,
-    /// It reads each element of its operands before it writes that of its result: the result may take an operand's place.
+    /// It reads each element of its operands before it writes that of its result: the result may be written over an operand.
     Elementwise,
     /// Its output is its first input in another shape.
     SameData,

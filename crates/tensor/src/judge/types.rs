@@ -145,7 +145,7 @@ pub enum BufferFault {
 pub struct Overlap {
     /// The index of the buffer that is live first.
     pub a: u32,
-    /// The index of the other one.
+    /// The index of the other buffer.
     pub b: u32,
     /// The steps in which both are live.
     pub steps: Vec<Span>,

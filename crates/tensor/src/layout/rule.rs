@@ -25,7 +25,7 @@ impl Storage {
         matches!(self, Storage::Image2d | Storage::ImageArray | Storage::Image3d)
     }
 
-    /// Its name: `image-2d`.
+    /// The name of the storage kind, such as `image-2d`.
     pub const fn name(self) -> &'static str {
         match self {
             Storage::Buffer => "buffer",
@@ -94,12 +94,12 @@ pub struct LayoutRule {
 }
 
 impl LayoutRule {
-    /// A plain row-major buffer.
+    /// The layout rule of a plain row-major buffer.
     pub fn buffer() -> LayoutRule {
         LayoutRule::default()
     }
 
-    /// A buffer with an axis packed by 4: `NCHW4c` for axis 1 of an activation, `OIHW4o` for axis 0 of weights.
+    /// The layout rule of a buffer with an axis packed by 4: `NCHW4c` for axis 1 of an activation, `OIHW4o` for axis 0 of weights.
     pub fn packed_buffer(axis: usize) -> LayoutRule {
         LayoutRule {
             packs: vec![AxisPacking { axis, by: 4 }],

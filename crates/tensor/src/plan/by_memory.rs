@@ -22,7 +22,7 @@ pub(super) struct OfferedItem<'a> {
 pub(super) struct TakenItem {
     pub(super) offsets: Vec<(u32, Bytes)>,
     pub(super) height: Bytes,
-    /// An upper bound on the traffic of any selection, if there was one to make.
+    /// An upper bound on the traffic of any selection; `None` if nothing had to be selected.
     pub(super) traffic_bound: Option<Bytes>,
 }
 

@@ -123,7 +123,8 @@ fn choose_unroll_counts(rules: &mut Rules<'_>, block: BlockId, carry: CarryRule,
     }
 }
 
-/// Coalesces in the order that leaves the fewest copies: carried values or results of arms first, then whatever failed before the rest.
+/// Coalesces in the order that leaves the fewest copies: tries carried values first and results of arms first, and each of these orders
+/// again with the joins that failed moved to the front.
 pub(super) fn best_order(rules: &Rules<'_>, expansion: &Expansion) -> Coalesced {
     let carries = (0..expansion.back_edges.len()).map(Join::Carry);
     let merges = (0..expansion.merges.len()).map(Join::Merge);
@@ -291,7 +292,7 @@ impl Coalesced {
         is_any
     }
 
-    /// Returns true if a loop begins with the result of another one that is in one of several places.
+    /// Returns true if the initial value of a loop parameter is the result of another loop and may be in one of several places.
     pub(super) fn has_scattered_results(&self) -> bool {
         let is_scattered = |bind: Bind| {
             let values = self.expansion.values_of(bind);
@@ -305,7 +306,7 @@ impl Coalesced {
         })
     }
 
-    /// Returns true if every parameter's next value is in its bytes or copied there.
+    /// Returns true if the next value of every parameter is in the parameter's own bytes, or is copied there.
     pub(super) fn is_complete(&self) -> bool {
         self.failed.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Initial values of carried parameters: in their bytes, in place elsewhere for the first round, or copied.
+//! Initial values of carried parameters: in the parameter's bytes, left at their own location for the first rounds, or copied.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use super::types::CopyTime;
 use crate::graph::NodeKind;
 use crate::units::Span;
 
-/// Places the initial values of carried parameters. The results of a loop that begin another one are coalesced with its parameters, so that
-/// loops in sequence use the same bytes, unless that needs more copies.
+/// Places the initial values of carried parameters. Results of one loop that are initial values of another are coalesced with the
+/// parameters of that loop, so that loops in sequence use the same bytes, unless that needs more copies.
 pub(super) fn with_initial_values(rules: &Rules<'_>, of: Coalesced) -> Coalesced {
     let is_result = |value: &Value| {
         let Value { kind, .. } = value;

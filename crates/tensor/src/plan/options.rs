@@ -12,10 +12,10 @@ use crate::units::Alignment;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CarryRule {
-    /// In their parameter's place, by unrolling up to the limit; beyond it they are copied, and the copies counted.
+    /// In their parameter's bytes, by unrolling the loop up to the limit; beyond it they are copied, and the plan lists the copies.
     #[default]
     Avoid,
-    /// In their parameter's place, or an error.
+    /// In their parameter's bytes; an error if that requires a copy.
     Forbid,
     /// Always copied: the baseline for comparisons.
     Copy,

@@ -53,7 +53,7 @@ use crate::units::Bytes;
 /// # Ok::<(), tileheap_tensor::Error>(())
 /// ```
 pub trait PlacementStrategy: fmt::Debug + Send + Sync {
-    /// Its name, for the command line and messages.
+    /// The name of the strategy, for the command line and messages.
     fn name(&self) -> &str;
 
     /// Places every item.

@@ -131,7 +131,7 @@ pub struct Region {
 }
 
 impl Region {
-    /// The end offset.
+    /// The end offset of the region.
     pub fn end(&self) -> Bytes {
         Bytes(self.offset.0.saturating_add(self.size.0))
     }

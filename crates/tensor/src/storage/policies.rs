@@ -48,7 +48,7 @@ pub fn default_policy(graph: &Graph) -> &'static dyn StoragePolicy {
     }
 }
 
-/// A registry of policies by name: the built-in ones, and those of further targets.
+/// A registry of policies by name: the built-in ones, and those registered for other targets.
 #[derive(Clone, Debug)]
 pub struct StoragePolicies<'a>(Vec<&'a dyn StoragePolicy>);
 

@@ -50,7 +50,7 @@ use crate::layout::{Convention, ConventionForm, ImageLimits, LayoutRule};
 /// # Ok::<(), tileheap_tensor::Error>(())
 /// ```
 pub trait StoragePolicy: fmt::Debug + Send + Sync {
-    /// Its name, for the command line.
+    /// The name of the policy, for the command line.
     fn name(&self) -> &str;
 
     /// The layout rule of a packed tensor, which has to pack the tensor's axis by 4.
@@ -78,7 +78,7 @@ pub struct PackedTensor<'a> {
 }
 
 impl PackedTensor<'_> {
-    /// Returns true if it holds convolution weights.
+    /// Returns true if the tensor holds convolution weights.
     pub fn is_weight(&self) -> bool {
         let tensor = self.graph.tensor(self.id);
         self.axis == Some(0)

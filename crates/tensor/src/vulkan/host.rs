@@ -125,7 +125,7 @@ impl HostBuffer {
         self.read().chunks_exact(4).map(element).collect()
     }
 
-    /// Destroys it.
+    /// Destroys the buffer and frees its memory.
     ///
     /// # Safety
     /// Nothing on the device uses it any more.

@@ -32,7 +32,7 @@ impl NodeCall<'_> {
         }])
     }
 
-    /// A gather; for each axis of the output: the input's axis, the first index there, and the number of repeats of each element.
+    /// The call of kernel `gather`. For each axis of the output: the input's axis, the first index there, and the number of repeats of each element.
     fn gather(&self, output: TensorId, [axes, begins, repeats]: [[i32; 4]; 3]) -> Result<Call> {
         let input = self.input(0)?;
         let ([from, inner], [to, outer]) = (self.lanes(input)?, self.lanes(output)?);
@@ -76,7 +76,7 @@ impl NodeCall<'_> {
         self.gather(self.output()?, [axes, begins, repeats])
     }
 
-    /// Pads with zeros.
+    /// The kernel call that pads a tensor with zeros.
     pub(super) fn pad(&self) -> Result<Call> {
         let [top, left] = self.ints("padding", [0, 0])?;
         self.gather(self.output()?, [STRAIGHT[0], [0, 0, -top, -left], STRAIGHT[2]])

@@ -145,7 +145,7 @@ impl Network {
         unsafe { self.dispatcher.forget(buffer) };
     }
 
-    /// Destroys everything.
+    /// Destroys the network and all of its objects.
     ///
     /// # Safety
     /// None of its runs is in flight.

@@ -72,7 +72,7 @@ impl OperandShape {
     }
 }
 
-/// The layout as kernels see it.
+/// Converts the layout of a tensor to the shape that kernels see.
 pub(super) fn operand_shape(name: &str, layout: &Layout) -> Result<OperandShape> {
     let fault = |problem: String| Error::tensor(name, problem);
     let rule = &layout.rule;

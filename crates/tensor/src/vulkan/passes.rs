@@ -157,7 +157,7 @@ impl NetworkPasses {
         unsafe { self.dispatcher.forget_all() };
     }
 
-    /// Destroys everything.
+    /// Destroys all objects with which the passes are recorded.
     ///
     /// # Safety
     /// No frame that was recorded is in flight.

@@ -38,7 +38,7 @@ pub(super) struct State {
     /// Calls that are set to fail: by index among all fallible calls, or among those of one function.
     pub(super) failures: Vec<(usize, Option<&'static str>, vk::Result)>,
     pub(super) pending: Vec<Pending>,
-    /// Budget and usage of the device-local heap, as reported.
+    /// Budget and usage of the device-local heap, as the driver reports them.
     pub(super) heap_use: (u64, u64),
     /// True while calls neither fail nor count.
     pub(super) exempt: bool,
@@ -497,7 +497,7 @@ impl State {
         }
     }
 
-    /// Completes pending batches up to and including the last one for which `last` returns true; false if there is none.
+    /// Completes pending batches up to and including the last one for which `last` returns true; returns false if there is none.
     pub(super) fn complete_until(&mut self, last: impl Fn(&Pending) -> bool) -> bool {
         let Some(at) = self.pending.iter().rposition(last) else {
             return false;

@@ -12,7 +12,7 @@ impl Temperature {
     /// Every block is active.
     pub const ONE: Temperature = Temperature(1_000_000_000);
 
-    /// `n` thousandths.
+    /// A temperature of `n` thousandths.
     pub const fn thousandths(n: u64) -> Temperature {
         Temperature(n * 1_000_000)
     }

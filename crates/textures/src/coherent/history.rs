@@ -1,4 +1,4 @@
-//! Learns how frames follow each other, and derives the cost of evicting a texture from that.
+//! Learns how the requests of successive frames repeat, and derives the cost of evicting a texture from that.
 
 use super::absences::ONE;
 use super::state::{Coherent, NEVER};

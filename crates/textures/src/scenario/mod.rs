@@ -64,7 +64,7 @@ impl Scenario {
         Scenario::FewLarge,
     ];
 
-    /// Name and generator.
+    /// The name of the scenario, and its generator.
     fn entry(self) -> (&'static str, fn(&mut Scene<'_>)) {
         match self {
             Scenario::Still => ("still", |scene| scene.still(0)),

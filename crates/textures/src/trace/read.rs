@@ -24,7 +24,7 @@ pub struct TraceReader<R> {
 }
 
 impl<R: BufRead> TraceReader<R> {
-    /// Reads the header.
+    /// Creates a reader, and reads the header of the trace.
     ///
     /// # Errors
     /// If the file is not a trace, or its chains are invalid.

@@ -20,7 +20,7 @@ pub struct TraceWriter<W: Write> {
 }
 
 impl<W: Write> TraceWriter<W> {
-    /// Writes the header.
+    /// Creates a writer, and writes the header of the trace.
     ///
     /// # Errors
     /// Those of the writer.

@@ -374,7 +374,7 @@ impl TextureCache {
         self.uploads = uploads;
     }
 
-    /// Destroys everything.
+    /// Destroys the cache and all of its objects.
     ///
     /// # Safety
     /// No pending frame uses it.

@@ -13,7 +13,7 @@ struct Function<'a> {
     proto: &'a FunctionProto,
     /// The number of bytes of the file that a call reads.
     bytes: usize,
-    /// The number of attributes that refer to those of the call.
+    /// The number of attributes that refer to attributes of the call.
     references: usize,
 }
 
@@ -59,8 +59,8 @@ fn domain(name: &str) -> &str {
     if is_onnx_domain(name) { "" } else { name }
 }
 
-/// The bytes of tensors in nodes that a call neither reads nor copies. Also counts attributes that refer to those of the call: a node with
-/// such an attribute is copied.
+/// The bytes of tensors in nodes that a call neither reads nor copies. Also counts attributes that refer to attributes of the call: a node
+/// with such an attribute is copied.
 fn bytes_of_tensors(nodes: &[NodeProto], references: &mut usize) -> usize {
     let mut bytes = 0;
     for node in nodes {

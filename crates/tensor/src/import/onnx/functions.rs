@@ -102,7 +102,7 @@ impl Reader<'_> {
         outputs.map(id).collect()
     }
 
-    /// Reads the arm of a branch that runs in place of the branch.
+    /// Reads an arm in place of its branch, whose condition is known.
     pub(super) fn arm(&mut self, node: &NodeProto, graph: &GraphProto) -> Result<()> {
         let prefix = format!("{}.{}/", self.name(node), self.count);
         let first = self.graph.tensor_count();

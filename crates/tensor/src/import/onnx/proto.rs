@@ -222,7 +222,7 @@ impl NodeProto {
 }
 
 impl TensorProto {
-    /// The size of its data in bytes, if known.
+    /// The size of the data of the tensor in bytes, if known.
     pub(super) fn data_bytes(&self) -> Option<u64> {
         let external = self.external_data.iter().find(|entry| entry.key == "length");
         let strings = || self.string_data.iter().map(|text| text.len() as u64).sum();
@@ -233,7 +233,7 @@ impl TensorProto {
         }
     }
 
-    /// Its numbers, if it is small enough to be a shape or a scale.
+    /// The numbers of the tensor, if it is small enough to be a shape or a scale.
     pub(super) fn known(&self, element: ElementType) -> Option<Known> {
         use ElementType::{Bool, Float32, Float64, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64};
         let dims: Option<Vec<usize>> = self.dims.iter().map(|&dim| usize::try_from(dim).ok()).collect();

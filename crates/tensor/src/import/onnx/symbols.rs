@@ -66,7 +66,7 @@ impl Reader<'_> {
         Some((i64::try_from(least).ok()?, i64::try_from(most).ok()?))
     }
 
-    /// Checks that each range of the options is that of a dimension.
+    /// Checks that each range in the options names a dynamic dimension of the model.
     pub(super) fn check_ranges(&self) -> Result<()> {
         let mut given = self.options.ranges.keys();
         let Some(name) = given.find(|name| !self.dynamic_names.contains(*name)) else {

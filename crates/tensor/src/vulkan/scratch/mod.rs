@@ -66,7 +66,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Its layout; the image may be larger.
+    /// The layout of the tensor; the image may be larger.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -175,7 +175,7 @@ impl ScratchPool {
         self.entries.iter().flatten().count()
     }
 
-    /// Returns true if it holds nothing.
+    /// Returns true if the pool holds no textures or buffers.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -335,7 +335,7 @@ impl ScratchPool {
         }
     }
 
-    /// Destroys everything.
+    /// Destroys the pool and all of its objects.
     ///
     /// # Safety
     /// Nothing that was recorded with the pool is in flight.

@@ -15,7 +15,7 @@ pub enum GrowthPolicy {
     LeastArea,
 }
 
-/// The smallest extent that covers both.
+/// The smallest extent that covers both extents.
 fn union(a: ImageExtent, b: ImageExtent) -> ImageExtent {
     ImageExtent {
         width: a.width.max(b.width),

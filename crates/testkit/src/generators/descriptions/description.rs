@@ -64,7 +64,7 @@ pub struct DescribedAccess {
     pub load_op: LoadOp,
     pub range: SubresourceRange,
     pub view: ViewDesc,
-    /// `None` for the default stages of the kind.
+    /// The stages of the access; `None` for the default stages of its kind.
     pub stages: Option<vk::PipelineStageFlags2>,
     pub previous: bool,
     pub resolves: Option<usize>,
