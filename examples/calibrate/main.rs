@@ -78,7 +78,7 @@ fn run(args: &Args) -> Result<()> {
     report(&messages)
 }
 
-/// Runs with a device for each description; returns Vulkan's messages.
+/// Calls `run` with the contexts in `open` and a new one for each description; returns Vulkan's messages.
 fn with_contexts(
     descs: &[&ContextDesc<'_>],
     open: Vec<&Context>,

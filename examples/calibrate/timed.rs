@@ -235,7 +235,7 @@ impl<'a> Timed<'a> {
     }
 }
 
-/// State for recording, in addition to a draw.
+/// The state that recording needs in addition to a draw.
 struct Recording<'a> {
     device: &'a ash::Device,
     layout: vk::PipelineLayout,

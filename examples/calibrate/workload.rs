@@ -93,7 +93,7 @@ impl WorkloadDesc {
     }
 }
 
-/// Fills this number of bytes and copies them: three times as many bytes are moved.
+/// A workload that fills this number of bytes and copies them: three times as many bytes are moved.
 pub(crate) fn copying(size: Bytes) -> Result<Workload> {
     let mut frame = FrameBuilder::new("copies", vk::Extent2D { width: 1, height: 1 });
     let [from, to] = ["from", "to"].map(|name| frame.buffer(name, BufferDesc::new(size)));

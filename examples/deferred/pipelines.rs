@@ -72,7 +72,7 @@ pub(crate) struct Pipeline {
     pub(crate) layout: vk::PipelineLayout,
     /// The layout of set 1.
     pub(crate) inputs: SetLayout,
-    /// The range of `Strip` in shaders/strip.glsl, for shaders that use it.
+    /// The push constant range of `Strip` in shaders/strip.glsl, for shaders that use it.
     pub(crate) push_constants: Option<vk::PushConstantRange>,
 }
 

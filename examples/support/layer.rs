@@ -51,7 +51,7 @@ struct Draw {
 }
 
 impl Layer {
-    /// For a pass with one color attachment of 8-bit UNORM channels: colors are already sRGB.
+    /// Creates a layer for a pass with one color attachment of 8-bit UNORM channels: colors are already sRGB.
     pub fn new(tile: &Device, target: &PipelineTarget) -> Result<Layer> {
         let device = tile.raw();
         let set_layout = SetLayout::new(device, &SHADERS, 0, &[])?;

@@ -83,7 +83,7 @@ pub struct WindowDesc {
     pub title: &'static str,
     /// The size in points, which are pixels unless the screen has more pixels per point.
     pub size: vk::Extent2D,
-    /// Number of frames; `None` until it is closed.
+    /// Number of frames; `None` to run until the window is closed.
     pub frames: Option<u32>,
     /// Requests another size after this number of frames.
     pub resize_after: Option<u32>,

@@ -118,7 +118,7 @@ impl Canvas {
 }
 
 impl Rendered {
-    /// The number of texels of both pictures, which must be equal.
+    /// Checks that two pictures are identical; returns the number of texels of each.
     ///
     /// # Errors
     /// If some differ.

@@ -8,7 +8,7 @@ use crate::noise::{eroded, noise, rough};
 pub(crate) const WORLD: f32 = 4096.0;
 pub(crate) const CELLS: usize = 1024;
 const CELL: f32 = WORLD / CELLS as f32;
-/// Heights per row.
+/// Number of heights per row.
 pub(crate) const SIDE: usize = CELLS + 1;
 
 /// Direction to the sun.

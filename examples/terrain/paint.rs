@@ -107,7 +107,7 @@ impl Palette {
     }
 }
 
-/// Linear light to sRGB, 0 to 255, with the brightest parts rolled off.
+/// Converts linear light to sRGB, 0 to 255, with the brightest parts rolled off.
 pub(crate) fn encode(color: Vec3) -> Vec3 {
     let encode = |channel: f32| {
         let channel = (channel * (1.0 + channel * 0.12) / (1.0 + channel * 0.55)).clamp(0.0, 1.0);

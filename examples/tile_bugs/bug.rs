@@ -66,7 +66,7 @@ pub(crate) enum Again {
     Medallion {
         ordered: bool,
     },
-    /// An image of another object, in another submit.
+    /// An image in another memory object, painted in another submit.
     Other {
         ordered: bool,
         semaphore: bool,

@@ -187,7 +187,7 @@ pub enum CannotGroup {
         first: String,
         /// The second pass.
         second: String,
-        /// The batches that stay apart, by number.
+        /// The batches that cannot be fused, by number.
         batches: (u32, u32),
         /// The reason why they cannot be fused.
         why: &'static str,

@@ -71,9 +71,9 @@ pub enum CacheEvent {
         level: Level,
         /// First byte of the block.
         offset: Bytes,
-        /// Size of the block before.
+        /// Size of the block before the change.
         from: Bytes,
-        /// Size of the block after.
+        /// Size of the block after the change.
         block: Bytes,
     },
     /// The walls of an arena move.

@@ -194,7 +194,7 @@ impl UploadLimiter {
         Ok(is_there)
     }
 
-    /// Requests a texture; the most urgent ones first.
+    /// Requests a texture. Call it for the most urgent textures first.
     ///
     /// # Errors
     /// If the policy breaks a rule.

@@ -64,7 +64,7 @@ fn tile_height(plan: &Plan) -> Bytes {
     tile.size.min(all.max(Bytes(tile.block.bytes.get())))
 }
 
-/// Arenas and dedicated allocations, stacked.
+/// The contents of ordinary memory: arenas and dedicated allocations, stacked.
 fn ordinary(plan: &Plan) -> Heap {
     let (mut size, mut placements) = (Bytes::ZERO, Vec::new());
     for (index, object) in plan.objects.iter().enumerate() {

@@ -30,7 +30,7 @@ impl Overlay {
         }
     }
 
-    /// A resource: check box, name, size and memory.
+    /// Shows a resource: check box, name, size and memory.
     fn row(&mut self, ui: &mut Ui, plan: &Plan, resource: ResourceId) {
         let (_, area) = ui.allocate_space(vec2(ui.available_width(), LINE));
         let response = ui.interact(area, Id::new(("row", resource.index())), Sense::click());
@@ -63,7 +63,7 @@ impl Overlay {
         );
     }
 
-    /// A check box: filled in tile memory, crossed if excluded, a dash if the resource is not eligible.
+    /// Draws a check box: filled in tile memory, crossed if excluded, a dash if the resource is not eligible.
     fn check(&self, ui: &Ui, area: Rect, plan: &Plan, resource: ResourceId) {
         let (painter, color) = (ui.painter(), color_of(resource));
         if !has_choice(plan, resource) {
@@ -107,7 +107,7 @@ impl Overlay {
     }
 }
 
-/// The frame, the device, the on-chip traffic, and whether the plan is proved optimal.
+/// Shows the frame, the device, the on-chip traffic, and whether the plan is proved optimal.
 fn figures(ui: &mut Ui, plan: &Plan) {
     let (extent, totals) = (plan.frame.base_extent(), &plan.totals);
     let name = plan.frame.name();

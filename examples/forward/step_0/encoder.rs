@@ -99,7 +99,7 @@ impl<'a> Encoder<'a> {
         unsafe { self.device.cmd_pipeline_barrier2(self.commands, &info) };
     }
 
-    /// A pass that `draw` records.
+    /// Records a pass with the commands of `draw`.
     pub(crate) fn pass(
         &self,
         extent: vk::Extent2D,

@@ -174,7 +174,8 @@ impl Dim {
     }
 
     /// The least and the greatest value if each symbol lies in `range`, by interval arithmetic: correct, but not always
-    /// tight if a symbol occurs twice. `None` for a symbol without a range, a divisor that may be 0, or past 64 bits.
+    /// tight if a symbol occurs twice. `None` for a symbol without a range, a divisor that may be 0, or values past 64
+    /// bits.
     pub fn bounds(&self, range: &impl Fn(SymbolId) -> Option<(i64, i64)>) -> Option<(i64, i64)> {
         match self {
             Dim::Fixed(value) => Some((*value, *value)),

@@ -124,7 +124,7 @@ impl TableColumns {
         self.names.len()
     }
 
-    /// The index of a column.
+    /// The index of a column; `None` if the table does not have it.
     pub fn find(&self, name: &str) -> Option<usize> {
         self.at.get(name).copied()
     }
@@ -134,7 +134,7 @@ impl TableColumns {
         &self.names[index]
     }
 
-    /// The half-open lifetime of a line.
+    /// Converts the lifetime of a line to a half-open one.
     ///
     /// # Errors
     /// It ends before it begins, or after the last step of 64 bits.

@@ -16,7 +16,7 @@ use crate::graph::{
 use crate::units::Bytes;
 use tileheap_json::{clip, read};
 
-/// Reads a graph.
+/// Reads a graph from its JSON form.
 ///
 /// # Errors
 /// [`Error::Parse`] if the text is not such a document; an unknown name or another invalid part of the graph.

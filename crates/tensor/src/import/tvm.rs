@@ -138,7 +138,7 @@ impl Document {
 }
 
 impl TvmGraph {
-    /// Reads a graph. `inputs` names the `null` nodes that are activations; the others are weights, and become constants.
+    /// Reads a graph from its JSON. `inputs` names the `null` nodes that are activations; the others are weights, and become constants.
     ///
     /// If none is named: relay's `p0`, `p1`, … are constants; a `null` node that is the only one, or that shares its storage id, is an
     /// input; of the others, those that are some operator's first operand are inputs that keep their bytes, and the rest are constants.

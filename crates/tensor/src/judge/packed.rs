@@ -36,7 +36,7 @@ impl Groups {
     }
 }
 
-/// Bounds and packs every arena.
+/// Computes a lower bound and a packing for every arena.
 ///
 /// # Errors
 /// The sizes of an arena's buffers exceed 2^64 - 1 bytes.

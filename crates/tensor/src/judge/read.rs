@@ -14,7 +14,7 @@ use crate::import::SpanEnds;
 /// Options for reading files: information that they do not contain.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
-    /// The meaning of the last step of a lifetime in a table.
+    /// Determines if the last step of a lifetime in a table is part of the lifetime.
     pub ends: SpanEnds,
     /// The activations among the `null` nodes of a TVM graph, as in [`TvmGraph::read`](crate::import::tvm::TvmGraph::read).
     pub inputs: Vec<String>,

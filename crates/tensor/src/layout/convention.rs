@@ -106,7 +106,7 @@ impl fmt::Display for Convention {
 impl FromStr for Convention {
     type Err = String;
 
-    /// Accepts both spellings: `texture:weight` and `global.texture-weight`.
+    /// Parses a storage scope in either spelling: `texture:weight` or `global.texture-weight`.
     fn from_str(scope: &str) -> Result<Convention, String> {
         let same = |convention: &Convention| {
             // TVM's relax uses this name for the first convention if a dimension is unknown.

@@ -137,7 +137,7 @@ impl fmt::Display for StorageReason {
     }
 }
 
-/// Maximum number of images of a grid: more are not bound as one kernel's descriptors.
+/// Maximum number of images of a grid, all of which a kernel has to bind.
 const MAX_IMAGES: u64 = 16;
 
 /// The layout of a tensor within the limits, with the reason.

@@ -8,8 +8,8 @@ use crate::graph::TensorId;
 use crate::units::Step;
 use tileheap_pack::ByteOwners;
 
-/// Every aliasing, by step. A body or graph that runs again aliases with its previous iteration; after a branch, any of its arms
-/// may be the previous owner.
+/// Every reuse of bytes by another tensor, in order of steps. A body or graph that runs again aliases with its previous
+/// iteration; after a branch, any of its arms may be the previous owner.
 pub(super) fn aliasing(expansion: &Expansion, regions: &[Option<Region>]) -> Vec<Aliasing> {
     let placed = |&(_, value): &(u32, ValueId)| regions[value].is_some();
     let writes: BTreeSet<(u32, ValueId)> = expansion.writes.iter().copied().filter(placed).collect();

@@ -16,7 +16,7 @@ use crate::graph::Graph;
 use crate::layout::Layout;
 use crate::units::Bytes;
 
-/// Graphs with loops or branches and fewer nodes are also planned without any outputs over operands.
+/// Graphs with loops or branches and fewer than this number of nodes are also planned without writing any outputs over operands.
 const MAX_NODES: usize = 50;
 
 /// A plan with the choices that led to it.

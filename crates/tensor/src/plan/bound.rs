@@ -368,7 +368,7 @@ fn settling_rounds(of: &Loop) -> (u64, u64) {
     (longest as u64 + 1, period)
 }
 
-/// The least common multiple, or the greatest number.
+/// The least common multiple, or `u64::MAX` past 64 bits.
 fn lcm(a: u64, b: u64) -> u64 {
     let (mut x, mut y) = (a, b);
     while y > 0 {

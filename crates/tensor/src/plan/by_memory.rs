@@ -1,4 +1,4 @@
-//! The common iteration over memories: each is offered the items that it can hold, and the rest goes to the next.
+//! Iterates over memories, for every strategy: each memory is offered the items that it can hold, and the next one gets the rest.
 
 use super::item::SpaceItem;
 use super::memory::MemoryDesc;

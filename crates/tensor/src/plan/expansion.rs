@@ -147,8 +147,8 @@ pub(super) struct Continued {
     pub(super) copies: Vec<u32>,
     /// Index in [`Expansion::rounds`].
     pub(super) run: usize,
-    /// Its carried parameters: the outer loop's parameter with which each begins, if it is a link, and its binding at the beginning of each
-    /// copy.
+    /// Its carried parameters: for each, the parameter of the outer loop that supplies its initial value, if it is a link, and its binding
+    /// at the beginning of each copy.
     pub(super) heads: Vec<(Option<ValueId>, Vec<Bind>)>,
 }
 

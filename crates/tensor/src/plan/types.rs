@@ -61,7 +61,7 @@ pub struct Allocation {
 }
 
 impl Allocation {
-    /// An allocation for each item.
+    /// Creates an allocation for each item.
     pub(super) fn of_items(items: &[SpaceItem], regions: &[Region]) -> Vec<Allocation> {
         let allocation = |(item, &region): (&SpaceItem, &Region)| Allocation {
             name: item.name.clone(),

@@ -4,8 +4,8 @@ use crate::error::{Error, Result};
 use crate::graph::control_flow::{Branch, Loop, LoopExit};
 use crate::graph::{BlockId, Graph, NodeId};
 
-/// The caller's decision how a loop or branch executes in one run. Conditions are on the device and commands are
-/// recorded earlier, so the device cannot decide.
+/// The caller's decision on how a loop or branch executes in one run: commands are recorded before the device has
+/// computed the conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControlFlowDecision {
     /// A loop that is left in round `rounds` (0: the first) by one of its exits.

@@ -317,7 +317,7 @@ impl Declaration<'_, '_> {
         }
     }
 
-    /// A resource as the storage of a tensor.
+    /// The operand for a resource that stores a tensor.
     fn part(&self, tensor: TensorId, resource: ResourceId) -> OperandResource {
         let layout = &self.desc.layouts[tensor.index()];
         if layout.rule.storage.is_image() {

@@ -40,7 +40,7 @@ impl OperandBinding {
     }
 }
 
-/// Sets by layout and operands. They are never updated, so command buffers in flight may use them.
+/// Descriptor sets by pipeline layout and operands. They are never updated, so command buffers in flight may use them.
 #[derive(Default)]
 pub(super) struct Descriptors {
     /// Each pool with the number of sets left in it.
@@ -53,7 +53,7 @@ pub(super) struct Descriptors {
 const SETS_PER_POOL: u32 = 256;
 
 impl Descriptors {
-    /// The set for a pipeline with these operands.
+    /// The descriptor set for a pipeline with these operands, created on first use.
     pub(super) fn get(
         &mut self,
         device: &Device,

@@ -25,7 +25,7 @@ struct BuiltIn {
 include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
 static BUILT_IN_WORDS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/kernels.spv"));
 
-/// A variant of a kernel.
+/// Identifies a variant of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KernelKey {
     /// Its name.
@@ -73,7 +73,7 @@ pub struct Kernel {
 
 impl Kernel {
     /// Reflects the entry point `main` of a compute shader. Its bindings must be 0, 1, … of set 0, with one descriptor each;
-    /// its parameters come as push constants.
+    /// its parameters are push constants.
     ///
     /// # Errors
     /// The words are not SPIR-V, have no such entry point, or have other bindings.
@@ -128,7 +128,7 @@ impl KernelSet {
         Ok(())
     }
 
-    /// A variant of a kernel.
+    /// Looks up a variant of a kernel, and reflects it on first use.
     ///
     /// # Errors
     /// There is none for these storages; the error names them.

@@ -104,7 +104,7 @@ impl Objects {
         })
     }
 
-    /// The address space and bytes of a resource of a plan.
+    /// The address space and the byte range of a region of a plan.
     pub(super) fn bytes_at(region: Region) -> (Space, std::ops::Range<u64>) {
         let start = region.offset.0;
         (Space::Memory(region.memory.0), start..start + region.size.0)
@@ -458,7 +458,7 @@ fn upload_image(
     barrier((into, L::SHADER_READ_ONLY_OPTIMAL), stages, access);
 }
 
-/// The combined requirements of a memory.
+/// The combined requirements of the objects in a memory.
 struct Needs {
     type_bits: u32,
     alignment: Alignment,

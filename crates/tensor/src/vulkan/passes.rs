@@ -32,7 +32,7 @@ pub enum PassTensor {
     /// The tensor itself, in its layout: an image of its format and extent (`rgba16f`, more than one layer for
     /// image arrays), or a buffer of its size.
     Itself(ResourceId),
-    /// A buffer of 32-bit elements in row-major order, which a separate pass moves to or from the tensor.
+    /// A buffer of 32-bit floats in row-major order, which a separate pass moves to or from the tensor.
     Plain(ResourceId),
 }
 

@@ -100,7 +100,7 @@ fn item((span, size): (Span, u64)) -> Item {
     Item::new(span, Bytes(size), Alignment::ONE)
 }
 
-/// A sample of `items` drawn lifetimes and sizes, whose optimum is unknown.
+/// A sample of `items` random lifetimes and sizes, whose optimum is unknown.
 fn drawn(items: u64, mut draw: impl FnMut() -> (Span, u64)) -> Sample {
     Sample {
         items: (0..items).map(|_| item(draw())).collect(),
@@ -190,7 +190,7 @@ fn long_chain(random: &mut SplitMix64, items: u64) -> Sample {
     }
 }
 
-/// Nested lifetimes, as on a stack: its maximum height is the optimum.
+/// Nested lifetimes, as on a stack: the stack's maximum height is the optimum.
 fn nested(random: &mut SplitMix64, items: u64) -> Sample {
     let (mut stack, mut spans, mut step) = (Vec::new(), Vec::new(), 0);
     let (mut live, mut most) = (0, 0);

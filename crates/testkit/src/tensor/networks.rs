@@ -81,7 +81,7 @@ impl Net {
         self.op("concat", vec![("axis", 1.into())], inputs)
     }
 
-    /// Global pool, flatten, dense: scores.
+    /// Adds a global pool, a flattening and a dense layer, whose results are the scores.
     fn classify(mut self, x: TensorId, classes: u64) -> Unfinished {
         let pooled = self.op("global_avg_pool2d", vec![], &[x])?;
         let flat = self.op("flatten", vec![], &[pooled])?;

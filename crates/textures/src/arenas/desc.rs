@@ -40,7 +40,7 @@ pub struct ArenasDesc {
     /// How much cooler the arenas on one side must be on average before an arena grows to that side: "substantially lower" in the
     /// paper.
     pub margin: Temperature,
-    /// Added to the instantaneous temperature for each wrongful eviction and each request without a block.
+    /// The temperature that each wrongful eviction and each request without a block adds to the instantaneous one.
     pub bonus: Temperature,
     /// Upper limit of the instantaneous temperature.
     pub ceiling: Temperature,

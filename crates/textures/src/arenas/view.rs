@@ -26,7 +26,7 @@ pub struct ArenaView {
     pub taken: u32,
     /// Number of blocks with active textures.
     pub active: u32,
-    /// The recent temperature of the last cache update.
+    /// The recent temperature at the last cache update.
     pub recent: Temperature,
     /// The side on which new textures are placed.
     pub side: ArenaSide,

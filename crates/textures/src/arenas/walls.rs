@@ -241,7 +241,7 @@ impl Engine {
         }
     }
 
-    /// Adds a block at the left; false if that side has no room.
+    /// Adds a block at the left; returns false if that side has no room.
     fn grow_left(&mut self, index: usize, journal: &mut Journal) -> bool {
         let end = self.start_right_of(index);
         let arena = &mut self.arenas[index];
@@ -261,7 +261,7 @@ impl Engine {
         true
     }
 
-    /// Adds at least one block at the right; false if that side has no room.
+    /// Adds at least one block at the right; returns false if that side has no room.
     fn grow_right(&mut self, index: usize, journal: &mut Journal) -> bool {
         let start = self.end_left_of(index);
         let arena = &mut self.arenas[index];

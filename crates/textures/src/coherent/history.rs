@@ -6,8 +6,8 @@ use super::state::{Coherent, NEVER};
 /// The share of a frame that the next one has to request for frames to count as repeating, in 1024ths.
 const COHERENT: u64 = 256;
 
-/// Number of frames after which most disorder is forgotten. With 16, the traffic of the scenario `mixed` at 1.00 of its working set is 1.05
-/// of the lower bound, with 64 it is 1.01.
+/// Number of frames after which most disorder is forgotten. With 16, the traffic of the scenario `mixed` with a budget of 1.00 working sets
+/// is 1.05 lower bounds, with 64 it is 1.01.
 pub(super) const DECAY: u64 = 64;
 
 /// Number of returns of a texture above which its counts are halved, so that older returns weigh less.

@@ -102,7 +102,7 @@ impl Coherent {
         ((found, count), rest)
     }
 
-    /// Selects textures that this frame will request last, until they free `size` bytes; false if they cost more than `most`.
+    /// Selects textures that this frame will request last, until they free `size` bytes; returns false if they cost more than `most`.
     pub(super) fn choose_due(&self, size: u64, most: u64, due: &mut [u32; DUE]) -> bool {
         let likely = self.likely();
         let mut key = match self.first_now {

@@ -66,7 +66,8 @@ pub struct Coherent {
     pub(super) duels: Duels,
     pub(super) swap: Swap,
     /// Textures resident at finer levels than last requested, in the order in which they became so. The most recent are shrunk first: a
-    /// texture that has been coarse for long is refined sooner (zoom at 1.05 of the working set: 1.02 of the bound, 1.72 otherwise).
+    /// texture that has been coarse for long is refined sooner (scenario `zoom` with a budget of 1.05 working sets: traffic of 1.02
+    /// lower bounds, otherwise 1.72).
     pub(super) oversized_links: Links,
     pub(super) oversized: List,
     /// The first resident texture, by recency, that this frame requested.

@@ -11,7 +11,7 @@ use crate::Level;
 use crate::Result;
 use tileheap::runtime::objects::VkResultExt;
 
-/// A resident texture that can be drawn with in this frame.
+/// A resident texture that this frame can sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Texture {
     /// The texture's image, in `SHADER_READ_ONLY_OPTIMAL`.

@@ -23,7 +23,7 @@ pub(super) struct CachedTexture {
     pub(super) chain: MipChainId,
     /// The uploaded image; `None` until then.
     pub(super) live: Option<Texture>,
-    /// The image or view that replaces `live` from the recorded frame on: another image, or a view of more levels.
+    /// The other image, or the view of more levels, that replaces `live` from the recorded frame on.
     pub(super) next: Option<Texture>,
     /// True if the entry is in `changing`.
     pub(super) listed: bool,

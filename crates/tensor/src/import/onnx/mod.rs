@@ -60,7 +60,7 @@ pub struct OnnxOptions {
     pub folder: Option<PathBuf>,
 }
 
-/// Reads a model.
+/// Reads an ONNX model as a graph.
 ///
 /// ```no_run
 /// use tileheap_tensor::import::onnx::{OnnxOptions, read_onnx};
@@ -286,7 +286,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Begins a function or body, the only recursion of the reader.
+    /// Begins a function or body, within `MAX_DEPTH` levels: nothing else in the reader recurses.
     fn enter(&mut self, node: &NodeProto) -> Result<()> {
         if self.depth == MAX_DEPTH {
             let problem = format!("functions and bodies are nested more than {MAX_DEPTH} deep");

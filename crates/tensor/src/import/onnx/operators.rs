@@ -108,7 +108,7 @@ impl Reader<'_> {
             && self.tracked + known.terms() <= MAX_TRACKED
     }
 
-    /// The node's operands that are given.
+    /// The operands of a node, except omitted ones.
     fn inputs(&self, node: &NodeProto) -> Result<Vec<TensorId>> {
         let given = node.input.iter().filter(|input| !input.is_empty());
         given.map(|input| self.id(input, &self.name(node))).collect()

@@ -169,7 +169,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The outputs of operators that compute.
+    /// The outputs of operators that compute new elements.
     fn calculated(&self, of: &Operands<'_>) -> Option<Outputs> {
         let node = of.node;
         let data = of.dims(0)?;

@@ -9,7 +9,7 @@ pub enum OnnxSupport {
     Values,
     /// A branch or a loop.
     ControlFlow,
-    /// The number of results depends on values: it is planned for the largest possible one, or for the range that the caller gives.
+    /// The number of results depends on values: tensors are planned for the largest possible number, or for the range that the caller gives.
     Bounded,
     /// The file has to give the outputs' shapes (`value_info`).
     FromFile,

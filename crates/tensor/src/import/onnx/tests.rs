@@ -117,7 +117,7 @@ pub(super) fn read(model: &Model, ranges: &[(&str, (u64, u64))]) -> Result<Graph
     read_onnx(&model.encode_to_vec(), &OnnxOptions { ranges, folder: None })
 }
 
-/// The size of a plan at the bound, which the judge accepts over several runs.
+/// Plans a graph; asserts that the plan is as small as its lower bound and correct over several runs, and returns its size.
 pub(super) fn planned(graph: &Graph) -> u64 {
     let choice = choose(graph, &StorageOptions::default()).unwrap();
     let pitch = Alignment::new(64).unwrap();
@@ -150,7 +150,7 @@ pub(super) fn control(
     }
 }
 
-/// A body from names: values of `[4]`, except for iteration numbers and conditions.
+/// Builds a body from names; its values have shape `[4]`, except for iteration numbers and conditions.
 pub(super) fn body(inputs: &[&str], nodes: &[NodeProto], outputs: &[&str]) -> GraphProto {
     let of = |name: &&str| match *name {
         "n" | "go" | "more" | "c" => value(name, &[]),

@@ -60,7 +60,7 @@ pub(super) fn choose(free: &[(usize, ImageExtent)], wanted: ImageExtent, growth:
     }
 }
 
-/// Returns true if the pool may hold `more` bytes.
+/// Returns true if the pool may hold `more` additional bytes.
 pub(super) fn within(held: Bytes, more: Bytes, cap: Bytes) -> bool {
     held.0.saturating_add(more.0) <= cap.0
 }

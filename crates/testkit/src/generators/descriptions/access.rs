@@ -63,7 +63,7 @@ impl Draw {
         (!found.is_empty()).then(|| self.random.pick(&found))
     }
 
-    /// Draws the part that an access uses, and a view of it.
+    /// Chooses the part that an access uses, and a view of it, at random.
     pub(super) fn part(&mut self, access: &mut DescribedAccess) {
         let Some(desc) = self.image_desc(access.resource) else {
             return;
@@ -131,7 +131,7 @@ impl Draw {
         }
     }
 
-    /// Draws the load operation of an attachment write.
+    /// Chooses the load operation of an attachment write at random.
     pub(super) fn load_op(&mut self, access: &mut DescribedAccess) {
         let range = self.meant(access.resource, access.kind, access.range);
         let contents = self.has_contents(access.resource, range);
@@ -165,7 +165,7 @@ impl Draw {
         }
     }
 
-    /// Draws an access by shaders, fixed functions or transfers that fits the pass's kind.
+    /// Adds a random access by shaders, fixed functions or transfers that fits the pass's kind.
     pub(super) fn plain_access(&mut self, pass: &mut DescribedPass) {
         let kind = self.plain_kind(pass.kind);
         let wants_image = kind.fits_images() && (!kind.fits_buffers() || self.one_in(2));

@@ -9,7 +9,7 @@ use tileheap::units::{Run, SplitMix64};
 
 use super::description::{DescribedAccess, DescribedBatch, DescribedPass, Description};
 
-/// A description in progress.
+/// A description that is being generated.
 pub(super) struct Draw {
     pub(super) random: SplitMix64,
     /// On average, one in `oddity` choices may have any value, valid or not; 0 if none may.
@@ -59,7 +59,7 @@ impl Draw {
         self.random.one_in(n)
     }
 
-    /// Draws queues, resources, batches and passes.
+    /// Generates queues, resources, batches and passes.
     pub(super) fn finish(mut self) -> Description {
         let everything = Q::GRAPHICS | Q::COMPUTE | Q::TRANSFER;
         let count = self.random.pick(&[1, 1, 1, 1, 2, 2, 3]);

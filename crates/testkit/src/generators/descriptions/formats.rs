@@ -1,4 +1,4 @@
-//! Formats to draw from.
+//! Formats from which random ones are chosen.
 
 use std::sync::LazyLock;
 

@@ -14,7 +14,7 @@ use super::description::DescribedResource;
 use super::draw::Draw;
 use super::formats::{self, ALL, COLORS, DEPTHS, KNOWN, STORED, is_depth};
 
-/// The use that an image is drawn for.
+/// The use for which an image is generated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Role {
     Color,

@@ -5,7 +5,7 @@ use tileheap::frame::{Persistence, SubresourceRange, TileConstraint};
 
 use super::description::{DescribedAccess, DescribedPass, Description};
 
-/// The n-th change of a kind to a description; returns false if there is no n-th.
+/// Applies the n-th possible change of one kind to a description; returns false if there are not as many.
 type Edit = fn(&mut Description, usize) -> bool;
 
 /// The smallest description found that still fails: each step removes a batch, a pass, an access or a resource, or a setting.

@@ -9,7 +9,7 @@ use tileheap::names::{self, Vocabulary};
 use super::draw::Draw;
 
 impl Draw {
-    /// Any bits, most of which have names.
+    /// Random bits, most of which have names.
     pub(super) fn any_bits<T: Vocabulary + Copy>(&mut self, most: u64) -> u64 {
         let named: Vec<u64> = names::all::<T>().map(|(_, bit)| bit.to_raw()).collect();
         let count = 1 + self.random.below(most);
@@ -21,7 +21,7 @@ impl Draw {
         }
     }
 
-    /// Any value, nearly always one that has a name.
+    /// A random value, nearly always one that has a name.
     pub(super) fn any_value<T: Vocabulary + Copy>(&mut self) -> T {
         let named: Vec<T> = names::all::<T>().map(|(_, value)| value).collect();
         match self.random.one_in(20) {
@@ -30,7 +30,7 @@ impl Draw {
         }
     }
 
-    /// Explicit stages of an access of a pass.
+    /// Random explicit stages for an access of a pass.
     pub(super) fn stages(&mut self, pass: PassKind, kind: AccessKind) -> Option<S> {
         if self.odd() {
             return Some(S::from_raw(self.any_bits::<S>(3)));
@@ -61,7 +61,7 @@ impl Draw {
         Some(self.random.pick(choices))
     }
 
-    /// The state in which an external resource enters or leaves the frame, given its layout.
+    /// A random state in which an external resource enters or leaves the frame, given its layout.
     pub(super) fn state(&mut self, layout: L) -> ResourceState {
         let (stages, access) = match self.odd() {
             true => (
@@ -93,7 +93,7 @@ impl Draw {
         state
     }
 
-    /// A layout for an image that the caller owns.
+    /// A random layout for an image that the caller owns.
     pub(super) fn layout(&mut self, is_depth: bool) -> L {
         if self.odd() {
             return self.any_value();
