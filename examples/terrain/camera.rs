@@ -27,7 +27,7 @@ pub(crate) struct Camera {
 pub(crate) struct Constants {
     clip: Mat4,
     eye: Vec4,
-    /// In view directions of unit depth: from the centre of the screen to its right and upper edge, and forward.
+    /// Vectors at a depth of 1: from the centre of the screen to its right edge, to its upper edge, and forward.
     right: Vec4,
     up: Vec4,
     forward: Vec4,

@@ -88,8 +88,8 @@ impl DimOperator {
         found.map(|row| row.0)
     }
 
-    /// Applies the operator: to a number if both operands are numbers, otherwise to an expression. Successive additions of numbers
-    /// are combined, so that a dimension which a convolution preserves stays the same dimension.
+    /// Applies the operator; the result is a number if both operands are numbers, otherwise an expression. Successive additions of
+    /// numbers are combined, so that a dimension which a convolution preserves stays the same dimension.
     pub fn apply(self, a: Dim, b: Dim) -> Dim {
         let (.., value, neutral) = OPERATORS[self as usize];
         let known = match (a.fixed(), b.fixed()) {

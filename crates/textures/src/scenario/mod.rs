@@ -21,7 +21,7 @@ pub enum Scenario {
     Insertion,
     /// 26 textures of one size in a cycle: the sequence of letters a to z in Blow's paper (1998).
     Cyclic,
-    /// Sideways through a landscape and back, with other objects drawn by popularity.
+    /// Sideways through a landscape and back, with other objects chosen by popularity.
     Strafe,
     /// Half a turn, a rest, and back.
     TurnAround,
@@ -35,7 +35,7 @@ pub enum Scenario {
     Mixed,
     /// Flight over a landscape whose textures are created as it comes into view, changed now and then, and released once passed.
     Flight,
-    /// Textures drawn by popularity, which drifts over time.
+    /// Textures chosen by popularity, which drifts over time.
     Zipf,
     /// A hot set in every frame, and a scan over many others.
     Scan,

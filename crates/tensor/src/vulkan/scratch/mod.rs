@@ -49,7 +49,7 @@ pub enum ScratchScope {
 /// Parameters of a [`ScratchPool`].
 #[derive(Clone, Debug)]
 pub struct ScratchDesc {
-    /// The maximum number of bytes that the pool may hold, including free ones.
+    /// The maximum number of bytes that the pool may hold, including free textures and buffers.
     pub cap: Bytes,
     /// The rule for enlarging a free texture instead of creating another.
     pub growth: GrowthPolicy,
