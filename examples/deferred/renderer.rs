@@ -39,7 +39,7 @@ pub(crate) struct RendererDesc {
     /// Renders at another resolution every frame.
     pub(crate) dynamic_resolution: bool,
     pub(crate) overlay: bool,
-    /// Prints every plan that is applied or discarded, and its last frame.
+    /// Prints every plan that is applied, and the reason for every request that is refused, each with the number of the frame.
     pub(crate) prints_plans: bool,
 }
 

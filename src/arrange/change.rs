@@ -30,7 +30,7 @@ pub enum DescriptionChange {
     Extent {
         /// One of these images.
         image: ResourceId,
-        /// Their new width and height, in quarters of the described size: 1 to 3.
+        /// The new width and height of these images, in quarters of the described ones: 1 to 3.
         quarters: u32,
     },
     /// A pass no longer uses a resource.

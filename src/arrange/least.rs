@@ -53,8 +53,8 @@ fn may_be_divided(frame: &Frame, id: ResourceId) -> bool {
     may_be_inside(frame, id) || may_be_at_border(frame, id)
 }
 
-/// Returns true if strips may make an access on chip, to their part of its resource. The attachments of one render pass are divided together or not at
-/// all.
+/// Returns true if an access may be on chip in strips, each of which accesses its part of the resource. The attachments of one render pass are divided
+/// together or not at all.
 pub(super) fn may_be_of_part(frame: &Frame, access: &Access) -> bool {
     let mut attached = frame
         .accesses_of(access.pass)

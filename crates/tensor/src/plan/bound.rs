@@ -62,7 +62,7 @@ struct Execution<'a> {
     rules: &'a Rules<'a>,
     number: u32,
     random: SplitMix64,
-    /// True if another execution may run other numbers of rounds, or take other exits or arms.
+    /// True if this execution chose a number of rounds, an exit or an arm, so that another execution may differ.
     has_chosen: bool,
     step: u32,
     max_steps: u64,

@@ -211,7 +211,7 @@ impl<'a> Expander<'a> {
         }
     }
 
-    /// Extends the lifetimes of a loop's results from `after` to `end`; `around` are the exits of the loops around it that lead there.
+    /// Extends the lifetimes of a loop's results from `after` to `end`; `around` are the exits by which the loops around it are left.
     fn extend_results(&mut self, left: usize, around: &LoopExit, after: u32, end: u32) {
         let LoopOutput { exits, run, .. } = self.out.loop_outputs[left].clone();
         let (first, _) = self.out.rounds[run];

@@ -10,7 +10,7 @@ use crate::units::{Alignment, Bytes, Span};
 use tileheap_pack::allocation_graph::AllocationGraph;
 use tileheap_pack::{Item, Packing, Problem};
 
-/// The allocation graph of one memory. The flow of bytes is verified.
+/// The allocation graph of one memory, in which the flow of bytes is verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// The memory's name.
