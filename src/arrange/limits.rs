@@ -62,7 +62,7 @@ impl ShortfallCause {
         match self {
             ShortfallCause::Repeats(pass, times) => {
                 let pass = &frame.pass(*pass).name;
-                format!("pass `{pass}` runs {times} more times, once for each strip")
+                format!("pass `{pass}` runs {times} more times, once for each strip but the first")
             }
             ShortfallCause::Halo(resource) => format!("halos of `{}`, which is not on chip", name(*resource)),
             ShortfallCause::Merged => "render passes are merged into others".to_owned(),
