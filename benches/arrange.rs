@@ -1,4 +1,4 @@
-//! Benchmarks the search for arrangements on the published frames: its time, and the share of the traffic that the results keep on chip.
+//! Benchmarks the search for arrangements on the published frames: its time, and the share of the traffic that the arrangements keep on chip.
 //!
 //! `cargo bench -p tileheap --bench arrange [FRAME REACHES]...`: also on other frames, with the reaches to assume for each.
 

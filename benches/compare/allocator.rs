@@ -1,4 +1,4 @@
-//! Planned arenas compared with an allocator at run time, on this machine's driver.
+//! Compares planned arenas with a run-time allocator, on this machine's driver.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ pub(crate) fn compare(rows: &mut Rows) {
     }
 }
 
-/// A device, with buffer device addresses if it has them: some frames use them.
+/// Opens a device, with buffer device addresses if it supports them: some frames use them.
 fn open() -> tileheap::Result<Context> {
     let desc = ContextDesc::from_env("tileheap: compare");
     let with_addresses = ContextDesc {

@@ -1,4 +1,4 @@
-//! Bytes of one block that many lifetimes share, by packing strategy.
+//! Compares packing strategies by the size of the block that many lifetimes share, in bytes.
 
 use tileheap::frame::Persistence;
 use tileheap::units::{Alignment, Bytes, Span, SplitMix64};

@@ -1,4 +1,4 @@
-//! Bytes uploaded by texture caches, per policy.
+//! Compares the policies of texture caches by the bytes that they upload.
 
 use tileheap_baselines::textures::ALL;
 use tileheap_testkit::contest::{BELADY, Field, LOWER_BOUND};

@@ -18,8 +18,8 @@ use tileheap_testkit::runtime_rig::{Rig, on_fake};
 use crate::planning::random;
 use crate::rows::{Better, Rows, Side, Table, Unit};
 
-/// Numbers of passes and resources, with the times of the project's first version in microseconds: describing, fast planning, optimal planning, and
-/// planning an equal frame.
+/// Per frame size, the numbers of passes and resources, and the times of the project's first version in microseconds: describing, fast planning,
+/// optimal planning, and planning an equal frame.
 ///
 /// Source: measurements of that version on two quiet cores of this kind of machine.
 const SIZES: [(u32, u32, [Option<f64>; 4]); 3] = [
@@ -105,7 +105,7 @@ fn bind(rows: &mut Rows, frame: &Frame, options: &PlanOptions) {
 /// The number of smaller descriptions that are selected before a larger one.
 const BOUND: usize = 256;
 
-/// Time to select a description that needs a larger block of memory than many bound ones.
+/// Measures the time to select a description that needs a larger block of memory than the many descriptions that are already bound.
 fn select_larger(rows: &mut Rows, options: &PlanOptions) {
     let [small, large] = [(30, 40), (60, 80)].map(|(passes, resources)| random(passes, resources, 2));
     let median = rows.median_microseconds(|| {

@@ -1,4 +1,4 @@
-//! Compares the project with every baseline on this machine: rows as JSON, and a page of them in Markdown and HTML.
+//! Compares the project with every baseline on this machine: writes the results as JSON, and as a page in Markdown and HTML.
 //!
 //! ```text
 //! bash scripts/compare.sh                 # builds, says on which machine, and names the page
@@ -25,10 +25,10 @@ use tileheap_testkit::counting::Counting;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Fills the rows of a table.
+/// A function that measures the rows of a table.
 type Fill = fn(&mut Rows);
 
-/// The tables, in the order of the page.
+/// The tables in the order of the page, each with the function that measures its rows.
 const TABLES: [(&str, Fill); 8] = [
     ("planning", planning::speed),
     ("on-chip", planning::on_chip),

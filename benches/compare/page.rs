@@ -9,7 +9,7 @@ use crate::rows::{Better, Row, Rows, Side, Table, Unit};
 
 const TITLE: &str = "tileheap compared with its baselines";
 
-/// Writes `rows.json`, `index.md` and `index.html`.
+/// Writes `rows.json`, `index.md` and `index.html` into `folder`.
 pub(crate) fn write(folder: &Path, machine: &[(&str, String)], rows: &Rows) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     std::fs::write(folder.join("rows.json"), rows.json_lines())?;

@@ -35,7 +35,7 @@ const CONTENDERS: [(&str, Side, ResidencyStrategy); 4] = [
     ("exact", Side::Ours, ResidencyStrategy::Optimal),
 ];
 
-/// A frame as it is handed to the planner.
+/// A frame, with the other inputs to the planner.
 struct Case {
     name: String,
     frame: Frame,
@@ -62,7 +62,7 @@ impl Case {
     }
 }
 
-/// Share of the admitted traffic that stays on chip, in percent.
+/// The share of the plan's traffic that stays on chip, in percent.
 fn share(plan: &Plan) -> f64 {
     let totals = plan.totals;
     totals.on_chip_bytes.0 as f64 * 100.0 / totals.traffic_bytes.0.max(1) as f64
@@ -143,7 +143,7 @@ fn cases(rows: &Rows) -> Vec<Case> {
     cases
 }
 
-/// Time of a whole plan.
+/// Measures the time that a whole plan takes.
 pub(crate) fn speed(rows: &mut Rows) {
     rows.table(Table {
         name: "planning",
@@ -162,7 +162,7 @@ pub(crate) fn speed(rows: &mut Rows) {
     }
 }
 
-/// Share of the traffic that stays on chip.
+/// Measures the share of the traffic that stays on chip.
 pub(crate) fn on_chip(rows: &mut Rows) {
     rows.table(Table {
         name: "on-chip",
@@ -179,7 +179,7 @@ pub(crate) fn on_chip(rows: &mut Rows) {
     }
 }
 
-/// Gain from split lifetimes.
+/// Measures the gain from split lifetimes.
 pub(crate) fn splits(rows: &mut Rows) {
     rows.table(Table {
         name: "splits",

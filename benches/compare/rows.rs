@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use tileheap_testkit::workspace;
 
-/// Reads a file of `tests/data`.
+/// Reads a file in `tests/data`.
 pub(crate) fn data(path: &str) -> String {
     std::fs::read_to_string(tileheap_testkit::data(path)).expect("the file is readable")
 }
 
-/// A comparison: its case, unit and contenders.
+/// A comparison: its title, an explanation, the unit, and whether lower or higher values are better.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Table {
     pub(crate) name: &'static str,
@@ -69,7 +69,7 @@ pub(crate) struct Skipped {
 /// The results so far.
 #[derive(Debug)]
 pub(crate) struct Rows {
-    /// True for fewer and smaller cases.
+    /// True to measure fewer and smaller cases.
     pub(crate) quick: bool,
     pub(crate) tables: Vec<Table>,
     pub(crate) rows: Vec<Row>,
@@ -86,7 +86,7 @@ impl Rows {
         }
     }
 
-    /// Begins a table; rows that follow are in it.
+    /// Begins a table, to which the following rows belong.
     pub(crate) fn table(&mut self, table: Table) {
         self.tables.push(table);
     }

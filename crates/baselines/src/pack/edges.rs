@@ -5,10 +5,10 @@ use tileheap_pack::{Item, Packer, Packing, PackingStrategy, Problem, Strategy};
 
 use super::facts::{align_up, are_plain, before, height};
 
-/// The dummy source and sink.
+/// The index of the dummy source and sink.
 pub(super) const DUMMY: u32 = u32::MAX;
 
-/// Bytes that are free between the end of `from` and the start of `to`.
+/// An edge: the free bytes between the end of item `from` and the start of item `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Edge {
     pub(super) from: u32,

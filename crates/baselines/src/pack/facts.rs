@@ -38,19 +38,19 @@ pub(super) fn align_up(value: u64, alignment: Alignment) -> u64 {
     value.next_multiple_of(alignment.get())
 }
 
-/// The end of the highest item.
+/// The height of a packing: the highest end offset of an item.
 pub(super) fn height(items: &[Item], offsets: &[u64]) -> Bytes {
     let places = items.iter().zip(offsets);
     let ends = places.map(|(item, &offset)| Bytes(offset) + item.size);
     ends.max().unwrap_or(Bytes::ZERO)
 }
 
-/// Returns true if `a` ends before `b` begins.
+/// Returns true if the lifetime of item `a` ends before that of item `b` begins.
 pub(super) fn before(items: &[Item], a: u32, b: u32) -> bool {
     items[a as usize].span.end <= items[b as usize].span.first
 }
 
-/// Returns true if one of the two ends before the other begins.
+/// Returns true if the lifetime of one item ends before that of the other begins.
 pub(super) fn ordered(items: &[Item], a: u32, b: u32) -> bool {
     before(items, a, b) || before(items, b, a)
 }

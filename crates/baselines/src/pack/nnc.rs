@@ -37,7 +37,7 @@ struct Insertion {
 }
 
 impl Insertion {
-    /// The offsets, for a problem without fixed offsets, bounds, groups and conflicts.
+    /// Returns the offsets of items that have no fixed offsets, bounds, groups or conflicts.
     ///
     /// Complexity: O(n³) if all sizes are equal.
     fn place(&mut self, items: &[Item]) -> Vec<u64> {

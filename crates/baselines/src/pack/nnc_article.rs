@@ -44,9 +44,9 @@ impl PackingStrategy for NncArticle {
 struct Tuple {
     members: [u32; 3],
     count: usize,
-    /// The largest size.
+    /// The size of the largest member.
     size: u64,
-    /// The sum of the members' conflicts.
+    /// The sum of the members' numbers of conflicts.
     conflicts: u64,
     /// The alignment of every member.
     alignment: Alignment,
@@ -95,7 +95,7 @@ struct Tuples {
 }
 
 impl Tuples {
-    /// The offsets, for a problem without fixed offsets, bounds, groups and conflicts.
+    /// Returns the offsets of items that have no fixed offsets, bounds, groups or conflicts.
     fn place(&mut self, items: &[Item]) -> Vec<u64> {
         self.edges.clear();
         self.conflicts = overlap_counts(items);
@@ -225,8 +225,8 @@ mod tests {
         Problem::new(items.iter().map(item).collect()).unwrap()
     }
 
-    /// Worked by hand: `x` has three conflicts and comes first, at 0. No edge is left to `p`, `q` and `r`, which then have none: the triple,
-    /// as wide as `r`, goes above. `p` takes 2 bytes from the source, `q` these and 1 more, `r` these and 2 more.
+    /// Worked by hand: `x` has three conflicts and comes first, at 0. No edge is left for `p`, `q` and `r`, which then have no conflicts: the triple,
+    /// as large as `r`, goes above `x`. `p` takes 2 bytes from the source, `q` these and 1 more, `r` these and 2 more.
     #[test]
     fn a_triple_follows_a_tensor() {
         let problem = problem(&[(0, 6, 4), (0, 2, 2), (2, 4, 3), (4, 6, 5)]);

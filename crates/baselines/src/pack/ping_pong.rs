@@ -13,7 +13,7 @@ use super::facts::{are_plain, takes_bytes};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PingPong;
 
-/// The largest pool tried, in 64ths of the most live bytes.
+/// The largest pool tried, in 64ths of the peak of live bytes.
 const MAX_POOL_SIZE: u64 = 64 * 8;
 
 impl PackingStrategy for PingPong {

@@ -61,7 +61,7 @@ impl PackingStrategy for Iree {
     }
 }
 
-/// Places items in an order.
+/// Places items in the given order, with the sizes that `size_of` returns.
 fn place(
     problem: &Problem,
     order: &[usize],

@@ -53,7 +53,7 @@ fn set_image_sizes(items: &[&SpaceItem], objects: &[usize], sizes: &mut [Bytes])
     }
 }
 
-/// Assigns tokens, requested at the start of lifetimes and released at their end.
+/// Assigns items to the blocks of TVM's token allocator: a block is requested when an item's lifetime starts, and released after it has ended.
 pub(super) fn tokens(items: &[&SpaceItem], rule: TokenRule, images: bool) -> ObjectPool {
     let mut pool = TokenPool::new(rule);
     let mut objects = vec![usize::MAX; items.len()];
@@ -91,7 +91,7 @@ mod tests {
     use tileheap_tensor::plan::placement::ItemImage;
     use tileheap_tensor::units::Span;
 
-    /// TVM's bytes of an image: rows of `width * 4` elements, rounded up to the pitch, times the height.
+    /// The bytes of an image by TVM's rule: rows of `width * 4` elements, rounded up to the pitch, times the height.
     fn tvm_bytes([width, height]: [u64; 2], pitch: u64) -> u64 {
         (width * 4 * 4).next_multiple_of(pitch) * height
     }

@@ -1,4 +1,4 @@
-//! ExecuTorch's shared objects.
+//! ExecuTorch's rules for assigning tensors to shared objects.
 
 use std::cmp::Reverse;
 

@@ -8,20 +8,20 @@ use std::collections::BTreeSet;
 
 use super::share::share;
 
-/// A rule of LiteRT.
+/// A rule by which LiteRT assigns tensors to shared objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// One object per tensor.
     Naive,
     /// Objects of exactly the tensor's size.
     Equality,
-    /// In the order of lifetime starts.
+    /// Tensors in the order of their first tasks, each in the free object that wastes the least.
     InOrder,
     /// A minimum-cost flow.
     MinCostFlow,
     /// The task with the most bytes first.
     ByBreadth,
-    /// By size, then by distance in time.
+    /// By size, then by distance in time to the tensors in an object.
     BySize,
     /// The better of `ByBreadth` and `BySize`.
     Best,
@@ -30,11 +30,11 @@ pub enum Rule {
 /// A tensor: its size, and the first and last tasks that use it, both included.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiteRecord {
-    /// Only bytes, or the sides of an image in texels, or batch, height, width and channels in elements.
+    /// The number of bytes; or the width and height of an image in texels; or batch, height, width and channels in elements.
     pub size: Vec<u64>,
-    /// The first task.
+    /// The first task that uses the tensor.
     pub first: u32,
-    /// The last task.
+    /// The last task that uses the tensor.
     pub last: u32,
 }
 
@@ -127,7 +127,7 @@ pub fn assign(records: &[LiteRecord], rule: Rule) -> Assignment {
 struct InUse(BTreeSet<(u32, usize)>);
 
 impl InUse {
-    /// Removes objects whose last task is before `task`.
+    /// Removes and returns the objects whose last task is before `task`.
     fn over_before(&mut self, task: u32) -> impl Iterator<Item = usize> + '_ {
         std::iter::from_fn(move || {
             let &(last, _) = self.0.first()?;
@@ -158,7 +158,7 @@ fn reuse(
     assignment
 }
 
-/// Objects of exactly the tensor's size: for images the first that is free, otherwise the one freed last.
+/// Assigns only objects of exactly the tensor's size: for images the first that is free, otherwise the one freed last.
 fn equality(records: &[LiteRecord]) -> Assignment {
     reuse(records, |sizes, free, record| {
         let same = |&at: &usize| sizes[free[at]] == record.size;
@@ -169,7 +169,7 @@ fn equality(records: &[LiteRecord]) -> Assignment {
     })
 }
 
-/// The free object that wastes the least, larger or smaller; a smaller one grows.
+/// Assigns each tensor, in order, to the free object that wastes the least, larger or smaller; a smaller one grows.
 fn in_order(records: &[LiteRecord]) -> Assignment {
     let mut assignment = Assignment::default();
     let mut used = InUse::default();
@@ -341,7 +341,7 @@ fn flow(records: &[LiteRecord]) -> Assignment {
     assignment
 }
 
-/// Edges of capacity 1 with costs; each is stored next to its reverse edge.
+/// A flow network: edges of capacity 1 with costs, each stored next to its reverse edge.
 struct Network {
     edges: Vec<(usize, bool, i64)>,
     from: Vec<Vec<usize>>,
@@ -368,7 +368,7 @@ impl Network {
         edges.any(|&edge| edge % 2 == 0 && self.edges[edge].0 == to && !self.edges[edge].1)
     }
 
-    /// Sends one unit along a cheapest path.
+    /// Sends one unit of flow along a cheapest path; returns false if there is none.
     fn augment(&mut self, source: usize, sink: usize) -> bool {
         let mut costs = vec![i64::MAX; self.from.len()];
         let mut by = vec![usize::MAX; self.from.len()];

@@ -31,7 +31,7 @@ impl PlacementStrategy for Pool {
     }
 }
 
-/// Every pool.
+/// Every pool rule.
 pub static POOLS: [Pool; 13] = [
     // ExecuTorch's document: the free object closest in size, otherwise a new one.
     Pool::new("executorch-document", executorch::document),
@@ -58,7 +58,7 @@ pub static POOLS: [Pool; 13] = [
 /// ExecuTorch's code without overlapping allocations, as its Vulkan delegate uses it.
 pub const EXECUTORCH_OBJECTS: Pool = Pool::new("executorch-objects", executorch::objects);
 
-/// TVM: tokens of bytes within 16 times the size; images by the RFC's text (least added area, then least waste).
+/// TVM: buffers in blocks that are larger or smaller by at most a factor of 16; images by the RFC's text (least added area, then least waste).
 pub const TOKEN_RFC: Pool = Pool::new("token-rfc", |items| tokens(items, TokenRule::Rfc, true));
 
 /// TVM: like [`TOKEN_RFC`], with the later image planner, which compares axis by axis.

@@ -10,7 +10,7 @@ use tileheap_tensor::ElementType;
 pub enum TokenRule {
     /// The RFC's text: the free block of the same type with the least added area, then the least waste; always expands one if any is free.
     Rfc,
-    /// The first version that shipped: as the RFC's text, but adds a block if a free one would grow by more than the request.
+    /// The first version that shipped: like the RFC's text, but adds a block if a free one would grow by more than the request.
     First,
     /// TVM's later rule: compares each axis, for the same type and scope, with sides within a factor of 5.
     Later,
@@ -75,9 +75,9 @@ pub struct TokenPool {
     free: Vec<usize>,
 }
 
-/// Buffers search blocks that are larger or smaller by at most this factor.
+/// The factor by which a block may be larger or smaller than the buffer that requests it.
 const RANGE: u64 = 16;
-/// Sides of images may be larger or smaller by at most this factor.
+/// The factor by which a side of a block may be longer or shorter than that of the image that requests it.
 const RATIO: u64 = 5;
 
 impl TokenPool {
@@ -148,7 +148,7 @@ impl TokenPool {
         self.free.len()
     }
 
-    /// The smallest that is large enough, otherwise the largest; of equals, the one that has been free the longest.
+    /// Finds the smallest free block that is large enough, otherwise the largest smaller one; of equals, the one that has been free the longest.
     fn find_bytes(&self, size: u64) -> Option<usize> {
         let (least, most) = (size / RANGE, size.saturating_mul(RANGE));
         let near = |&&block: &&usize| {
@@ -162,7 +162,7 @@ impl TokenPool {
         fits.or_else(|| smaller.rev().max_by_key(bytes)).copied()
     }
 
-    /// Free blocks for images of the same type, ascending.
+    /// Free blocks for images of the same type, in ascending order of storage id.
     fn candidates(&self, token: &Token) -> Vec<usize> {
         let wanted = token.image.as_ref();
         let mut blocks = self.free.clone();
@@ -229,7 +229,8 @@ pub struct TokenPlan {
     pub storage_ids: Vec<usize>,
     /// The blocks, by storage id.
     pub blocks: Vec<Block>,
-    /// The size of the first value in each block, width and height in texels or bytes by 1: the storage size that was reported before #17571.
+    /// The size of the first value in each block, width and height in texels or bytes by 1: the storage size that TVM reported before its pull
+    /// request #17571.
     pub first: Vec<[u64; 2]>,
 }
 
