@@ -153,7 +153,7 @@ TH_ENUM(ThMemoryKind, uint32_t) {
 
 /** The need of a resource for a dedicated allocation (`VkMemoryDedicatedRequirements`). */
 TH_ENUM(ThDedicated, uint32_t) {
-    /** It shares an allocation. */
+    /** The resource can share an allocation. */
     TH_DEDICATED_NO,
     /** `prefersDedicatedAllocation`. */
     TH_DEDICATED_PREFERRED,
@@ -364,9 +364,9 @@ TH_ENUM(ThExternalFamily, uint32_t) {
 
 /** Permission to skip a pass in a frame, and the state of its outputs if it is skipped. */
 TH_ENUM(ThSkippedOutputs, uint32_t) {
-    /** It must not be skipped. */
+    /** The pass must not be skipped. */
     TH_SKIPPED_OUTPUTS_NONE,
-    /** They keep their contents, or are cleared. */
+    /** The outputs keep their contents, or are cleared. */
     TH_SKIPPED_OUTPUTS_KEPT,
     /** The contents that the pass would overwrite are undefined. */
     TH_SKIPPED_OUTPUTS_LOST,
@@ -579,7 +579,7 @@ typedef struct ThPhysicalDeviceDesc {
     uint32_t reserved;
 } ThPhysicalDeviceDesc;
 
-/** A device in numbers. */
+/** The tile heap and the features of a device profile. */
 typedef struct ThProfileInfo {
     /** `sizeof(ThProfileInfo)`. */
     uint32_t structSize;
@@ -688,8 +688,8 @@ typedef struct ThAccessDesc {
     /** The pipeline stages; 0 for those that follow from the kind and the pass. */
     VkPipelineStageFlags2 stages;
     /**
-     * The part of an image. Zeros mean all aspects, and all levels and layers from the first on; of an attachment, level 0 only. Slices of
-     * 3D images count as layers.
+     * The part of an image. Zeros mean all aspects, and all levels and layers from the first on; for an attachment, level 0 only. Slices of 3D
+     * images count as layers.
      */
     VkImageSubresourceRange range;
     /** The type of the view, with `TH_ACCESS_FLAG_VIEW_TYPE`. */
@@ -700,7 +700,7 @@ typedef struct ThAccessDesc {
     uint32_t resolveSource;
     /** The distance from its own pixel that a read reaches, in texels, with `TH_ACCESS_FLAG_REACH`; `UINT32_MAX` for anywhere. */
     uint32_t reachTexels;
-    /** The bytes of memory traffic per frame that placing it on chip was measured to save, with `TH_ACCESS_FLAG_MEASURED`. */
+    /** The bytes of memory traffic per frame that keeping the resource on chip for this access was measured to save, with `TH_ACCESS_FLAG_MEASURED`. */
     uint64_t measuredSavings;
 } ThAccessDesc;
 
@@ -954,7 +954,7 @@ typedef struct ThPassOrigin {
 typedef struct ThDescribedPass {
     /** Its index in the described frame. */
     uint32_t pass;
-    /** Its first subpass in that pass. */
+    /** The subpass of that other pass in which it begins. */
     uint32_t subpass;
 } ThDescribedPass;
 
@@ -968,7 +968,7 @@ typedef struct ThResourceOrigin {
     uint32_t valueCount;
     /** The described pass after which its contents are stored; `TH_NONE` unless it is a part of a lifetime in tile memory. */
     uint32_t untilPass;
-    /** The part of the described image that it is; empty for all of it. */
+    /** The area of the described image that the resource holds; empty for all of the image. */
     VkRect2D area;
 } ThResourceOrigin;
 
@@ -1078,7 +1078,7 @@ typedef struct ThPlanOptionsDesc {
     /** The maximum number of steps of the search; 0 for the default of 2,000, a millisecond with 256 passes. */
     uint64_t budget;
     /**
-     * The cost of each bin that reserving tile memory adds to a render pass, in bytes of traffic; 0 for the model's, and with
+     * The cost of each bin that reserving tile memory adds to a render pass, in bytes of traffic; 0 for the model's cost. It must be 0 with
      * `TH_PLAN_FLAG_NO_BIN_COST`.
      */
     uint64_t binCost;
@@ -1193,7 +1193,7 @@ typedef struct ThPlanTotals {
     uint64_t dramBytes;
     /** Total size of all shared blocks in ordinary memory. */
     uint64_t arenaBytes;
-    /** The same sum if resources did not share memory. */
+    /** The total size of ordinary memory that the same resources would need if they did not share it. */
     uint64_t arenaBytesWithoutAliasing;
     /** The size of the largest tile memory object. */
     uint64_t tileBytes;
@@ -1215,7 +1215,7 @@ typedef struct ThTraffic {
     uint64_t halos;
     /** The cost of merged passes. */
     uint64_t merges;
-    /** The texels computed, as a factor of those of the described frame. */
+    /** The number of computed texels, as a multiple of that of the described frame. */
     double shaded;
     /** The share of `described` that stays on chip, costs included; 1 for all of it. */
     double share;
@@ -1234,7 +1234,7 @@ typedef struct ThSearchDesc {
     uint32_t structSize;
     /** Bits of `ThSearchFlag`; 0 for order, merge, fuse and strips. */
     uint32_t allow;
-    /** The maximum number of computed texels, as a factor of that of the described frame; 0 for 1.5. */
+    /** The maximum number of computed texels, as a multiple of that of the described frame; 0 for 1.5. */
     double shaded;
     /** The cost of one more execution of a pass in bytes of traffic, in place of the costs of passes and of the profile; 0 to use those. */
     uint64_t repeatBytes;
@@ -1259,7 +1259,7 @@ typedef struct ThArrangementInfo {
     struct ThTraffic described;
     /** The traffic of the arranged frame. */
     struct ThTraffic arranged;
-    /** An upper bound of `share` for strips: passes that read anywhere in an image cannot run in strips with the passes that write it. */
+    /** An upper bound on `share` for strips: passes that read anywhere in an image cannot run in strips with the passes that write it. */
     double cap;
     /** The number of frames that the search evaluated. */
     uint64_t steps;
@@ -1327,7 +1327,7 @@ typedef struct ThLowerDesc {
     uint32_t structSize;
     /** The number of `queues`: one for each queue that the frame declares, or 0 for one queue of family 0 that runs them all. */
     uint32_t queueCount;
-    /** The device queues. */
+    /** The device queue of each declared queue. */
     const struct ThFamilyQueue *queues;
     /** The plan. */
     ThPlan plan;
@@ -1898,11 +1898,11 @@ typedef struct ThLowered {
     ThParity parity;
     /** The number of `deviceQueues`. */
     uint32_t deviceQueueCount;
-    /** The device queues, each once, in the order of their first declared queue. Rows name device queues by their index here. */
+    /** The device queues, each once, in the order of their first declared queue. Rows refer to device queues by their index in this array. */
     const struct ThFamilyQueue *deviceQueues;
     /** The number of `queues`. */
     uint32_t queueCount;
-    /** Per declared queue of the frame, the number of its device queue. */
+    /** Per declared queue of the frame, the index of its device queue. */
     const uint32_t *queues;
     /** The number of `memory`. */
     uint32_t memoryCount;
@@ -1966,7 +1966,7 @@ typedef struct ThLowered {
     const struct ThStoreRow *stores;
     /** The number of `passes`. */
     uint32_t passCount;
-    /** Everything that is recorded, in order. */
+    /** The passes of the frame, and the clears and stores between them, in the order in which they are recorded. */
     const struct ThPassRow *passes;
     /** The number of `imageBarriers`. */
     uint32_t imageBarrierCount;
@@ -2035,7 +2035,7 @@ typedef struct ThAliasingDesc {
     uint32_t structSize;
     /** The number of `queues`: one for each queue that the frame declares, or 0 for one queue of family 0 that runs them all. */
     uint32_t queueCount;
-    /** The device queues. */
+    /** The device queue of each declared queue. */
     const struct ThFamilyQueue *queues;
     /** The plan, made with `TH_LADDER_OFF` and without `TH_PLAN_FLAG_SPLIT`. */
     ThPlan plan;
@@ -2088,7 +2088,7 @@ typedef struct ThPreviousUser {
     VkAccessFlags2 writes;
 } ThPreviousUser;
 
-/** Previous users of bytes as arrays, valid until the object is destroyed. */
+/** The previous users of each placement's bytes as arrays, valid until the object is destroyed. */
 typedef struct ThAliasingArrays {
     /** `sizeof(ThAliasingArrays)`. */
     uint32_t structSize;
@@ -2102,7 +2102,7 @@ typedef struct ThAliasingArrays {
     uint32_t deviceQueueCount;
     /** Previous users; each row of `placements` has a run of them. */
     const struct ThPreviousUser *previous;
-    /** The device queues, each once: those that rows name by index. */
+    /** The distinct device queues, which rows refer to by index. */
     const struct ThFamilyQueue *deviceQueues;
     /** The number of `tileMemory`: one for each pass. */
     uint32_t tileMemoryCount;
@@ -2154,13 +2154,13 @@ typedef struct ThBlockRequest {
     uint32_t structSize;
     /** `VK_TRUE` if the memory must be allocated with `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`. */
     VkBool32 deviceAddress;
-    /** Its name, for reports; valid during the call. */
+    /** The name of the block, for reports; valid during the call. */
     struct ThStringView name;
     /** Size, alignment and memory types, of which exactly one is allowed. */
     VkMemoryRequirements requirements;
-    /** The image that it is for, if the driver wants a dedicated allocation; else null. */
+    /** The image that the block is for, if the driver wants a dedicated allocation; else null. */
     VkImage dedicatedImage;
-    /** The buffer that it is for, if the driver wants a dedicated allocation; else null. */
+    /** The buffer that the block is for, if the driver wants a dedicated allocation; else null. */
     VkBuffer dedicatedBuffer;
 } ThBlockRequest;
 
@@ -2208,22 +2208,22 @@ typedef struct ThDeviceDesc {
     VkPhysicalDevice physicalDevice;
     /** The device, created with `thGetDeviceCreateInfo`. */
     VkDevice device;
-    /** The additions that it was created with; they can be destroyed afterwards. */
+    /** The additions that the device was created with; they can be destroyed afterwards. */
     ThDeviceAdditions additions;
     /** The number of `queues`. */
     uint32_t queueCount;
     /** `VK_TRUE` not to use tile memory, even if it is enabled on the device. */
     VkBool32 withoutTileMemory;
     /**
-     * The queues that frames may be submitted to, each once. Each queue of a frame gets the first unassigned one that is capable of it, else the
-     * first capable one.
+     * The queues that frames may be submitted to, each once. Each queue of a frame gets the first unassigned one that has its capabilities, else the
+     * first one that has them.
      */
     const struct ThDeviceQueue *queues;
     /** Allocates blocks of ordinary memory. */
     PFN_thAllocateBlock allocateBlock;
-    /** Frees them. */
+    /** Frees blocks of ordinary memory. */
     PFN_thFreeBlock freeBlock;
-    /** The first argument of both. */
+    /** The first argument of both callbacks. */
     void *userData;
     /** The maximum number of bytes that all frames of the device may hold; 0 for the limit of the system (`VK_EXT_memory_budget`). */
     uint64_t memoryLimit;
@@ -2322,7 +2322,7 @@ typedef struct ThBoundAccess {
     uint32_t resource;
     /** The current or the previous version of a history. */
     ThHistoryVersion version;
-    /** The subpass that uses it. */
+    /** The subpass that makes the access. */
     uint32_t subpass;
     /** The layout of an image during the pass. For depth and stencil in separate layouts, the depth layout. */
     VkImageLayout layout;
@@ -2344,9 +2344,9 @@ typedef struct ThBoundAccess {
     VkBuffer buffer;
     /** The offset of the resource's first byte in the buffer. */
     VkDeviceSize offset;
-    /** The size of the buffer's resource in bytes. */
+    /** The size of the resource in the buffer, in bytes. */
     VkDeviceSize size;
-    /** The device address of its first byte; 0 unless the frame uses it. */
+    /** The device address of the resource's first byte; 0 unless the frame uses it. */
     VkDeviceAddress address;
 } ThBoundAccess;
 
@@ -2465,7 +2465,7 @@ typedef struct ThPassCommands {
     VkCommandBuffer commandBuffer;
     /** The render area of a render pass in this frame. */
     VkRect2D area;
-    /** The viewport that covers it, with depths from 0 to 1. */
+    /** The viewport that covers `area`, with depths from 0 to 1. */
     VkViewport viewport;
 } ThPassCommands;
 
@@ -2727,7 +2727,7 @@ ThStatus thGetFrameName(ThFrame frame,
                         ThError error);
 
 /**
- * Finds the index of a name.
+ * Finds the index of the object that has a name.
  *
  * Fails with `TH_STATUS_ERROR_INVALID_ARGUMENT` if the frame does not have the name.
  *
@@ -2751,7 +2751,7 @@ ThStatus thDestroyFrame(ThFrame frame);
 /**
  * Creates the frame in which each value of a resource is a separate resource, which is placed separately; destroy it with `thDestroyFrame`. A value
  * is a version of the contents, from the pass that begins to write it to the last one that needs it: an image that a pool lends three times has
- * three. The frame is measured and planned as any other, and the traffic in the totals of its plans is that of the described frame.
+ * three. The frame is measured and planned like any other, and the traffic in the totals of its plans is that of the described frame.
  *
  * External and history resources keep their last value, and their contents from before the frame; pinned and excluded ones are unchanged. A frame
  * without a resource that has several values is returned as it is.
@@ -2892,7 +2892,7 @@ ThStatus thGetPlan(ThPlan plan,
                    ThError error);
 
 /**
- * Returns the sums of a plan.
+ * Returns the totals of a plan, in bytes.
  *
  * Thread safety: may be called by several threads at once.
  */
@@ -2950,7 +2950,7 @@ ThStatus thAdoptPlan(ThPlanner planner,
                      ThError error);
 
 /**
- * Checks a plan by the rules of the specification, without knowing how it was made.
+ * Checks a plan against the rules of the specification, without knowing how it was made.
  *
  * Fails with `TH_STATUS_ERROR_CHECK_FAILED` if it breaks a rule; the message names the rule and the resources.
  *
@@ -2981,8 +2981,8 @@ TH_API
 ThStatus thDestroyPlan(ThPlan plan);
 
 /**
- * Searches for another way to run a planned frame that keeps more of its traffic on chip: in another order, with merged passes, fused batches
- * and strips. The plan is one of the described frame. The result is a frame (`thCreateArrangedFrame`), planned like any other.
+ * Searches for another way to run a planned frame that keeps more of its traffic on chip: in another order, with merged passes, fused batches and
+ * strips. `plan` is a plan of the described frame. The result is a frame (`thCreateArrangedFrame`), planned like any other.
  *
  * It takes milliseconds to seconds; `ThSearchDesc::progress` can end it. `desc` may be null for the defaults.
  *
@@ -3009,7 +3009,7 @@ ThStatus thCreateArrangementFromJson(ThPlan plan,
                                      ThError error);
 
 /**
- * Returns the traffic before and after.
+ * Returns the traffic of the described and of the arranged frame.
  *
  * Thread safety: may be called by several threads at once.
  */
@@ -3039,7 +3039,7 @@ ThStatus thGetArrangement(ThArrangement arrangement,
                           ThError error);
 
 /**
- * Writes an arrangement as text, batches and their groups of passes, or as JSON. Destroy the text with `thDestroyText`.
+ * Writes an arrangement as text, which lists the batches and their groups of passes, or as JSON. Destroy the text with `thDestroyText`.
  *
  * Thread safety: may be called by several threads at once.
  */
@@ -3092,7 +3092,7 @@ ThStatus thGetLowered(ThLowerer lowerer,
                       ThError error);
 
 /**
- * Checks the tables that a lowerer lowered last by the rules of the specification, without knowing how they were made.
+ * Checks the tables that a lowerer lowered last against the rules of the specification, without knowing how they were made.
  *
  * Fails with `TH_STATUS_ERROR_CHECK_FAILED` if they break a rule; the message names the rule.
  *
@@ -3155,7 +3155,7 @@ ThStatus thGetAliasing(ThAliasing aliasing,
                        ThError error);
 
 /**
- * Writes previous users as text or JSON. Destroy the text with `thDestroyText`.
+ * Writes the previous users of each placement's bytes, as text or JSON. Destroy the text with `thDestroyText`.
  *
  * Thread safety: may be called by several threads at once.
  */

@@ -20,7 +20,7 @@ sized! { Output: AliasingArrays to tile_memory; }
 
 object!(AliasingT, AliasingObject: Aliasing);
 
-/// Previous users of bytes.
+/// The previous users of each placement's bytes.
 pub struct AliasingObject {
     pub(crate) frame: Frame,
     pub(crate) device_queues: Vec<FamilyQueue>,
@@ -35,13 +35,13 @@ pub struct AliasingDesc {
     pub struct_size: u32,
     /// The number of `queues`: one for each queue that the frame declares, or 0 for one queue of family 0 that runs them all.
     pub queue_count: u32,
-    /// The device queues.
+    /// The device queue of each declared queue.
     pub queues: *const FamilyQueue,
     /// The plan, made with `TH_LADDER_OFF` and without `TH_PLAN_FLAG_SPLIT`.
     pub plan: PlanHandle,
 }
 
-/// Previous users of bytes as arrays, valid until the object is destroyed.
+/// The previous users of each placement's bytes as arrays, valid until the object is destroyed.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct AliasingArrays {
@@ -57,7 +57,7 @@ pub struct AliasingArrays {
     pub device_queue_count: u32,
     /// Previous users; each row of `placements` has a run of them.
     pub previous: *const PreviousUser,
-    /// The device queues, each once: those that rows name by index.
+    /// The distinct device queues, which rows refer to by index.
     pub device_queues: *const FamilyQueue,
     /// The number of `tileMemory`: one for each pass.
     pub tile_memory_count: u32,
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn get_aliasing(
     })
 }
 
-/// Writes previous users as text or JSON. Destroy the text with `thDestroyText`.
+/// Writes the previous users of each placement's bytes, as text or JSON. Destroy the text with `thDestroyText`.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thCreateAliasingText")]

@@ -46,7 +46,7 @@ pub struct SearchDesc {
     pub struct_size: u32,
     /// Bits of `ThSearchFlag`; 0 for order, merge, fuse and strips.
     pub allow: SearchFlags,
-    /// The maximum number of computed texels, as a factor of that of the described frame; 0 for 1.5.
+    /// The maximum number of computed texels, as a multiple of that of the described frame; 0 for 1.5.
     pub shaded: f64,
     /// The cost of one more execution of a pass in bytes of traffic, in place of the costs of passes and of the profile; 0 to use those.
     pub repeat_bytes: u64,
@@ -72,7 +72,7 @@ pub struct Traffic {
     pub halos: u64,
     /// The cost of merged passes.
     pub merges: u64,
-    /// The texels computed, as a factor of those of the described frame.
+    /// The number of computed texels, as a multiple of that of the described frame.
     pub shaded: f64,
     /// The share of `described` that stays on chip, costs included; 1 for all of it.
     pub share: f64,
@@ -90,7 +90,7 @@ pub struct ArrangementInfo {
     pub described: Traffic,
     /// The traffic of the arranged frame.
     pub arranged: Traffic,
-    /// An upper bound of `share` for strips: passes that read anywhere in an image cannot run in strips with the passes that write it.
+    /// An upper bound on `share` for strips: passes that read anywhere in an image cannot run in strips with the passes that write it.
     pub cap: f64,
     /// The number of frames that the search evaluated.
     pub steps: u64,
@@ -210,8 +210,8 @@ unsafe fn create(to: *mut ArrangementHandle, plan: &Plan, found: SearchResult) -
     unsafe { put(to, handle, "arrangement") }
 }
 
-/// Searches for another way to run a planned frame that keeps more of its traffic on chip: in another order, with merged passes, fused batches
-/// and strips. The plan is one of the described frame. The result is a frame (`thCreateArrangedFrame`), planned like any other.
+/// Searches for another way to run a planned frame that keeps more of its traffic on chip: in another order, with merged passes, fused batches and
+/// strips. `plan` is a plan of the described frame. The result is a frame (`thCreateArrangedFrame`), planned like any other.
 ///
 /// It takes milliseconds to seconds; `ThSearchDesc::progress` can end it. `desc` may be null for the defaults.
 ///
@@ -308,7 +308,7 @@ pub unsafe extern "C" fn create_arrangement_from_json(
     })
 }
 
-/// Returns the traffic before and after.
+/// Returns the traffic of the described and of the arranged frame.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thGetArrangementInfo")]
@@ -378,7 +378,7 @@ pub unsafe extern "C" fn get_arrangement(
     })
 }
 
-/// Writes an arrangement as text, batches and their groups of passes, or as JSON. Destroy the text with `thDestroyText`.
+/// Writes an arrangement as text, which lists the batches and their groups of passes, or as JSON. Destroy the text with `thDestroyText`.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thCreateArrangementText")]

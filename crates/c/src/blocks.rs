@@ -19,13 +19,13 @@ pub struct BlockRequest {
     pub struct_size: u32,
     /// `VK_TRUE` if the memory must be allocated with `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`.
     pub device_address: vk::Bool32,
-    /// Its name, for reports; valid during the call.
+    /// The name of the block, for reports; valid during the call.
     pub name: StringView,
     /// Size, alignment and memory types, of which exactly one is allowed.
     pub requirements: vk::MemoryRequirements,
-    /// The image that it is for, if the driver wants a dedicated allocation; else null.
+    /// The image that the block is for, if the driver wants a dedicated allocation; else null.
     pub dedicated_image: vk::Image,
-    /// The buffer that it is for, if the driver wants a dedicated allocation; else null.
+    /// The buffer that the block is for, if the driver wants a dedicated allocation; else null.
     pub dedicated_buffer: vk::Buffer,
 }
 

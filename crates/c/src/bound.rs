@@ -69,7 +69,7 @@ pub struct BoundAccess {
     pub resource: u32,
     /// The current or the previous version of a history.
     pub version: HistoryVersion,
-    /// The subpass that uses it.
+    /// The subpass that makes the access.
     pub subpass: u32,
     /// The layout of an image during the pass. For depth and stencil in separate layouts, the depth layout.
     pub layout: vk::ImageLayout,
@@ -87,9 +87,9 @@ pub struct BoundAccess {
     pub buffer: vk::Buffer,
     /// The offset of the resource's first byte in the buffer.
     pub offset: vk::DeviceSize,
-    /// The size of the buffer's resource in bytes.
+    /// The size of the resource in the buffer, in bytes.
     pub size: vk::DeviceSize,
-    /// The device address of its first byte; 0 unless the frame uses it.
+    /// The device address of the resource's first byte; 0 unless the frame uses it.
     pub address: vk::DeviceAddress,
 }
 

@@ -1,4 +1,4 @@
-//! Calls of the program's callbacks.
+//! Calling the program's callbacks.
 
 use std::cell::Cell;
 
@@ -17,7 +17,7 @@ pub(crate) fn call_back<R>(callback: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Fails inside of a callback.
+/// Fails if this thread is inside a callback.
 pub(crate) fn check_not_calling_back() -> Result<(), Fault> {
     match CALLING_BACK.get() {
         false => Ok(()),

@@ -31,7 +31,7 @@ pub struct PassCommands {
     pub command_buffer: vk::CommandBuffer,
     /// The render area of a render pass in this frame.
     pub area: vk::Rect2D,
-    /// The viewport that covers it, with depths from 0 to 1.
+    /// The viewport that covers `area`, with depths from 0 to 1.
     pub viewport: vk::Viewport,
 }
 
@@ -39,7 +39,7 @@ fn closed() -> Fault {
     Fault::new(Status::ErrorInvalidHandle, "the recording was ended or discarded")
 }
 
-/// Calls `record` with the commands of a handle.
+/// Calls `record` with the open recording of a handle, and the recorder of its frame.
 fn with<R>(
     commands: CommandsHandle,
     record: impl FnOnce(&mut Commands<'_>, &SharedRecorder<'_>) -> Result<R, Fault>,

@@ -204,7 +204,7 @@ impl Description {
         Ok(id)
     }
 
-    /// The batch of a frame with a single command buffer.
+    /// Declares the submit and the batch of a frame with a single command buffer.
     fn only_batch(&mut self) -> Result<BatchId, Fault> {
         let queue = match self.queues[..] {
             [] => self.builder.queue("graphics", vk::QueueFlags::GRAPHICS),
@@ -353,7 +353,7 @@ impl Description {
     }
 }
 
-/// The fault of an access whose subpass is neither that of the previous access nor the next one.
+/// The fault for an access whose subpass is neither that of the previous access nor the next one.
 fn wrong_subpass(own: u32, before: u32) -> Fault {
     let what_to_do = match own < before {
         true => "list accesses by subpass",
@@ -365,7 +365,7 @@ fn wrong_subpass(own: u32, before: u32) -> Fault {
     .within("subpass")
 }
 
-/// The fault of a field that is set without the flag that uses it.
+/// The fault for a field that is set without the flag that uses it.
 fn unused(field: &str, flag: &str) -> Fault {
     Fault::argument(format!("is set, but only used with {flag} in flags")).within(field)
 }
@@ -481,7 +481,7 @@ fn load_op(
     }
 }
 
-/// The union member of a format's numeric type.
+/// Converts a clear value, reading the union member for the numeric type of the format.
 fn clear_value(clear: &vk::ClearValue, format: vk::Format) -> ClearValue {
     // SAFETY: 16 bytes, regardless of the member that C has written: its other bytes are those of the structure before.
     let words = unsafe { clear.color.uint32 };
@@ -493,7 +493,7 @@ fn clear_value(clear: &vk::ClearValue, format: vk::Format) -> ClearValue {
     }
 }
 
-/// Converts the part of an image; an open end extends over all levels or layers from the first one on.
+/// Converts a subresource range; an open end extends over all levels or layers from the first one on.
 fn range(range: &vk::ImageSubresourceRange, resource: &Declared) -> Result<SubresourceRange, Fault> {
     let run = |what: &str, first: u32, count: u32, all: u32| match (first, count) {
         (0, 0 | vk::REMAINING_MIP_LEVELS) => Ok(Run::new(0, 0)),

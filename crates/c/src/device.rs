@@ -61,20 +61,20 @@ pub struct DeviceDesc {
     pub physical_device: vk::PhysicalDevice,
     /// The device, created with `thGetDeviceCreateInfo`.
     pub device: vk::Device,
-    /// The additions that it was created with; they can be destroyed afterwards.
+    /// The additions that the device was created with; they can be destroyed afterwards.
     pub additions: DeviceAdditionsHandle,
     /// The number of `queues`.
     pub queue_count: u32,
     /// `VK_TRUE` not to use tile memory, even if it is enabled on the device.
     pub without_tile_memory: vk::Bool32,
-    /// The queues that frames may be submitted to, each once. Each queue of a frame gets the first unassigned one that is capable of it, else the
-    /// first capable one.
+    /// The queues that frames may be submitted to, each once. Each queue of a frame gets the first unassigned one that has its capabilities, else the
+    /// first one that has them.
     pub queues: *const DeviceQueue,
     /// Allocates blocks of ordinary memory.
     pub allocate_block: AllocateBlockCallback,
-    /// Frees them.
+    /// Frees blocks of ordinary memory.
     pub free_block: FreeBlockCallback,
-    /// The first argument of both.
+    /// The first argument of both callbacks.
     pub user_data: *mut c_void,
     /// The maximum number of bytes that all frames of the device may hold; 0 for the limit of the system (`VK_EXT_memory_budget`).
     pub memory_limit: u64,

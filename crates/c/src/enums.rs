@@ -1,4 +1,4 @@
-//! Enumerations and flags of the header that the rows of tables do not have.
+//! Enumerations and flags of the header, except those that rows of tables use.
 
 use tileheap::frame;
 use tileheap::lower;
@@ -49,7 +49,7 @@ values! {
     ReportFormat: Text Json;
 }
 
-/// The fault of a number that an enumeration of `count` values does not have.
+/// The fault for a number that an enumeration of `count` values does not have.
 fn no_value(number: u32, name: &str, count: usize) -> Fault {
     Fault::argument(format!("is {number}: {name} has the values 0 to {}", count - 1))
 }
@@ -203,9 +203,9 @@ pub enum PassType {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum SkippedOutputs {
-    /// It must not be skipped.
+    /// The pass must not be skipped.
     None,
-    /// They keep their contents, or are cleared.
+    /// The outputs keep their contents, or are cleared.
     Kept,
     /// The contents that the pass would overwrite are undefined.
     Lost,
@@ -257,7 +257,7 @@ pub enum AccessKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Dedicated {
-    /// It shares an allocation.
+    /// The resource can share an allocation.
     No,
     /// `prefersDedicatedAllocation`.
     Preferred,

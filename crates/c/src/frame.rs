@@ -25,7 +25,7 @@ object!(FrameT, FrameObject: Frame);
 /// A frame, whose names C reads in place.
 pub struct FrameObject {
     pub(crate) frame: frame::Frame,
-    /// The frame, and the described one.
+    /// The frame, and the described frame that it comes from.
     pub(crate) executed: ExecutedFrame,
     /// The mapping back to the described frame.
     pub(crate) origins: LazyOrigins,
@@ -336,7 +336,7 @@ pub unsafe extern "C" fn get_frame_pass(
     })
 }
 
-/// The names of a frame's parts of one kind, by index.
+/// The names of a frame's objects of one kind, by index.
 fn names(frame: &frame::Frame, kind: NameKind) -> Vec<&str> {
     match kind {
         NameKind::Resource => frame.resources().iter().map(|one| &*one.name).collect(),
@@ -370,7 +370,7 @@ pub unsafe extern "C" fn get_frame_name(
     })
 }
 
-/// Finds the index of a name.
+/// Finds the index of the object that has a name.
 ///
 /// Fails with `TH_STATUS_ERROR_INVALID_ARGUMENT` if the frame does not have the name.
 ///

@@ -127,8 +127,8 @@ pub struct AccessDesc {
     pub clear: ClearUnion,
     /// The pipeline stages; 0 for those that follow from the kind and the pass.
     pub stages: vk::PipelineStageFlags2,
-    /// The part of an image. Zeros mean all aspects, and all levels and layers from the first on; of an attachment, level 0 only. Slices of
-    /// 3D images count as layers.
+    /// The part of an image. Zeros mean all aspects, and all levels and layers from the first on; for an attachment, level 0 only. Slices of 3D
+    /// images count as layers.
     pub range: vk::ImageSubresourceRange,
     /// The type of the view, with `TH_ACCESS_FLAG_VIEW_TYPE`.
     pub view_type: vk::ImageViewType,
@@ -138,7 +138,7 @@ pub struct AccessDesc {
     pub resolve_source: u32,
     /// The distance from its own pixel that a read reaches, in texels, with `TH_ACCESS_FLAG_REACH`; `UINT32_MAX` for anywhere.
     pub reach_texels: u32,
-    /// The bytes of memory traffic per frame that placing it on chip was measured to save, with `TH_ACCESS_FLAG_MEASURED`.
+    /// The bytes of memory traffic per frame that keeping the resource on chip for this access was measured to save, with `TH_ACCESS_FLAG_MEASURED`.
     pub measured_savings: u64,
 }
 

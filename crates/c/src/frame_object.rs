@@ -115,7 +115,7 @@ impl DynamicFrameObject {
         }
     }
 
-    /// The progress of its frames; the device cannot be destroyed while the progress is in use.
+    /// The progress of the dynamic frame; the device cannot be destroyed while the progress is in use.
     pub(crate) fn progress(&self) -> Result<ProgressInUse<'_>, Fault> {
         let device = self.device.device()?;
         Ok(ProgressInUse {

@@ -81,7 +81,7 @@ static SLOTS: RwLock<Slots> = RwLock::new(Slots {
 const SLOT_BITS: u32 = if usize::BITS == 64 { 24 } else { 16 };
 const GENERATION_BITS: u32 = if usize::BITS == 64 { 32 } else { 12 };
 
-/// The parts of a handle.
+/// The parts of a handle: the type of object, and the generation and index of a slot in the table.
 #[derive(Clone, Copy)]
 struct Parts {
     kind: usize,
@@ -233,7 +233,7 @@ pub(crate) trait Handle: Copy {
     fn number(self) -> usize;
     fn of_number(number: usize) -> Self;
 
-    /// The object of an argument or a field.
+    /// Returns the object; `place` is the argument or field that has the handle.
     fn get(self, place: &'static str) -> Result<Arc<Self::Object>, Fault> {
         get(self.number(), place)
     }
@@ -254,7 +254,7 @@ pub(crate) trait Handle: Copy {
         }
     }
 
-    /// Creates an object.
+    /// Adds an object to the table and returns its handle.
     fn create(object: Self::Object) -> Result<Self, Fault> {
         insert(Arc::new(object)).map(Self::of_number)
     }

@@ -1,4 +1,4 @@
-//! Vulkan's functions, from the program's `vkGetInstanceProcAddr`.
+//! Loads Vulkan's functions through the program's `vkGetInstanceProcAddr`.
 
 use std::ffi::{CStr, CString};
 
@@ -161,7 +161,7 @@ const CAPABILITY_FUNCTIONS: [(Capabilities, u32, &[&CStr]); 9] = {
     ]
 };
 
-/// Loads a device of a version of Vulkan with these capabilities.
+/// Loads the functions of a device with these capabilities, on a version of Vulkan.
 ///
 /// # Safety
 /// The device is null or alive, and one of the instance.

@@ -43,7 +43,7 @@ pub struct LowerDesc {
     pub struct_size: u32,
     /// The number of `queues`: one for each queue that the frame declares, or 0 for one queue of family 0 that runs them all.
     pub queue_count: u32,
-    /// The device queues.
+    /// The device queue of each declared queue.
     pub queues: *const FamilyQueue,
     /// The plan.
     pub plan: PlanHandle,
@@ -69,11 +69,11 @@ pub struct Lowered {
     pub parity: Parity,
     /// The number of `deviceQueues`.
     pub device_queue_count: u32,
-    /// The device queues, each once, in the order of their first declared queue. Rows name device queues by their index here.
+    /// The device queues, each once, in the order of their first declared queue. Rows refer to device queues by their index in this array.
     pub device_queues: *const FamilyQueue,
     /// The number of `queues`.
     pub queue_count: u32,
-    /// Per declared queue of the frame, the number of its device queue.
+    /// Per declared queue of the frame, the index of its device queue.
     pub queues: *const DeviceQueueIndex,
     /// The number of `memory`.
     pub memory_count: u32,
@@ -137,7 +137,7 @@ pub struct Lowered {
     pub stores: *const StoreRow,
     /// The number of `passes`.
     pub pass_count: u32,
-    /// Everything that is recorded, in order.
+    /// The passes of the frame, and the clears and stores between them, in the order in which they are recorded.
     pub passes: *const PassRow,
     /// The number of `imageBarriers`.
     pub image_barrier_count: u32,
@@ -252,7 +252,7 @@ impl Lowered {
 pub struct Lowering {
     lowerer: Lowerer,
     current: Option<Current>,
-    /// The situation before the current one; its memory is reused for the next one.
+    /// The inputs of an earlier lowering, whose memory is reused for the next one.
     spare: Option<LoweringDesc>,
 }
 
@@ -264,7 +264,7 @@ struct Current {
 }
 
 impl Lowering {
-    /// Lowers a plan, and replaces the tables.
+    /// Lowers a plan in a situation (queues, parity, earlier uses), and replaces the tables.
     fn lower(&mut self, plan: Arc<Checked<Plan>>, situation: LoweringDesc) -> Result<(), Fault> {
         let mut device_queues = Vec::new();
         if let Some(before) = self.current.take() {
@@ -291,7 +291,7 @@ impl Lowering {
         })
     }
 
-    /// The situation after the tables, built in the memory of `spare`.
+    /// The situation of the frame that follows the tables, built in the memory of `spare`.
     fn next(
         &self,
         plan: &Arc<Checked<Plan>>,
@@ -416,7 +416,7 @@ pub unsafe extern "C" fn get_lowered(
     })
 }
 
-/// Checks the tables that a lowerer lowered last by the rules of the specification, without knowing how they were made.
+/// Checks the tables that a lowerer lowered last against the rules of the specification, without knowing how they were made.
 ///
 /// Fails with `TH_STATUS_ERROR_CHECK_FAILED` if they break a rule; the message names the rule.
 ///

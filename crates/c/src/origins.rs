@@ -16,7 +16,7 @@ sized! { Output: FrameOrigins to resources; }
 pub struct DescribedPass {
     /// Its index in the described frame.
     pub pass: u32,
-    /// Its first subpass in that pass.
+    /// The subpass of that other pass in which it begins.
     pub subpass: u32,
 }
 
@@ -40,7 +40,7 @@ pub struct ResourceOrigin {
     pub value_count: u32,
     /// The described pass after which its contents are stored; `TH_NONE` unless it is a part of a lifetime in tile memory.
     pub until_pass: u32,
-    /// The part of the described image that it is; empty for all of it.
+    /// The area of the described image that the resource holds; empty for all of the image.
     pub area: vk::Rect2D,
 }
 

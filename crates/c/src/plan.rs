@@ -55,7 +55,7 @@ pub struct PlanOptionsDesc {
     pub flags: PlanFlags,
     /// The maximum number of steps of the search; 0 for the default of 2,000, a millisecond with 256 passes.
     pub budget: u64,
-    /// The cost of each bin that reserving tile memory adds to a render pass, in bytes of traffic; 0 for the model's, and with
+    /// The cost of each bin that reserving tile memory adds to a render pass, in bytes of traffic; 0 for the model's cost. It must be 0 with
     /// `TH_PLAN_FLAG_NO_BIN_COST`.
     pub bin_cost: u64,
     /// The maximum number of bytes of the tile heap that may be bound; 0 for all of it.
@@ -181,7 +181,7 @@ pub struct PlanTotals {
     pub dram_bytes: u64,
     /// Total size of all shared blocks in ordinary memory.
     pub arena_bytes: u64,
-    /// The same sum if resources did not share memory.
+    /// The total size of ordinary memory that the same resources would need if they did not share it.
     pub arena_bytes_without_aliasing: u64,
     /// The size of the largest tile memory object.
     pub tile_bytes: u64,
@@ -382,7 +382,7 @@ pub unsafe extern "C" fn get_plan(plan: PlanHandle, arrays: *mut PlanArrays, err
     })
 }
 
-/// Returns the sums of a plan.
+/// Returns the totals of a plan, in bytes.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thGetPlanTotals")]
@@ -497,7 +497,7 @@ pub unsafe extern "C" fn adopt_plan(
     })
 }
 
-/// Checks a plan by the rules of the specification, without knowing how it was made.
+/// Checks a plan against the rules of the specification, without knowing how it was made.
 ///
 /// Fails with `TH_STATUS_ERROR_CHECK_FAILED` if it breaks a rule; the message names the rule and the resources.
 ///

@@ -47,7 +47,7 @@ pub struct PhysicalDeviceDesc {
     pub reserved: u32,
 }
 
-/// A device in numbers.
+/// The tile heap and the features of a device profile.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ProfileInfo {

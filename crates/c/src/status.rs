@@ -63,7 +63,7 @@ pub(crate) struct FaultFields {
     pub(crate) message: String,
     /// The argument or the field, in the notation of C: `ThFrameDesc.passes[1].name`. Empty if the message says it.
     place: String,
-    /// The named part of a description that it belongs to; empty for none.
+    /// The named part of a description that the fault belongs to; empty for none.
     part: String,
     /// `true` if the message comes from the Rust interface, whose messages name the object themselves.
     is_of_rust: bool,
@@ -113,7 +113,7 @@ impl Fault {
         Fault::new(Status::ErrorInUse, message)
     }
 
-    /// The fault of an object whose lock a panic has poisoned.
+    /// The fault for an object whose lock a panic has poisoned.
     pub(crate) fn unusable() -> Fault {
         Fault::new(
             Status::ErrorInternal,
@@ -149,7 +149,7 @@ impl Fault {
         self
     }
 
-    /// Prepends an element of an array to the place.
+    /// Prepends the array element that contains the fault to the place.
     #[cold]
     #[inline(never)]
     pub(crate) fn at(self, array: &str, index: usize) -> Fault {
