@@ -1,4 +1,4 @@
-//! Links the layer with `nodelete`: loaders unload layers with the last instance, and its tables would be lost each time.
+//! Links the layer with `nodelete`: loaders unload a layer when the last instance is destroyed, and the layer's tables would be lost each time.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

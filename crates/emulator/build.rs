@@ -1,4 +1,4 @@
-//! Keeps the layer loaded: loaders unload it with the last instance, and its tables would be lost each time.
+//! Keeps the layer loaded: loaders would unload it when the last instance is destroyed, and its tables would be lost each time.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

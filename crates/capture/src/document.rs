@@ -35,7 +35,7 @@ pub struct Capture {
     pub api_version: String,
     /// The index of the frame in the program, from 0.
     pub frame: u64,
-    /// The event that ended it.
+    /// The event that ended the frame.
     pub border: FrameBoundary,
     /// The result of the search that chose this frame, which is empty if the program ended first; `None` if it was requested by its number.
     #[serde(skip_serializing_if = "is_default")]
@@ -132,7 +132,7 @@ pub struct PassFacts {
 pub struct AccessedBytes {
     /// The resource.
     pub resource: u32,
-    /// The number of bytes that each of its accesses moves, at most.
+    /// The number of bytes that each access of the pass moves, at most.
     pub bytes: u64,
 }
 
@@ -251,14 +251,14 @@ pub struct UnresolvedAccesses {
     pub first: String,
 }
 
-/// An object `capture` that cannot be read.
+/// The reason why an object `capture` cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CaptureError {
     /// The text is not JSON, or the object has a different form.
     #[error("frame JSON, {0}")]
     Syntax(#[from] JsonSyntaxError),
-    /// A later version.
+    /// The object has a later version than this crate reads.
     #[error(
         "`capture` has version {0}, written by a newer version of tileheap: this one reads versions up to {VERSION}"
     )]

@@ -37,7 +37,7 @@ enum Accessor {
 /// The layouts in which an image is accessed.
 #[derive(Clone, Copy)]
 enum Layouts {
-    /// Buffers have none.
+    /// No layout: only buffers support the access.
     None,
     One(L),
     ByAspect {

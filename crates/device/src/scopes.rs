@@ -42,7 +42,7 @@ const PIPELINES: [&[S]; 4] = [
     &[S::DRAW_INDIRECT, S::RAY_TRACING_SHADER_KHR],
 ];
 
-/// Read before the early fragment tests; unordered with other graphics stages.
+/// The stage that reads fragment density maps: before the early fragment tests, and unordered with other graphics stages.
 const DENSITY: S = S::FRAGMENT_DENSITY_PROCESS_EXT;
 
 /// The graphics stages without a position in the logical order of stages.

@@ -20,7 +20,7 @@ use crate::document::recording::{
 pub(super) struct Commands {
     /// The command buffers, indexed as in the recording.
     pub(super) buffers: Vec<Arc<program::CommandBuffer>>,
-    /// The accesses in each command buffer.
+    /// The number of accesses in each command buffer.
     pub(super) accesses: Vec<u64>,
     /// By index: the tag of the first command of each command buffer.
     first_tags: Vec<u64>,

@@ -48,10 +48,10 @@ impl Draft {
     }
 }
 
-/// A command's name, label, resource and action: commands with equal ones are grouped.
+/// A command's name, label, resource and action: commands for which these are equal are grouped.
 type Likeness<'a> = (&'a str, &'a str, usize, Action);
 
-/// The properties by which findings are equal.
+/// The properties that are equal for all findings of a group.
 #[derive(PartialEq)]
 struct Alike<'a> {
     first: Option<Likeness<'a>>,
@@ -66,7 +66,7 @@ type Key = (u8, Discriminant<Problem>, Option<usize>, usize);
 /// The step and tag of a command.
 type At = (u64, Tag);
 
-/// Equal findings.
+/// A group of equal findings: one of them, and the pairs of commands of all.
 struct Group<'a> {
     alike: Alike<'a>,
     shown: Draft,
@@ -74,7 +74,7 @@ struct Group<'a> {
     pairs: HashSet<(Option<At>, At)>,
 }
 
-/// Findings as they are reported.
+/// Groups of equal findings, each reported once.
 #[derive(Default)]
 pub(super) struct Groups<'a> {
     groups: Vec<Group<'a>>,

@@ -190,7 +190,7 @@ impl Layouts<'_> {
         }
     }
 
-    /// Begins a render pass instance: its attachments are in their initial layouts.
+    /// Begins a render pass instance: checks that its attachments are in their initial layouts.
     fn begin(&mut self, at: LayoutCommand, instance: &RenderPassInstance, call: &str) {
         for (index, one) in (0..).zip(&instance.attachments) {
             if one.initial == L::UNDEFINED {

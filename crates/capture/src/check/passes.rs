@@ -30,7 +30,7 @@ pub(super) enum Doubt {
     Mask,
 }
 
-/// An instance whose commands are being converted.
+/// A render pass instance whose commands are being converted.
 pub(super) struct Open {
     pass: RenderPass,
     /// The view mask of each subpass.

@@ -78,7 +78,7 @@ fn draws(sites: &Sites<'_>, entries: &mut Entries) {
     }
 }
 
-/// Adds events of the host, waits for unrecorded signals, and mapped memory.
+/// Adds entries for events of the host, waits for unrecorded signals, and mapped memory.
 fn host(sites: &Sites<'_>, entries: &mut Entries) {
     for event in &sites.outcome.host_events {
         let what = "events are set or reset by the host: the order of waits is unknown";

@@ -72,7 +72,7 @@ pub struct Resource {
 /// The memory that a resource is bound to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryBinding {
-    /// The allocation: in a recording an index of [`Recording::memories`], otherwise its number in order of allocation.
+    /// The allocation: in a recording an index into [`Recording::memories`], otherwise its number in order of allocation.
     pub object: u32,
     /// Offset in bytes.
     pub offset: u64,

@@ -39,7 +39,7 @@ pub(crate) fn say(folder: Option<&Path>, severity: Severity, text: &str) {
     }
 }
 
-/// A framebuffer.
+/// The attachments and layers of a framebuffer.
 #[derive(Clone, Default)]
 pub(crate) struct Framebuffer {
     /// The views; empty if the framebuffer is imageless, or if one of its views is not known.
@@ -47,7 +47,7 @@ pub(crate) struct Framebuffer {
     pub(crate) layers: u32,
 }
 
-/// A swapchain.
+/// A swapchain, and the images that the program has queried.
 pub(crate) struct Swapchain {
     /// The description of its images.
     pub(crate) desc: ImageDesc,
@@ -89,13 +89,13 @@ pub(crate) struct PhysicalProperties {
     pub(crate) timestamp_bits: Vec<u32>,
 }
 
-/// A frame with the frames before and after it.
+/// A frame that may be written, with the frames before and after it.
 #[derive(Clone, Default)]
 pub(crate) struct Candidate {
     pub(crate) before: Option<Arc<Submits>>,
     pub(crate) frame: Option<Arc<Submits>>,
     pub(crate) next: Option<Arc<Submits>>,
-    /// The event that ended it.
+    /// The event that ended the frame.
     pub(crate) border: FrameBoundary,
 }
 
@@ -159,7 +159,7 @@ pub(crate) struct Fences {
     pub(crate) pending: Vec<(vk::Fence, TimedSubmit)>,
 }
 
-/// A device.
+/// The layer's state of a device.
 pub(crate) struct Device {
     pub(crate) handle: vk::Device,
     pub(crate) next: DeviceTable,
@@ -195,7 +195,7 @@ pub(crate) struct Device {
     pub(crate) progress: Mutex<Progress>,
 }
 
-/// The devices.
+/// All devices, by dispatch key.
 pub(crate) static DEVICES: Registry<Device> = Registry::new();
 static CREATED: AtomicU64 = AtomicU64::new(0);
 

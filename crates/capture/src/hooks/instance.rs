@@ -15,7 +15,7 @@ use super::device::{Device, PhysicalProperties, say};
 use crate::settings::{LAYER, Settings, folder};
 use crate::tables::{DeviceTable, InstanceTable};
 
-/// An instance.
+/// The layer's state of an instance.
 pub(crate) struct Instance {
     handle: vk::Instance,
     api_version: u32,
@@ -25,7 +25,7 @@ pub(crate) struct Instance {
     pub(crate) settings: Option<Arc<Settings>>,
 }
 
-/// The instances.
+/// All instances, by dispatch key.
 pub(crate) static INSTANCES: Registry<Instance> = Registry::new();
 
 entry_points! {

@@ -26,7 +26,7 @@ impl TimedSubmit {
         self.times.iter().for_each(|one| one.lose());
     }
 
-    /// Returns true if it is complete after a wait of the host.
+    /// Returns true if this wait of the host shows that the submit is complete.
     fn is_complete_after(&self, wait: HostWait) -> bool {
         match wait {
             HostWait::Fence(fence) => self.fence == fence,

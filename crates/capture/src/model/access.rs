@@ -11,11 +11,11 @@ use super::objects::{BufferRange, Image, Resource, View};
 use crate::document::Layout;
 use crate::document::recording::{self, ResourcePart};
 
-/// The part of its range that a write without a read replaces.
+/// The part of the accessed range that a write replaces, if it does not also read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Coverage {
     Part,
-    /// It depends on a shader which part is replaced.
+    /// A part that depends on a shader, and is not known.
     Unknown,
     Whole,
 }

@@ -75,9 +75,9 @@ struct Walker<'a> {
     labels: Vec<String>,
     /// The secondary command buffer that is being traversed, or empty.
     secondary: String,
-    /// True if conditional rendering is active around it.
+    /// True if conditional rendering is active around that secondary command buffer.
     is_conditional: bool,
-    /// The read of the predicate while conditional rendering is active, which its passes make.
+    /// While conditional rendering is active, the read of its predicate, which every pass makes.
     predicate: Option<&'a FollowedAccess>,
     /// The open pass.
     open: Option<usize>,

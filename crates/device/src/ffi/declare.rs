@@ -39,7 +39,7 @@ macro_rules! structure {
             /// The next structure of the chain, or null.
             pub p_next: *$pointer ::std::ffi::c_void,
             $($(#[$field_doc])* pub $field: $crate::ffi::declare::stored!($argument $(, $stored)?),)*
-            /// Keeps what `p_next` points to borrowed.
+            /// Keeps the structures that `p_next` points to borrowed.
             pub _marker: ::std::marker::PhantomData<&'a ()>,
         }
 
@@ -153,7 +153,7 @@ macro_rules! loader {
                 &self.fp
             }
 
-            /// The device whose commands these are.
+            /// The device whose commands the table has.
             #[inline]
             pub fn device(&self) -> ::ash::vk::Device {
                 self.handle

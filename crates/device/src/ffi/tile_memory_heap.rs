@@ -111,7 +111,7 @@ structure! {
     /// assert!(!allocation.p_next.is_null());
     /// ```
     TileMemoryRequirementsQCOM, s_type 1_000_547_002, p_next *mut, extends [ExtendsMemoryRequirements2] {
-        /// Bytes the resource takes of a tile memory object.
+        /// Bytes that the resource takes up in a tile memory object.
         size: vk::DeviceSize,
         /// Required alignment of the offset in a tile memory object.
         alignment: vk::DeviceSize,

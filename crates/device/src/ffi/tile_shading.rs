@@ -137,9 +137,9 @@ structure! {
     extends [ExtendsPhysicalDeviceProperties2] {
         /// Largest apron in either dimension, in pixels.
         max_apron_size: u32,
-        /// Prefers tile attachments decorated `NonCoherentTileAttachmentReadQCOM`.
+        /// True if the device prefers tile attachments decorated `NonCoherentTileAttachmentReadQCOM`.
         prefer_non_coherent: bool => vk::Bool32,
-        /// Tile dimensions are multiples of this, in pixels.
+        /// The size of which tile dimensions are multiples, in pixels.
         tile_granularity: vk::Extent2D,
         /// Largest shading rate of a tile dispatch, in pixels per invocation.
         max_tile_shading_rate: vk::Extent2D,

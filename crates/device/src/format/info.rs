@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-/// The compressed texel block of a format: `width` x `height` texels in `bytes` bytes (1 x 1 when not compressed).
+/// The texel block of a format: `width` x `height` texels in `bytes` bytes (1 x 1 if the format is not compressed).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TexelBlock {
     /// Texels across.
@@ -90,7 +90,7 @@ pub enum NumericType {
     Uint,
 }
 
-/// The properties of a format of one plane.
+/// The properties of a single-plane format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FormatInfo {
     /// The format.

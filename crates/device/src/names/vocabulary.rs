@@ -13,7 +13,7 @@ pub trait Vocabulary: Names {
 
     /// The value as a number.
     fn to_raw(self) -> u64;
-    /// The value of a number that fits the type.
+    /// Converts a number that fits the type to a value.
     fn from_raw_value(raw: u64) -> Self;
 }
 

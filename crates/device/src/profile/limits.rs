@@ -130,7 +130,7 @@ pub struct Limits {
 const EVERY_COUNT: vk::SampleCountFlags = vk::SampleCountFlags::from_raw(0x7f);
 
 impl Limits {
-    /// No limit is known.
+    /// The limits of a device about which nothing is known.
     pub const UNKNOWN: Limits = Limits {
         buffer_image_granularity: Alignment::ONE,
         max_allocation: Bytes(u64::MAX),

@@ -19,7 +19,7 @@ use crate::model::heap::Heap;
 /// The value of undefined contents: magenta as RGBA8, NaN as a float.
 pub const POISON: u32 = 0xFFFF_00FF;
 
-/// The real memory of a device's heap.
+/// The real memory of a device's tile heap.
 pub(crate) struct HeapMemory {
     pub(crate) heap: Heap,
     /// The driver's memory type of the heap, once probed.

@@ -79,7 +79,7 @@ macro_rules! binds {
                 }
             }
 
-            /// Same as the command for one resource.
+            /// Same as the command for one resource, for several.
             $several(handle, count, infos) |device| {
                 let given = array!(infos, count);
                 let mut infos = given.to_vec();
@@ -192,7 +192,7 @@ described_queries! {
     |device, create| {}
 }
 
-/// Returns true for a binding of one plane, of a swapchain image, or of one device of several: these are not followed.
+/// Returns true for a binding of one plane, of a swapchain image, or per device of a device group: these bindings are not followed.
 fn is_bound_in_parts(p_next: *const c_void) -> bool {
     chained!(p_next => vk::BindImagePlaneMemoryInfo<'_>).is_some()
         || chained!(p_next => vk::BindImageMemorySwapchainInfoKHR<'_>).is_some()

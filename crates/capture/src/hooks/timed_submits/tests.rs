@@ -160,7 +160,7 @@ impl Scene {
         }
     }
 
-    /// Follows a submit of one command buffer, with what the program can wait for.
+    /// Follows a submit of one command buffer, with the objects that the program can wait for.
     fn follow(&self, submit: TimedSubmit) -> Arc<SubmittedTimes> {
         let times = Arc::new(SubmittedTimes::new(0, 2, 64));
         self.device.follow_timestamps(TimedSubmit {
