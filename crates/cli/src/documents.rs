@@ -203,7 +203,7 @@ pub(crate) struct Memory {
     pub(crate) size: u64,
     pub(crate) lower_bound: u64,
     pub(crate) capacity: Option<u64>,
-    /// Bytes of all accesses to its tensors in a run.
+    /// Bytes of all accesses to the memory's tensors in one run of the network.
     #[serde(default)]
     pub(crate) traffic: u64,
     #[serde(default)]
@@ -216,11 +216,11 @@ pub(crate) struct OnChip {
     pub(crate) capacity: u64,
     /// Number of tensors kept.
     pub(crate) tensors: u64,
-    /// Bytes of all accesses to them in a run.
+    /// Bytes of all accesses to the kept tensors in one run of the network.
     pub(crate) kept: u64,
     /// An upper bound on `kept`, for any choice of tensors that fit.
     pub(crate) bound: u64,
-    /// Bytes of all accesses to all tensors in a run.
+    /// Bytes of all accesses to all tensors in one run of the network.
     pub(crate) traffic: u64,
 }
 
@@ -234,11 +234,11 @@ impl OnChip {
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Tensor {
     pub(crate) name: String,
-    /// `None` if unknown.
+    /// The kind of storage; `None` if unknown.
     pub(crate) storage: Option<String>,
     pub(crate) home: String,
     pub(crate) size: u64,
-    /// Texels across, down and in layers, of an image.
+    /// The width and height of an image in texels, and its number of layers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) extent: Option<[u64; 3]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -449,7 +449,7 @@ impl Trace {
     }
 }
 
-/// Handles are hexadecimal.
+/// An event of a trace. Handles are hexadecimal.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "lowercase", rename_all_fields = "camelCase")]
 pub(crate) enum Event {
@@ -468,7 +468,7 @@ pub(crate) enum Event {
         queue: String,
         batch: u64,
         command_buffers: Vec<String>,
-        /// Bytes that may be live after its last action command.
+        /// Bytes that may be live after the last action command of the batch.
         live: u64,
     },
 }

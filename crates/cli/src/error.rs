@@ -45,7 +45,7 @@ impl Error {
         Error::Failed(NEGATIVE_ANSWER, message.into())
     }
 
-    /// An error of a named file or option.
+    /// An error about a named file or option.
     pub(crate) fn of(name: impl fmt::Display, error: impl fmt::Display) -> Error {
         Error::Message(format!("{name}: {error}"))
     }

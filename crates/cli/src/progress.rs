@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Shorter operations show nothing.
+/// The time after which progress is shown.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A line that names the operation, with a bar if its length is known.

@@ -21,10 +21,10 @@ pub(crate) struct Table {
     offset_column: Option<usize>,
     pub(crate) ids: Vec<String>,
     pub(crate) items: Vec<Item>,
-    /// 1 for each item if there is no column of weights.
+    /// The weight of each item; 1 if there is no column of weights.
     pub(crate) weights: Vec<u64>,
     pub(crate) has_weights: bool,
-    /// True if there are gaps, in which items count as live.
+    /// True if lifetimes have gaps, during which items count as live.
     pub(crate) has_gaps: bool,
 }
 

@@ -31,7 +31,7 @@ impl TypedValueParser for Policies {
     }
 }
 
-/// The parameters of all policies, as a section of help: those of several policies once.
+/// The parameters of all policies, as a section of help; parameters that several policies share are listed once.
 pub(crate) fn parameters() -> String {
     let mut section = String::from("Parameters of policies:\n");
     let has_parameters = |policy: &&PolicyDesc<'_>| !policy.parameters.is_empty();

@@ -28,11 +28,11 @@ pub(super) struct Run {
 pub(crate) struct Report {
     pub(crate) policy: PolicyDesc<'static>,
     pub(crate) summary: TraceSummary,
-    /// Mean time per request.
+    /// Mean time per request, in nanoseconds.
     pub(crate) nanoseconds: f64,
-    /// Bytes per frame.
+    /// The traffic of each frame, in bytes.
     pub(crate) traffic: Vec<u64>,
-    /// Requests and hits per frame.
+    /// The number of requests in each frame; `hits` has the number of hits.
     pub(crate) uses: Vec<u64>,
     pub(crate) hits: Vec<u64>,
     /// The end of each arena per frame; empty for policies without arenas.

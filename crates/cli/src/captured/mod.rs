@@ -41,7 +41,7 @@ pub(crate) struct CaptureReport {
     /// Set if the program ended before the frame did.
     #[serde(skip_serializing_if = "Option::is_none")]
     notice: Option<&'static str>,
-    /// Memory traffic per frame, before and after the proposed changes.
+    /// Memory traffic per frame before the proposed changes; `proposed_bytes` is the traffic after them.
     now_bytes: u64,
     proposed_bytes: u64,
     changes: Vec<Change>,

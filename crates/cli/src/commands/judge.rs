@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     svg: Option<PathBuf>,
 }
 
-/// The ends of lifetimes in tables.
+/// The convention for the ends of lifetimes in tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum LifetimeEnds {
     /// [lower, upper)
@@ -178,7 +178,7 @@ fn counts(judged: &JudgedAllocations) -> String {
     format!("Found {more}{}", counts.join(" and "))
 }
 
-/// `1.18`, rounded up, so that only equal sizes print as 1.00.
+/// A ratio as text: `1.18`, rounded up, so that only equal sizes print as 1.00.
 fn ratio(used: Bytes, bound: Bytes) -> String {
     if bound == Bytes::ZERO {
         return "-".to_owned();

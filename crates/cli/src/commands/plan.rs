@@ -122,7 +122,7 @@ fn lowered(arguments: &Arguments, plan: &Checked<Plan>) -> Result<(Checked<Lower
     Ok((lowered, situation))
 }
 
-/// `1.0`: queue 0 of family 1.
+/// Parses a device queue: `1.0` is queue 0 of family 1.
 fn parse_queue(text: &str) -> Result<FamilyQueue, String> {
     let parse = |digits: &str| digits.parse().ok();
     let parts = text

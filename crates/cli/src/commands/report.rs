@@ -103,7 +103,7 @@ pub(crate) enum Detail {
     Plan,
 }
 
-/// Larger frames get only their plan with `--detail auto`.
+/// The maximum number of resources in a frame for which `--detail auto` shows more than the plan.
 const SMALL_FRAME: usize = 200;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {

@@ -281,7 +281,7 @@ fn dump(planned: &Planned) -> String {
     text
 }
 
-/// Storage with its extent and scope, placement, lifetimes, and the reason for a storage that the policy did not choose.
+/// The columns of a tensor: storage with its extent and scope, placement, lifetimes, and the reason for a storage that the policy did not choose.
 fn columns(row: &Row, planned: &Planned) -> [String; 4] {
     let mut storage = row.storage.unwrap_or("").to_owned();
     for more in [row.extent.map(|extent| extent.to_string()), row.scope.clone()]

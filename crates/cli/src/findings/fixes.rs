@@ -1,4 +1,4 @@
-//! Remedies of findings, in words.
+//! Remedies for findings, in words.
 
 use ash::vk;
 use tileheap_capture::check::finding::{Action, Finding, Fix, ResourceUse};
@@ -6,7 +6,7 @@ use tileheap_capture::document::recording::DependencyScopes;
 
 use super::words::{self, clean, is_alias, is_of_render_pass, position, scope};
 
-/// The remedy of a finding.
+/// The remedy for a finding, in words; `None` if the finding has no fix.
 pub(super) fn fix(finding: &Finding) -> Option<String> {
     let (first, second) = (finding.first.as_ref(), &finding.second);
     Some(match finding.fix.as_ref()? {

@@ -102,7 +102,7 @@ fn hazard(finding: &Finding, earlier: &str) -> String {
     format!("{verb} {object}, but {missing}")
 }
 
-/// `what A wrote`: the resource that both commands use, by its first use.
+/// The resource that both commands use, named by its first use: `what A wrote`.
 fn one_resource(finding: &Finding, first: &ResourceUse, earlier: &str) -> String {
     let what = match finding.second.action {
         Action::Read { .. } | Action::Write { .. } => "what",
@@ -119,7 +119,7 @@ fn one_resource(finding: &Finding, first: &ResourceUse, earlier: &str) -> String
     }
 }
 
-/// `memory that A wrote through another resource`: what aliases share, by its first use.
+/// The memory that two resources share, named by its first use: `memory that A wrote through another resource`.
 fn shared_memory(finding: &Finding, first: &ResourceUse, earlier: &str) -> String {
     let what = match finding.second.action {
         Action::Read { .. } | Action::Write { .. } => "",

@@ -44,7 +44,7 @@ fn bits<T: Vocabulary>(flags: T, prefix: &str) -> String {
     names.join(" | ")
 }
 
-/// `VERTEX_SHADER | FRAGMENT_SHADER`.
+/// Stages without prefix and suffix: `VERTEX_SHADER | FRAGMENT_SHADER`.
 pub(super) fn stages(stages: vk::PipelineStageFlags2) -> String {
     bits(stages, "VK_PIPELINE_STAGE_2_")
 }
@@ -53,7 +53,7 @@ fn accesses(accesses: vk::AccessFlags2) -> String {
     bits(accesses, "VK_ACCESS_2_")
 }
 
-/// `BLIT, TRANSFER_WRITE`: the stages and accesses of one scope; stages only for an execution dependency.
+/// The stages and accesses of one scope, such as `BLIT, TRANSFER_WRITE`; stages only for an execution dependency.
 pub(super) fn scope(scope: (vk::PipelineStageFlags2, vk::AccessFlags2)) -> String {
     match scope {
         (stage, access) if access.is_empty() => stages(stage),
@@ -61,7 +61,7 @@ pub(super) fn scope(scope: (vk::PipelineStageFlags2, vk::AccessFlags2)) -> Strin
     }
 }
 
-/// `command 12 of 'post'`, or the call of the host.
+/// The position of a command: `command 12 of 'post'`, or the call of the host.
 pub(super) fn position(one: &ResourceUse) -> String {
     match &*one.command_buffer {
         "" => format!("`{}`", clean(&one.call)),
@@ -121,7 +121,7 @@ pub(super) fn overlap(finding: &Finding) -> String {
     }
 }
 
-/// `level 2, layer 0, x [0, 480), y [0, 270)`. The aspect is named unless it is color.
+/// Texels in words: `level 2, layer 0, x [0, 480), y [0, 270)`. The aspect is named unless it is color.
 fn texels(range: SubresourceRange, area: Option<[[u32; 2]; 2]>) -> String {
     let run = |what: &str, run: Run| match (run.first, run.end) {
         (0, 0) => format!("all {what}s"),
@@ -145,7 +145,7 @@ fn texels(range: SubresourceRange, area: Option<[[u32; 2]; 2]>) -> String {
     parts.join(", ")
 }
 
-/// The missing dependency between the two, or the reason why contents are undefined.
+/// The missing dependency between the two commands, or the reason why contents are undefined.
 pub(super) fn cause(finding: &Finding) -> Row {
     let first = finding.first.as_ref().map(|first| first.action);
     let second = finding.second.action;

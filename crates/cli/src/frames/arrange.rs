@@ -313,7 +313,7 @@ impl<'a> DescribedPlan<'a> {
     }
 }
 
-/// A saved arrangement as far as it fits a frame, and what does not.
+/// Reads a saved arrangement as far as it fits a frame; also returns the parts that do not fit.
 ///
 /// # Errors
 /// If it is not an arrangement, or is one of another frame.
@@ -336,7 +336,7 @@ pub(crate) fn gain(found: &SearchResult) -> i64 {
     found.described.off_chip().0 as i64 - found.traffic.off_chip().0 as i64
 }
 
-/// `a`, `b` and `c`.
+/// A list of names in words: `a`, `b` and `c`.
 fn list(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.split_last() {

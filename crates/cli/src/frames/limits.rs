@@ -1,4 +1,4 @@
-//! The limits of a frame: the cap that no arrangement exceeds, and the causes of the gap to it.
+//! The limits of a frame: the cap that no arrangement exceeds, and the causes of the gap below that cap.
 
 use serde_json::{Value, json};
 use tileheap::arrange::{CannotGroup, ResourceCap, SearchResult, Shortfall};

@@ -251,7 +251,7 @@ impl FrameOptions {
     }
 }
 
-/// The frame in which each value of a resource is separate, if the device can run that.
+/// The frame in which each value of a resource is separate, if the device can run that frame; otherwise only transient resources are divided.
 ///
 /// The divided values of an external or history resource need memory in addition to the resource's own, so it is divided only if they may be on chip.
 pub(crate) fn with_values(frame: &Frame, profile: &DeviceProfile) -> Result<ExecutedFrame> {
@@ -296,7 +296,7 @@ fn reject_unsupported(frame: &Frame, profile: &DeviceProfile) -> Result<()> {
     )))
 }
 
-/// The frame in text of either form, at another base extent if one is given.
+/// Reads a frame from text, a document or the loose form, at another base extent if one is given.
 pub(crate) fn frame_from(path: &Path, text: &str, extent: Option<(u32, u32)>) -> Result<ImportedFrame> {
     let extent = extent.map(|(width, height)| vk::Extent2D { width, height });
     import::read(text, extent).map_err(|error| Error::of(shown(path), error))

@@ -19,7 +19,7 @@ use crate::progress::Progress;
 /// A network, and the storage chosen for its tensors.
 pub(crate) struct Network {
     pub(crate) input: ImportedInput,
-    /// `None` for records.
+    /// The storage of each tensor; `None` for records.
     pub(crate) choice: Option<StorageChoice>,
     policy: &'static dyn StoragePolicy,
     memories: Vec<MemoryDesc>,

@@ -33,11 +33,11 @@ pub(crate) struct Planned {
 /// The placement of a tensor.
 pub(crate) struct Row {
     pub(crate) name: String,
-    /// `None` if unknown.
+    /// The kind of storage; `None` if unknown.
     pub(crate) storage: Option<&'static str>,
     /// The extent of an image, in texels.
     pub(crate) extent: Option<ImageExtent>,
-    /// The storage scope.
+    /// The TVM storage scope.
     pub(crate) scope: Option<String>,
     /// Reason that its storage differs from the policy's choice.
     pub(crate) reason: Option<String>,

@@ -23,7 +23,7 @@ pub(crate) struct Chart {
     pub(crate) title: String,
     /// The result, shown first unless there is a report.
     pub(crate) verdict: Verdict,
-    /// Name and value, shown below the verdict.
+    /// Names and values that are shown below the verdict.
     pub(crate) facts: Facts,
     /// The report about a captured frame, shown first, in place of the verdict.
     pub(crate) report: Option<Value>,

@@ -6,7 +6,7 @@ use super::chart::Step;
 use super::fields::{bytes, list, text};
 use super::words::amount;
 
-/// The columns of accesses.
+/// The headings of the columns in which a pass lists its accesses.
 pub(super) const LINES: [&str; 4] = ["resource", "as", "does", "version"];
 
 pub(super) fn step(pass: &Value, resources: &[Value]) -> Step {

@@ -20,7 +20,7 @@ const CHARACTER: f64 = 6.4;
 /// Height of a name next to a thin box.
 const NAME: f64 = 11.0;
 const INKS: Inks = DOCUMENT;
-/// More boxes than this have no names next to them.
+/// The maximum number of boxes in a panel for which names are drawn next to thin boxes.
 const MAX_NAMED: usize = 300;
 /// The color of bound bytes.
 const RESERVED: &str = "#dcdce6";

@@ -15,7 +15,7 @@ fn varied(swept: &SweepResult) -> &'static str {
     }
 }
 
-/// The value of that property at a point, with its unit.
+/// The value of the varied property at a point, with its unit.
 fn position(swept: &SweepResult, point: &SweepPoint) -> String {
     match swept.over {
         SweepOver::Heap | SweepOver::Repeat => amount(point.size),

@@ -169,7 +169,7 @@ fn thousandths(size: u64, bound: u64) -> u64 {
     (u128::from(size) * 1000).div_ceil(u128::from(bound.max(1))) as u64
 }
 
-/// `1.234`, rounded up: only equal sizes print as 1.000.
+/// A ratio as text: `1.234`, rounded up: only equal sizes print as 1.000.
 fn ratio(size: u64, bound: u64) -> String {
     let thousandths = thousandths(size, bound);
     format!("{}.{:03}", thousandths / 1000, thousandths % 1000)
