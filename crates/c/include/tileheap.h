@@ -458,7 +458,7 @@ TH_ENUM(ThAccessFlag, uint32_t) {
     TH_ACCESS_FLAG_MEASURED = (1 << 5),
 };
 
-/** Restrictions and additions for planning. */
+/** Options of planning that are on or off. */
 TH_ENUM(ThPlanFlag, uint32_t) {
     /** Resources do not share bytes. */
     TH_PLAN_FLAG_NO_ALIASING = (1 << 0),
@@ -611,7 +611,7 @@ typedef struct ThExternalState {
     ThExternalFamily family;
     /** The pipeline stages of the accesses. */
     VkPipelineStageFlags2 stages;
-    /** The accesses. */
+    /** The types of the accesses. */
     VkAccessFlags2 access;
 } ThExternalState;
 
@@ -738,7 +738,7 @@ typedef struct ThSemaphoreUse {
     uint32_t structSize;
     /** The index of the semaphore. */
     uint32_t semaphore;
-    /** The stages that wait, or whose completion is signalled. */
+    /** The stages that wait, or whose completion is signaled. */
     VkPipelineStageFlags2 stages;
 } ThSemaphoreUse;
 
@@ -841,7 +841,7 @@ typedef struct ThFrameDesc {
 /** A frame; see `thCreateFrame`. */
 typedef struct ThFrameT *ThFrame;
 
-/** Sizes of a frame's tables. */
+/** The name and base extent of a frame, and the sizes of its tables. */
 typedef struct ThFrameInfo {
     /** `sizeof(ThFrameInfo)`. */
     uint32_t structSize;
@@ -1096,7 +1096,7 @@ typedef struct ThPlanDesc {
     ThFrame frame;
     /** The memory requirements of its resources. */
     ThRequirements requirements;
-    /** The device. */
+    /** The profile of the device. */
     ThProfile profile;
     /** A planner, which remembers the plan, or null. */
     ThPlanner planner;
@@ -1143,7 +1143,7 @@ typedef struct ThPlannedObject {
     uint64_t size;
 } ThPlannedObject;
 
-/** A pass as planned. */
+/** A pass of the planned frame, with the tile memory that is bound in it. */
 typedef struct ThPlannedPass {
     /** The tile memory object that is bound, a row of `ThPlanArrays::objects`; `TH_NONE` for none. */
     uint32_t tileMemory;
@@ -2002,7 +2002,7 @@ typedef struct ThLowered {
     const struct ThSubmitRow *submits;
     /** The number of `byteUses`. */
     uint32_t byteUseCount;
-    /** The last uses of bytes that the frame leaves, sorted by space and first byte. */
+    /** The last uses of bytes once the frame has ended, sorted by address space and first byte. */
     const struct ThByteUse *byteUses;
     /** The number of `contents`. */
     uint32_t contentCount;
@@ -2094,7 +2094,7 @@ typedef struct ThAliasingArrays {
     uint32_t structSize;
     /** The number of `placements`. */
     uint32_t placementCount;
-    /** Placements in memory of the plan, by first pass. */
+    /** The plan's placements in memory, in the order of their first passes. */
     const struct ThAliasingRow *placements;
     /** The number of `previous`. */
     uint32_t previousCount;
@@ -2142,7 +2142,7 @@ typedef struct ThDeviceAdditionsT *ThDeviceAdditions;
 typedef struct ThDeviceQueue {
     /** The queue. */
     VkQueue queue;
-    /** Its family. */
+    /** The index of its queue family. */
     uint32_t family;
     /** The capabilities of the family, or those of them that frames may use. */
     VkQueueFlags capabilities;
@@ -2283,7 +2283,7 @@ typedef struct ThPassTarget {
     VkBool32 dynamic;
     /** The render pass, which is valid as long as the device object; null for dynamic rendering. */
     VkRenderPass renderPass;
-    /** The number of the subpass. */
+    /** The index of the subpass in the render pass. */
     uint32_t subpass;
     /** Samples of every attachment; 1 without attachments. */
     VkSampleCountFlags samples;
@@ -3561,8 +3561,8 @@ ThStatus thSubmitFrameWith(ThDynamicFrame frame,
                            ThError error);
 
 /**
- * Discards the frame that is being recorded, for example after `VK_ERROR_OUT_OF_DATE_KHR`: it has no effect, and the next frame has the same
- * number. The program must reset the command buffers that were recorded; imported semaphores are neither waited for nor signalled.
+ * Discards the frame that is being recorded, for example after `VK_ERROR_OUT_OF_DATE_KHR`: it has no effect, and the next frame has the same number.
+ * The program must reset the command buffers that were recorded; imported semaphores are neither waited for nor signaled.
  *
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is being recorded.
  *

@@ -17,7 +17,7 @@ sized! { Input: DeviceAdditionsDesc to debug_names; }
 
 object!(DeviceAdditionsT, DeviceAdditionsObject: DeviceAdditions);
 
-/// The additions to a device.
+/// The extensions and features that tileheap adds to a device.
 pub struct DeviceAdditionsObject {
     pub(crate) instance: vk::Instance,
     pub(crate) physical_device: vk::PhysicalDevice,

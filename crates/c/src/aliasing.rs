@@ -49,7 +49,7 @@ pub struct AliasingArrays {
     pub struct_size: u32,
     /// The number of `placements`.
     pub placement_count: u32,
-    /// Placements in memory of the plan, by first pass.
+    /// The plan's placements in memory, in the order of their first passes.
     pub placements: *const AliasingRow,
     /// The number of `previous`.
     pub previous_count: u32,

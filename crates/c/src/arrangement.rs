@@ -145,7 +145,7 @@ pub struct ArrangementArrays {
     pub resources: *const ArrangedResource,
 }
 
-/// An arrangement and its frame.
+/// An arrangement, its frame, and the arrays that C reads.
 pub struct ArrangementRows {
     found: SearchResult,
     arranged: ExecutedFrame,

@@ -56,7 +56,7 @@ pub type AllocateBlockCallback = Option<
 /// frames, on several threads at once if they do. It must not wait for a mutex that another thread holds while it calls the library.
 pub type FreeBlockCallback = Option<unsafe extern "C" fn(data: *mut c_void, block: *const Block)>;
 
-/// The program's allocator.
+/// The program's callbacks that allocate and free blocks.
 pub(crate) struct Blocks {
     pub(crate) allocate: unsafe extern "C" fn(*mut c_void, *const BlockRequest, *mut Block) -> VulkanResult,
     pub(crate) free: unsafe extern "C" fn(*mut c_void, *const Block),
@@ -69,7 +69,7 @@ unsafe impl Send for Blocks {}
 // SAFETY: as above.
 unsafe impl Sync for Blocks {}
 
-/// A block of the program, as a token.
+/// A block of the program, in the form that the runtime passes on.
 struct Token(Block);
 
 // SAFETY: the pointers are returned to the program, which allows calls of its callbacks on any thread.

@@ -30,7 +30,7 @@ pub struct PassTarget {
     pub dynamic: vk::Bool32,
     /// The render pass, which is valid as long as the device object; null for dynamic rendering.
     pub render_pass: vk::RenderPass,
-    /// The number of the subpass.
+    /// The index of the subpass in the render pass.
     pub subpass: u32,
     /// Samples of every attachment; 1 without attachments.
     pub samples: vk::SampleCountFlags,

@@ -39,7 +39,7 @@ pub struct DeviceObject {
 pub struct DeviceQueue {
     /// The queue.
     pub queue: vk::Queue,
-    /// Its family.
+    /// The index of its queue family.
     pub family: u32,
     /// The capabilities of the family, or those of them that frames may use.
     pub capabilities: vk::QueueFlags,
@@ -81,7 +81,7 @@ pub struct DeviceDesc {
 }
 
 impl DeviceObject {
-    /// The device, for one call.
+    /// Returns the device, locked against destruction during a call.
     pub(crate) fn device(&self) -> Result<DeviceInUse<'_>, Fault> {
         check_not_calling_back()?;
         let guard = match self.device.try_read() {

@@ -53,7 +53,7 @@ pub struct SelectedFrame {
     pub resource_count: u32,
 }
 
-/// A frame to select.
+/// A frame to select: a description, or a frame that was created before.
 enum Source {
     Described(*const FrameDesc),
     Created(FrameHandle),

@@ -408,7 +408,7 @@ pub enum AccessFlag {
     Measured = 1 << 5,
 }
 
-/// Restrictions and additions for planning.
+/// Options of planning that are on or off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum PlanFlag {

@@ -16,7 +16,7 @@ pub struct ErrorObject {
     last: Mutex<Failure>,
 }
 
-/// The failure of a function.
+/// The message of a failed function, with the rule that was broken or the result of the failed Vulkan call.
 #[derive(Default)]
 pub(crate) struct Failure {
     pub(crate) message: String,

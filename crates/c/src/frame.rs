@@ -42,7 +42,7 @@ impl FrameObject {
     }
 }
 
-/// Sizes of a frame's tables.
+/// The name and base extent of a frame, and the sizes of its tables.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct FrameInfo {

@@ -53,7 +53,7 @@ pub struct ExternalState {
     pub family: ExternalFamilyValue,
     /// The pipeline stages of the accesses.
     pub stages: vk::PipelineStageFlags2,
-    /// The accesses.
+    /// The types of the accesses.
     pub access: vk::AccessFlags2,
 }
 
@@ -194,7 +194,7 @@ pub struct SemaphoreUse {
     pub struct_size: u32,
     /// The index of the semaphore.
     pub semaphore: u32,
-    /// The stages that wait, or whose completion is signalled.
+    /// The stages that wait, or whose completion is signaled.
     pub stages: vk::PipelineStageFlags2,
 }
 

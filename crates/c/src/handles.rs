@@ -1,4 +1,4 @@
-//! The table of live objects: handles are looked up in it and never dereferenced, so that a destroyed or foreign one is recognised.
+//! The table of live objects: handles are looked up in it and never dereferenced, so that a destroyed or foreign one is recognized.
 //!
 //! ```text
 //! handle, 64 bits   │ kind 8 │ generation 32 │ slot 24 │       32 bits: 4, 12 and 16

@@ -173,7 +173,7 @@ pub struct Lowered {
     pub submits: *const SubmitRow,
     /// The number of `byteUses`.
     pub byte_use_count: u32,
-    /// The last uses of bytes that the frame leaves, sorted by space and first byte.
+    /// The last uses of bytes once the frame has ended, sorted by address space and first byte.
     pub byte_uses: *const ByteUse,
     /// The number of `contents`.
     pub content_count: u32,

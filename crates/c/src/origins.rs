@@ -64,7 +64,7 @@ pub struct FrameOrigins {
     pub resources: *const ResourceOrigin,
 }
 
-/// The rows of a frame's origins.
+/// The arrays of a frame's origins, which C reads.
 pub struct OriginRows {
     pub(crate) passes: Vec<PassOrigin>,
     pub(crate) described: Vec<DescribedPass>,
@@ -104,5 +104,5 @@ impl OriginRows {
     }
 }
 
-/// The rows of a frame object, made when they are first read.
+/// The arrays of a frame's origins, created when they are first read.
 pub(crate) type LazyOrigins = OnceLock<OriginRows>;

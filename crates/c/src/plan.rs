@@ -26,7 +26,7 @@ sized! { Output: PlanArrays to passes; PlanTotals to charged_bytes; }
 object!(PlannerT, PlannerObject: Planner);
 object!(PlanT, PlanObject: Plan);
 
-/// A planner.
+/// A planner, which one call at a time may use.
 #[derive(Default)]
 pub struct PlannerObject {
     pub(crate) planner: Exclusive<Planner>,
@@ -74,7 +74,7 @@ pub struct PlanDesc {
     pub frame: FrameHandle,
     /// The memory requirements of its resources.
     pub requirements: RequirementsHandle,
-    /// The device.
+    /// The profile of the device.
     pub profile: ProfileHandle,
     /// A planner, which remembers the plan, or null.
     pub planner: PlannerHandle,
@@ -125,7 +125,7 @@ pub struct PlannedObject {
     pub size: u64,
 }
 
-/// A pass as planned.
+/// A pass of the planned frame, with the tile memory that is bound in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct PlannedPass {
@@ -191,7 +191,7 @@ pub struct PlanTotals {
     pub charged_bytes: u64,
 }
 
-/// The rows of a plan.
+/// The arrays of a plan, which C reads.
 pub struct PlanRows {
     resources: Vec<PlannedResource>,
     placements: Vec<PlannedPlacement>,

@@ -22,7 +22,7 @@ sized! { Output: ProfileInfo to tile_buffer_transfers; }
 
 object!(ProfileT, ProfileObject: Profile);
 
-/// A device profile.
+/// A device profile, shared by the objects that were created from it.
 pub struct ProfileObject {
     pub(crate) profile: Arc<DeviceProfile>,
 }

@@ -275,8 +275,8 @@ pub unsafe extern "C" fn submit_frame_with(
     })
 }
 
-/// Discards the frame that is being recorded, for example after `VK_ERROR_OUT_OF_DATE_KHR`: it has no effect, and the next frame has the same
-/// number. The program must reset the command buffers that were recorded; imported semaphores are neither waited for nor signalled.
+/// Discards the frame that is being recorded, for example after `VK_ERROR_OUT_OF_DATE_KHR`: it has no effect, and the next frame has the same number.
+/// The program must reset the command buffers that were recorded; imported semaphores are neither waited for nor signaled.
 ///
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is being recorded.
 ///

@@ -69,7 +69,7 @@ pub enum FrameBoundary {
     Label,
     /// The requested number of submits.
     Submits,
-    /// The signal file disappeared.
+    /// The signal file was created; the layer has removed it.
     Signal,
     /// The device was destroyed or lost, or the program ended: the capture contains what was recorded until then.
     End,
@@ -79,16 +79,16 @@ pub enum FrameBoundary {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PassFacts {
-    /// Number of draws; indirect draws count with their upper limit.
+    /// Number of draws; for indirect draws, the maximum.
     #[serde(skip_serializing_if = "is_default")]
     pub draws: u64,
     /// Number of indirect draws among them; their vertices and indices are not known.
     #[serde(skip_serializing_if = "is_default")]
     pub indirect_draws: u64,
-    /// Vertices, times instances.
+    /// The number of vertices, multiplied by the number of instances.
     #[serde(skip_serializing_if = "is_default")]
     pub vertices: u64,
-    /// Indices, times instances.
+    /// The number of indices, multiplied by the number of instances.
     #[serde(skip_serializing_if = "is_default")]
     pub indices: u64,
     /// Bytes of vertices and indices that the draws fetch; a vertex counts each time it is drawn.

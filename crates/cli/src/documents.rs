@@ -12,7 +12,7 @@ use tileheap_json::{LARGEST, largest};
 use tileheap_tensor::Graph;
 use tileheap_tensor::plan::Placement;
 
-/// A kind of document.
+/// A kind of JSON document, with its format and version.
 pub(crate) trait Document: DeserializeOwned {
     /// The value of the field `format`.
     const FORMAT: &'static str;
@@ -145,13 +145,13 @@ pub(crate) enum SweepOver {
 /// One plan of a sweep.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct SweepPoint {
-    /// The size as text.
+    /// The varied size or cost, as text.
     pub(crate) at: String,
     /// Bytes of the heap, texels of the base extent, or bytes per repeat.
     pub(crate) size: u64,
     pub(crate) on_chip_bytes: u64,
     pub(crate) traffic_bytes: u64,
-    /// Traffic of all resources to memory per frame.
+    /// Memory traffic of all resources per frame, in bytes.
     pub(crate) dram_bytes: u64,
     pub(crate) proved: Option<bool>,
 }

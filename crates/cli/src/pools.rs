@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::input::shown;
 use crate::values::counted;
 
-/// The JSON of a problem with pools.
+/// A problem with pools in its JSON form.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Document {
@@ -39,7 +39,7 @@ pub(crate) fn is_json(text: &str) -> bool {
     text.trim_start().starts_with('{')
 }
 
-/// Reads a problem.
+/// Reads a problem with pools from JSON.
 ///
 /// # Errors
 /// The reason that the problem is invalid.
@@ -76,7 +76,7 @@ pub(crate) fn unproved(verdict: Verdict, found: bool) -> &'static str {
     }
 }
 
-/// The report.
+/// The report about a packing, or about the lack of one, as text.
 pub(crate) fn in_words(problem: &PoolsProblem, answer: &PoolsAnswer, took: Duration) -> String {
     let desc = problem.desc();
     let mut text = String::new();

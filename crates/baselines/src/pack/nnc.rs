@@ -7,7 +7,7 @@ use tileheap_pack::{Item, Packer, Packing, PackingStrategy, Problem};
 use super::edges::{DUMMY, Edge, pack_by_rule, tightest};
 use super::facts::{align_up, ordered, overlap_counts, takes_bytes};
 
-/// NNC's rule. O(n³).
+/// NNC's packing rule as released: the largest item first, along the edges of an allocation graph. O(n³).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nnc;
 

@@ -1,4 +1,4 @@
-//! NNC's rule as its article describes it: candidates are tuples of up to three tensors, the most conflicts first.
+//! NNC's rule as its article describes it: candidates are tuples of up to three tensors, one of which has the most conflicts.
 //!
 //! ```text
 //! a [0, 2) × 4, b [3, 5) × 6: a pair, placed on the edge y ─8─► x
@@ -21,7 +21,7 @@ use tileheap_pack::{Item, Packer, Packing, PackingStrategy, Problem};
 use super::edges::{DUMMY, Edge, pack_by_rule, tightest};
 use super::facts::{align_up, before, ordered, overlap_counts, takes_bytes};
 
-/// NNC's rule by its article. O(n³).
+/// NNC's packing rule as its article describes it. O(n³).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NncArticle;
 

@@ -41,7 +41,8 @@ impl PackingStrategy for LitertArena {
     }
 }
 
-/// IREE's layout of slices: in the order given, sizes rounded up to the alignment. IREE's own total is the height, rounded up likewise. O(n²).
+/// IREE's layout of slices: in the order given, sizes rounded up to the alignment. The total that IREE reports is the height, rounded up to the
+/// alignment too. O(n²).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Iree;
 

@@ -31,7 +31,7 @@ struct Block {
 }
 
 impl Ring {
-    /// The policy `ring`.
+    /// The description of the policy `ring`.
     pub const DESC: PolicyDesc<'static> = PolicyDesc::new(
         "ring",
         "A ring buffer: a cursor that evicts what it meets (Blow 1998, legacy system).",

@@ -8,7 +8,7 @@ use tileheap_textures::{
     EvictionReason, Geometry, Journal, Level, Policy, PolicyDesc, Request, RequestOutcome, Result, TextureId,
 };
 
-/// Memory in pages of the largest block; a page belongs to one class of blocks.
+/// Memory in pages as large as the largest block; each page belongs to one class of blocks.
 ///
 /// Fixed: pages are assigned to the classes round robin, the largest first. Rebalancing: pages are assigned on demand, and a class
 /// without a free block takes the least recently used page, if that is older than its own least recently used texture.
@@ -20,7 +20,7 @@ pub struct Slab {
     page: u64,
     classes: Vec<Class>,
     pages: Vec<Page>,
-    /// Pages by their last use.
+    /// Pages in the order of their last use.
     page_links: Links,
     page_recency: List,
     unassigned: Vec<u32>,
@@ -60,7 +60,7 @@ const ABSENT: ResidentTexture = ResidentTexture {
 };
 
 impl Slab {
-    /// The policy with fixed pages.
+    /// The slab policy whose pages never change their class.
     pub const DESC: PolicyDesc<'static> = PolicyDesc::new(
         "slab",
         "Size classes with fixed shares of memory, least recently used in each.",
@@ -68,7 +68,7 @@ impl Slab {
     )
     .evicting_in_use();
 
-    /// The policy with pages that can change their class.
+    /// The slab policy whose pages can change their class.
     pub const REBALANCING: PolicyDesc<'static> = PolicyDesc::new(
         "slab-rebalancing",
         "Size classes that take pages from each other.",
@@ -205,7 +205,7 @@ impl Slab {
         self.free.push_back(&mut class.free, at);
     }
 
-    /// Frees and returns a block of a class if none is free; `None` if the class has no blocks.
+    /// Returns a free block of a class; if there is none, takes a page or evicts a texture. `None` if the class has no blocks.
     fn room(&mut self, class: usize, journal: &mut Journal) -> Option<u32> {
         if self.classes[class].free.first == NONE {
             let oldest = self.classes[class].recency.first;

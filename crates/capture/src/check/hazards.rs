@@ -19,7 +19,7 @@ use tileheap::units::Run;
 /// Two commands, each by its step and tag.
 pub(super) type Pair = [(u64, Tag); 2];
 
-/// Two units of commands, each with its step and the resource that it uses.
+/// Two units of commands that one dependency orders, each with its step and the resource that it uses.
 type Merged = [(u64, Unit, usize); 2];
 
 /// Drafts the hazards, one draft for each pair of commands; also returns the pairs with certain hazards.

@@ -9,7 +9,7 @@ use crate::document::recording::{
 const MAX_LEVELS: u32 = 32;
 const MAX_LAYERS: u32 = 1 << 16;
 
-/// A recording that cannot be checked, with the error in it.
+/// The reason why a recording cannot be checked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the recording is damaged ({0}): capture it again")]
 pub struct MalformedRecording(String);

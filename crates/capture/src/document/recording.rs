@@ -460,7 +460,7 @@ pub struct SubpassDependency {
     pub scopes: DependencyScopes,
 }
 
-/// A step of the host.
+/// An action of the host: a submission, a wait, a signal, or a call of the presentation engine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RecordedStep {
@@ -490,10 +490,10 @@ pub enum RecordedStep {
     Acquire {
         /// The image.
         resource: u32,
-        /// The semaphore that it signals.
+        /// The semaphore that the acquisition signals.
         #[serde(default, skip_serializing_if = "is_default")]
         semaphore: Option<u32>,
-        /// The fence that it signals.
+        /// The fence that the acquisition signals.
         #[serde(default, skip_serializing_if = "is_default")]
         fence: Option<u32>,
     },
@@ -501,7 +501,7 @@ pub enum RecordedStep {
     Present {
         /// The images.
         resources: Vec<u32>,
-        /// The semaphores that it waits for.
+        /// The semaphores that the presentation waits for.
         waits: Vec<u32>,
     },
     /// The host sets or resets an event.

@@ -24,7 +24,7 @@ use crate::settings::{FrameBoundaryRule, FrameRule, Settings};
 const PATIENCE: u32 = 20;
 
 unsafe extern "C" {
-    /// C's `atexit`.
+    /// `atexit` of the C library.
     safe fn atexit(call: extern "C" fn()) -> std::ffi::c_int;
 }
 

@@ -14,7 +14,7 @@ use crate::model::recording::Recording;
 use crate::model::submits::Submitted;
 use crate::model::timing::{Mark, SubmittedTimes};
 
-/// A command buffer.
+/// The layer's state of a command buffer.
 pub(crate) struct Recorder {
     pub(crate) device: Arc<Device>,
     pool: vk::CommandPool,

@@ -45,7 +45,7 @@ impl FrameMeasure {
     }
 }
 
-/// The best frame so far.
+/// A search for the heaviest frame: the best frame so far, and the bytes that each frame accesses.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FrameSearch {
     /// For the best frame: whether the next frame repeats it, and the bytes that it accesses.

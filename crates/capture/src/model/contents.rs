@@ -11,7 +11,7 @@
 
 use std::collections::BTreeSet;
 
-/// One of the compared frames, in order.
+/// The compared frames, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ComparedFrame {
     Before,
@@ -21,7 +21,7 @@ pub(crate) enum ComparedFrame {
     Repeated,
 }
 
-/// The effect of a use on the contents of its part.
+/// The effect of a use on the contents of the part that it accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     None,
@@ -106,7 +106,7 @@ pub(crate) struct FollowedContents {
     pub(crate) memoryless: bool,
 }
 
-/// The next event for a part.
+/// The next event that concerns the contents of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Untouched,

@@ -32,7 +32,7 @@ pub(crate) enum DrawnElements {
 }
 
 impl DrawnElements {
-    /// Returns true if nothing may be drawn: there are no elements, or their number is in a buffer.
+    /// Returns true if it is possible that nothing is drawn: there are no elements, or their number is in a buffer.
     pub(crate) fn may_be_none(self) -> bool {
         match self {
             DrawnElements::Vertices(elements, instances) | DrawnElements::Indices(elements, instances) => {

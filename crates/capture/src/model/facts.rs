@@ -91,7 +91,7 @@ impl DescribedFrame<'_> {
         all.into_iter().map(finish).collect()
     }
 
-    /// Returns facts of the passes, with what each loads from memory and stores to it.
+    /// Returns facts of the passes, with the attachments that each loads from memory and stores to it.
     fn pass_facts(&self, frame: &Submits, period: f32) -> Vec<PassFacts> {
         let (mut all, mut instances) = (Vec::new(), 0);
         let commands = frame.batches().flat_map(|batch| &batch.commands);

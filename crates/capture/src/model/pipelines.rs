@@ -13,7 +13,7 @@ pub(crate) struct Stage {
     pub(crate) stage: vk::ShaderStageFlags,
 }
 
-/// A pipeline.
+/// A pipeline, or a set of shader objects: shaders and vertex bindings.
 #[derive(Debug, Default)]
 pub(crate) struct Pipeline {
     pub(crate) stages: Vec<Stage>,

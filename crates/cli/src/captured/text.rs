@@ -1,4 +1,4 @@
-//! The report as text.
+//! The report about a captured frame, as text.
 
 use super::CaptureReport;
 use crate::values::amount;

@@ -56,7 +56,7 @@ impl Network {
         })
     }
 
-    /// Plans with a strategy.
+    /// Plans the network with a strategy.
     pub(crate) fn plan(
         &self,
         options: &TensorOptions,
@@ -119,7 +119,7 @@ impl Network {
         ))
     }
 
-    /// Plans with every strategy.
+    /// Plans the network with every strategy.
     pub(crate) fn compare(&self, options: &TensorOptions) -> Vec<(Strategy, Result<Planned, String>)> {
         let strategies = all_strategies().collect::<Vec<_>>();
         let progress = Progress::new("planning with every strategy", strategies.len() as u64);

@@ -52,7 +52,7 @@ pub(crate) struct Row {
     pub(crate) lifetimes: Vec<Span>,
 }
 
-/// Plans records.
+/// Plans the tensors of a network that is given as records of lifetimes.
 pub(super) fn of_records(
     items: &[SpaceItem],
     memories: &[MemoryDesc],

@@ -25,7 +25,7 @@ const BANDS: [&str; 9] = [
     "#4e79a7", "#f28e2b", "#e15759", "#76b7b2", "#59a14f", "#edc948", "#b07aa1", "#ff9da7", "#9c755f",
 ];
 
-/// The whole SVG element. The page's script finds positions by `data-left` and `data-right`.
+/// A curve as an SVG element. The page's script finds positions by `data-left` and `data-right`.
 pub(crate) fn for_page(curve: &Curve) -> String {
     let mut body = String::new();
     let size = if curve.wide { WIDE_SIZE } else { PAGE_SIZE };

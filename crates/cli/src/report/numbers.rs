@@ -78,7 +78,7 @@ pub(crate) enum Form {
     Bands,
 }
 
-/// Rows of words and numbers.
+/// A table with rows of words and numbers.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Table {
     pub(crate) title: String,

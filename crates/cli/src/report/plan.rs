@@ -79,7 +79,7 @@ pub(crate) fn chart(plan: &Value) -> Chart {
 /// One panel per heap: the tile heap, where every object starts at 0; and the other heaps, each with the plan's objects stacked, arenas first.
 struct Panels {
     all: Vec<Panel>,
-    /// The panel of each object, and its offset there.
+    /// For each object, the index of its panel, and its offset in that panel.
     of: Vec<(usize, u64)>,
 }
 

@@ -14,7 +14,7 @@ pub(crate) struct Verdict {
     pub(crate) bars: Vec<Bar>,
 }
 
-/// A named number.
+/// A bar: a named number.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Bar {
     pub(crate) name: String,

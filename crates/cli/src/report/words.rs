@@ -1,4 +1,4 @@
-//! Bytes, names and escaped text.
+//! The texts of reports: amounts of bytes, shortened names, lines, and escaping.
 
 pub(crate) use crate::values::amount;
 

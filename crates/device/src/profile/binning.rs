@@ -12,9 +12,9 @@
 /// Width and height in pixels.
 pub type BinSize = (u32, u32);
 
-/// The granularity of tile sides.
+/// The granularity of the width and height of a tile, in pixels.
 pub const GRANULARITY: BinSize = (32, 16);
-/// The largest tile.
+/// The largest tile, in pixels.
 pub const LARGEST_TILE: BinSize = (1024, 1008);
 
 /// The tiles of a render pass.

@@ -51,7 +51,7 @@ pub struct MemoryHeap {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryType {
-    /// Properties.
+    /// Property flags.
     #[serde(rename = "propertyFlags", with = "names::bits")]
     pub flags: vk::MemoryPropertyFlags,
     /// Index of the heap that the memory type uses.

@@ -240,7 +240,7 @@ impl HeapMemory {
 type Scope = (vk::PipelineStageFlags, vk::AccessFlags);
 
 const FILL: Scope = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_WRITE);
-/// All earlier or later fills.
+/// The fills in all earlier or later commands.
 const FILLS: Scope = (
     vk::PipelineStageFlags::ALL_COMMANDS,
     vk::AccessFlags::TRANSFER_WRITE,

@@ -1,4 +1,4 @@
-//! The table of pools.
+//! The table of pool rules.
 
 use tileheap_tensor::plan::placement::{ObjectPool, PlacedItems, SpaceItem, place_objects};
 use tileheap_tensor::{MemoryDesc, PlacementStrategy, Result};

@@ -116,7 +116,7 @@ impl TokenPool {
         })
     }
 
-    /// Adds a block.
+    /// Adds a block of the requested size, which is in use; returns its index.
     pub fn alloc(&mut self, token: &Token) -> usize {
         self.blocks.push(Block {
             size: token.size,
