@@ -344,11 +344,11 @@ TH_ENUM(ThPlanMode, uint32_t) {
 
 /** The constraint on placing a resource in tile memory. */
 TH_ENUM(ThTileConstraint, uint32_t) {
-    /** The planner chooses. */
+    /** The planner chooses the memory. */
     TH_TILE_CONSTRAINT_NONE,
-    /** It must be in tile memory; planning fails if it cannot be. */
+    /** The resource must be in tile memory; planning fails if it cannot be. */
     TH_TILE_CONSTRAINT_PINNED,
-    /** It must not be in tile memory. */
+    /** The resource must not be in tile memory. */
     TH_TILE_CONSTRAINT_EXCLUDED,
 };
 
@@ -432,23 +432,23 @@ TH_ENUM(ThResourceFlag, uint32_t) {
 
 /** Properties of a pass. */
 TH_ENUM(ThPassFlag, uint32_t) {
-    /** Its contents are recorded in secondary command buffers. */
+    /** The contents of the pass are recorded in secondary command buffers. */
     TH_PASS_FLAG_SECONDARY = (1 << 0),
-    /** It uses tile shading (`VK_QCOM_tile_shading`). */
+    /** The pass uses tile shading (`VK_QCOM_tile_shading`). */
     TH_PASS_FLAG_TILE_SHADING = (1 << 1),
-    /** It renders to `renderArea`; without this flag, to the whole area that all attachments cover. */
+    /** The pass renders to `renderArea`; without this flag, to the whole area that all attachments cover. */
     TH_PASS_FLAG_RENDER_AREA = (1 << 2),
-    /** It can run strip by strip; one more execution costs `repeatBytes`. */
+    /** The pass can run strip by strip; one more execution costs `repeatBytes`. */
     TH_PASS_FLAG_STRIPS = (1 << 3),
 };
 
 /** Properties of an access. */
 TH_ENUM(ThAccessFlag, uint32_t) {
-    /** It reads. */
+    /** The access reads. */
     TH_ACCESS_FLAG_READ = (1 << 0),
-    /** It writes. */
+    /** The access writes. */
     TH_ACCESS_FLAG_WRITE = (1 << 1),
-    /** It reads the contents that the previous frame left in a history resource. */
+    /** The access reads the contents that the previous frame left in a history resource. */
     TH_ACCESS_FLAG_PREVIOUS = (1 << 2),
     /** `viewType` is used; without this flag, the type of the view follows from the image and the range. */
     TH_ACCESS_FLAG_VIEW_TYPE = (1 << 3),
@@ -595,7 +595,7 @@ typedef struct ThProfileInfo {
     uint64_t gmem;
     /** The index of the tile heap, or `TH_NONE`. */
     uint32_t tileHeap;
-    /** The index of its memory type, or `TH_NONE`. */
+    /** The index of the memory type of the tile heap, or `TH_NONE`. */
     uint32_t tileMemoryType;
     /** `queueSubmitBoundary`: contents of tile memory last until the end of a submit, not only of a batch. */
     VkBool32 queueSubmitBoundary;
@@ -607,7 +607,7 @@ typedef struct ThProfileInfo {
 typedef struct ThExternalState {
     /** The layout; `VK_IMAGE_LAYOUT_UNDEFINED` for buffers, and before the frame for contents that do not matter. */
     VkImageLayout layout;
-    /** The queue family outside of the device that owns it. */
+    /** The queue family outside of the device that owns the resource. */
     ThExternalFamily family;
     /** The pipeline stages of the accesses. */
     VkPipelineStageFlags2 stages;
@@ -621,11 +621,11 @@ typedef struct ThResourceDesc {
     uint32_t structSize;
     /** Image or buffer. */
     ThResourceType resourceType;
-    /** Its name, unique in the frame. */
+    /** The name of the resource, unique in the frame. */
     struct ThStringView name;
-    /** The time for which its contents are needed. */
+    /** The time for which the contents of the resource are needed. */
     ThPersistence persistence;
-    /** The constraint on placing it in tile memory. */
+    /** The constraint on placing the resource in tile memory. */
     ThTileConstraint tileConstraint;
     /** The state before the frame, of external resources. */
     struct ThExternalState entry;
@@ -710,17 +710,17 @@ typedef struct ThPassDesc {
     uint32_t structSize;
     /** The kind of commands. */
     ThPassType passType;
-    /** Its name, unique in the frame. */
+    /** The name of the pass, unique in the frame. */
     struct ThStringView name;
     /** Bits of `ThPassFlag`. */
     uint32_t flags;
-    /** Permission to skip it in a frame. */
+    /** Permission to skip the pass in a frame. */
     ThSkippedOutputs skippedOutputs;
-    /** The area that it renders to, with `TH_PASS_FLAG_RENDER_AREA`. */
+    /** The area that the pass renders to, with `TH_PASS_FLAG_RENDER_AREA`. */
     VkRect2D renderArea;
     /** The view mask of multiview; 0 without multiview. */
     uint32_t viewMask;
-    /** The samples of its pipelines if they differ from those of the attachments, or 0. */
+    /** The samples of the pass's pipelines if they differ from those of the attachments, or 0. */
     VkSampleCountFlags samples;
     /** The cost of one more execution, in bytes of memory traffic, with `TH_PASS_FLAG_STRIPS`. */
     uint64_t repeatBytes;
@@ -728,7 +728,7 @@ typedef struct ThPassDesc {
     uint32_t hook;
     /** The number of `accesses`. */
     uint32_t accessCount;
-    /** Its accesses. */
+    /** The accesses of the pass. */
     const struct ThAccessDesc *accesses;
 } ThPassDesc;
 
@@ -748,9 +748,9 @@ typedef struct ThCommandBufferDesc {
     uint32_t structSize;
     /** The number of `passes`. */
     uint32_t passCount;
-    /** Its name, unique in the frame. */
+    /** The name of the command buffer, unique in the frame. */
     struct ThStringView name;
-    /** Its passes, in order. */
+    /** The passes of the command buffer, in order. */
     const struct ThPassDesc *passes;
 } ThCommandBufferDesc;
 
@@ -760,15 +760,15 @@ typedef struct ThBatchDesc {
     uint32_t structSize;
     /** The number of `waits`. */
     uint32_t waitCount;
-    /** Semaphores that it waits for. */
+    /** The semaphores that the batch waits for. */
     const struct ThSemaphoreUse *waits;
     /** The number of `signals`. */
     uint32_t signalCount;
     /** The number of `commandBuffers`. */
     uint32_t commandBufferCount;
-    /** Semaphores that it signals. */
+    /** The semaphores that the batch signals. */
     const struct ThSemaphoreUse *signals;
-    /** Its command buffers, in order. */
+    /** The command buffers of the batch, in order. */
     const struct ThCommandBufferDesc *commandBuffers;
 } ThBatchDesc;
 
@@ -780,7 +780,7 @@ typedef struct ThSubmitDesc {
     uint32_t queue;
     /** The number of `batches`. */
     uint32_t batchCount;
-    /** Its batches, in order. */
+    /** The batches of the submit, in order. */
     const struct ThBatchDesc *batches;
 } ThSubmitDesc;
 
@@ -790,7 +790,7 @@ typedef struct ThQueueDesc {
     uint32_t structSize;
     /** The capabilities that the frame needs. */
     VkQueueFlags capabilities;
-    /** Its name, unique in the frame. */
+    /** The name of the queue, unique in the frame. */
     struct ThStringView name;
 } ThQueueDesc;
 
@@ -798,9 +798,9 @@ typedef struct ThQueueDesc {
 typedef struct ThSemaphoreDesc {
     /** `sizeof(ThSemaphoreDesc)`. */
     uint32_t structSize;
-    /** `VK_TRUE` if work outside of the frame also signals or waits for it, such as swapchain acquisition and presentation. */
+    /** `VK_TRUE` if work outside of the frame also signals or waits for the semaphore, such as swapchain acquisition and presentation. */
     VkBool32 external;
-    /** Its name, unique in the frame. */
+    /** The name of the semaphore, unique in the frame. */
     struct ThStringView name;
 } ThSemaphoreDesc;
 
@@ -875,13 +875,13 @@ typedef struct ThResourceInfo {
     uint32_t structSize;
     /** Image or buffer. */
     ThResourceType resourceType;
-    /** Its name. */
+    /** The name of the resource. */
     struct ThStringView name;
-    /** The time for which its contents are needed. Swapchain images and buffers that are read back are external. */
+    /** The time for which the contents of the resource are needed. Swapchain images and buffers that are read back are external. */
     ThPersistence persistence;
-    /** The first pass that uses it. */
+    /** The first pass that uses the resource. */
     uint32_t firstPass;
-    /** One past the last pass that uses it; `firstPass` if none does. */
+    /** One past the last pass that uses the resource; `firstPass` if none does. */
     uint32_t endPass;
     /** The format of an image. */
     VkFormat format;
@@ -911,15 +911,15 @@ typedef struct ThPassInfo {
     uint32_t structSize;
     /** The kind of commands. */
     ThPassType passType;
-    /** Its name. */
+    /** The name of the pass. */
     struct ThStringView name;
-    /** The index of its command buffer. */
+    /** The index of the pass's command buffer. */
     uint32_t commandBuffer;
-    /** The index of its queue. */
+    /** The index of the pass's queue. */
     uint32_t queue;
-    /** The first of its accesses, a row of `ThLowered::accesses`. */
+    /** The first access of the pass, a row of `ThLowered::accesses`. */
     uint32_t firstAccess;
-    /** One past the last of its accesses. */
+    /** One past the last access of the pass. */
     uint32_t endAccess;
     /** The area that a render pass renders to. */
     VkRect2D area;
@@ -952,7 +952,7 @@ typedef struct ThPassOrigin {
 
 /** A described pass that runs as part of a pass of another frame. */
 typedef struct ThDescribedPass {
-    /** Its index in the described frame. */
+    /** The index of the pass in the described frame. */
     uint32_t pass;
     /** The subpass of that other pass in which it begins. */
     uint32_t subpass;
@@ -960,13 +960,13 @@ typedef struct ThDescribedPass {
 
 /** The described resource that a resource of a frame is, or is a part of. */
 typedef struct ThResourceOrigin {
-    /** Its index in the described frame. */
+    /** The index of the resource in the described frame. */
     uint32_t described;
-    /** Its number among the values of the described resource, from 1; 0 if it is not one value of several. */
+    /** The number of the value that the resource is, from 1, among those of the described resource; 0 if that was not divided. */
     uint32_t value;
     /** The number of values that the described resource has; 0 if it was not divided. */
     uint32_t valueCount;
-    /** The described pass after which its contents are stored; `TH_NONE` unless it is a part of a lifetime in tile memory. */
+    /** The described pass after which the contents of the resource are stored; `TH_NONE` unless it is a part of a lifetime in tile memory. */
     uint32_t untilPass;
     /** The area of the described image that the resource holds; empty for all of the image. */
     VkRect2D area;
@@ -1046,17 +1046,17 @@ typedef struct ThRequirementsT *ThRequirements;
 typedef struct ThResourceRequirements {
     /** `sizeof(ThResourceRequirements)`. */
     uint32_t structSize;
-    /** The memory types that can hold it, one bit each. */
+    /** The memory types that can hold the resource, one bit each. */
     uint32_t memoryTypeBits;
-    /** Its size in ordinary memory. */
+    /** The size of the resource in ordinary memory, in bytes. */
     uint64_t size;
-    /** Its alignment in ordinary memory. */
+    /** The alignment of the resource in ordinary memory, in bytes. */
     uint64_t alignment;
-    /** Its size in tile memory; 0 if it cannot be placed there. */
+    /** The size of the resource in tile memory, in bytes; 0 if it cannot be placed there. */
     uint64_t tileSize;
-    /** Its alignment in tile memory, any positive number; 0 if it cannot be placed there. */
+    /** The alignment of the resource in tile memory, any positive number of bytes; 0 if it cannot be placed there. */
     uint64_t tileAlignment;
-    /** The lazily allocated memory types that can hold it, one bit each. */
+    /** The lazily allocated memory types that can hold the resource, one bit each. */
     uint32_t lazyTypeBits;
     /** The need for a dedicated allocation. */
     ThDedicated dedicated;
@@ -1094,7 +1094,7 @@ typedef struct ThPlanDesc {
     ThPlanMode mode;
     /** The frame. */
     ThFrame frame;
-    /** The memory requirements of its resources. */
+    /** The memory requirements of the frame's resources. */
     ThRequirements requirements;
     /** The profile of the device. */
     ThProfile profile;
@@ -1107,8 +1107,8 @@ typedef struct ThPlanDesc {
 /** The placement of a resource. */
 typedef struct ThPlannedResource {
     /**
-     * Its placements, a run of `ThPlanArrays::placements`: none if it is unused, two for a history whose previous version is read, one for
-     * each memory object of a tile resident with several.
+     * The placements of the resource, a run of `ThPlanArrays::placements`: none if it is unused, two for a history whose previous version is read,
+     * one for each memory object of a tile resident with several.
      */
     struct ThRun placements;
 } ThPlannedResource;
@@ -1268,15 +1268,15 @@ typedef struct ThArrangementInfo {
 /** A pass of the arranged frame. */
 typedef struct ThArrangedPass {
     /**
-     * The described passes that it runs, a run of `ThArrangementArrays::described`: several if passes were merged, none if it copies an image into a
-     * strip or out of one, which is a store in the tables.
+     * The described passes that the pass runs, a run of `ThArrangementArrays::described`: several if passes were merged, none if it copies an image
+     * into a strip or out of one, which is a store in the tables.
      */
     struct ThRun described;
-    /** The number of the strip that it computes; 0 for all of its image. */
+    /** The index of the strip that the pass computes; also 0 if it computes all of its image. */
     uint32_t strip;
     /** The number of strips; 1 for all of its image. */
     uint32_t stripCount;
-    /** The area that it computes, halo included, in texels of the described image; empty for all of its image. */
+    /** The area that the pass computes, halo included, in texels of the described image; empty for all of its image. */
     VkRect2D area;
     /** The texel of the described image that is texel (0, 0) of the images that the pass writes. */
     VkOffset2D origin;
@@ -1286,9 +1286,9 @@ typedef struct ThArrangedPass {
 
 /** A resource of the arranged frame. */
 typedef struct ThArrangedResource {
-    /** Its index in the described frame. */
+    /** The index of the resource in the described frame. */
     uint32_t described;
-    /** The position of its first texel in the described resource. */
+    /** The position in the described resource of the resource's first texel. */
     VkOffset2D origin;
 } ThArrangedResource;
 
@@ -2358,7 +2358,7 @@ typedef struct ThImportedImage {
     uint32_t reserved;
     /** The image, of the described format, extent and usage. */
     VkImage image;
-    /** A view of it, usable as an attachment if the frame uses it as one. If all passes use a single part of the image, a view of that part. */
+    /** A view of the image, usable as an attachment if the frame uses it as one. If all passes use a single part of the image, a view of that part. */
     VkImageView view;
 } ThImportedImage;
 

@@ -100,14 +100,14 @@ pub struct ArrangementInfo {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ArrangedPass {
-    /// The described passes that it runs, a run of `ThArrangementArrays::described`: several if passes were merged, none if it copies an image into a
-    /// strip or out of one, which is a store in the tables.
+    /// The described passes that the pass runs, a run of `ThArrangementArrays::described`: several if passes were merged, none if it copies an image
+    /// into a strip or out of one, which is a store in the tables.
     pub described: Run,
-    /// The number of the strip that it computes; 0 for all of its image.
+    /// The index of the strip that the pass computes; also 0 if it computes all of its image.
     pub strip: u32,
     /// The number of strips; 1 for all of its image.
     pub strip_count: u32,
-    /// The area that it computes, halo included, in texels of the described image; empty for all of its image.
+    /// The area that the pass computes, halo included, in texels of the described image; empty for all of its image.
     pub area: vk::Rect2D,
     /// The texel of the described image that is texel (0, 0) of the images that the pass writes.
     pub origin: vk::Offset2D,
@@ -119,9 +119,9 @@ pub struct ArrangedPass {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ArrangedResource {
-    /// Its index in the described frame.
+    /// The index of the resource in the described frame.
     pub described: u32,
-    /// The position of its first texel in the described resource.
+    /// The position in the described resource of the resource's first texel.
     pub origin: vk::Offset2D,
 }
 

@@ -157,11 +157,11 @@ pub enum Persistence {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum TileConstraint {
-    /// The planner chooses.
+    /// The planner chooses the memory.
     None,
-    /// It must be in tile memory; planning fails if it cannot be.
+    /// The resource must be in tile memory; planning fails if it cannot be.
     Pinned,
-    /// It must not be in tile memory.
+    /// The resource must not be in tile memory.
     Excluded,
 }
 
@@ -380,13 +380,13 @@ pub enum ResourceFlag {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum PassFlag {
-    /// Its contents are recorded in secondary command buffers.
+    /// The contents of the pass are recorded in secondary command buffers.
     Secondary = 1 << 0,
-    /// It uses tile shading (`VK_QCOM_tile_shading`).
+    /// The pass uses tile shading (`VK_QCOM_tile_shading`).
     TileShading = 1 << 1,
-    /// It renders to `renderArea`; without this flag, to the whole area that all attachments cover.
+    /// The pass renders to `renderArea`; without this flag, to the whole area that all attachments cover.
     RenderArea = 1 << 2,
-    /// It can run strip by strip; one more execution costs `repeatBytes`.
+    /// The pass can run strip by strip; one more execution costs `repeatBytes`.
     Strips = 1 << 3,
 }
 
@@ -394,11 +394,11 @@ pub enum PassFlag {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum AccessFlag {
-    /// It reads.
+    /// The access reads.
     Read = 1 << 0,
-    /// It writes.
+    /// The access writes.
     Write = 1 << 1,
-    /// It reads the contents that the previous frame left in a history resource.
+    /// The access reads the contents that the previous frame left in a history resource.
     Previous = 1 << 2,
     /// `viewType` is used; without this flag, the type of the view follows from the image and the range.
     ViewType = 1 << 3,

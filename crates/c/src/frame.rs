@@ -80,13 +80,13 @@ pub struct ResourceInfo {
     pub struct_size: u32,
     /// Image or buffer.
     pub resource_type: ResourceType,
-    /// Its name.
+    /// The name of the resource.
     pub name: StringView,
-    /// The time for which its contents are needed. Swapchain images and buffers that are read back are external.
+    /// The time for which the contents of the resource are needed. Swapchain images and buffers that are read back are external.
     pub persistence: Persistence,
-    /// The first pass that uses it.
+    /// The first pass that uses the resource.
     pub first_pass: u32,
-    /// One past the last pass that uses it; `firstPass` if none does.
+    /// One past the last pass that uses the resource; `firstPass` if none does.
     pub end_pass: u32,
     /// The format of an image.
     pub format: vk::Format,
@@ -118,15 +118,15 @@ pub struct PassInfo {
     pub struct_size: u32,
     /// The kind of commands.
     pub pass_type: PassType,
-    /// Its name.
+    /// The name of the pass.
     pub name: StringView,
-    /// The index of its command buffer.
+    /// The index of the pass's command buffer.
     pub command_buffer: u32,
-    /// The index of its queue.
+    /// The index of the pass's queue.
     pub queue: u32,
-    /// The first of its accesses, a row of `ThLowered::accesses`.
+    /// The first access of the pass, a row of `ThLowered::accesses`.
     pub first_access: u32,
-    /// One past the last of its accesses.
+    /// One past the last access of the pass.
     pub end_access: u32,
     /// The area that a render pass renders to.
     pub area: vk::Rect2D,

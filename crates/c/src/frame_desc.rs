@@ -27,7 +27,7 @@ pub struct QueueDesc {
     pub struct_size: u32,
     /// The capabilities that the frame needs.
     pub capabilities: vk::QueueFlags,
-    /// Its name, unique in the frame.
+    /// The name of the queue, unique in the frame.
     pub name: StringView,
 }
 
@@ -37,9 +37,9 @@ pub struct QueueDesc {
 pub struct SemaphoreDesc {
     /// `sizeof(ThSemaphoreDesc)`.
     pub struct_size: u32,
-    /// `VK_TRUE` if work outside of the frame also signals or waits for it, such as swapchain acquisition and presentation.
+    /// `VK_TRUE` if work outside of the frame also signals or waits for the semaphore, such as swapchain acquisition and presentation.
     pub external: vk::Bool32,
-    /// Its name, unique in the frame.
+    /// The name of the semaphore, unique in the frame.
     pub name: StringView,
 }
 
@@ -49,7 +49,7 @@ pub struct SemaphoreDesc {
 pub struct ExternalState {
     /// The layout; `VK_IMAGE_LAYOUT_UNDEFINED` for buffers, and before the frame for contents that do not matter.
     pub layout: vk::ImageLayout,
-    /// The queue family outside of the device that owns it.
+    /// The queue family outside of the device that owns the resource.
     pub family: ExternalFamilyValue,
     /// The pipeline stages of the accesses.
     pub stages: vk::PipelineStageFlags2,
@@ -65,11 +65,11 @@ pub struct ResourceDesc {
     pub struct_size: u32,
     /// Image or buffer.
     pub resource_type: ResourceTypeValue,
-    /// Its name, unique in the frame.
+    /// The name of the resource, unique in the frame.
     pub name: StringView,
-    /// The time for which its contents are needed.
+    /// The time for which the contents of the resource are needed.
     pub persistence: PersistenceValue,
-    /// The constraint on placing it in tile memory.
+    /// The constraint on placing the resource in tile memory.
     pub tile_constraint: TileConstraintValue,
     /// The state before the frame, of external resources.
     pub entry: ExternalState,
@@ -150,17 +150,17 @@ pub struct PassDesc {
     pub struct_size: u32,
     /// The kind of commands.
     pub pass_type: PassTypeValue,
-    /// Its name, unique in the frame.
+    /// The name of the pass, unique in the frame.
     pub name: StringView,
     /// Bits of `ThPassFlag`.
     pub flags: PassFlags,
-    /// Permission to skip it in a frame.
+    /// Permission to skip the pass in a frame.
     pub skipped_outputs: SkippedOutputsValue,
-    /// The area that it renders to, with `TH_PASS_FLAG_RENDER_AREA`.
+    /// The area that the pass renders to, with `TH_PASS_FLAG_RENDER_AREA`.
     pub render_area: vk::Rect2D,
     /// The view mask of multiview; 0 without multiview.
     pub view_mask: u32,
-    /// The samples of its pipelines if they differ from those of the attachments, or 0.
+    /// The samples of the pass's pipelines if they differ from those of the attachments, or 0.
     pub samples: vk::SampleCountFlags,
     /// The cost of one more execution, in bytes of memory traffic, with `TH_PASS_FLAG_STRIPS`.
     pub repeat_bytes: u64,
@@ -168,7 +168,7 @@ pub struct PassDesc {
     pub hook: u32,
     /// The number of `accesses`.
     pub access_count: u32,
-    /// Its accesses.
+    /// The accesses of the pass.
     pub accesses: *const AccessDesc,
 }
 
@@ -180,9 +180,9 @@ pub struct CommandBufferDesc {
     pub struct_size: u32,
     /// The number of `passes`.
     pub pass_count: u32,
-    /// Its name, unique in the frame.
+    /// The name of the command buffer, unique in the frame.
     pub name: StringView,
-    /// Its passes, in order.
+    /// The passes of the command buffer, in order.
     pub passes: *const PassDesc,
 }
 
@@ -206,15 +206,15 @@ pub struct BatchDesc {
     pub struct_size: u32,
     /// The number of `waits`.
     pub wait_count: u32,
-    /// Semaphores that it waits for.
+    /// The semaphores that the batch waits for.
     pub waits: *const SemaphoreUse,
     /// The number of `signals`.
     pub signal_count: u32,
     /// The number of `commandBuffers`.
     pub command_buffer_count: u32,
-    /// Semaphores that it signals.
+    /// The semaphores that the batch signals.
     pub signals: *const SemaphoreUse,
-    /// Its command buffers, in order.
+    /// The command buffers of the batch, in order.
     pub command_buffers: *const CommandBufferDesc,
 }
 
@@ -228,7 +228,7 @@ pub struct SubmitDesc {
     pub queue: u32,
     /// The number of `batches`.
     pub batch_count: u32,
-    /// Its batches, in order.
+    /// The batches of the submit, in order.
     pub batches: *const BatchDesc,
 }
 

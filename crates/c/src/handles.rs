@@ -48,7 +48,7 @@ impl Kind {
         Kind::Commands,
     ];
 
-    /// Its name in the header.
+    /// The name of the type in the header.
     fn name(self) -> String {
         format!("Th{self:?}")
     }

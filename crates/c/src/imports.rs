@@ -23,7 +23,7 @@ pub struct ImportedImage {
     pub reserved: u32,
     /// The image, of the described format, extent and usage.
     pub image: vk::Image,
-    /// A view of it, usable as an attachment if the frame uses it as one. If all passes use a single part of the image, a view of that part.
+    /// A view of the image, usable as an attachment if the frame uses it as one. If all passes use a single part of the image, a view of that part.
     pub view: vk::ImageView,
 }
 

@@ -14,7 +14,7 @@ sized! { Output: FrameOrigins to resources; }
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct DescribedPass {
-    /// Its index in the described frame.
+    /// The index of the pass in the described frame.
     pub pass: u32,
     /// The subpass of that other pass in which it begins.
     pub subpass: u32,
@@ -32,13 +32,13 @@ pub struct PassOrigin {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct ResourceOrigin {
-    /// Its index in the described frame.
+    /// The index of the resource in the described frame.
     pub described: u32,
-    /// Its number among the values of the described resource, from 1; 0 if it is not one value of several.
+    /// The number of the value that the resource is, from 1, among those of the described resource; 0 if that was not divided.
     pub value: u32,
     /// The number of values that the described resource has; 0 if it was not divided.
     pub value_count: u32,
-    /// The described pass after which its contents are stored; `TH_NONE` unless it is a part of a lifetime in tile memory.
+    /// The described pass after which the contents of the resource are stored; `TH_NONE` unless it is a part of a lifetime in tile memory.
     pub until_pass: u32,
     /// The area of the described image that the resource holds; empty for all of the image.
     pub area: vk::Rect2D,

@@ -72,7 +72,7 @@ pub struct PlanDesc {
     pub mode: PlanModeValue,
     /// The frame.
     pub frame: FrameHandle,
-    /// The memory requirements of its resources.
+    /// The memory requirements of the frame's resources.
     pub requirements: RequirementsHandle,
     /// The profile of the device.
     pub profile: ProfileHandle,
@@ -86,8 +86,8 @@ pub struct PlanDesc {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct PlannedResource {
-    /// Its placements, a run of `ThPlanArrays::placements`: none if it is unused, two for a history whose previous version is read, one for
-    /// each memory object of a tile resident with several.
+    /// The placements of the resource, a run of `ThPlanArrays::placements`: none if it is unused, two for a history whose previous version is read,
+    /// one for each memory object of a tile resident with several.
     pub placements: Run,
 }
 

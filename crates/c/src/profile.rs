@@ -65,7 +65,7 @@ pub struct ProfileInfo {
     pub gmem: u64,
     /// The index of the tile heap, or `TH_NONE`.
     pub tile_heap: u32,
-    /// The index of its memory type, or `TH_NONE`.
+    /// The index of the memory type of the tile heap, or `TH_NONE`.
     pub tile_memory_type: u32,
     /// `queueSubmitBoundary`: contents of tile memory last until the end of a submit, not only of a batch.
     pub queue_submit_boundary: vk::Bool32,

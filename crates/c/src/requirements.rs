@@ -110,17 +110,17 @@ pub struct RequirementAnswer {
 pub struct ResourceRequirements {
     /// `sizeof(ThResourceRequirements)`.
     pub struct_size: u32,
-    /// The memory types that can hold it, one bit each.
+    /// The memory types that can hold the resource, one bit each.
     pub memory_type_bits: u32,
-    /// Its size in ordinary memory.
+    /// The size of the resource in ordinary memory, in bytes.
     pub size: u64,
-    /// Its alignment in ordinary memory.
+    /// The alignment of the resource in ordinary memory, in bytes.
     pub alignment: u64,
-    /// Its size in tile memory; 0 if it cannot be placed there.
+    /// The size of the resource in tile memory, in bytes; 0 if it cannot be placed there.
     pub tile_size: u64,
-    /// Its alignment in tile memory, any positive number; 0 if it cannot be placed there.
+    /// The alignment of the resource in tile memory, any positive number of bytes; 0 if it cannot be placed there.
     pub tile_alignment: u64,
-    /// The lazily allocated memory types that can hold it, one bit each.
+    /// The lazily allocated memory types that can hold the resource, one bit each.
     pub lazy_type_bits: u32,
     /// The need for a dedicated allocation.
     pub dedicated: Dedicated,

@@ -12,9 +12,9 @@ use crate::status::{Fault, Status};
 
 /// A structure that begins with `structSize`, which identifies its version.
 pub(crate) trait Sized32: Copy {
-    /// Its name in the header.
+    /// The name of the structure in the header.
     const NAME: &'static str;
-    /// Its size in the first version of the header that has it.
+    /// The size of the structure in the first version of the header that has it.
     const FIRST_SIZE: usize;
 }
 
