@@ -100,28 +100,28 @@ pub struct PassFacts {
     /// Number of copies, blits, resolves, fills, updates and clears.
     #[serde(skip_serializing_if = "is_default")]
     pub transfers: u64,
-    /// The index of its subpass in its render pass; the first pass of an instance has 0.
+    /// The index of the pass's subpass in its render pass; the first pass of an instance has 0.
     #[serde(skip_serializing_if = "is_default")]
     pub subpass: u32,
-    /// Its render pass instance, numbered from 1 in the frame; 0 outside of render passes.
+    /// The pass's render pass instance, numbered from 1 in the frame; 0 outside of render passes.
     #[serde(skip_serializing_if = "is_default")]
     pub instance: u32,
-    /// The resources that its render pass loads from memory at its beginning (LOAD_OP_LOAD).
+    /// The resources that the render pass loads from memory when it begins (LOAD_OP_LOAD).
     #[serde(skip_serializing_if = "is_default")]
     pub loads: Vec<u32>,
-    /// The resources that its render pass stores to memory at its end (STORE_OP_STORE).
+    /// The resources that the render pass stores to memory when it ends (STORE_OP_STORE).
     #[serde(skip_serializing_if = "is_default")]
     pub stores: Vec<u32>,
-    /// True if it continues a dynamic rendering instance that another command buffer suspended.
+    /// True if the pass continues a dynamic rendering instance that another command buffer suspended.
     #[serde(skip_serializing_if = "is_default")]
     pub resumes: bool,
-    /// The buffers and images that it accesses only in part: a range, or copied areas.
+    /// The buffers and images that the pass accesses only in part: a range, or copied areas.
     #[serde(skip_serializing_if = "is_default")]
     pub accessed: Vec<AccessedBytes>,
-    /// Its GPU time, including that of the following passes up to the next one with a time, if the layer's timestamps measured it.
+    /// The GPU time of the pass, including the following passes up to the next one with a time, if the layer's timestamps measured it.
     #[serde(skip_serializing_if = "is_default")]
     pub nanoseconds: Option<u64>,
-    /// True if it has queries, atomics by unresolved accesses, or anything else that forbids running it twice.
+    /// True if the pass has queries, atomics by unresolved accesses, or anything else that forbids running it twice.
     #[serde(skip_serializing_if = "is_default")]
     pub has_side_effects: bool,
 }
@@ -168,9 +168,9 @@ pub struct FrameChoice {
 pub enum LifetimeEvidence {
     /// The captured frame and the objects of the program.
     Frame,
-    /// The next frame: one of its passes reads or replaces the contents that the captured frame leaves.
+    /// The next frame: a pass of it reads or replaces the contents that the captured frame leaves.
     NextFrame,
-    /// The next frame does not use it, or was not captured: the captured frame is assumed to repeat.
+    /// The next frame does not use the resource, or was not captured: the captured frame is assumed to repeat.
     #[default]
     Assumed,
 }
@@ -185,9 +185,9 @@ pub struct WastedOperation {
     pub resource: u32,
     /// The operation.
     pub operation: AttachmentOperation,
-    /// The bytes that it moves, without padding.
+    /// The bytes that the operation moves, without padding.
     pub bytes: u64,
-    /// The reason, in words.
+    /// The reason why nothing reads the result, in words.
     pub reason: String,
     /// True if the next frame does not show this, and the captured frame is assumed to repeat.
     #[serde(skip_serializing_if = "is_default")]
@@ -209,21 +209,21 @@ pub enum AttachmentOperation {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ResourceFacts {
-    /// Its lifetime.
+    /// The inferred lifetime.
     pub inferred: InferredLifetime,
-    /// The reason, in words.
+    /// The reason for the inferred lifetime, in words.
     pub reason: String,
     /// Evidence for the inferred lifetime.
     pub decided: LifetimeEvidence,
-    /// True if it could be lazily allocated: without wasted loads and stores, its contents stay inside a render pass in both frames.
+    /// True if the resource could be lazily allocated: without wasted loads and stores, its contents stay inside a render pass in both frames.
     #[serde(skip_serializing_if = "is_default")]
     pub memoryless: bool,
     /// Usage flags that lazily allocated images cannot have, and that neither frame uses: `SAMPLED | TRANSFER_SRC`.
     #[serde(skip_serializing_if = "is_default")]
     pub unused_usage: String,
-    /// Size of its texels, or of the buffer, in bytes without padding.
+    /// Size of the image's texels, or of the buffer, in bytes without padding.
     pub bytes: u64,
-    /// The memory that the program bound it to, if it was bound.
+    /// The memory that the program bound the resource to, if it was bound.
     #[serde(skip_serializing_if = "is_default")]
     pub memory: Option<MemoryBinding>,
     /// True for linear tiling.
@@ -238,14 +238,14 @@ pub struct ResourceFacts {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct UnresolvedAccesses {
-    /// The reason why they could not be followed.
+    /// The reason why the accesses could not be followed.
     pub kind: UnresolvedKind,
-    /// The number of commands that make them.
+    /// The number of commands that make the accesses.
     pub count: u64,
-    /// An upper limit of the bytes that they access, if there is one.
+    /// An upper bound on the bytes that they access, if there is one.
     #[serde(skip_serializing_if = "is_default")]
     pub bytes: Option<u64>,
-    /// The passes that make them, in order.
+    /// The passes that make the accesses, in order.
     pub passes: Vec<u32>,
     /// A description of the first of these accesses.
     pub first: String,

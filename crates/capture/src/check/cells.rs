@@ -24,7 +24,7 @@ pub(super) struct Image {
     pub(super) all: Texels,
     /// The depth of a 3D image: smaller levels have fewer slices.
     pub(super) depth: Option<u32>,
-    /// The queue that used it last.
+    /// The queue that used the image last.
     pub(super) queue: Option<u32>,
     pub(super) cells: SubresourceLayouts,
 }

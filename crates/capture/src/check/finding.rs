@@ -25,9 +25,9 @@ pub struct CheckReport {
 /// A rule that the program violates, or may violate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
-    /// The certainty.
+    /// The certainty of the finding.
     pub verdict: Certainty,
-    /// The problem.
+    /// The problem that was found.
     pub problem: Problem,
     /// The earlier command; `None` for contents that nothing wrote.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -39,12 +39,12 @@ pub struct Finding {
     /// For a possible finding, a description of what is unknown.
     #[serde(default, skip_serializing_if = "is_default")]
     pub unknown: Option<String>,
-    /// A barrier or semaphore that fixes it; `None` if the program must change in another way.
+    /// A barrier or semaphore that fixes the problem; `None` if the program must change in another way.
     #[serde(default, skip_serializing_if = "is_default")]
     pub fix: Option<Fix>,
-    /// The section of the Vulkan specification.
+    /// The section of the Vulkan specification that has the rule.
     pub section: String,
-    /// The identifier of the valid usage rule, if there is one.
+    /// The identifier of the valid usage statement, if there is one.
     #[serde(default, skip_serializing_if = "is_default")]
     pub vuid: Option<String>,
     /// Number of occurrences: in resubmitted command buffers, and between equal commands.
@@ -55,7 +55,7 @@ pub struct Finding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Certainty {
-    /// The specification forbids it, and contents can be wrong.
+    /// The specification forbids what the program does, and contents can be wrong.
     Certain,
     /// The specification requires a dependency that no known implementation needs.
     ByTheLetter,
@@ -67,9 +67,9 @@ pub enum Certainty {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Problem {
-    /// Nothing orders the two commands.
+    /// Nothing orders the first and the second command.
     Unordered,
-    /// They are ordered, but the first one's write is not made available.
+    /// The commands are ordered, but the first one's write is not made available.
     NotAvailable,
     /// The first one's write is available, but not made visible to the second.
     NotVisible,
@@ -104,23 +104,23 @@ pub enum Problem {
 pub struct ResourceUse {
     /// The command, such as `vkCmdDispatch`; `vkQueuePresentKHR` and `vkAcquireNextImageKHR` for the presentation engine.
     pub call: String,
-    /// Its command buffer; empty for actions of the host.
+    /// The name of the command's command buffer; empty for actions of the host.
     #[serde(default, skip_serializing_if = "is_default")]
     pub command_buffer: String,
-    /// Its number in the command buffer.
+    /// The number of the command in the command buffer.
     #[serde(default, skip_serializing_if = "is_default")]
     pub number: u32,
-    /// The submission, from 1.
+    /// The number of the submission, from 1.
     pub submission: u64,
     /// The innermost enclosing debug label.
     #[serde(default, skip_serializing_if = "is_default")]
     pub label: String,
-    /// The secondary command buffer that it was recorded in.
+    /// The name of the secondary command buffer that the command was recorded in.
     #[serde(default, skip_serializing_if = "is_default")]
     pub secondary: String,
     /// The resource's name.
     pub resource: String,
-    /// Its format and size, in words: `R16G16B16A16_SFLOAT, 1920x1080, 7 levels`.
+    /// The format and size of the resource, in words: `R16G16B16A16_SFLOAT, 1920x1080, 7 levels`.
     pub description: String,
     /// The action on the resource.
     pub action: Action,
@@ -130,7 +130,7 @@ pub struct ResourceUse {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// Reads it.
+    /// Reads the resource.
     Read {
         /// The stage.
         #[serde(with = "names::bits")]
@@ -139,7 +139,7 @@ pub enum Action {
         #[serde(with = "names::bits")]
         access: vk::AccessFlags2,
     },
-    /// Writes it.
+    /// Writes the resource.
     Write {
         /// The stage.
         #[serde(with = "names::bits")]
@@ -148,14 +148,14 @@ pub enum Action {
         #[serde(with = "names::bits")]
         access: vk::AccessFlags2,
     },
-    /// Changes its layout.
+    /// Changes the layout of the image.
     #[default]
     Transition,
-    /// Releases it to another queue family.
+    /// Releases the resource to another queue family.
     Release,
-    /// Acquires it from another queue family.
+    /// Acquires the resource from another queue family.
     Acquire,
-    /// The presentation engine reads it.
+    /// The presentation engine reads the image.
     Present,
 }
 

@@ -20,7 +20,7 @@ use crate::document::recording::{self, RenderPassInstance};
 /// The reason why an access may not happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doubt {
-    /// A shader may skip it or use another descriptor, or an indirect or conditional command may do nothing.
+    /// A shader may skip the access or use another descriptor, or an indirect or conditional command may do nothing.
     Shader,
     /// A copy of query results without waiting skips results that are not available.
     Results,

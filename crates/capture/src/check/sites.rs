@@ -22,13 +22,13 @@ pub(super) struct Sites<'a> {
 /// A command's use of a resource, by position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct UsePosition {
-    /// The step that submits it.
+    /// The step that submits the command.
     pub(super) step: u64,
     /// The command; unused for the presentation engine.
     pub(super) tag: Tag,
     /// The resource in the recording.
     pub(super) resource: usize,
-    /// Its action on the resource.
+    /// The command's action on the resource.
     pub(super) action: Action,
 }
 

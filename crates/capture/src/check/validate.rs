@@ -14,7 +14,7 @@ const MAX_LAYERS: u32 = 1 << 16;
 #[error("the recording is damaged ({0}): capture it again")]
 pub struct MalformedRecording(String);
 
-/// Rejects a recording that the rest of the check cannot process.
+/// Fails if the rest of the check cannot process the recording.
 pub(super) fn validate(recording: &Recording) -> Result<(), MalformedRecording> {
     for resource in &recording.resources {
         let name = &resource.name;

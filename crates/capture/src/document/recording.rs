@@ -44,27 +44,28 @@ pub struct MemoryFacts {
 /// An image or a buffer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resource {
-    /// Its debug name, or a name derived from its kind and the order of creation.
+    /// The debug name of the resource, or a name derived from its kind and the order of creation.
     pub name: String,
-    /// Its kind.
+    /// The kind of resource, with its description.
     pub kind: ResourceKind,
-    /// The memory that it is bound to; `None` for images of a swapchain.
+    /// The memory that the resource is bound to; `None` for images of a swapchain.
     #[serde(default, skip_serializing_if = "is_default")]
     pub placement: Option<MemoryBinding>,
-    /// True if it was created in the frame, and holds nothing before its first write.
+    /// True if the resource was created in the frame, and holds nothing before its first write.
     #[serde(default, skip_serializing_if = "is_default")]
     pub created: bool,
-    /// True if the host may write it: a buffer or a linear image in mapped memory, or an image that the host can copy to and transition.
+    /// True if the host may write the resource: a buffer or a linear image in mapped memory, or an image that the host can copy to and transition.
     #[serde(default, skip_serializing_if = "is_default")]
     pub host_writes: bool,
-    /// True for `VK_SHARING_MODE_CONCURRENT`: queue families do not own it.
+    /// True for `VK_SHARING_MODE_CONCURRENT`: queue families do not own the resource.
     #[serde(default, skip_serializing_if = "is_default")]
     pub concurrent: bool,
-    /// True for `VK_SHARING_MODE_EXCLUSIVE` if its contents become undefined when another queue family accesses them without a transfer. False if this
-    /// is unknown: in documents of earlier versions, and with the feature `maintenance9` for resources that may need no transfer.
+    /// True for `VK_SHARING_MODE_EXCLUSIVE` if the contents of the resource become undefined when another queue family accesses them without a
+    /// transfer. False if this is unknown: in documents of earlier versions, and with the feature `maintenance9` for resources that may need no
+    /// transfer.
     #[serde(default, skip_serializing_if = "is_default")]
     pub exclusive: bool,
-    /// The reason why its accesses cannot be checked: sparse, protected or external memory, multiple planes.
+    /// The reason why accesses to the resource cannot be checked: sparse, protected or external memory, multiple planes.
     #[serde(default, skip_serializing_if = "is_default")]
     pub unchecked: Option<String>,
 }
@@ -86,15 +87,15 @@ pub struct MemoryBinding {
 pub enum ResourceKind {
     /// A buffer.
     Buffer {
-        /// Its size in bytes.
+        /// The size of the buffer in bytes.
         size: u64,
     },
     /// An image.
     Image {
-        /// Format.
+        /// The format of the image.
         #[serde(with = "names::value")]
         format: vk::Format,
-        /// Width, height and depth.
+        /// Width, height and depth in texels.
         extent: [u32; 3],
         /// Mip levels.
         levels: u32,
@@ -118,7 +119,7 @@ pub enum ResourceKind {
 /// A command buffer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CommandBuffer {
-    /// Its debug name, or a name derived from its position.
+    /// The debug name of the command buffer, or a name derived from its position.
     pub name: String,
     /// The commands that access or synchronize, in recording order; those of secondary command buffers are listed where they are executed.
     pub commands: Vec<Command>,
@@ -127,17 +128,17 @@ pub struct CommandBuffer {
 /// A recorded command.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Command {
-    /// Its name, such as `vkCmdDispatch`. A draw represents the following draws with the same pipeline and descriptors.
+    /// The name of the command, such as `vkCmdDispatch`. A draw represents the following draws with the same pipeline and descriptors.
     pub call: String,
-    /// Its position among all commands of the command buffer, from 1, including commands that neither access nor synchronize.
+    /// The position of the command among all commands of the command buffer, from 1, including commands that neither access nor synchronize.
     pub number: u32,
     /// The innermost enclosing debug label.
     #[serde(default, skip_serializing_if = "is_default")]
     pub label: String,
-    /// The secondary command buffer that it was recorded in.
+    /// The name of the secondary command buffer that the command was recorded in.
     #[serde(default, skip_serializing_if = "is_default")]
     pub secondary: String,
-    /// Its effect.
+    /// The effect of the command.
     pub action: CommandEffect,
     /// Accesses that could not be followed.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -186,11 +187,11 @@ pub enum CommandEffect {
 /// An access of a command that could not be followed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct UnfollowedAccess {
-    /// The reason.
+    /// The reason why the access could not be followed.
     pub kind: UnresolvedKind,
     /// The shader, descriptor or command, in words.
     pub what: String,
-    /// The resources that it may access; empty for any.
+    /// The resources that may be accessed; empty if it may be any.
     #[serde(default, skip_serializing_if = "is_default")]
     pub resources: Vec<u32>,
 }
@@ -247,13 +248,14 @@ pub struct RecordedAccess {
     /// The access type, a single one.
     #[serde(with = "names::bits")]
     pub access: vk::AccessFlags2,
-    /// True if it accesses the whole part; otherwise it accesses an unknown subset.
+    /// True if the whole part is accessed; otherwise an unknown subset is.
     #[serde(default, skip_serializing_if = "is_default")]
     pub whole: bool,
-    /// True if the command may not perform it: on some paths of a shader, through one of several descriptors, or in an indirect or conditional draw.
+    /// True if it is possible that the command does not perform the access: on some paths of a shader, through one of several descriptors, or in an
+    /// indirect or conditional draw.
     #[serde(default, skip_serializing_if = "is_default")]
     pub conditional: bool,
-    /// The layout in which it expects the image.
+    /// The layout in which the command expects the image.
     #[serde(default, skip_serializing_if = "is_default")]
     pub layout: Option<Layout>,
 }
@@ -282,10 +284,10 @@ pub enum ResourcePart {
 /// A dependency of a barrier.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Dependency {
-    /// Its scopes.
+    /// The scopes of the dependency.
     #[serde(flatten)]
     pub scopes: DependencyScopes,
-    /// The affected memory.
+    /// The memory that the dependency affects.
     #[serde(default, skip_serializing_if = "is_default")]
     pub memory: AffectedMemory,
     /// Queue families of an ownership transfer.
@@ -336,9 +338,9 @@ pub enum AffectedMemory {
     Buffer {
         /// The buffer.
         resource: u32,
-        /// Its first byte.
+        /// The first byte of the range.
         first: u64,
-        /// The byte after its last one.
+        /// The byte after the last one of the range.
         end: u64,
     },
     /// An image; a transition if the layouts differ.
@@ -383,7 +385,7 @@ pub struct RenderPassInstance {
 pub struct Attachment {
     /// The image.
     pub resource: u32,
-    /// The subresources of its view that the instance renders.
+    /// The subresources of the attachment's view that the instance renders.
     pub range: SubresourceRange,
     /// The load operation, of the depth aspect if there is also stencil.
     #[serde(with = "names::value")]
@@ -408,9 +410,9 @@ pub struct Attachment {
 /// The attachments that a subpass uses.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Subpass {
-    /// The attachments it uses, without preserved and unused ones.
+    /// The attachments that the subpass uses, without preserved and unused ones.
     pub uses: Vec<AttachmentUse>,
-    /// The mask of views that it renders, or 0.
+    /// The view mask of multiview, or 0 without multiview.
     #[serde(default, skip_serializing_if = "is_default")]
     pub view_mask: u32,
 }
@@ -418,11 +420,11 @@ pub struct Subpass {
 /// An attachment in a subpass.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AttachmentUse {
-    /// Its index in the instance.
+    /// The index of the attachment in the instance.
     pub attachment: u32,
-    /// The kind of attachment that it is used as.
+    /// The kind of attachment that the subpass uses it as.
     pub role: Role,
-    /// Its layout in the subpass.
+    /// The layout of the attachment in the subpass.
     #[serde(with = "names::value")]
     pub layout: vk::ImageLayout,
     /// The aspects that a resolve covers; empty for all of the attachment.
@@ -455,7 +457,7 @@ pub struct SubpassDependency {
     /// The destination subpass; `None` for `VK_SUBPASS_EXTERNAL`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub to: Option<u32>,
-    /// Its scopes.
+    /// The scopes of the dependency.
     #[serde(flatten)]
     pub scopes: DependencyScopes,
 }
@@ -516,18 +518,18 @@ pub enum RecordedStep {
 pub struct Batch {
     /// The queue.
     pub queue: u32,
-    /// Its family.
+    /// The family of the queue.
     pub family: u32,
-    /// The semaphores that it waits for.
+    /// The semaphores that the batch waits for.
     #[serde(default, skip_serializing_if = "is_default")]
     pub waits: Vec<SemaphoreUse>,
-    /// The command buffers that it runs.
+    /// The command buffers that the batch runs, in order.
     #[serde(default, skip_serializing_if = "is_default")]
     pub command_buffers: Vec<u32>,
-    /// The semaphores that it signals.
+    /// The semaphores that the batch signals.
     #[serde(default, skip_serializing_if = "is_default")]
     pub signals: Vec<SemaphoreUse>,
-    /// The fence that it signals, after all earlier work on its queue.
+    /// The fence that the batch signals, after all earlier work on its queue.
     #[serde(default, skip_serializing_if = "is_default")]
     pub fence: Option<u32>,
 }
@@ -535,7 +537,7 @@ pub struct Batch {
 /// A semaphore in a submission.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SemaphoreUse {
-    /// Its number in the capture, which identifies the semaphore.
+    /// The number in the capture that identifies the semaphore.
     pub semaphore: u32,
     /// The value, for a timeline semaphore; 0 for a binary one.
     #[serde(default, skip_serializing_if = "is_default")]

@@ -145,7 +145,7 @@ pub(crate) struct Progress {
 pub(crate) struct TimedSubmit {
     pub(crate) queue: vk::Queue,
     pub(crate) fence: vk::Fence,
-    /// The signals of its last batch.
+    /// The semaphores that the last batch of the submit signals.
     pub(crate) signals: Vec<SemaphoreUse>,
     /// The timestamps that may not have been written yet.
     pub(crate) times: Vec<Arc<SubmittedTimes>>,

@@ -144,7 +144,7 @@ macro_rules! binds {
     };
 }
 
-/// Records the memory that a resource is bound to; an image of a swapchain has none.
+/// Records the memory that a resource is bound to; an image of a swapchain is bound to none.
 macro_rules! bound {
     ($device:ident, $field:ident, $resource:expr, $memory:expr, $offset:expr, $needs:ident) => {
         if let Some(known) = $device.objects.$field($resource).filter(|_| !$memory.is_null()) {

@@ -19,7 +19,7 @@ pub(crate) struct Recorder {
     pub(crate) device: Arc<Device>,
     pool: vk::CommandPool,
     recording: Exclusive<Recording>,
-    /// Its queries, if its passes are timed.
+    /// The queries of the command buffer, if its passes are timed.
     timestamps: Option<Timestamps>,
     name: Mutex<String>,
 }

@@ -32,20 +32,20 @@ pub(crate) struct FollowedAccess {
     pub(crate) range: SubresourceRange,
     /// Bytes `[first, end)`; empty for images.
     pub(crate) bytes: [u64; 2],
-    /// The number of accessed bytes, if it combines several accesses.
+    /// The number of accessed bytes, if this use combines several accesses.
     pub(crate) touched: Option<u64>,
     /// Columns and rows of the range; `None` for all.
     pub(crate) area: Option<[[u32; 2]; 2]>,
-    /// True if it may also read texels around the area.
+    /// True if the command may also read texels around the area.
     pub(crate) reads_around: bool,
     /// The format of the view, if it differs from the image's.
     pub(crate) format: Option<vk::Format>,
     pub(crate) reads: bool,
     pub(crate) writes: bool,
     pub(crate) coverage: Coverage,
-    /// True if it accesses every byte or texel of its part.
+    /// True if every byte or texel of the part is accessed.
     pub(crate) is_whole: bool,
-    /// True if the command may not perform it.
+    /// True if it is possible that the command does not perform the access.
     pub(crate) is_conditional: bool,
     /// The load operation of an attachment; for other accesses it follows from the coverage.
     pub(crate) load: LoadOp,
@@ -56,7 +56,7 @@ pub(crate) struct FollowedAccess {
     pub(crate) layout: Option<vk::ImageLayout>,
     /// The source of a resolve attachment.
     pub(crate) resolves: Option<Resource>,
-    /// The reason why a frame can only describe it as another access; `None` if it is described as it is.
+    /// The reason why a frame can only describe the use as another access; `None` if it is described as it is.
     pub(crate) described_as: Option<&'static str>,
     /// The access types; `None` for those of the kind.
     pub(crate) accesses: Option<vk::AccessFlags2>,
@@ -151,12 +151,12 @@ impl FollowedAccess {
         self.touched.unwrap_or_else(|| self.part_bytes(self.area))
     }
 
-    /// Returns the part that it accesses.
+    /// Returns the accessed part.
     pub(crate) fn part(&self) -> AccessedPart {
         (self.bytes, self.range, self.area)
     }
 
-    /// Combines it with an access to another part of the same resource.
+    /// Combines this use with an access to another part of the same resource.
     pub(crate) fn add_bytes(&mut self, other: &FollowedAccess) {
         let sum = self.touched_bytes().saturating_add(other.touched_bytes());
         self.bytes = [
@@ -180,7 +180,7 @@ impl FollowedAccess {
         self
     }
 
-    /// Marks it as accessing every byte or texel of its part.
+    /// Returns the same use, marked as accessing every byte or texel of the part.
     pub(crate) fn whole(mut self) -> FollowedAccess {
         self.is_whole = true;
         self

@@ -50,7 +50,7 @@ impl BoundSets {
             })
     }
 
-    /// Iterates over them in the order of their indices.
+    /// Iterates over the bound sets in the order of their indices.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &BoundSet)> {
         self.0.iter().map(|(index, bound)| (*index, bound))
     }

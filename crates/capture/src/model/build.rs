@@ -48,7 +48,7 @@ pub(super) struct Entry {
     uses: Vec<(usize, usize)>,
     /// The layouts of images at the start and at the end, as far as the frame shows.
     layouts: Option<(vk::ImageLayout, vk::ImageLayout)>,
-    /// The reason why accesses to it cannot be followed.
+    /// The reason why accesses to the resource cannot be followed.
     missed: Option<&'static str>,
 }
 
@@ -83,7 +83,7 @@ pub(super) struct DescribedFrame<'a> {
     /// For each command buffer, the index of its first pass.
     pub(super) first_pass: Vec<usize>,
     pub(super) found: Vec<Inference>,
-    /// True if it uses an image of a swapchain.
+    /// True if the frame uses an image of a swapchain.
     presents: bool,
     /// The fate of the contents of each resource, by key.
     pub(super) contents: HashMap<usize, FollowedContents>,

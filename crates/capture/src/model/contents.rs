@@ -47,14 +47,14 @@ pub(crate) struct ContentUse {
     pub(crate) area: [(u32, u32); 2],
     pub(crate) reads: bool,
     pub(crate) effect: Effect,
-    /// True if it is an attachment or an input attachment.
+    /// True if the use is as an attachment or as an input attachment.
     pub(crate) attached: bool,
-    /// True if the render pass loads it here from memory.
+    /// True if the render pass loads the attachment from memory at this use.
     pub(crate) loads: bool,
     /// True if the loaded contents can only affect this attachment: a color attachment.
     pub(crate) only_blends: bool,
-    /// Set if the render pass ends its use here: true if contents are stored, false if they become undefined. `None` if neither, or if that is not
-    /// known.
+    /// Set if this is the last use of the attachment by the render pass: true if contents are stored, false if they become undefined. `None` if
+    /// neither, or if that is not known.
     pub(crate) stores: Option<bool>,
 }
 
@@ -67,9 +67,9 @@ pub(crate) enum NextUse {
     /// The next frame does not use all of the contents.
     #[default]
     Unknown,
-    /// One of its passes reads some of the contents.
+    /// A pass of the next frame reads some of the contents.
     Reads(usize),
-    /// It replaces all of the contents before it reads any; the first pass that replaces some.
+    /// The next frame replaces all of the contents before it reads any; the field is the first pass that replaces some.
     Replaces(usize),
 }
 

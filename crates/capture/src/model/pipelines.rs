@@ -19,7 +19,7 @@ pub(crate) struct Pipeline {
     pub(crate) stages: Vec<Stage>,
     /// True if the code of some stages was not seen.
     pub(crate) incomplete: bool,
-    /// The pipeline libraries that it is linked from.
+    /// The pipeline libraries that the pipeline is linked from.
     pub(crate) libraries: Vec<Arc<Pipeline>>,
     /// True for shader objects, each bound to its stage.
     pub(crate) objects: bool,

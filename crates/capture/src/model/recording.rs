@@ -82,7 +82,7 @@ pub(crate) struct ShaderCommand {
     pub(crate) using: Arc<ShaderState>,
     /// Vertex, index and indirect buffers.
     pub(crate) fetches: Vec<FollowedAccess>,
-    /// True if it may run no shader, since its parameters or its condition are in a buffer.
+    /// True if it is possible that no shader runs, since the command's parameters or its condition are in a buffer.
     pub(crate) is_conditional: bool,
 }
 

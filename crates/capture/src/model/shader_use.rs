@@ -33,7 +33,7 @@ pub(crate) struct ShaderAccess {
     /// The access to anything in the descriptor.
     pub(crate) access: FollowedAccess,
     binding: Binding,
-    /// True if it is the only descriptor of its binding.
+    /// True if the descriptor is the only one of its binding.
     is_single: bool,
 }
 

@@ -34,9 +34,9 @@ impl Queue {
 pub(crate) struct Submitted {
     pub(crate) name: String,
     pub(crate) ops: Arc<RecordedList>,
-    /// Its passes, with the descriptors at submission; `None` if no document needed the frame then: computed if one does later.
+    /// The passes of the command buffer, with the descriptors at submission; `None` if no document needed the frame then: computed if one does later.
     pub(crate) flat: Option<Flat>,
-    /// The timestamps of its passes, if these are timed.
+    /// The timestamps of the passes, if they are timed.
     pub(crate) times: Option<Arc<SubmittedTimes>>,
 }
 
