@@ -60,7 +60,7 @@ pub(crate) struct Replay {
     pub(crate) seed: u64,
     pub(crate) frames: u64,
     pub(crate) uses: u64,
-    /// Requests per frame.
+    /// The number of requests in each frame.
     pub(crate) frame_uses: Vec<u64>,
     /// A lower bound on the traffic of any policy.
     pub(crate) lower_bound: Option<Levels>,
@@ -94,7 +94,7 @@ pub(crate) struct Policy {
     pub(crate) uploaded_bytes: u64,
     pub(crate) bypassed_bytes: u64,
     pub(crate) moved_bytes: u64,
-    /// Textures evicted in the frame that used them.
+    /// Number of evictions of a texture in a frame that used it.
     pub(crate) wrongful_evictions: u64,
     pub(crate) reloads: Reloads,
     pub(crate) fragmentation_thousandths: u64,
@@ -104,7 +104,7 @@ pub(crate) struct Policy {
     /// Wall moves in the opposite direction to the previous move.
     pub(crate) wall_reversals: u64,
     pub(crate) nanoseconds_per_request: f64,
-    /// Bytes per frame.
+    /// Bytes uploaded or bypassed in each frame.
     pub(crate) frame_bytes: Vec<u64>,
     pub(crate) frame_hits: Vec<u64>,
     /// The end of each arena at the end of each frame, in bytes; empty if the policy has none.
@@ -181,7 +181,7 @@ pub(crate) struct Tensors {
     pub(crate) lower_bound: u64,
     pub(crate) memories: Vec<Memory>,
     pub(crate) steps: Vec<String>,
-    /// Live bytes per step.
+    /// The live bytes at each step.
     pub(crate) live_bytes: Vec<u64>,
     /// The step with the most live bytes.
     pub(crate) peak: Option<usize>,
@@ -243,12 +243,12 @@ pub(crate) struct Tensor {
     pub(crate) extent: Option<[u64; 3]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) scope: Option<String>,
-    /// Its location in each iteration of the enclosing loops.
+    /// The location of the tensor in each iteration of the enclosing loops.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) place: Option<TensorLocation>,
-    /// Its regions in memory; empty for the caller's tensors, constants, and parts of other tensors.
+    /// The regions of the tensor in memory; empty for the caller's tensors, constants, and parts of other tensors.
     pub(crate) regions: Vec<Region>,
-    /// Its lifetimes as half-open ranges of steps.
+    /// The lifetimes of the tensor as half-open ranges of steps.
     pub(crate) lifetimes: Vec<(usize, usize)>,
 }
 

@@ -31,7 +31,7 @@ use crate::interrupt::interrupt;
 pub(crate) struct Layer {
     /// The name that the loader uses.
     name: &'static str,
-    /// The suffix of its manifest and library names, and its staging folder.
+    /// The suffix of the names of the layer's manifest and library, and the name of its staging folder.
     short: &'static str,
     /// The environment variable with the layer's folder.
     variable: &'static str,

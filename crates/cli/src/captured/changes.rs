@@ -36,9 +36,9 @@ impl HelpedDevices {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Change {
     pub(crate) title: String,
-    /// Traffic per frame that it removes, costs deducted.
+    /// Traffic per frame that the change removes, in bytes, with its costs deducted.
     pub(crate) saves_bytes: u64,
-    /// Memory that it frees.
+    /// Memory that the change frees, in bytes.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) frees_bytes: u64,
     pub(crate) cost: String,

@@ -39,13 +39,13 @@ pub(crate) struct Row {
     pub(crate) extent: Option<ImageExtent>,
     /// The TVM storage scope.
     pub(crate) scope: Option<String>,
-    /// Reason that its storage differs from the policy's choice.
+    /// The reason that the tensor's storage differs from the policy's choice.
     pub(crate) reason: Option<String>,
     pub(crate) backing: Backing,
     pub(crate) size: Bytes,
-    /// Its regions, in order of time.
+    /// The regions of the tensor in memory, in order of time.
     pub(crate) regions: Vec<Region>,
-    /// Its location in each loop iteration; `None` unless planned.
+    /// The location of the tensor in each loop iteration; `None` unless planned.
     pub(crate) place: Option<TensorLocation>,
     /// True for a part of another tensor, and for the result of a loop.
     pub(crate) is_within_another: bool,
