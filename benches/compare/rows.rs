@@ -130,7 +130,7 @@ impl Rows {
         }
     }
 
-    /// The median time of a run in microseconds: over as many runs as fit in 200 ms (50 ms if quick), at least five.
+    /// The median time of a run in microseconds: over as many runs as fit in 200 ms (50 ms if quick), at least five and at most 2,001.
     pub(crate) fn microseconds(&self, mut run: impl FnMut()) -> f64 {
         self.median_microseconds(|| {
             let before = Instant::now();

@@ -354,7 +354,7 @@ TH_ENUM(ThTileConstraint, uint32_t) {
 
 /** A queue family outside of the device that owns an external resource. */
 TH_ENUM(ThExternalFamily, uint32_t) {
-    /** None: the family of the queue that uses it in the frame. */
+    /** None: the family of the queue that uses the resource in the frame owns it. */
     TH_EXTERNAL_FAMILY_NONE,
     /** `VK_QUEUE_FAMILY_EXTERNAL`. */
     TH_EXTERNAL_FAMILY_EXTERNAL,
@@ -599,7 +599,7 @@ typedef struct ThProfileInfo {
     uint32_t tileMemoryType;
     /** `queueSubmitBoundary`: contents of tile memory last until the end of a submit, not only of a batch. */
     VkBool32 queueSubmitBoundary;
-    /** `tileBufferTransfers`: buffers in tile memory can be copied. */
+    /** `tileBufferTransfers`: buffers in tile memory can be copied from and to. */
     VkBool32 tileBufferTransfers;
 } ThProfileInfo;
 
@@ -698,7 +698,7 @@ typedef struct ThAccessDesc {
     VkFormat viewFormat;
     /** The index of the resource whose samples a resolve attachment receives. */
     uint32_t resolveSource;
-    /** The distance from its own pixel that a read reaches, in texels, with `TH_ACCESS_FLAG_REACH`; `UINT32_MAX` for anywhere. */
+    /** The distance from its own pixel at which a read may occur, in texels, with `TH_ACCESS_FLAG_REACH`; `UINT32_MAX` for anywhere. */
     uint32_t reachTexels;
     /** The bytes of memory traffic per frame that keeping the resource on chip for this access was measured to save, with `TH_ACCESS_FLAG_MEASURED`. */
     uint64_t measuredSavings;
@@ -824,9 +824,9 @@ typedef struct ThFrameDesc {
     uint32_t passCount;
     /** The number of `submits`. */
     uint32_t submitCount;
-    /** The passes of a frame of one command buffer. */
+    /** The passes of a frame with a single command buffer. */
     const struct ThPassDesc *passes;
-    /** The submits of a frame of several command buffers, batches or queues. */
+    /** The submits of a frame with several command buffers, batches or queues. */
     const struct ThSubmitDesc *submits;
     /** The number of `queues`. */
     uint32_t queueCount;
@@ -1223,7 +1223,7 @@ typedef struct ThTraffic {
 
 /**
  * Called with the traffic of the best arrangement so far, on the searching thread. Returning `VK_FALSE` ends the search, which then returns that
- * arrangement. It must neither throw nor `longjmp`.
+ * arrangement. The callback must neither throw nor `longjmp`.
  */
 typedef VkBool32 (*PFN_thSearchCallback)(const struct ThTraffic *traffic,
                                          void *data);
@@ -1274,7 +1274,7 @@ typedef struct ThArrangedPass {
     struct ThRun described;
     /** The index of the strip that the pass computes; also 0 if it computes all of its image. */
     uint32_t strip;
-    /** The number of strips; 1 for all of its image. */
+    /** The number of strips; 1 if the pass computes all of its image. */
     uint32_t stripCount;
     /** The area that the pass computes, halo included, in texels of the described image; empty for all of its image. */
     VkRect2D area;
@@ -2144,7 +2144,7 @@ typedef struct ThDeviceQueue {
     VkQueue queue;
     /** The index of its queue family. */
     uint32_t family;
-    /** The capabilities of the family, or those of them that frames may use. */
+    /** The capabilities of the queue family, or the subset of them that frames may use. */
     VkQueueFlags capabilities;
 } ThDeviceQueue;
 
@@ -2336,7 +2336,7 @@ typedef struct ThBoundAccess {
     /** The image; null for buffers, and for an external image that is not imported. */
     VkImage image;
     /**
-     * A view of that part for descriptors; null for attachments, copies and buffers. If the part has depth and stencil, the view is of depth; for a
+     * A view of `range` for descriptors; null for attachments, copies and buffers. If the part has depth and stencil, the view is of depth; for a
      * view of stencil, describe an access of `VK_IMAGE_ASPECT_STENCIL_BIT`.
      */
     VkImageView view;
@@ -2406,7 +2406,7 @@ typedef struct ThImports {
     uint32_t structSize;
     /** The number of `images`. */
     uint32_t imageCount;
-    /** One for every external image that a pass uses. */
+    /** Images, one for every external image that a pass uses. */
     const struct ThImportedImage *images;
     /** The number of `views`. */
     uint32_t viewCount;
@@ -2414,13 +2414,13 @@ typedef struct ThImports {
     uint32_t bufferCount;
     /** Views of parts of external images. */
     const struct ThImportedView *views;
-    /** One for every external buffer that a pass uses. */
+    /** Buffers, one for every external buffer that a pass uses. */
     const struct ThImportedBuffer *buffers;
     /** The number of `semaphores`. */
     uint32_t semaphoreCount;
     /** Zero. */
     uint32_t reserved;
-    /** One for every external semaphore that a batch waits for or signals. */
+    /** Semaphores, one for every external semaphore that a batch waits for or signals. */
     const struct ThImportedSemaphore *semaphores;
 } ThImports;
 
@@ -2683,7 +2683,7 @@ ThStatus thCreateFrameText(ThFrame frame,
                            ThError error);
 
 /**
- * Returns the sizes of a frame's tables. The name is valid until the frame is destroyed.
+ * Returns the name and base extent of a frame, and the sizes of its tables. The name is valid until the frame is destroyed.
  *
  * Thread safety: may be called by several threads at once.
  */
@@ -2715,7 +2715,7 @@ ThStatus thGetFramePass(ThFrame frame,
                         ThError error);
 
 /**
- * Returns a name of a frame, for debug names and labels. It is valid until the frame is destroyed.
+ * Returns the name of an object of a frame, for debug names and labels. It is valid until the frame is destroyed.
  *
  * Thread safety: may be called by several threads at once.
  */
@@ -2902,7 +2902,7 @@ ThStatus thGetPlanTotals(ThPlan plan,
                          ThError error);
 
 /**
- * Creates the frame that a plan is for; destroy it with `thDestroyFrame`. It has the passes that copy out of tile memory, if lifetimes are
+ * Creates the frame that a plan is for; destroy it with `thDestroyFrame`. It includes the passes that copy out of tile memory, if lifetimes are
  * split. Indices in the arrays of plans and tables are those of this frame.
  *
  * Thread safety: may be called by several threads at once.
@@ -3145,7 +3145,7 @@ ThStatus thCreateAliasing(const struct ThAliasingDesc *desc,
                           ThError error);
 
 /**
- * Returns the arrays, which are valid until the object is destroyed.
+ * Returns the previous users as arrays, which are valid until the object is destroyed.
  *
  * Thread safety: may be called by several threads at once.
  */
@@ -3166,7 +3166,7 @@ ThStatus thCreateAliasingText(ThAliasing aliasing,
                               ThError error);
 
 /**
- * Destroys the object. A null handle is ignored.
+ * Destroys an aliasing object. A null handle is ignored.
  *
  * Thread safety: no other thread may use the handle during the call.
  */
@@ -3311,8 +3311,9 @@ ThStatus thCreateDynamicFrame(const struct ThDynamicFrameDesc *desc,
                               ThError error);
 
 /**
- * Selects the description of the next frame: finds what is bound for it, or plans and binds it. Selecting a known description costs one comparison
- * and allocates nothing. Until the frame is begun, another one can be selected instead. Structures and arrays are read during the call only.
+ * Selects the description of the next frame: finds the objects that are bound for it, or plans and binds it. Selecting a known description costs one
+ * comparison and allocates nothing. Until the frame is begun, another one can be selected instead. Structures and arrays are read during the call
+ * only.
  *
  * Histories are identified by name: a history that is declared as in an earlier description keeps its contents, even if other descriptions were
  * selected in between.
@@ -3574,7 +3575,7 @@ ThStatus thDiscardFrame(ThDynamicFrame frame,
                         ThError error);
 
 /**
- * Waits until a frame is complete on the device, for at most `timeout` nanoseconds: before its command buffers are used again.
+ * Waits until a frame is complete on the device, for at most `timeout` nanoseconds. Call it before the frame's command buffers are used again.
  *
  * Returns `TH_STATUS_TIMEOUT` if time ran out. Fails with `TH_STATUS_ERROR_WRONG_STATE` if the frame was not submitted, and with
  * `TH_STATUS_ERROR_DEVICE_LOST` if the device is lost.

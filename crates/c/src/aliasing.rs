@@ -99,7 +99,7 @@ pub unsafe extern "C" fn create_aliasing(
     })
 }
 
-/// Returns the arrays, which are valid until the object is destroyed.
+/// Returns the previous users as arrays, which are valid until the object is destroyed.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thGetAliasing")]
@@ -152,7 +152,7 @@ pub unsafe extern "C" fn create_aliasing_text(
     })
 }
 
-/// Destroys the object. A null handle is ignored.
+/// Destroys an aliasing object. A null handle is ignored.
 ///
 /// Thread safety: no other thread may use the handle during the call.
 #[unsafe(export_name = "thDestroyAliasing")]

@@ -34,7 +34,7 @@ pub struct ArrangementObject {
 }
 
 /// Called with the traffic of the best arrangement so far, on the searching thread. Returning `VK_FALSE` ends the search, which then returns that
-/// arrangement. It must neither throw nor `longjmp`.
+/// arrangement. The callback must neither throw nor `longjmp`.
 pub type SearchCallback =
     Option<unsafe extern "C" fn(traffic: *const Traffic, data: *mut c_void) -> vk::Bool32>;
 
@@ -105,7 +105,7 @@ pub struct ArrangedPass {
     pub described: Run,
     /// The index of the strip that the pass computes; also 0 if it computes all of its image.
     pub strip: u32,
-    /// The number of strips; 1 for all of its image.
+    /// The number of strips; 1 if the pass computes all of its image.
     pub strip_count: u32,
     /// The area that the pass computes, halo included, in texels of the described image; empty for all of its image.
     pub area: vk::Rect2D,

@@ -80,7 +80,7 @@ pub struct BoundAccess {
     pub range: vk::ImageSubresourceRange,
     /// The image; null for buffers, and for an external image that is not imported.
     pub image: vk::Image,
-    /// A view of that part for descriptors; null for attachments, copies and buffers. If the part has depth and stencil, the view is of depth; for a
+    /// A view of `range` for descriptors; null for attachments, copies and buffers. If the part has depth and stencil, the view is of depth; for a
     /// view of stencil, describe an access of `VK_IMAGE_ASPECT_STENCIL_BIT`.
     pub view: vk::ImageView,
     /// The buffer; null for images, and for an external buffer that is not imported.

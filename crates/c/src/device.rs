@@ -41,7 +41,7 @@ pub struct DeviceQueue {
     pub queue: vk::Queue,
     /// The index of its queue family.
     pub family: u32,
-    /// The capabilities of the family, or those of them that frames may use.
+    /// The capabilities of the queue family, or the subset of them that frames may use.
     pub capabilities: vk::QueueFlags,
 }
 

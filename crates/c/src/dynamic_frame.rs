@@ -163,8 +163,9 @@ pub unsafe extern "C" fn create_dynamic_frame(
     })
 }
 
-/// Selects the description of the next frame: finds what is bound for it, or plans and binds it. Selecting a known description costs one comparison
-/// and allocates nothing. Until the frame is begun, another one can be selected instead. Structures and arrays are read during the call only.
+/// Selects the description of the next frame: finds the objects that are bound for it, or plans and binds it. Selecting a known description costs one
+/// comparison and allocates nothing. Until the frame is begun, another one can be selected instead. Structures and arrays are read during the call
+/// only.
 ///
 /// Histories are identified by name: a history that is declared as in an earlier description keeps its contents, even if other descriptions were
 /// selected in between.

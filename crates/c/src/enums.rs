@@ -179,7 +179,7 @@ impl From<TileConstraint> for frame::TileConstraint {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ExternalFamily {
-    /// None: the family of the queue that uses it in the frame.
+    /// None: the family of the queue that uses the resource in the frame owns it.
     None,
     /// `VK_QUEUE_FAMILY_EXTERNAL`.
     External,

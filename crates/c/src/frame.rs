@@ -210,7 +210,7 @@ pub unsafe extern "C" fn create_frame_text(
     })
 }
 
-/// Returns the sizes of a frame's tables. The name is valid until the frame is destroyed.
+/// Returns the name and base extent of a frame, and the sizes of its tables. The name is valid until the frame is destroyed.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thGetFrameInfo")]
@@ -347,7 +347,7 @@ fn names(frame: &frame::Frame, kind: NameKind) -> Vec<&str> {
     }
 }
 
-/// Returns a name of a frame, for debug names and labels. It is valid until the frame is destroyed.
+/// Returns the name of an object of a frame, for debug names and labels. It is valid until the frame is destroyed.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thGetFrameName")]

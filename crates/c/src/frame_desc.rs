@@ -1,4 +1,4 @@
-//! Descriptions of frames as arrays of structures. Fields that are zero have their default.
+//! Descriptions of frames as arrays of structures. Fields that are zero have their default value.
 
 use ash::vk;
 
@@ -136,7 +136,7 @@ pub struct AccessDesc {
     pub view_format: vk::Format,
     /// The index of the resource whose samples a resolve attachment receives.
     pub resolve_source: u32,
-    /// The distance from its own pixel that a read reaches, in texels, with `TH_ACCESS_FLAG_REACH`; `UINT32_MAX` for anywhere.
+    /// The distance from its own pixel at which a read may occur, in texels, with `TH_ACCESS_FLAG_REACH`; `UINT32_MAX` for anywhere.
     pub reach_texels: u32,
     /// The bytes of memory traffic per frame that keeping the resource on chip for this access was measured to save, with `TH_ACCESS_FLAG_MEASURED`.
     pub measured_savings: u64,
@@ -252,9 +252,9 @@ pub struct FrameDesc {
     pub pass_count: u32,
     /// The number of `submits`.
     pub submit_count: u32,
-    /// The passes of a frame of one command buffer.
+    /// The passes of a frame with a single command buffer.
     pub passes: *const PassDesc,
-    /// The submits of a frame of several command buffers, batches or queues.
+    /// The submits of a frame with several command buffers, batches or queues.
     pub submits: *const SubmitDesc,
     /// The number of `queues`.
     pub queue_count: u32,

@@ -177,7 +177,7 @@ pub(crate) fn destroyed() -> Fault {
     Fault::new(Status::ErrorInvalidHandle, "the dynamic frame was destroyed")
 }
 
-/// Functions for the recorder of a frame.
+/// Access to the recorder of a frame.
 impl FrameState {
     fn not_recording() -> Fault {
         Fault::state("no frame is being recorded: call thSelectFrame and thBeginFrame first")

@@ -79,7 +79,7 @@ pub struct Imports {
     pub struct_size: u32,
     /// The number of `images`.
     pub image_count: u32,
-    /// One for every external image that a pass uses.
+    /// Images, one for every external image that a pass uses.
     pub images: *const ImportedImage,
     /// The number of `views`.
     pub view_count: u32,
@@ -87,13 +87,13 @@ pub struct Imports {
     pub buffer_count: u32,
     /// Views of parts of external images.
     pub views: *const ImportedView,
-    /// One for every external buffer that a pass uses.
+    /// Buffers, one for every external buffer that a pass uses.
     pub buffers: *const ImportedBuffer,
     /// The number of `semaphores`.
     pub semaphore_count: u32,
     /// Zero.
     pub reserved: u32,
-    /// One for every external semaphore that a batch waits for or signals.
+    /// Semaphores, one for every external semaphore that a batch waits for or signals.
     pub semaphores: *const ImportedSemaphore,
 }
 

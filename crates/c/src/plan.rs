@@ -413,7 +413,7 @@ pub unsafe extern "C" fn get_plan_totals(
     })
 }
 
-/// Creates the frame that a plan is for; destroy it with `thDestroyFrame`. It has the passes that copy out of tile memory, if lifetimes are
+/// Creates the frame that a plan is for; destroy it with `thDestroyFrame`. It includes the passes that copy out of tile memory, if lifetimes are
 /// split. Indices in the arrays of plans and tables are those of this frame.
 ///
 /// Thread safety: may be called by several threads at once.

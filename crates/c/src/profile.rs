@@ -69,7 +69,7 @@ pub struct ProfileInfo {
     pub tile_memory_type: u32,
     /// `queueSubmitBoundary`: contents of tile memory last until the end of a submit, not only of a batch.
     pub queue_submit_boundary: vk::Bool32,
-    /// `tileBufferTransfers`: buffers in tile memory can be copied.
+    /// `tileBufferTransfers`: buffers in tile memory can be copied from and to.
     pub tile_buffer_transfers: vk::Bool32,
 }
 

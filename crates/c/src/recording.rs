@@ -293,7 +293,7 @@ pub extern "C" fn discard_frame(frame: DynamicFrameHandle, error: ErrorHandle) -
     })
 }
 
-/// Waits until a frame is complete on the device, for at most `timeout` nanoseconds: before its command buffers are used again.
+/// Waits until a frame is complete on the device, for at most `timeout` nanoseconds. Call it before the frame's command buffers are used again.
 ///
 /// Returns `TH_STATUS_TIMEOUT` if time ran out. Fails with `TH_STATUS_ERROR_WRONG_STATE` if the frame was not submitted, and with
 /// `TH_STATUS_ERROR_DEVICE_LOST` if the device is lost.

@@ -271,7 +271,7 @@ pub(crate) unsafe fn check_output<T: Output>(pointer: *const T) -> Result<(), Fa
     unsafe { size_at::<T>(pointer.cast()) }.map(|_| ())
 }
 
-/// Sets a handle to null, which it stays if the function fails.
+/// Sets a handle to null; it stays null if the function fails.
 ///
 /// # Safety
 /// `pointer` is null or can be written.

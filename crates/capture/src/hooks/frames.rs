@@ -20,7 +20,8 @@ use crate::model::submits::{Batch, Queue, Semaphores, Submits};
 use crate::model::timeline::ComparedFrames;
 use crate::settings::{FrameBoundaryRule, FrameRule, Settings};
 
-/// An unfinished frame is written when this many times the duration of writing it has passed, so that a crash leaves it readable.
+/// The minimum time between two writes of an unfinished frame, as a multiple of the time that writing it takes. It is written so that a crash leaves
+/// it readable.
 const PATIENCE: u32 = 20;
 
 unsafe extern "C" {

@@ -52,7 +52,7 @@ pub(super) struct Entry {
     missed: Option<&'static str>,
 }
 
-/// Writes the document of a frame, compared with the frames around it. All must be flattened.
+/// Writes the document of a frame, compared with the frames around it. All of these frames must be flattened.
 ///
 /// # Errors
 /// If the frame violates a rule of frame descriptions, a message about it.

@@ -138,7 +138,7 @@ impl SubmittedTimes {
         }
     }
 
-    /// Reads the values if the device has finished, which `is_known` asserts; `None` from `get` means that there are none.
+    /// Reads the values if the device has finished: if that was recorded, or if `is_known` is true. `None` from `get` means that there are none.
     pub(crate) fn read(&self, is_known: bool, get: impl FnOnce() -> Option<Vec<u64>>) {
         let mut state = self.state();
         if *state == TimesState::Complete || *state == TimesState::Pending && is_known {
