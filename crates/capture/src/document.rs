@@ -16,12 +16,12 @@ pub mod recording;
 
 pub use recording::{Layout, MemoryBinding, SemaphoreUse, UnresolvedKind};
 
-/// The field of the frame document.
+/// The name of the object's field in a frame document.
 pub const FIELD: &str = "capture";
 /// The version that this crate writes.
 pub const VERSION: u64 = 2;
 
-/// A captured frame, except its passes and accesses.
+/// Data about a captured frame in addition to the frame itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Capture {
@@ -82,7 +82,7 @@ pub struct PassFacts {
     /// Number of draws; for indirect draws, the maximum.
     #[serde(skip_serializing_if = "is_default")]
     pub draws: u64,
-    /// Number of indirect draws among them; their vertices and indices are not known.
+    /// Number of indirect draws among `draws`; their vertices and indices are not known.
     #[serde(skip_serializing_if = "is_default")]
     pub indirect_draws: u64,
     /// The number of vertices, multiplied by the number of instances.
@@ -155,7 +155,7 @@ pub enum InferredLifetime {
 pub struct FrameChoice {
     /// Bytes that each frame accesses, starting with the first one; empty if the program ended before frames were compared, or before a requested frame.
     pub moved_bytes: Vec<u64>,
-    /// Number of frames that the next frame repeats, with passes of the same kinds and attachments: these contain no uploads or one-time
+    /// Number of frames that the next frame after them repeats, with passes of the same kinds and attachments: these contain no uploads or one-time
     /// computations.
     pub repeated_frames: u64,
     /// True if the next frame repeats the chosen one.

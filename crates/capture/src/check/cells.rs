@@ -19,7 +19,7 @@ pub(super) enum SubresourceLayouts {
     Each(Vec<Option<KnownLayout>>),
 }
 
-/// The layouts of an image, or of several images that interpret the same bytes alike.
+/// The layouts of an image, or of several images that interpret the same bytes in the same way.
 pub(super) struct Image {
     pub(super) all: Texels,
     /// The depth of a 3D image: smaller levels have fewer slices.

@@ -26,7 +26,7 @@ pub(super) struct Commands {
     first_tags: Vec<u64>,
     /// The position of each command, indexed by tag.
     pub(super) sites: Vec<CommandPosition>,
-    /// Accesses that may not happen, by tag.
+    /// Accesses that might not happen, by tag.
     doubtful: HashMap<Tag, Vec<(program::MemoryAccess, Doubt)>>,
     /// Barriers that transfer a resource to or from an external queue family.
     outside: HashSet<(Tag, ResourceId)>,
@@ -134,7 +134,7 @@ impl Commands {
         made
     }
 
-    /// Returns the accesses of a command; for the first draw of a subpass or after a barrier, with those to the attachments.
+    /// Returns the accesses of a command; for the first draw of a subpass or after a barrier, including those to the attachments.
     fn access(
         &mut self,
         tag: Tag,
@@ -181,7 +181,7 @@ impl Commands {
                 discards: false,
             };
             if one.conditional {
-                // Only copies of query results are transfers that may not happen.
+                // Only copies of query results are transfers that might not happen.
                 let doubt = match one.stage == S::COPY {
                     true => Doubt::Results,
                     false => Doubt::Shader,
@@ -203,7 +203,7 @@ impl Commands {
         self.first_tags[buffer]
     }
 
-    /// Returns the reason why an access of a command may not happen, if any.
+    /// Returns the reason why an access of a command might not happen, if any.
     pub(super) fn doubt_of(&self, used: &tileheap_sync::MemoryUse) -> Option<Doubt> {
         let tileheap_sync::Action::Access(stage, access) = used.action else {
             return None;

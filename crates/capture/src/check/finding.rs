@@ -34,7 +34,7 @@ pub struct Finding {
     pub first: Option<ResourceUse>,
     /// The later command.
     pub second: ResourceUse,
-    /// The bytes or texels that both access.
+    /// The bytes or texels that both commands access.
     pub overlap: Overlap,
     /// For a possible finding, a description of what is unknown.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -71,17 +71,18 @@ pub enum Problem {
     Unordered,
     /// The commands are ordered, but the first one's write is not made available.
     NotAvailable,
-    /// The first one's write is available, but not made visible to the second.
+    /// The first command's write is available, but not made visible to the second one.
     NotVisible,
-    /// The second reads contents that nothing wrote.
+    /// The second command reads contents that nothing wrote.
     NeverWritten,
-    /// The second reads contents that the first discarded.
+    /// The second command reads contents that the first one discarded.
     Discarded,
-    /// The second reads contents that the first overwrote through another resource, which interprets the bytes differently.
+    /// The second command reads contents that the first one overwrote through another resource, which interprets the bytes differently.
     Overwritten,
-    /// The second reads contents that the first wrote through another resource, which interprets the bytes alike. This may be intended.
+    /// The second command reads contents that the first one wrote through another resource, which interprets the bytes in the same way. This may be
+    /// intended.
     WrittenThrough,
-    /// The second reads contents that the first wrote on another queue family, without a transfer of ownership.
+    /// The second command reads contents that the first one wrote on another queue family, without a transfer of ownership.
     NotTransferred {
         /// The queue family that owns the contents.
         from: u32,
@@ -202,11 +203,11 @@ pub enum Fix {
 /// Accesses that were not checked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct UncheckedAccesses {
-    /// A description of these accesses that can follow a number: `commands access memory by buffer device addresses`.
+    /// A description of the accesses that can follow a number: `commands access memory by buffer device addresses`.
     pub what: String,
     /// The number of these accesses.
     pub count: u64,
-    /// A description of the first one.
+    /// A description of the first of these accesses.
     pub first: String,
     /// Names of at most eight resources that they may access; empty if they may access any.
     #[serde(default, skip_serializing_if = "is_default")]

@@ -70,7 +70,7 @@ fn draft(sites: &Sites<'_>, hazard: &Hazard) -> Draft {
     }
 }
 
-/// Returns the verdict, and for a possible finding what is unknown.
+/// Returns the verdict and, for a possible finding, a description of what is unknown.
 fn judge(sites: &Sites<'_>, hazard: &Hazard) -> (Certainty, Option<String>) {
     if hazard.verdict == ModelVerdict::ByTheLetter {
         return (Certainty::ByTheLetter, None);
@@ -121,7 +121,7 @@ fn doubt(sites: &Sites<'_>, hazard: &Hazard) -> Option<String> {
     is_feedback(sites, hazard).then(|| words::RASTERIZATION_ORDER.to_owned())
 }
 
-/// Returns the reason why an access may not happen.
+/// Returns the reason why an access might not happen.
 pub(super) fn doubt_of(sites: &Sites<'_>, used: &MemoryUse) -> Option<String> {
     let (call, name) = (sites.call(used.batch, used.tag), sites.name(used.resource));
     let doubt = sites.batch(used.batch).and(sites.commands.doubt_of(used))?;

@@ -1,7 +1,7 @@
 //! Tracks the layout of every subresource step by step, and reports commands that expect a different one.
 //!
 //! The layout is unknown until a command names it, and again after another queue has used the image or the presentation engine has released it to the
-//! program. Images that interpret the same bytes alike share one layout ("Image Layouts": transitions apply to all of them). Accesses that may not
+//! program. Images that interpret the same bytes in the same way share one layout ("Image Layouts": transitions apply to all of them). Accesses that may not
 //! happen expect nothing, and an access to unknown texels expects its layout in at least one subresource.
 
 use std::collections::HashMap;
@@ -30,7 +30,7 @@ const PRESENTED: &str = "VUID-VkPresentInfoKHR-pImageIndices-01430";
 struct LayoutCommand {
     step: u64,
     tag: Tag,
-    /// The queue; `None` for the presentation engine.
+    /// The queue that runs the command; `None` for the presentation engine.
     queue: Option<u32>,
 }
 
@@ -72,7 +72,7 @@ pub(super) fn drafts(sites: &Sites<'_>) -> Vec<Draft> {
     layouts.drafts
 }
 
-/// Returns, by index of the first image that interprets the same bytes alike, true if all of these images were created in the frame, in `UNDEFINED`.
+/// Returns, by index of the first image that interprets the same bytes in the same way, true if all of these images were created in the frame, in `UNDEFINED`.
 fn new_images(sites: &Sites<'_>) -> Vec<bool> {
     let resources = &sites.recording.resources;
     // Linear images may begin in `PREINITIALIZED`.
@@ -91,7 +91,7 @@ struct Layouts<'a> {
     is_new: &'a [bool],
     /// True if all batches with commands use one queue, and so run in submission order.
     is_one_queue: bool,
-    /// Each set of images that interpret the same bytes alike, keyed by the index of the first.
+    /// Each set of images that interpret the same bytes in the same way, keyed by the index of the first.
     images: HashMap<usize, Image>,
     drafts: Vec<Draft>,
 }

@@ -73,7 +73,7 @@ fn by(loss: &LossReason) -> Option<&MemoryUse> {
     }
 }
 
-/// Returns true if the reader needs contents, unlike an image that is being acquired, or a test that may be disabled.
+/// Returns true if the reader needs contents, unlike the acquisition of an image, or a test that may be disabled.
 fn is_read(sites: &Sites<'_>, reader: &MemoryUse) -> bool {
     match sites.step(reader.batch) {
         RecordedStep::Acquire { .. } => false,
@@ -112,7 +112,7 @@ fn draft(sites: &Sites<'_>, lost: &LostContents) -> Draft {
     }
 }
 
-/// Returns the verdict, and for a possible finding what is unknown.
+/// Returns the verdict and, for a possible finding, a description of what is unknown.
 fn judge(sites: &Sites<'_>, lost: &LostContents) -> (Certainty, Option<String>) {
     let is_untransferred = matches!(lost.loss, LossReason::NotTransferred { .. });
     let last = lost.last.iter().filter(|_| is_untransferred);

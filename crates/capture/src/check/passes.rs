@@ -17,7 +17,7 @@ use vk::{AccessFlags2 as A, AttachmentStoreOp as Store};
 use super::resources::Resources;
 use crate::document::recording::{self, RenderPassInstance};
 
-/// The reason why an access may not happen.
+/// The reason why an access might not happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doubt {
     /// A shader may skip the access or use another descriptor, or an indirect or conditional command may do nothing.
@@ -144,7 +144,7 @@ impl Open {
         self.is_drawn = false;
     }
 
-    /// Returns the accesses of the first draw to the attachments of the subpass, each with the reason why it may not happen.
+    /// Returns the accesses of the first draw to the attachments of the subpass, each with the reason why it might not happen.
     pub(super) fn draw(&mut self) -> Vec<(program::MemoryAccess, Option<Doubt>)> {
         let mut accesses = Vec::new();
         if std::mem::replace(&mut self.is_drawn, true) {
@@ -180,7 +180,8 @@ impl Open {
     }
 }
 
-/// Returns the aspects of an attachment that its store operation preserves if no draw writes them, which is not known.
+/// Returns the aspects of an attachment that its store operation preserves if no draw writes them. The recording does not show which aspects draws
+/// write.
 fn kept_by_store(attachment: &Attachment) -> Aspects {
     let all = attachment.texels.aspects;
     let of = |aspects: Aspects, store: Store| {

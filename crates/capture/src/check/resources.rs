@@ -19,7 +19,7 @@ pub(super) struct Resources<'a> {
     placed: Vec<program::Resource>,
     /// By index: true for a linear image that shares bytes, since the bytes of its texels are not known.
     inexact: Vec<bool>,
-    /// By index: the first of the images that interpret the same bytes alike.
+    /// By index: the first of the images that interpret the same bytes in the same way.
     classes: Vec<usize>,
 }
 
@@ -84,7 +84,7 @@ impl<'a> Resources<'a> {
         }
     }
 
-    /// Finds the first image that interprets the same bytes alike.
+    /// Finds the first image that interprets the same bytes in the same way.
     fn class_of(&self, index: usize) -> usize {
         let same = |other: &Resource| {
             let (Some(own), Some(place)) = (alias_group(&self.all[index]), self.all[index].placement) else {
@@ -136,7 +136,7 @@ impl<'a> Resources<'a> {
         own.is_some() && unchecked.any(|resource| object(resource) == own)
     }
 
-    /// Returns the index of the first image that interprets the same bytes alike.
+    /// Returns the index of the first image that interprets the same bytes in the same way.
     pub(super) fn class(&self, index: usize) -> usize {
         self.classes[index]
     }

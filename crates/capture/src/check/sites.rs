@@ -24,7 +24,7 @@ pub(super) struct Sites<'a> {
 pub(super) struct UsePosition {
     /// The step that submits the command.
     pub(super) step: u64,
-    /// The command; unused for the presentation engine.
+    /// The tag of the command; unused for the presentation engine.
     pub(super) tag: Tag,
     /// The resource in the recording.
     pub(super) resource: usize,

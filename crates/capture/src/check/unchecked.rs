@@ -146,7 +146,7 @@ struct Entries {
 }
 
 impl Entries {
-    /// Counts one occurrence, and adds its resources; none of them means any resource.
+    /// Counts one occurrence, and adds its resources; an empty list means any resource.
     fn add(&mut self, what: String, first: impl Fn() -> String, resources: &[u32]) -> &mut UncheckedAccesses {
         let next = self.all.len();
         let index = *self.by_what.entry(what.clone()).or_insert(next);

@@ -111,7 +111,7 @@ pub(super) fn attachment(resource: &str) -> String {
 /// Unknown: the other half of a queue family transfer.
 pub(super) const TRANSFER: &str = "where the other half of the queue family transfer is";
 
-/// Unknown: whether a read through another resource that interprets the bytes alike is intended.
+/// Unknown: whether a read through another resource that interprets the bytes in the same way is intended.
 pub(super) const INTENT: &str = "whether reading what was written through the other resource is intended";
 
 /// Unknown: the elements that are accessed, of contents written in part or by an access to unknown elements.

@@ -12,7 +12,7 @@ use tileheap::names;
 use tileheap_json::is_default;
 use tileheap_layer::dependencies;
 
-/// Everything that a frame submits, and the steps of the host.
+/// Everything that a frame submits, and the actions of the host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Recording {
@@ -36,7 +36,7 @@ pub struct Recording {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MemoryFacts {
-    /// True if the host has mapped it.
+    /// True if the host has mapped the allocation.
     #[serde(skip_serializing_if = "is_default")]
     pub mapped: bool,
 }

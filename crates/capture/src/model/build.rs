@@ -46,7 +46,7 @@ pub(super) struct Entry {
     pub(super) resource: Resource,
     name: String,
     uses: Vec<(usize, usize)>,
-    /// The layouts of images at the start and at the end, as far as the frame shows.
+    /// The layouts of an image at the start and at the end of the frame, as far as the frame shows them.
     layouts: Option<(vk::ImageLayout, vk::ImageLayout)>,
     /// The reason why accesses to the resource cannot be followed.
     missed: Option<&'static str>,
@@ -531,7 +531,7 @@ fn names_of_passes(frame: &Submits) -> Vec<String> {
     named.collect()
 }
 
-/// Iterates over the resources that an unresolved access may be to.
+/// Iterates over the resources that an unresolved access may refer to.
 pub(super) fn resources_of<'a>(
     missed: &'a super::shader_use::UnresolvedAccess,
     origin: &'a Origin,
@@ -553,7 +553,7 @@ fn load(access: &FollowedAccess, again: bool) -> LoadOp {
     }
 }
 
-/// Returns the part of a render area inside a limit.
+/// Returns the part of a render area that lies inside a limit.
 fn clip(area: vk::Rect2D, limit: vk::Extent2D) -> vk::Rect2D {
     let side = |at: i32, side: u32, limit: u32| {
         let end = (i64::from(at) + i64::from(side)).clamp(0, i64::from(limit));

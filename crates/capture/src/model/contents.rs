@@ -304,7 +304,7 @@ fn next_use(uses: &[ContentUse], parts: &[Vec<usize>], fates: &[Fate]) -> NextUs
         .map_or(NextUse::Unknown, NextUse::Replaces)
 }
 
-/// Decides whether the load and the store of a use are wasted, by the next events of its parts.
+/// Decides whether the load and the store of a use are wasted, by the next events that concern the parts that it accesses.
 fn judge(
     one: &ContentUse,
     parts: &[usize],

@@ -255,9 +255,9 @@ impl DescribedFrame<'_> {
 
 /// Potential readers of images other than the accesses that were followed.
 struct Readers {
-    /// Images that unresolved accesses may be to, by key.
+    /// Images that unresolved accesses may refer to, by key.
     unresolved: Vec<usize>,
-    /// True if an unresolved access may be to any image.
+    /// True if an unresolved access may refer to any image.
     any: bool,
 }
 

@@ -32,13 +32,13 @@ pub(crate) struct Pass {
     pub(crate) area: Option<vk::Rect2D>,
     pub(crate) view_mask: u32,
     pub(crate) accesses: Vec<FollowedAccess>,
-    /// Reads of other parts of its render targets, which `accesses` does not list.
+    /// Reads of other parts of the pass's render targets, which `accesses` does not list.
     pub(crate) also_read: Vec<(Resource, SubresourceRange)>,
-    /// The render pass instance that it belongs to, numbered in its command buffer.
+    /// The render pass instance that the pass belongs to, numbered in the command buffer.
     pub(crate) instance: Option<usize>,
     /// True if another command buffer resumes the instance.
     pub(crate) suspends: bool,
-    /// The timestamps at its beginning and after it, by their numbers in the command buffer.
+    /// The timestamps at the beginning of the pass and after it, by their numbers in the command buffer.
     pub(crate) timestamps: Option<[u32; 2]>,
     pub(crate) facts: PassFacts,
 }
@@ -83,7 +83,7 @@ struct Walker<'a> {
     open: Option<usize>,
     /// The last timestamp, and the number of passes before it.
     timestamp: Option<(u32, usize)>,
-    /// The render pass instance, its subpass, and whether that is recorded in secondary command buffers.
+    /// The current render pass instance, the subpass, and true if the subpass is recorded in secondary command buffers.
     instance: Option<(&'a RenderPassInstance, usize, bool)>,
     /// Pipelines and sets that the open pass has used.
     used: HashSet<Vec<usize>>,

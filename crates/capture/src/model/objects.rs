@@ -22,7 +22,7 @@ use crate::document::MemoryBinding;
 pub(crate) struct Allocation {
     /// The order of allocation, which distinguishes reuses of a handle.
     pub(crate) number: u32,
-    /// True if the host has mapped it.
+    /// True if the host has mapped the allocation.
     pub(crate) mapped: AtomicBool,
 }
 
@@ -136,7 +136,7 @@ pub(crate) struct Image {
     pub(crate) starts_undefined: bool,
 }
 
-/// Identifies the images that interpret the same memory alike: "identical create info structures" (*Memory Aliasing*).
+/// Identifies the images that interpret the same memory in the same way: "identical create info structures" (*Memory Aliasing*).
 fn alias_group(info: &vk::ImageCreateInfo<'_>) -> Option<u64> {
     if !info.flags.contains(vk::ImageCreateFlags::ALIAS) {
         return None;

@@ -31,7 +31,7 @@ pub(crate) struct Pipeline {
 }
 
 impl Pipeline {
-    /// Returns the entry points of its shaders, read on first use.
+    /// Returns the entry points of the pipeline's shaders, which are read on first use.
     pub(crate) fn entries(&self) -> Result<Vec<&EntryPoint>, String> {
         let own = self.entries.get_or_init(|| {
             if self.incomplete {

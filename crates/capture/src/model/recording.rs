@@ -53,7 +53,7 @@ pub(crate) struct ShaderState {
 }
 
 impl ShaderState {
-    /// Returns a key that identifies the use while it is held.
+    /// Returns a key that identifies the pipeline and the sets while they are held.
     pub(crate) fn key(&self) -> Vec<usize> {
         let pipeline = self
             .pipeline
@@ -257,7 +257,7 @@ impl Recording {
         self.mark = None;
     }
 
-    /// Times the passes of this recording.
+    /// Begins to time the passes of this recording.
     pub(crate) fn time(&mut self) {
         self.timer = Some(Timer::default());
     }

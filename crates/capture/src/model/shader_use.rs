@@ -30,7 +30,7 @@ pub(crate) struct ShaderUse {
 /// An access through a descriptor.
 #[derive(Debug)]
 pub(crate) struct ShaderAccess {
-    /// The access to anything in the descriptor.
+    /// The access to everything that the descriptor refers to.
     pub(crate) access: FollowedAccess,
     binding: Binding,
     /// True if the descriptor is the only one of its binding.
@@ -195,7 +195,7 @@ impl ShaderAccess {
     }
 }
 
-/// Returns an image size or array length that a guard compares, if the binding has only one descriptor and this is certainly used unchanged.
+/// Returns an image size or array length that a guard compares, if the binding has only one descriptor, which is certainly used unchanged.
 fn guard_value(using: &ShaderState, value: GuardValue) -> Option<u32> {
     use ash::vk::DescriptorBindingFlags as F;
     let (GuardValue::ImageSize { set, binding, .. } | GuardValue::ArrayLength { set, binding, .. }) = value

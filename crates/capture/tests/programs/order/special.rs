@@ -1,4 +1,4 @@
-//! Programs with resolves of single aspects, conditional rendering and images that interpret the same bytes alike.
+//! Programs with resolves of single aspects, conditional rendering and images that interpret the same bytes in the same way.
 
 use ash::vk;
 use tileheap_testkit::objects::{area, framebuffer_info, image_info, view_info, whole};
@@ -197,7 +197,7 @@ impl Rig {
         });
     }
 
-    /// Two images that interpret the same bytes alike.
+    /// Two images that interpret the same bytes in the same way.
     fn aliases(&self) -> [vk::Image; 2] {
         let usage = vk::ImageUsageFlags::TRANSFER_DST | vk::ImageUsageFlags::TRANSFER_SRC;
         let info = image_info(super::FORMAT, SIDE, usage).flags(vk::ImageCreateFlags::ALIAS);
@@ -230,7 +230,7 @@ impl Rig {
         };
     }
 
-    /// Writes an image, and reads another one that interprets the same bytes alike; the barriers are optional. `again` writes the other one before.
+    /// Writes an image, and reads another one that interprets the same bytes in the same way; the barriers are optional. `again` writes the other one before.
     fn through_alias(&self, is_ordered: bool, again: bool) {
         let [x, y] = self.aliases();
         self.run(|commands| {
