@@ -99,7 +99,7 @@ fn row(rows: &mut Rows, context: &Context, case: &str, frame: &Frame) -> tilehea
     Ok(())
 }
 
-/// Allocates each placement at run time; returns the sum over the allocator's blocks of the highest end of an allocation, in bytes.
+/// Allocates each placement at run time; returns the bytes in use: the highest end of an allocation in each of the allocator's blocks, added up.
 fn with_allocator(
     context: &Context,
     frame: &Frame,

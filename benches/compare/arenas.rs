@@ -9,7 +9,7 @@ use tileheap_testkit::generators::FAMILIES;
 use crate::planning::random;
 use crate::rows::{Better, Rows, Side, Table, Unit, data};
 
-/// Strategies that compare all pairs of items, or take even longer, are skipped for more items than this.
+/// The maximum number of items for strategies that compare all pairs of items, or take even longer.
 const LARGE: usize = 5000;
 
 /// Packing strategies: published rules under their usual names, and ours.

@@ -1,4 +1,4 @@
-//! Bytes of networks' tensors under the planners of other projects.
+//! Compares planners by the memory that they need for the tensors of networks, in bytes.
 
 use tileheap::units::Alignment;
 use tileheap_baselines::pack::{BankedGreedy, Executorch, Nnc, PingPong};

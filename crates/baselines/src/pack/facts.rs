@@ -3,7 +3,7 @@
 use tileheap_pack::Item;
 use tileheap_pack::units::{Alignment, Bytes};
 
-/// Returns true if no item is in a group and all may have any offset.
+/// Returns true if no item is in a group, and all items may have any offset.
 pub(super) fn are_plain(items: &[Item]) -> bool {
     items.iter().all(|item| {
         item.fixed.is_none() && item.lowest.0 == 0 && item.highest.is_none() && item.together.is_none()

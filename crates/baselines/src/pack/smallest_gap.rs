@@ -9,7 +9,7 @@ use tileheap_pack::{Item, Packer, Packing, PackingStrategy, Problem, Strategy};
 
 use super::facts::{align_up, are_plain, takes_bytes};
 
-/// LiteRT's arena: items that are live throughout first, then the largest; ties by the earliest start. O(n²).
+/// LiteRT's arena: items that are live throughout first, then the largest; ties are broken by the earliest start. O(n²).
 ///
 /// LiteRT keeps inputs and variables to the end: give them such lifetimes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,7 +115,7 @@ mod tests {
     use tileheap_pack::units::{Alignment, Span};
     use tileheap_pack::{check, pack};
 
-    /// At step 2, 6 bytes are free at 2 and 3 at 10: an item of 3 takes the smaller gap.
+    /// At step 2, 6 bytes are free at offset 2 and 3 bytes at offset 10: an item of 3 bytes takes the smaller gap.
     #[test]
     fn the_smallest_gap_is_taken() {
         let items = [

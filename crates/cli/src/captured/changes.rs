@@ -90,7 +90,7 @@ fn details(mut all: Vec<(u64, String)>) -> Vec<String> {
     details
 }
 
-/// Proposes not to load or store if nothing needs the result.
+/// Proposes to omit loads or stores of attachments whose results nothing needs.
 fn wasted(frame: &Frame, capture: &Capture, operation: AttachmentOperation) -> Option<Change> {
     let all: Vec<_> = capture
         .wasted
@@ -310,7 +310,7 @@ fn in_group(changed: &[String], frame: &Frame, passes: &[PassId]) -> String {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct DescriptionChanges {
     pub(crate) changes: Vec<String>,
-    /// Additional bytes that all of them together keep on chip.
+    /// Additional bytes that all changes together keep on chip.
     pub(crate) saves_bytes: u64,
     /// Reason for an empty list: no change keeps more on chip, or none was searched for.
     pub(crate) none: &'static str,

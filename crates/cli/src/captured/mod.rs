@@ -69,7 +69,7 @@ struct RemainingTraffic {
     resources: Vec<String>,
 }
 
-/// Frames with more resources get no search for changes of their description.
+/// The maximum number of resources in a frame for which changes of the description are searched for.
 const SMALL_FRAME: usize = 200;
 /// The maximum number of listed reasons, and of resources per reason.
 const MAX_REASONS: usize = 8;

@@ -3,7 +3,7 @@
 use super::CaptureReport;
 use crate::values::amount;
 
-/// The width of the longer bar.
+/// The width of the longer bar, in characters.
 const BAR: u64 = 48;
 
 impl CaptureReport {

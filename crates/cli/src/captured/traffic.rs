@@ -26,11 +26,11 @@ use crate::frames::arrange::ArrangedPlan;
 pub(super) struct PassTraffic {
     pub(super) now: u64,
     pub(super) wasted: u64,
-    /// Kept in tile memory by the frame as it is.
+    /// Bytes kept in tile memory by the frame as described.
     pub(super) tile_as_is: u64,
-    /// Kept in tile memory only by the arrangement.
+    /// Bytes kept in tile memory only by the arrangement.
     pub(super) tile_arranged: u64,
-    /// Kept in the driver's own tiles by the arrangement: render passes are merged.
+    /// Bytes kept in the driver's own tiles by the arrangement: render passes are merged.
     pub(super) merged: u64,
 }
 

@@ -137,7 +137,7 @@ fn run_pools(arguments: &Arguments, text: &str) -> Result<()> {
     exit(answer.packing.is_some(), answer.verdict)
 }
 
-/// The exit status of an answer.
+/// Succeeds, or fails with the exit status of an answer.
 fn exit(is_packed: bool, verdict: Verdict) -> Result<()> {
     match (is_packed, verdict) {
         (true, _) => Ok(()),

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 
 /// Other ways to run a frame, and the resources that its plan keeps out of tile memory.
 pub(crate) struct Advice<'a> {
-    /// Sorted by share on chip, largest first.
+    /// Combinations of changes, sorted by the share of the traffic on chip, largest first.
     pub(crate) combinations: Vec<Combination<'a>>,
     /// The result of the search with all allowed changes that keep the description.
     pub(crate) as_described: SearchResult,

@@ -198,7 +198,7 @@ impl<'a> ArrangedPlan<'a> {
 }
 
 impl ArrangeOptions {
-    /// A search within limits.
+    /// Options that request a search within limits.
     pub(crate) fn best(limits: Limits) -> ArrangeOptions {
         ArrangeOptions {
             best: true,

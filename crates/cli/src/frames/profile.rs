@@ -103,7 +103,7 @@ fn short(names: Vec<String>, prefix: &str) -> String {
     names.collect::<Vec<_>>().join(" | ")
 }
 
-/// Replaces control characters by spaces: names from files may contain anything.
+/// Replaces control characters with spaces: names from files may contain anything.
 fn one_line(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { ' ' } else { c })

@@ -153,7 +153,7 @@ fn draw_lane(out: &mut String, lane: &Lane, y: f64, column: f64) {
     }
 }
 
-/// Draws the start of windows, and marks.
+/// Draws lines at the starts of windows, and marks.
 fn draw_rules(out: &mut String, chart: &Chart, (top, end): (f64, f64), column: f64) {
     let ruled = chart.lanes.iter().filter(|lane| lane.ruled);
     // The last lane first: the start of a window is drawn over that of a command buffer.
