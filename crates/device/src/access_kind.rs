@@ -416,7 +416,7 @@ impl AccessKind {
         }
     }
 
-    /// Returns true if this kind of access is allowed to images in `layout`.
+    /// Returns true if this kind of access is allowed on images in `layout`.
     ///
     /// Source: Vulkan specification, "Image Layouts".
     pub fn is_allowed_in(self, layout: L, writes: bool) -> bool {

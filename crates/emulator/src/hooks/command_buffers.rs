@@ -208,7 +208,7 @@ type Transition = (
     vk::ImageSubresourceRange,
 );
 
-/// Handles a barrier before it is recorded.
+/// Tracks barriers before they are recorded, and poisons contents that their transitions discard.
 #[inline]
 fn before_barriers(
     recorder: &Recorder,
@@ -332,7 +332,7 @@ fn execute(recorder: &Recorder, secondaries: &[vk::CommandBuffer]) {
     }
 }
 
-/// Calls `before` if the command buffer has a recorder, then calls its device.
+/// Calls `before` if the command buffer has a recorder, then calls `call` with the device.
 fn on_device(commands: vk::CommandBuffer, before: impl FnOnce(&Recorder), call: impl FnOnce(&Device)) {
     match recording_into(commands) {
         Some(recorder) => {

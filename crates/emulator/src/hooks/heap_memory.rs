@@ -1,4 +1,4 @@
-//! The heap's real memory: one allocation of the driver, a buffer over all of it, and the commands that poison it.
+//! The tile heap's real memory: one allocation of the driver, a buffer over all of it, and the commands that poison it.
 //!
 //! ```text
 //! tile memory objects   [0, N1)   [0, N2)   ...        handles with a size, nothing else

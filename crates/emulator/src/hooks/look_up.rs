@@ -37,7 +37,7 @@ use crate::tables::own_commands::own_commands;
 
 type Names = HashMap<&'static CStr, Hook>;
 
-/// The layer's own entry points among the commands of a table.
+/// Maps the names of the commands in a table to the layer's entry points; commands that are not hooked are left out.
 macro_rules! hooks {
     ($($mode:ident $command:ident: $pointer:ty $(, or $($alias:ident)+)?;)+) => {{
         let mut hooks = Names::new();
@@ -78,7 +78,7 @@ const ALWAYS_THERE: [&CStr; 6] = [
 /// Tests whether a device enabled the extension of a command.
 type IsEnabled = fn(&Enabled) -> bool;
 
-/// A command of the layer's own extensions.
+/// Looks up a command of the layer's own extensions: its entry point, and the test of whether a device enabled its extension.
 fn own_command(name: &CStr) -> Option<(EntryPoint, IsEnabled)> {
     macro_rules! own {
         ($($command:ident is $entry:ident: $pointer:ty, $enabled:ident;)+) => {

@@ -21,7 +21,7 @@ pub enum Rule {
     MinCostFlow,
     /// The task with the most bytes first.
     ByBreadth,
-    /// By size, then by distance in time to the tensors in an object.
+    /// Tensors by rank among the positional maximums, then by distance in time to the tensors in an object, then by size.
     BySize,
     /// The better of `ByBreadth` and `BySize`.
     Best,
