@@ -10,7 +10,7 @@ pub(crate) type WithInfo = unsafe extern "system" fn(vk::CommandBuffer, *const c
 pub(crate) type Executes = unsafe extern "system" fn(vk::CommandBuffer, vk::Bool32, *const c_void);
 /// `vkCmdPreprocessGeneratedCommandsEXT`, which ash 0.38 lacks.
 pub(crate) type Preprocesses = unsafe extern "system" fn(vk::CommandBuffer, *const c_void, vk::CommandBuffer);
-/// `vkCmdBeginTransformFeedback2EXT` and its counterpart, which ash 0.38 lacks: the first index, the number of structures, and these.
+/// `vkCmdBeginTransformFeedback2EXT` and its counterpart, which ash 0.38 lacks: the first index, the number of structures, and the structures.
 pub(crate) type WithInfos = unsafe extern "system" fn(vk::CommandBuffer, u32, u32, *const c_void);
 /// `vkCmdDrawIndirectByteCount2EXT`, which ash 0.38 lacks.
 pub(crate) type ByteCount = unsafe extern "system" fn(vk::CommandBuffer, u32, u32, *const c_void, u32, u32);

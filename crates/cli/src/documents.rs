@@ -101,7 +101,7 @@ pub(crate) struct Policy {
     pub(crate) internal_bytes: u64,
     pub(crate) worst_gap_bytes: u64,
     pub(crate) wall_moves: u64,
-    /// Wall moves in the opposite direction to the previous move.
+    /// Number of wall moves in the opposite direction to the previous move.
     pub(crate) wall_reversals: u64,
     pub(crate) nanoseconds_per_request: f64,
     /// Bytes uploaded or bypassed in each frame.

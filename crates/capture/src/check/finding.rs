@@ -10,9 +10,9 @@ use crate::document::recording::{DependencyScopes, ResourcePart};
 /// The result of checking a recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CheckReport {
-    /// Submitted command buffers.
+    /// The number of submitted command buffers.
     pub command_buffers: u64,
-    /// Submitted commands.
+    /// The number of submitted commands.
     pub commands: u64,
     /// Number of accesses that were checked, including those of render passes and of the presentation engine.
     pub checked: u64,

@@ -70,7 +70,7 @@ type At = (u64, Tag);
 struct Group<'a> {
     alike: Alike<'a>,
     shown: Draft,
-    /// The pairs of commands.
+    /// The pairs of commands of all findings in the group.
     pairs: HashSet<(Option<At>, At)>,
 }
 

@@ -94,7 +94,7 @@ pub(super) fn texels(resource: &str) -> String {
 pub(super) const OUTSIDE: &str =
     "whether an unrecorded signal orders them, from the host, another device or another process";
 
-/// Unknown: whether accesses to an attachment that draws of the same subpass read are ordered.
+/// Unknown: whether accesses to an attachment are ordered if draws of the same subpass read it.
 pub(super) const RASTERIZATION_ORDER: &str =
     "whether the pipelines order accesses to attachments (VK_EXT_rasterization_order_attachment_access)";
 

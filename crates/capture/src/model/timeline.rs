@@ -234,7 +234,8 @@ fn attached_area(pass: &Pass, access: &FollowedAccess) -> [(u32, u32); 2] {
     part.map_or(WHOLE, |part| part.map(|[first, end]| (first, end)))
 }
 
-/// Returns the bytes that a single read or write of an access moves: of its part and the area of its pass, without padding.
+/// Returns the bytes that a single read or write of an access moves: those of the accessed part, for attachments only in the area of the pass,
+/// without padding.
 pub(crate) fn moved_bytes(pass: &Pass, access: &FollowedAccess) -> u64 {
     if !access.kind.is_attachment() {
         return access.touched_bytes();

@@ -489,7 +489,7 @@ impl ArrangedPlan<'_> {
         frame.map_or_else(|_| Vec::new(), |frame| arrangement.ungrouped(&frame))
     }
 
-    /// The first section of a report.
+    /// The first section of a report: the arrangement, its savings and its costs.
     pub(crate) fn text(&self) -> String {
         let frame = self.described_frame();
         let (arrangement, described, traffic) =

@@ -143,7 +143,7 @@ pub(crate) struct Item {
     pub(crate) kind: Kind,
     /// The size in bytes: that of the largest placement if there are several.
     pub(crate) size: u64,
-    /// Lifetime, savings, reason, advice.
+    /// Facts about the item, such as its lifetime, savings, reason and advice.
     pub(crate) facts: Facts,
     /// True if placed differently in the other plan.
     pub(crate) changed: bool,

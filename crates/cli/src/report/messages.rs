@@ -25,12 +25,12 @@ pub(crate) struct Summary {
     checked: CheckedMemory,
     errors: u64,
     warnings: u64,
-    /// Findings that are possible, or by the letter of the specification.
+    /// Number of findings that are possible, or by the letter of the specification.
     others: u64,
     instances: u64,
     devices: u64,
     devices_with_tile_memory: u64,
-    /// Devices on which several resources shared memory.
+    /// Number of devices on which several resources shared memory.
     devices_with_shared_memory: u64,
     #[serde(skip)]
     devices_destroyed: u64,
@@ -43,7 +43,7 @@ struct Message {
     severity: String,
     id: String,
     count: u64,
-    /// Repetitions of mistakes that were already reported.
+    /// Number of repetitions of mistakes that were already reported.
     #[serde(default)]
     repeated: u64,
     /// The text of the first message of this kind.

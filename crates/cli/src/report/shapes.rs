@@ -32,7 +32,7 @@ pub(super) const PAGE: Inks = Inks {
     mark: "var(--mark)",
 };
 
-/// Attributes of text that ends at its position, or is centered there.
+/// The attribute of text that ends at its position; `MIDDLE` centers the text there, and `BOLD` sets it in bold.
 pub(super) const END: &str = "text-anchor=\"end\"";
 pub(super) const MIDDLE: &str = "text-anchor=\"middle\"";
 pub(super) const BOLD: &str = "font-weight=\"bold\"";

@@ -5,9 +5,9 @@ use ash::vk;
 /// The texel block of a format: `width` x `height` texels in `bytes` bytes (1 x 1 if the format is not compressed).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TexelBlock {
-    /// Texels across.
+    /// The width of a block in texels.
     pub width: u32,
-    /// Texels down.
+    /// The height of a block in texels.
     pub height: u32,
     /// Bytes of one block.
     pub bytes: u32,

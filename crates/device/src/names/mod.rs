@@ -50,7 +50,7 @@ pub fn name_of<T: Vocabulary>(value: T) -> String {
     T::names().name(value.to_raw())
 }
 
-/// The enumerant or flag bit of this name, or of this hexadecimal number.
+/// The enumerant or flag bit with this name, or with this hexadecimal number.
 ///
 /// # Errors
 /// [`NameError`] with the nearest valid name.
@@ -58,7 +58,7 @@ pub fn value_of<T: Vocabulary>(name: &str) -> Result<T, NameError> {
     T::names().value(name).map(T::from_raw_value)
 }
 
-/// The enumerant or flag bit of exactly this name; on a miss, no error is constructed.
+/// The enumerant or flag bit with exactly this name; on a miss, no error is constructed.
 pub fn exact<T: Vocabulary>(name: &str) -> Option<T> {
     T::names().exact(name).map(T::from_raw_value)
 }

@@ -89,7 +89,7 @@ pub struct TileHeap {
 pub struct TileBlock {
     /// Bytes of a block, and the alignment; not a power of two on real hardware (12,288).
     pub bytes: Alignment,
-    /// Texel rows of a block.
+    /// The number of texel rows in a block.
     pub rows: u32,
 }
 
