@@ -149,7 +149,7 @@ class Program:
         text = f"- **{self.name}**. {report['verdict']}\n  *Limits*: {limits(report)}.\n  *First change*: {first_change(report)}."
         return text + described(report)
 
-    def behaviour(self):
+    def behavior(self):
         return f"| {self.name} | {self.facts['version']} | {self.facts['compared']} | {self.facts['checks']} |"
 
 
@@ -172,7 +172,7 @@ def main():
     page += "\n".join(one.figures() for one in programs)
     page += f"\n\nOn {DEVICES[FIRST]}:\n\n" + "\n".join(one.sentences() for one in programs) + "\n\n"
     page += BEHAVIOUR + "| program | version | compared, capture, aliasing, hostile | check-frame | aliasing layer |\n|---|---|---|---|---|\n"
-    page += "\n".join(one.behaviour() for one in programs if one.name in names) + "\n\n" + RUNS
+    page += "\n".join(one.behavior() for one in programs if one.name in names) + "\n\n" + RUNS
     verified = [sys.executable, str(Path(__file__).with_name("verified-findings.py")), "--text", findings, str(results)]
     text = subprocess.run([*verified, *(one.name for one in programs)], check=True, capture_output=True, text=True).stdout
     print(page + text.rstrip())

@@ -25,7 +25,7 @@ pub(crate) struct Constants {
     padding: [u32; 2],
 }
 
-/// Distance of the near plane, in metres.
+/// Distance of the near plane, in meters.
 const NEAR: f32 = 0.1;
 /// Half the height of the view at distance 1: 51 degrees from top to bottom.
 const HALF_HEIGHT: f32 = 0.477;

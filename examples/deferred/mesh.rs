@@ -27,7 +27,7 @@ pub(crate) enum Shape {
     Sphere,
     /// Radius 1, with few triangles.
     Bead,
-    /// Radius 1 from the centre of the torus to that of its tube, which has radius 0.22.
+    /// Radius 1 from the center of the torus to that of its tube, which has radius 0.22.
     Torus,
     /// Like `Torus`, with a tube of radius 0.05.
     Ring,

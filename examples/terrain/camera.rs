@@ -27,7 +27,7 @@ pub(crate) struct Camera {
 pub(crate) struct Constants {
     clip: Mat4,
     eye: Vec4,
-    /// Vectors at a depth of 1: from the centre of the screen to its right edge, to its upper edge, and forward.
+    /// Vectors at a depth of 1: from the center of the screen to its right edge, to its upper edge, and forward.
     right: Vec4,
     up: Vec4,
     forward: Vec4,
@@ -102,7 +102,7 @@ impl Camera {
         }
     }
 
-    /// Pixels per metre at a distance of one metre, in the centre of the picture.
+    /// Pixels per meter at a distance of one meter, in the center of the picture.
     pub(crate) fn pixels_per_radian(&self) -> f32 {
         0.5 * self.extent.height as f32 / TAN
     }

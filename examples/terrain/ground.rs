@@ -4,7 +4,7 @@ use glam::{Vec2, Vec3};
 
 use crate::noise::{eroded, noise, rough};
 
-/// Side of the world in metres, including some sea, and the number of cells per side.
+/// Side of the world in meters, including some sea, and the number of cells per side.
 pub(crate) const WORLD: f32 = 4096.0;
 pub(crate) const CELLS: usize = 1024;
 const CELL: f32 = WORLD / CELLS as f32;
@@ -111,7 +111,7 @@ impl Ground {
         sum
     }
 
-    /// The lit color of a point, in linear light. `texel` is the size of a texel in metres: finer detail is left out.
+    /// The lit color of a point, in linear light. `texel` is the size of a texel in meters: finer detail is left out.
     pub(crate) fn color(&self, at: Vec2, texel: f32) -> Vec3 {
         let point = self.point(at);
         let mut slope = point.slope;
@@ -146,9 +146,9 @@ impl Ground {
 
 /// The height of the island: mountains far from the shore.
 fn height_of(at: Vec2) -> f32 {
-    let centre = (at - WORLD / 2.0) / (WORLD / 2.0);
+    let center = (at - WORLD / 2.0) / (WORLD / 2.0);
     let coast = 0.30 * rough(at.x / 900.0 + 7.0, at.y / 900.0, 5);
-    let inland = (0.93 - centre.length() * 1.06 + coast * 0.8).clamp(-0.4, 0.7) / 0.7;
+    let inland = (0.93 - center.length() * 1.06 + coast * 0.8).clamp(-0.4, 0.7) / 0.7;
     let mountains = eroded(at.x / 640.0 + 31.0, at.y / 640.0 + 11.0, 9);
     let hills = rough(at.x / 260.0, at.y / 260.0 + 5.0, 4);
     if inland < 0.0 {

@@ -13,7 +13,7 @@
 //! ([`ExecutedFrame`](crate::execute::ExecutedFrame)); it is planned, lowered and recorded like any other. [`search`] finds good arrangements.
 //!
 //! Strips need to know how far from the pixel passes read ([`ReadReach`](crate::frame::ReadReach)): what a pass needs of an earlier one is computed
-//! around each strip, in a *halo*, and again in the neighbouring strip. A resource that is read anywhere is completed before the run of strips
+//! around each strip, in a *halo*, and again in the neighboring strip. A resource that is read anywhere is completed before the run of strips
 //! begins.
 
 mod allowed;

@@ -204,7 +204,7 @@ impl Search<'_> {
             });
         };
         if let GroupMode::Strips(grid) = group.mode {
-            grid.neighbours()
+            grid.neighbors()
                 .into_iter()
                 .for_each(|near| add(Change::Grid(near)));
             (0..group.borders.len() as u32).for_each(|border| add(Change::RemoveBorder(border)));

@@ -64,7 +64,7 @@ impl StripGrid {
     }
 
     /// Other grids with about as many strips.
-    pub(super) fn neighbours(self) -> Vec<StripGrid> {
+    pub(super) fn neighbors(self) -> Vec<StripGrid> {
         let around = |side: u32| side.saturating_sub(1)..=side + 1;
         let mut near = Vec::new();
         for columns in around(self.columns) {

@@ -28,7 +28,7 @@ pub enum HistoryVersion {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ClearValue {
-    /// For float, normalised and scaled formats.
+    /// For float, normalized and scaled formats.
     Float(
         #[serde(with = "components")]
         #[cfg_attr(test, schemars(with = "[Component; 4]"))]

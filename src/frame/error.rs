@@ -69,7 +69,7 @@ pub enum FrameRule {
     Cyclic,
     /// More than one signal, or more than one wait, of a semaphore inside the frame.
     SemaphoreReuse,
-    /// A frame semaphore that is signalled but never waited for, which would leave a binary one signalled.
+    /// A frame semaphore that is signaled but never waited for, which would leave a binary one signaled.
     NeverWaited,
     /// A use on one queue that neither follows nor precedes a use on another.
     Unordered,

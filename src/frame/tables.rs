@@ -35,7 +35,7 @@ pub struct Queue {
 pub struct Semaphore {
     /// Unique in the frame.
     pub name: String,
-    /// Signalled or waited for outside the frame too (swapchain acquire and present); supplied by the caller.
+    /// Signaled or waited for outside the frame too (swapchain acquire and present); supplied by the caller.
     #[serde(default, skip_serializing_if = "is_default")]
     pub external: bool,
 }
@@ -45,7 +45,7 @@ pub struct Semaphore {
 pub struct SemaphoreOp {
     /// The semaphore.
     pub semaphore: SemaphoreId,
-    /// The stages that wait, or whose completion is signalled.
+    /// The stages that wait, or whose completion is signaled.
     pub stages: vk::PipelineStageFlags2,
 }
 

@@ -77,7 +77,7 @@ impl Planner {
 
     /// Like [`plan()`](super::plan()), or a cached plan that was made with equal inputs.
     ///
-    /// Inputs that share their tables with those of the plan (clones) are recognised without comparing their contents; others are compared, in linear
+    /// Inputs that share their tables with those of the plan (clones) are recognized without comparing their contents; others are compared, in linear
     /// time.
     ///
     /// # Errors

@@ -220,7 +220,7 @@ impl DynamicFrame {
     /// Like [`DynamicFrame::select`], but for an existing frame, such as an [arrangement](crate::arrange) of a described one. Its
     /// passes are those to record, except for copies at the border of strips, which are recorded with them.
     ///
-    /// A clone of a frame that was selected before is recognised without comparing its contents.
+    /// A clone of a frame that was selected before is recognized without comparing its contents.
     ///
     /// # Errors
     /// As [`Device::plan`] and [`Device::bind`]; existing bound frames are kept.

@@ -23,7 +23,7 @@ use crate::{Checked, Result};
 /// Records one frame, from [`BoundFrame::begin`] to its submission. Command buffers may be recorded on several threads.
 ///
 /// A recorder that is dropped instead of submitted has no effect, even after an error: the next one has the same number and parity. The
-/// caller resets the command buffers that were recorded. Imported semaphores are neither waited for nor signalled, so the semaphore of an
+/// caller resets the command buffers that were recorded. Imported semaphores are neither waited for nor signaled, so the semaphore of an
 /// acquired swapchain image still has to be waited for. After an error of `vkQueueSubmit`, part of the frame may run, and no further frame
 /// can be begun: [retire](BoundFrame::retire) the bound frame and bind it again, or [abandon](BoundFrame::abandon) it if the device is lost.
 ///

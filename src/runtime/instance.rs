@@ -214,7 +214,7 @@ impl Drop for Instance {
 
 /// Loads the machine's Vulkan library.
 pub(super) fn load() -> Result<ash::Entry> {
-    // SAFETY: the system's Vulkan loader does nothing on loading but initialise itself.
+    // SAFETY: the system's Vulkan loader does nothing on loading but initialize itself.
     let entry = unsafe { ash::Entry::load() };
     let no_loader = |error: ash::LoadingError| RuntimeError::NoLoader {
         reason: error.to_string(),

@@ -279,7 +279,7 @@ impl MemoryAllocator {
 
     fn ordinary(&self, profile: &DeviceProfile, desc: &MemoryDesc<'_>) -> Result<MemoryBlock> {
         let type_bits = profile.ordinary_type_bits() & 1 << desc.memory_type;
-        // Whole pages, so that no neighbour of another kind shares one with the block's last resident.
+        // Whole pages, so that no neighbor of another kind shares one with the block's last resident.
         let granularity = profile.limits.buffer_image_granularity;
         let alignment = desc.alignment.get().max(granularity.get().next_power_of_two());
         // A dedicated allocation has exactly the size that its resource requires.

@@ -100,19 +100,19 @@ impl BlockIndex {
         label: &Label,
         resource: &ResourceKey,
     ) -> impl Iterator<Item = u32> {
-        self.labelled(&OwnKey::new(borrower, label, resource))
+        self.labeled(&OwnKey::new(borrower, label, resource))
     }
 
     /// The blocks of a borrower for a history with this label, whatever its parameters.
     pub(super) fn history(&self, borrower: u64, label: &Label) -> impl Iterator<Item = u32> {
-        self.labelled(&OwnKey {
+        self.labeled(&OwnKey {
             borrower: Some(borrower),
             label: label.clone(),
             resource: None,
         })
     }
 
-    fn labelled(&self, key: &OwnKey) -> impl Iterator<Item = u32> + use<'_> {
+    fn labeled(&self, key: &OwnKey) -> impl Iterator<Item = u32> + use<'_> {
         let known = self.own.get(key).into_iter().flatten();
         known.map(|&(_, index)| index)
     }

@@ -113,7 +113,7 @@ impl Progress {
         let Counting::Fences { fences, is_reset, .. } = &mut self.counting else {
             return Ok(());
         };
-        // SAFETY: the frame that signalled it is complete, and no thread waits for it.
+        // SAFETY: the frame that signaled it is complete, and no thread waits for it.
         let reset = unsafe { state.device.reset_fences(&[fences[fence]]) };
         reset.with_call("vkResetFences", || "a frame")?;
         *is_reset = true;
@@ -203,7 +203,7 @@ impl Progress {
             Counting::Fences { fences, is_reset, .. } => {
                 let counted = FENCED_FRAMES as u64 - u64::from(*is_reset);
                 count = self.submitted.saturating_sub(counted);
-                while count < self.submitted && is_signalled(state, fences[count as usize % FENCED_FRAMES])? {
+                while count < self.submitted && is_signaled(state, fences[count as usize % FENCED_FRAMES])? {
                     count += 1;
                 }
             }
@@ -299,7 +299,7 @@ pub(super) fn counter_value(state: &DeviceState, semaphore: vk::Semaphore) -> Re
     state.noting_loss(value.map_err(crate::Error::from))
 }
 
-fn is_signalled(state: &DeviceState, fence: vk::Fence) -> Result<bool> {
+fn is_signaled(state: &DeviceState, fence: vk::Fence) -> Result<bool> {
     state.check_not_lost()?;
     // SAFETY: the fence is alive.
     let status = unsafe { state.device.get_fence_status(fence) };

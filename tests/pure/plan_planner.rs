@@ -84,7 +84,7 @@ fn savings(plan: &Plan) -> u64 {
 }
 
 #[test]
-fn a_frame_seen_before_is_recognised_among_others() {
+fn a_frame_seen_before_is_recognized_among_others() {
     let mut planner = Planner::new();
     let options = PlanOptions::default();
     let cases: Vec<Case> = (0..4).map(|seed| case(seed, 8)).collect();

@@ -1,4 +1,4 @@
-//! A best-fit heap over linear memory that coalesces free neighbours, in which policies place textures.
+//! A best-fit heap over linear memory that coalesces free neighbors, in which policies place textures.
 
 use crate::journal::Journal;
 use crate::list::{Links, List, NONE};
@@ -22,7 +22,7 @@ pub struct HeapNode {
 #[derive(Clone, Debug)]
 pub struct Heap {
     nodes: Vec<HeapNode>,
-    /// Neighbours by address.
+    /// Neighbors by address.
     by_address: Links,
     address: List,
     /// Free nodes by bin.
@@ -92,12 +92,12 @@ impl Heap {
         last.offset + last.size
     }
 
-    /// The neighbour toward higher addresses; [`NONE`] at the end.
+    /// The neighbor toward higher addresses; [`NONE`] at the end.
     pub fn right(&self, node: u32) -> u32 {
         self.by_address.next(node)
     }
 
-    /// The neighbour toward lower addresses; [`NONE`] at the start.
+    /// The neighbor toward lower addresses; [`NONE`] at the start.
     pub fn left(&self, node: u32) -> u32 {
         self.by_address.previous(node)
     }
@@ -135,7 +135,7 @@ impl Heap {
         self.free -= size;
     }
 
-    /// Frees a node and merges it with free neighbours. Returns the node that then covers it.
+    /// Frees a node and merges it with free neighbors. Returns the node that then covers it.
     pub fn release(&mut self, node: u32) -> u32 {
         self.free += self.at(node).size;
         self.nodes[node as usize].owner = NONE;

@@ -3,7 +3,7 @@
 /// The number that means `no element`.
 pub const NONE: u32 = u32::MAX;
 
-/// Neighbours of every element, by its number. An element is in at most one [`List`] at a time.
+/// Neighbors of every element, by its number. An element is in at most one [`List`] at a time.
 #[derive(Clone, Debug, Default)]
 pub struct Links(Vec<[u32; 2]>);
 

@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// 2^64 divided by the golden ratio, rounded to an odd number: its products with neighbouring integers are far apart, and no two are equal.
+/// 2^64 divided by the golden ratio, rounded to an odd number: its products with neighboring integers are far apart, and no two are equal.
 pub const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Spreads a change of some bits of the value over all bits of the result.

@@ -42,7 +42,7 @@ impl Map<'_> {
         remap(pass as f32, passes, self.plot.x_range()).round()
     }
 
-    /// The area of a placement, with a gap to its neighbours and at least 3 points high.
+    /// The area of a placement, with a gap to its neighbors and at least 3 points high.
     fn area(&self, placement: &Placement) -> Rect {
         let (left, right) = (self.x(placement.span.first.0), self.x(placement.span.end.0));
         let (bottom, top) = (

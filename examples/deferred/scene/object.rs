@@ -70,7 +70,7 @@ impl Material {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Motion {
     Still,
-    /// Rotates around an axis through its centre, by this angle in radians per frame.
+    /// Rotates around an axis through its center, by this angle in radians per frame.
     Spin(Vec3, f32),
     /// Bobs up and down, starting at this phase.
     Float(f32),
@@ -106,7 +106,7 @@ impl Object {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lamp {
     pub(super) at: Vec3,
-    /// Range of the light, in metres.
+    /// Range of the light, in meters.
     pub(super) radius: f32,
     pub(super) color: Vec3,
     pub(super) motion: Motion,

@@ -146,6 +146,6 @@ pub(crate) fn submit(gpu: &Gpu, commands: &[vk::CommandBuffer; 2], done: vk::Fen
     unsafe { gpu.device.queue_submit2(gpu.queue, &batches, done) }.called("vkQueueSubmit2")?;
     // SAFETY: the fence was submitted.
     unsafe { gpu.device.wait_for_fences(&[done], true, u64::MAX) }.called("vkWaitForFences")?;
-    // SAFETY: the fence is signalled.
+    // SAFETY: the fence is signaled.
     unsafe { gpu.device.reset_fences(&[done]) }.called("vkResetFences")
 }

@@ -124,7 +124,7 @@ pub(super) struct Batch {
 pub(super) struct SemaphoreOp {
     /// The semaphore, by name.
     pub(super) semaphore: String,
-    /// The stages that wait, or whose completion is signalled.
+    /// The stages that wait, or whose completion is signaled.
     #[serde(with = "names::bits")]
     #[cfg_attr(test, schemars(with = "super::schema::Bits<vk::PipelineStageFlags2>"))]
     pub(super) stages: vk::PipelineStageFlags2,

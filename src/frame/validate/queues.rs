@@ -33,13 +33,13 @@ pub(super) fn check_queues(tables: &Tables) -> Result<(), FrameError> {
 }
 
 pub(super) fn check_semaphores(tables: &Tables) -> Result<(), FrameError> {
-    let mut signalled = vec![false; tables.semaphores.len()];
+    let mut signaled = vec![false; tables.semaphores.len()];
     let mut waited = vec![false; tables.semaphores.len()];
     for (index, batch) in tables.batches.iter().enumerate() {
         for op in &batch.waits {
             let semaphore = &tables.semaphores[op.semaphore.index()];
             let name = || semaphore.name.clone();
-            if !semaphore.external && !signalled[op.semaphore.index()] {
+            if !semaphore.external && !signaled[op.semaphore.index()] {
                 return Err(FrameRule::Cyclic.broken(format!(
                     "batch {batch} waits for semaphore `{semaphore}`, which no earlier batch \
                      signals: the frame is cyclic, or its submits are in the wrong order",
@@ -56,19 +56,19 @@ pub(super) fn check_semaphores(tables: &Tables) -> Result<(), FrameError> {
             }
         }
         for op in &batch.signals {
-            if std::mem::replace(&mut signalled[op.semaphore.index()], true) {
+            if std::mem::replace(&mut signaled[op.semaphore.index()], true) {
                 let semaphore = tables.semaphores[op.semaphore.index()].name.clone();
                 return Err(FrameRule::SemaphoreReuse.broken(format!(
-                    "semaphore `{semaphore}` is signalled more than once: use one semaphore for each \
+                    "semaphore `{semaphore}` is signaled more than once: use one semaphore for each \
                      pair of batches"
                 )));
             }
         }
     }
     for (index, semaphore) in tables.semaphores.iter().enumerate() {
-        if !semaphore.external && signalled[index] && !waited[index] {
+        if !semaphore.external && signaled[index] && !waited[index] {
             return Err(FrameRule::NeverWaited.broken(format!(
-                "semaphore `{semaphore}` is signalled, but no batch waits for it: remove the \
+                "semaphore `{semaphore}` is signaled, but no batch waits for it: remove the \
                  signal, or declare the semaphore external",
                 semaphore = semaphore.name
             )));

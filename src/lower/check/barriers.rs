@@ -250,7 +250,7 @@ pub(super) fn check_semaphores(
     checker: &mut Checker<'_>,
     batch: usize,
     queue: DeviceQueueIndex,
-    signalled: &[i64],
+    signaled: &[i64],
 ) {
     let (row, described) = (checker.tables.batches[batch], &checker.frame.batches()[batch]);
     let waits = row.waits.of(&checker.tables.waits);
@@ -286,13 +286,13 @@ pub(super) fn check_semaphores(
     for row in waits {
         if let Some(other) = row.semaphore.queue() {
             let value = row.semaphore.value;
-            let known = signalled[other.0 as usize];
+            let known = signaled[other.0 as usize];
             let mut at = checker.at(format!("a wait of batch {batch} for queue {}", other.0));
             let needs = format!("at most {known}: nothing submitted before signals more");
             at.demand(value <= known, "value", value, needs);
         }
     }
-    let value = signalled[queue.0 as usize] + 1;
+    let value = signaled[queue.0 as usize] + 1;
     let needs = SemaphoreRow {
         semaphore: SemaphoreValue::of_queue(queue, value),
         stages: S::ALL_COMMANDS,

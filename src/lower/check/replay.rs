@@ -36,7 +36,7 @@ pub(super) fn run(checker: &mut Checker<'_>) {
     replay.exit(checker);
     replay.layouts.finish(checker);
     after::check_contents(checker, &mut replay.contents, &replay.layouts);
-    after::check_bytes(checker, &mut replay.hazards, &replay.signalled);
+    after::check_bytes(checker, &mut replay.hazards, &replay.signaled);
 }
 
 struct Replay {
@@ -44,7 +44,7 @@ struct Replay {
     layouts: Layouts,
     hazards: Hazards,
     /// Per device queue, the number of batches submitted so far.
-    signalled: Vec<i64>,
+    signaled: Vec<i64>,
     /// Parts that the frame wrote.
     written: Vec<Part>,
 }
@@ -55,7 +55,7 @@ impl Replay {
             contents: Contents::new(checker),
             layouts: Layouts::new(checker),
             hazards: Hazards::new(checker),
-            signalled: vec![0; checker.situation.queues.len()],
+            signaled: vec![0; checker.situation.queues.len()],
             written: Vec::new(),
         }
     }
@@ -122,7 +122,7 @@ impl Replay {
     }
 
     fn batch(&mut self, checker: &mut Checker<'_>, queue: DeviceQueueIndex, index: usize, ends_submit: bool) {
-        barriers::check_semaphores(checker, index, queue, &self.signalled);
+        barriers::check_semaphores(checker, index, queue, &self.signaled);
         let batch = checker.tables.batches[index];
         let waits = batch.waits.of(&checker.tables.waits);
         self.hazards.start(checker, queue, waits);
@@ -135,9 +135,9 @@ impl Replay {
                 last = Some(pass);
             }
         }
-        self.signalled[queue.0 as usize] += 1;
+        self.signaled[queue.0 as usize] += 1;
         // A signal with another value is reported, and treated as that of its batch.
-        let own = SemaphoreValue::of_queue(queue, self.signalled[queue.0 as usize]);
+        let own = SemaphoreValue::of_queue(queue, self.signaled[queue.0 as usize]);
         let signals = batch.signals.of(&checker.tables.signals).iter();
         let signals = signals.map(|signal| SemaphoreRow {
             semaphore: signal.semaphore.queue().map_or(signal.semaphore, |_| own),

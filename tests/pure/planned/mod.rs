@@ -131,7 +131,7 @@ fn profile(random: &mut SplitMix64) -> DeviceProfile {
     profile
 }
 
-/// Driver behaviour beyond estimates: larger sizes, refusals, preferred dedicated allocations.
+/// Driver behavior beyond estimates: larger sizes, refusals, preferred dedicated allocations.
 fn perturb(requirements: &mut Requirements, random: &mut SplitMix64) {
     for requirement in &mut requirements.resources {
         if random.one_in(6) {

@@ -113,7 +113,7 @@ fn several_queues_may_read_a_value() {
     let all = vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE;
     let main = frame.queue("main", all);
     let analysis = frame.queue("analysis", vk::QueueFlags::COMPUTE);
-    let [drawn, analysed] = ["drawn", "analysed"].map(|name| frame.semaphore(name));
+    let [drawn, analyzed] = ["drawn", "analyzed"].map(|name| frame.semaphore(name));
     let stages = vk::PipelineStageFlags2::ALL_COMMANDS;
     let begin = |frame: &mut FrameBuilder, queue, name: &str| {
         let submit = frame.submit(queue);
@@ -125,12 +125,12 @@ fn several_queues_may_read_a_value() {
     frame.signal(batch, drawn, stages);
     let (batch, commands) = begin(&mut frame, analysis, "second");
     frame.wait(batch, drawn, stages);
-    frame.compute_pass(commands, "analyse").sampled(pool);
-    frame.signal(batch, analysed, stages);
+    frame.compute_pass(commands, "analyze").sampled(pool);
+    frame.signal(batch, analyzed, stages);
     let (_, commands) = begin(&mut frame, main, "third");
     frame.render_pass(commands, "use").sampled(pool).color(out, CLEAR);
     let (batch, commands) = begin(&mut frame, main, "fourth");
-    frame.wait(batch, analysed, stages);
+    frame.wait(batch, analyzed, stages);
     frame.render_pass(commands, "draw again").color(pool, CLEAR);
     frame
         .render_pass(commands, "use again")

@@ -172,7 +172,7 @@ fn external_images_take_turns() {
             }
             // The effect of vkAcquireNextImageKHR.
             let signal = vk::SubmitInfo::default().signal_semaphores(&semaphores[..1]);
-            // SAFETY: the semaphore is not signalled: the previous frame has waited for it.
+            // SAFETY: the semaphore is not signaled: the previous frame has waited for it.
             unsafe { device.queue_submit(queue, &[signal], vk::Fence::null()) }.expect("submitted");
             let semaphore = |semaphore, handle| ImportedSemaphore {
                 semaphore,

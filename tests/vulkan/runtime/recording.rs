@@ -371,7 +371,7 @@ fn external_resources_are_imported_while_the_frame_is_recorded() {
             // The effect of vkAcquireNextImageKHR.
             let signals = [handle];
             let signal = vk::SubmitInfo::default().signal_semaphores(&signals);
-            // SAFETY: the semaphore is not signalled: the previous frame has waited for it.
+            // SAFETY: the semaphore is not signaled: the previous frame has waited for it.
             unsafe { device.queue_submit(main_queue, &[signal], vk::Fence::null()) }.expect("submitted");
             let semaphores = Imports {
                 semaphores: &[ImportedSemaphore {

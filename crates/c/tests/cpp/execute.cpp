@@ -166,14 +166,14 @@ void execute(const Gpu &gpu, const char *path) {
         if (number > 1) tables = lowerer.lower(plan, queues, lowerer).value();
         lowerer.check().value();
         transition(gpu, imports);
-        std::set<uint32_t> awaited, signalled;
+        std::set<uint32_t> awaited, signaled;
         for (const ThSemaphoreRow &row : tables.waits)
             if (row.semaphore.kind == TH_SEMAPHORE_KIND_DECLARED) awaited.insert(row.semaphore.index);
         for (const ThSemaphoreRow &row : tables.signals)
-            if (row.semaphore.kind == TH_SEMAPHORE_KIND_DECLARED) signalled.insert(row.semaphore.index);
+            if (row.semaphore.kind == TH_SEMAPHORE_KIND_DECLARED) signaled.insert(row.semaphore.index);
         for (uint32_t index = 0; index < declared.size(); index++) {
             declared[index].value = number;
-            if (!awaited.count(index) || signalled.count(index)) continue;
+            if (!awaited.count(index) || signaled.count(index)) continue;
             auto signal = make<VkSemaphoreSignalInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO); // What is outside of the frame would.
             signal.semaphore = declared[index].semaphore;
             signal.value = number;

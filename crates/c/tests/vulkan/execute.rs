@@ -9,7 +9,7 @@ use tileheap::units::Bytes;
 use tileheap_testkit::{cpp_program, emulate, own_file};
 
 /// Subpasses that read colors in place, resolved samples, stencil, a volume, layers, histories that are read before they are written, two queues
-/// with a semaphore between them, and one that is signalled outside of the frame.
+/// with a semaphore between them, and one that is signaled outside of the frame.
 fn of_many_kinds() -> Frame {
     let extent = vk::Extent2D {
         width: 320,

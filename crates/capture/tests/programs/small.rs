@@ -20,7 +20,7 @@ const LABEL: &std::ffi::CStr = c"next frame";
 
 /// The place of the label in a command buffer.
 #[derive(Clone, Copy, PartialEq)]
-enum Labelled {
+enum Labeled {
     Nowhere,
     Begun,
     Inserted,
@@ -65,10 +65,10 @@ impl Small {
     }
 
     /// Fills the buffer.
-    fn submit(&self, labelled: Labelled, fence: vk::Fence, signals: &[vk::Semaphore]) {
+    fn submit(&self, labeled: Labeled, fence: vk::Fence, signals: &[vk::Semaphore]) {
         let (device, label) = (&self.device, vk::DebugUtilsLabelEXT::default().label_name(LABEL));
         let secondaries = command_buffers(device, self.pool, vk::CommandBufferLevel::SECONDARY, 1);
-        if labelled == Labelled::InSecondary {
+        if labeled == Labeled::InSecondary {
             let inheritance = vk::CommandBufferInheritanceInfo::default();
             let info = vk::CommandBufferBeginInfo::default().inheritance_info(&inheritance);
             // SAFETY: Valid usage.
@@ -79,14 +79,14 @@ impl Small {
         let commands = command_buffers(device, self.pool, vk::CommandBufferLevel::PRIMARY, 1);
         // SAFETY: Valid usage.
         record(device, commands[0], &Default::default(), || unsafe {
-            match labelled {
-                Labelled::Nowhere => {}
-                Labelled::Begun => {
+            match labeled {
+                Labeled::Nowhere => {}
+                Labeled::Begun => {
                     self.utils.cmd_begin_debug_utils_label(commands[0], &label);
                     self.utils.cmd_end_debug_utils_label(commands[0]);
                 }
-                Labelled::Inserted => self.utils.cmd_insert_debug_utils_label(commands[0], &label),
-                Labelled::InSecondary => device.cmd_execute_commands(commands[0], &secondaries),
+                Labeled::Inserted => self.utils.cmd_insert_debug_utils_label(commands[0], &label),
+                Labeled::InSecondary => device.cmd_execute_commands(commands[0], &secondaries),
             }
             device.cmd_fill_buffer(commands[0], self.buffer, 0, vk::WHOLE_SIZE, 1);
         });
@@ -102,7 +102,7 @@ impl Small {
     }
 
     fn fill(&self) {
-        self.submit(Labelled::Nowhere, vk::Fence::null(), &[]);
+        self.submit(Labeled::Nowhere, vk::Fence::null(), &[]);
     }
 }
 
@@ -125,12 +125,12 @@ fn program(way: &str) {
                 let label = vk::DebugUtilsLabelEXT::default().label_name(LABEL);
                 small.utils.queue_insert_debug_utils_label(queue, &label);
                 small.fill();
-                small.submit(Labelled::Begun, vk::Fence::null(), &signals);
+                small.submit(Labeled::Begun, vk::Fence::null(), &signals);
                 small.utils.queue_begin_debug_utils_label(queue, &label);
                 small.fill();
                 small.utils.queue_end_debug_utils_label(queue);
-                small.submit(Labelled::Inserted, vk::Fence::null(), &signals);
-                small.submit(Labelled::InSecondary, vk::Fence::null(), &signals);
+                small.submit(Labeled::Inserted, vk::Fence::null(), &signals);
+                small.submit(Labeled::InSecondary, vk::Fence::null(), &signals);
             }
             "two" => {
                 let other = Small::new(&instance);
@@ -157,7 +157,7 @@ fn program(way: &str) {
                     vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
                 let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
                 let semaphores = [small.objects.create(device, &info)];
-                small.submit(Labelled::Nowhere, fence, &semaphores);
+                small.submit(Labeled::Nowhere, fence, &semaphores);
                 let values = vk::SemaphoreWaitInfo::default()
                     .semaphores(&semaphores)
                     .values(&[1]);

@@ -37,7 +37,7 @@ pub(super) struct PassTraffic {
 /// The traffic of each pass to each resource.
 pub(super) type Traffic = BTreeMap<(PassId, ResourceId), PassTraffic>;
 
-/// Modelled traffic of a described pass to a resource in the arranged plan: in tile memory, in the driver's tiles, in total.
+/// Modeled traffic of a described pass to a resource in the arranged plan: in tile memory, in the driver's tiles, in total.
 #[derive(Clone, Copy, Default)]
 struct ArrangedTraffic {
     tile: u64,
@@ -133,7 +133,7 @@ pub(super) fn is_kept_by_driver(reason: PlacementReason) -> bool {
     )
 }
 
-/// Modelled traffic of each described pass to each described resource, as arranged: on chip and in total, including strips and merged passes.
+/// Modeled traffic of each described pass to each described resource, as arranged: on chip and in total, including strips and merged passes.
 fn kept_by(best: &ArrangedPlan<'_>, described: &Plan) -> BTreeMap<(PassId, ResourceId), ArrangedTraffic> {
     let (plan, arranged) = (&best.plan, &best.arranged);
     let mut kept: BTreeMap<_, ArrangedTraffic> = BTreeMap::new();
@@ -147,7 +147,7 @@ fn kept_by(best: &ArrangedPlan<'_>, described: &Plan) -> BTreeMap<(PassId, Resou
                 continue;
             };
             let sums = kept.entry((of, best.described_resource(id))).or_default();
-            let bytes = modelled(plan, access);
+            let bytes = modeled(plan, access);
             let by_tile = plan.memory_of(id) == Some(MemoryKind::Tile);
             let by_driver = is_kept_by_driver(plan.resources[id.index()].reason);
             sums.all += bytes;
@@ -162,7 +162,7 @@ fn kept_by(best: &ArrangedPlan<'_>, described: &Plan) -> BTreeMap<(PassId, Resou
         let (input, origins) = (described.input.frame(), described.input.origins());
         for access in input.accesses_of(pass) {
             let whole = origins.resource(access.resource).resource;
-            *before.entry(whole).or_default() += modelled(described, access);
+            *before.entry(whole).or_default() += modeled(described, access);
         }
         for (id, bytes) in before {
             let sums = kept.entry((pass, id)).or_default();
@@ -174,7 +174,7 @@ fn kept_by(best: &ArrangedPlan<'_>, described: &Plan) -> BTreeMap<(PassId, Resou
 }
 
 /// Off-chip bytes of an access, according to the cost model.
-fn modelled(plan: &Plan, access: &Access) -> u64 {
+fn modeled(plan: &Plan, access: &Access) -> u64 {
     let size = plan.input_requirements.resources[access.resource.index()].size;
     savings(plan.input.frame(), access, size).0
 }

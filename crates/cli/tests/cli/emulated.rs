@@ -238,7 +238,7 @@ fn a_missing_layer_or_program_is_named() {
 
 /// Sends signals, each to the command only or to its process group, and each after the script has answered the one before. Returns the script's
 /// output and the exit status.
-fn signalled(signals: &[(&str, bool)]) -> (String, i32) {
+fn signaled(signals: &[(&str, bool)]) -> (String, i32) {
     // Without a signal it ends by itself, after minutes.
     let text = "trap 'echo interrupted' INT; trap 'echo ended; exit 5' TERM; echo ready; left=6000; \
                 while [ $left -gt 0 ]; do left=$((left - 1)); sleep 0.05; done";
@@ -277,9 +277,9 @@ fn signalled(signals: &[(&str, bool)]) -> (String, i32) {
 /// signal. A job control that signals only the command ends the program too.
 #[test]
 fn signals_reach_the_program_once_and_the_summary_follows() {
-    let once = signalled(&[("INT", true), ("TERM", false)]);
+    let once = signaled(&[("INT", true), ("TERM", false)]);
     assert_eq!(once, ("ready\ninterrupted\nended\n".to_owned(), 1));
-    assert_eq!(signalled(&[("TERM", false)]), ("ready\nended\n".to_owned(), 1));
+    assert_eq!(signaled(&[("TERM", false)]), ("ready\nended\n".to_owned(), 1));
 }
 
 /// An example of the emulator, which omits a bind with `--forget`.

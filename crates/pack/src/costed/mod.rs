@@ -104,7 +104,7 @@ pub fn select_with_costs(
     let all: u64 = desc.items.iter().map(|item| item.weight).sum();
     let bound = found.bound.min(bound).min(i128::from(all));
     if problem.by_step && desc.reservation == Reservation::Cheapest && !found.choice.pays_by_step(&problem) {
-        // If reserving per run is equally good, minimises the bytes that it reserves.
+        // If reserving per run is equally good, minimizes the bytes that it reserves.
         problem.by_step = false;
         let again = placed_again(&problem, found.choice, budget, &mut steps);
         found = search(&problem, &prices, again, budget - steps);

@@ -123,7 +123,7 @@ impl StepPrices {
         }
     }
 
-    /// The load of a step, at least `load`, that maximises the value of its bytes minus the cost.
+    /// The load of a step, at least `load`, that maximizes the value of its bytes minus the cost.
     fn best_load(&self, problem: &Problem<'_>, step: usize, load: u64) -> u64 {
         let levels = problem.costs[step].levels(problem.capacity);
         let gain = |&(reserved, cost): &(u64, u64)| {

@@ -41,7 +41,7 @@ pub(crate) struct State {
     limits: Vec<u64>,
     /// For each column, the length of the range that ties it to the previous column; 0 if they are not tied.
     ties: Vec<u64>,
-    /// True if most columns are full: then pieces level with their neighbours are tried first.
+    /// True if most columns are full: then pieces level with their neighbors are tried first.
     pub(crate) is_tight: bool,
     /// Subset sums of the pieces that end and of those that begin at a column.
     sums: [Vec<u64>; 2],
@@ -367,7 +367,7 @@ impl State {
             && !(twin != NONE && self.ready[twin as usize] != PLACED)
     }
 
-    /// Returns true if a piece placed at its `ready` offset would be level with a neighbouring floor. Only used if most columns are full.
+    /// Returns true if a piece placed at its `ready` offset would be level with a neighboring floor. Only used if most columns are full.
     pub(crate) fn is_flush(&self, model: &Model, piece: u32) -> bool {
         if !self.is_tight {
             return false;

@@ -209,7 +209,7 @@ fn make(
 }
 
 /// Invocations per workgroup for a target of `[a, b, c, d]` vectors: as square as possible over columns and rows, at
-/// most 64, so that neighbouring texels are fetched together.
+/// most 64, so that neighboring texels are fetched together.
 pub(super) fn local_size(extent: [u32; 4]) -> [u32; 3] {
     let [a, b, c, d] = extent;
     let fit = |wanted: u32, room: u32| wanted.clamp(1, room).next_power_of_two().min(room);

@@ -85,7 +85,7 @@ objects! {
         (Vec::new(), Detail::CommandPool { resets })
     };
     vk::PFN_vkCreateFence / vk::PFN_vkDestroyFence: vk::FenceCreateInfo<'_>, |_, info| {
-        (Vec::new(), Detail::Fence { signalled: info.flags.contains(vk::FenceCreateFlags::SIGNALED) })
+        (Vec::new(), Detail::Fence { signaled: info.flags.contains(vk::FenceCreateFlags::SIGNALED) })
     };
     vk::PFN_vkCreateSemaphore / vk::PFN_vkDestroySemaphore: vk::SemaphoreCreateInfo<'_>, |call, info| {
         let timeline = chained!(info.p_next => vk::SemaphoreTypeCreateInfo<'_>)

@@ -43,7 +43,7 @@ pub(super) enum Detail {
     },
     CommandBuffer(Recording),
     Fence {
-        signalled: bool,
+        signaled: bool,
     },
     /// `value` is `None` for a binary semaphore.
     Semaphore {

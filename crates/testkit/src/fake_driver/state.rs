@@ -525,8 +525,8 @@ impl State {
             }
         }
         let fence = vk::Fence::from_raw(batch.fence.unwrap_or(0));
-        if let Some(Detail::Fence { signalled }) = self.detail_mut(fence) {
-            *signalled = true;
+        if let Some(Detail::Fence { signaled }) = self.detail_mut(fence) {
+            *signaled = true;
         }
     }
 }

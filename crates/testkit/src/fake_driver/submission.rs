@@ -65,7 +65,7 @@ entry_points! {
     V1_0 => vk::PFN_vkGetFenceStatus(device, fence) |call| {
         call.expect(fence);
         attempt!(call, unless_lost);
-        if signalled(&call, fence) {
+        if signaled(&call, fence) {
             vk::Result::SUCCESS
         } else {
             vk::Result::NOT_READY
@@ -84,8 +84,8 @@ entry_points! {
                 // VUID-vkResetFences-pFences-01123.
                 call.violation(format_args!("{fence:?} is in use by a pending submission"));
             }
-            if let Some(Detail::Fence { signalled }) = call.detail_mut(*fence) {
-                *signalled = false;
+            if let Some(Detail::Fence { signaled }) = call.detail_mut(*fence) {
+                *signaled = false;
             }
         }
         vk::Result::SUCCESS
@@ -101,10 +101,10 @@ entry_points! {
         }
         let mut met = 0;
         for fence in fences {
-            if timeout > 0 && !signalled(&call, *fence) {
+            if timeout > 0 && !signaled(&call, *fence) {
                 call.complete_until(|batch| batch.fence == Some(fence.as_raw()));
             }
-            met += usize::from(signalled(&call, *fence));
+            met += usize::from(signaled(&call, *fence));
         }
         let enough = if all != 0 { met == fences.len() } else { met > 0 };
         if enough {
@@ -145,7 +145,7 @@ entry_points! {
                     batch
                         .signals
                         .iter()
-                        .any(|(signalled, to)| *signalled == raw && to >= value)
+                        .any(|(signaled, to)| *signaled == raw && to >= value)
                 });
                 let Some(first) = first else { break };
                 for batch in call.pending.drain(..=first).collect::<Vec<_>>() {
@@ -182,9 +182,9 @@ fn submit(
 ) -> vk::Result {
     attempt!(call, unless_lost);
     call.expect_optional(fence);
-    if let Some(Detail::Fence { signalled: true }) = call.detail(fence) {
+    if let Some(Detail::Fence { signaled: true }) = call.detail(fence) {
         // VUID-vkQueueSubmit2-fence-04894.
-        call.violation(format_args!("{fence:?} is signalled already"));
+        call.violation(format_args!("{fence:?} is signaled already"));
     }
     for batch in &batches {
         for (semaphore, _) in batch.waits.iter().chain(&batch.signals) {
@@ -264,9 +264,9 @@ fn wait(call: &mut Entered) -> Option<vk::Result> {
     failed
 }
 
-fn signalled(call: &Entered, fence: vk::Fence) -> bool {
+fn signaled(call: &Entered, fence: vk::Fence) -> bool {
     let detail = call.detail(fence);
-    matches!(detail, Some(Detail::Fence { signalled: true }))
+    matches!(detail, Some(Detail::Fence { signaled: true }))
 }
 
 fn value_of(call: &Entered, semaphore: vk::Semaphore) -> Option<u64> {

@@ -253,7 +253,7 @@ impl Engine {
             return false;
         }
         while start - self.end_left_of(index) < block {
-            let donor = self.left_of(index).expect("a neighbour has the missing bytes");
+            let donor = self.left_of(index).expect("a neighbor has the missing bytes");
             self.vacate(donor, ArenaSide::Right, EvictionReason::Wall, journal);
         }
         self.arenas[index].add(ArenaSide::Left);
@@ -273,7 +273,7 @@ impl Engine {
             return false;
         }
         while self.start_right_of(index) - stop < block {
-            let donor = self.right_of(index).expect("a neighbour has the missing bytes");
+            let donor = self.right_of(index).expect("a neighbor has the missing bytes");
             self.vacate(donor, ArenaSide::Left, EvictionReason::Wall, journal);
         }
         for _ in 0..(self.start_right_of(index) - stop) / block {

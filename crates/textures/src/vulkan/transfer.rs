@@ -93,8 +93,8 @@ impl Transfer {
         let what = || format!("the uploads of frame {frame}");
         // SAFETY: recording.
         unsafe { device.end_command_buffer(commands) }.with_call("vkEndCommandBuffer", what)?;
-        let (signals, signalled, buffers) = ([self.uploaded], [frame], [commands]);
-        let mut timeline = vk::TimelineSemaphoreSubmitInfo::default().signal_semaphore_values(&signalled);
+        let (signals, signaled, buffers) = ([self.uploaded], [frame], [commands]);
+        let mut timeline = vk::TimelineSemaphoreSubmitInfo::default().signal_semaphore_values(&signaled);
         let info = vk::SubmitInfo::default()
             .command_buffers(&buffers)
             .signal_semaphores(&signals)

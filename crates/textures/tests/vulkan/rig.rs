@@ -43,7 +43,7 @@ pub(crate) struct Rig {
     pool: vk::CommandPool,
     /// The command buffers of frames.
     commands: Vec<vk::CommandBuffer>,
-    /// Signalled with the number of each frame.
+    /// Signaled with the number of each frame.
     pub(crate) frames: vk::Semaphore,
     pub(crate) frame: u64,
     /// The blocks of the last frame, and the violations of policies.
@@ -179,13 +179,13 @@ impl Rig {
         let wait = recorded.as_ref().map_or(None, |recorded| recorded.wait);
         let (waits, values): (Vec<_>, Vec<_>) = wait.into_iter().unzip();
         let stages = [vk::PipelineStageFlags::FRAGMENT_SHADER];
-        let (signals, signalled) = ([self.frames], [frame]);
+        let (signals, signaled) = ([self.frames], [frame]);
         quiet(&self.driver, &|| {
             on_fake!(device.end_command_buffer(commands))?;
             let buffers = [commands];
             let mut timeline = vk::TimelineSemaphoreSubmitInfo::default()
                 .wait_semaphore_values(&values)
-                .signal_semaphore_values(&signalled);
+                .signal_semaphore_values(&signaled);
             let info = vk::SubmitInfo::default()
                 .wait_semaphores(&waits)
                 .wait_dst_stage_mask(&stages[..waits.len()])

@@ -14,7 +14,7 @@ use super::places;
 
 /// The features that programs use.
 const FEATURES: &str = "three queues; two families; two memories; granularity; alias_of; depth and stencil; levels; layers; \
-    aliased buffers; buffer over image; image over image; neighbours by padding; \
+    aliased buffers; buffer over image; image over image; neighbors by padding; \
     byte range; area of texels; Whole; Partial; Attachment; Load; Load writes; Store; Resolve; discards; INPUT_ATTACHMENT_READ; \
     UNIFORM_READ; SHADER_SAMPLED_READ; SHADER_STORAGE_READ; SHADER_STORAGE_WRITE; INDEX_READ; INDIRECT_COMMAND_READ; \
     unknown access; VERTEX_SHADER; FRAGMENT_SHADER; COMPUTE_SHADER; COPY; BLIT; RESOLVE; CLEAR; COLOR_ATTACHMENT_OUTPUT; EARLY_FRAGMENT_TESTS; \
@@ -158,7 +158,7 @@ impl Seen {
                 self.see("aliased buffers", meet(1) && linear == [true; 2]);
                 self.see("image over image", meet(1) && linear == [false; 2] && apart);
                 self.see("buffer over image", meet(1) && linear[0] != linear[1]);
-                self.see("neighbours by padding", meet(program.granularity) && !meet(1));
+                self.see("neighbors by padding", meet(program.granularity) && !meet(1));
             }
         }
     }

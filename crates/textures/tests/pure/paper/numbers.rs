@@ -113,7 +113,7 @@ fn gaps_stay_below_the_bound_under_a_million_requests() {
             if random.one_in(40) {
                 arenas.end_frame(&mut journal);
             }
-            // At each wall and step: smaller than the blocks of both neighbours.
+            // At each wall and step: smaller than the blocks of both neighbors.
             let view: Vec<_> = arenas.arenas().collect();
             assert_eq!(view[0].start, Bytes::ZERO);
             let last = view.last().expect("nine");

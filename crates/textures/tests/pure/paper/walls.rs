@@ -1,4 +1,4 @@
-//! Walls: where arenas allocate, when and over which neighbours they grow, and where they settle.
+//! Walls: where arenas allocate, when and over which neighbors they grow, and where they settle.
 
 use tileheap_textures::arenas::{ArenaSide, Arenas, ArenasDesc, InitialWalls, Temperature};
 use tileheap_textures::replay::Replay;
