@@ -15,7 +15,7 @@ device_entry_points! {
         call_down!(device.driver.commands, vkSetDebugUtilsObjectNameEXT(handle, info))
     }
 
-    /// Same as `vkSetDebugUtilsObjectNameEXT`, with the types of `VK_EXT_debug_report`: object numbers in messages are the same.
+    /// Same as `vkSetDebugUtilsObjectNameEXT`. The object types of `VK_EXT_debug_report` that messages name have the same numbers as those of `VkObjectType`.
     vkDebugMarkerSetObjectNameEXT(handle, info) |device| {
         let named = given!(info);
         let kind = vk::ObjectType::from_raw(named.object_type.as_raw());

@@ -32,7 +32,7 @@ recorded_commands! {
         order_event(recorder, Event::Reset(event));
     };
 
-    /// Ends a subpass and begins the next one: both load, store and order attachments.
+    /// Tracks the end of a subpass and the beginning of the next one, with their loads, stores and dependencies.
     vkCmdNextSubpass(commands, contents) => commands DeviceTable |recorder| {
         next_subpass(recorder, "vkCmdNextSubpass");
     };
@@ -56,7 +56,7 @@ fn next_subpass(recorder: &Recorder, command: &'static str) {
     }
 }
 
-/// A command with dependencies.
+/// The command that a dependency is recorded with.
 #[derive(Clone, Copy)]
 pub(super) enum OrderedAs<'a> {
     /// `vkCmdPipelineBarrier2`.
@@ -78,7 +78,7 @@ impl OrderedAs<'_> {
     }
 }
 
-/// The bit by which a queue family transfer uses the stages of its barrier (`VK_KHR_maintenance8`).
+/// The flag that makes a queue family transfer use the stages of its barrier (`VK_KHR_maintenance8`).
 const ALL_STAGES: vk::DependencyFlags = vk::DependencyFlags::from_raw(0x20);
 
 /// Returns a queue family transfer whose stages are ignored. A concurrent resource has no owner among the families of the device: it is only
@@ -259,14 +259,14 @@ pub(super) fn order_barriers(
 }
 
 /// Tracks a wait for events that the host may set, as its stages show (VUID-vkCmdWaitEvents-srcStageMask-01158): the layer does not know what the
-/// host has waited for before it set them.
+/// host has waited for before it sets them.
 fn wait_for_host(recorder: &Recorder, stages: vk::PipelineStageFlags2) {
     if stages.contains(vk::PipelineStageFlags2::HOST) {
         recorder.check().followed().allow_unseen_order();
     }
 }
 
-/// Follows dependency infos: all of them of a barrier, or one for each event.
+/// Tracks dependency infos: all those of a barrier, or one for each event.
 pub(super) fn order_dependencies(
     recorder: &Recorder,
     ordered_as: OrderedAs<'_>,

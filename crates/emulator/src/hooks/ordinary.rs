@@ -77,7 +77,7 @@ pub(crate) fn bind_in_parts(device: &Device, memory: vk::DeviceMemory) {
     }
 }
 
-/// Follows a host mapping of a memory object.
+/// Records that the host maps a memory object.
 pub(crate) fn map(device: &Device, result: vk::Result, memory: vk::DeviceMemory) {
     if let Some(check) = device.check.as_ref().filter(|_| result == vk::Result::SUCCESS) {
         check.followed().map(memory);

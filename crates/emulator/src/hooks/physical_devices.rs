@@ -1,4 +1,4 @@
-//! Entry points of physical devices: the driver's results, completed.
+//! Entry points of physical devices: the driver's results, completed with those of the emulation.
 
 use ash::vk;
 use tileheap_device::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM};
@@ -26,9 +26,9 @@ macro_rules! completed_queries {
     };
 }
 completed_queries! {
-    /// Returns the driver's types and heaps, with the tile heap.
+    /// Returns the driver's memory types and heaps, together with the tile heap.
     vkGetPhysicalDeviceMemoryProperties: |handle, emulation, out| *out = *emulation.memory_types.shown();
-    /// Returns the same properties, with the heap's budget.
+    /// Same as `vkGetPhysicalDeviceMemoryProperties`, with the budget of the tile heap.
     vkGetPhysicalDeviceMemoryProperties2: |handle, emulation, out| {
         emulation.complete_memory_properties(out, allocated_of_heap(handle))
     };

@@ -11,7 +11,7 @@ fn own_accesses() -> vk::AccessFlags2 {
         | tileheap_device::ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM
 }
 
-/// Replaces the access bits of tile shading by `MEMORY_READ` and `MEMORY_WRITE`, since the attachments are
+/// Replaces the access bits of tile shading with `MEMORY_READ` and `MEMORY_WRITE`, since the attachments are
 /// storage images in the driver.
 fn plain(accesses: vk::AccessFlags2) -> vk::AccessFlags2 {
     if accesses.intersects(own_accesses()) {

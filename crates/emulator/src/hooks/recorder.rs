@@ -1,4 +1,4 @@
-//! The command buffers of devices with a check, found by handle while they are recorded.
+//! The command buffers of devices that have a [`Check`], found by handle while they are recorded.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -26,7 +26,7 @@ use crate::model::recording::{Pass, Recording, not_tile_memory};
 use crate::tables::action_commands::ReachableDescriptors;
 use crate::tables::unseen_writes::UnseenWrites;
 
-/// A command buffer of a device with a check.
+/// A command buffer of a device that has a [`Check`].
 pub(crate) struct Recorder {
     pub(crate) device: Arc<Device>,
     pub(crate) handle: vk::CommandBuffer,
@@ -56,7 +56,7 @@ pub(crate) fn live<'a>(commands: vk::CommandBuffer) -> Option<&'a Recorder> {
     RECORDERS.synchronized_at_once(commands.as_raw())
 }
 
-/// Does the layer's work before a command, if the command buffer has a recorder, then returns what `next` takes from the device.
+/// Does the layer's work before a command, if the command buffer has a recorder, then returns the result of `next`, such as a function pointer of the device.
 ///
 /// Only the work is guarded: every recorded command takes this path, and its arguments need not pass through the guard.
 #[inline]
@@ -166,7 +166,7 @@ impl Recorder {
         self.recording.try_lock()
     }
 
-    /// Applies work that takes a few instructions; returns `false` if the work does, or if another thread uses the recording.
+    /// Runs `work` on the recording, which takes a few instructions. Returns `false` if `work` does, or if another thread uses the recording.
     #[inline(always)]
     pub(crate) fn at_once(&self, work: impl FnOnce(&mut Recording) -> bool) -> bool {
         match self.try_lock() {
@@ -188,7 +188,7 @@ impl Recorder {
         self.device.tile.as_ref()
     }
 
-    /// Removes the name of the handle, which another command buffer may reuse.
+    /// Removes the object name of the command buffer's handle, which another command buffer may reuse.
     fn forget(&self) {
         let object = Object::of(self.handle);
         self.device.reporter.names.set(object, "");
@@ -237,7 +237,7 @@ impl Recorder {
         uses.is_some_and(|uses| reads_drawn(uses, |one| one.role == Role::Input))
     }
 
-    /// Records that the next action command may write resources unseen.
+    /// Records that the next action command may write to resources in ways that the layer does not see.
     #[cold]
     pub(crate) fn acts_unseen(&self, writes: UnseenWrites, command: &'static str) {
         let mut at = self.lock().at;
@@ -245,8 +245,8 @@ impl Recorder {
         self.allow_unseen_writes(writes, command, at);
     }
 
-    /// Records that later commands may write resources unseen, after a command that is not an action command: shader objects and descriptor buffers
-    /// are not followed.
+    /// Records that, after a command that is not an action command, later commands may write to resources in ways that the layer does not see: shader objects
+    /// and descriptor buffers are not followed.
     #[cold]
     pub(crate) fn begin_unseen_writes(&self, writes: UnseenWrites, command: &'static str) {
         let mut at = self.lock().at;
@@ -303,7 +303,7 @@ impl Recorder {
     }
 }
 
-/// Does the work before a draw or dispatch that performs the same accesses as an earlier one, which most do. If there may be more to do, does nothing
+/// Does the work before a draw or dispatch that performs the same accesses as an earlier one, as most do. If there may be more to do, does nothing
 /// and returns `false`.
 #[inline(always)]
 pub(crate) fn repeats(
@@ -392,7 +392,7 @@ pub(crate) fn before_action(
     }
 }
 
-/// Checks a transfer.
+/// Checks the resources that a transfer command accesses.
 #[inline(never)]
 fn transfer(
     recorder: &Recorder,
@@ -440,7 +440,7 @@ fn read_and_draw(
     }
 }
 
-/// Checks a draw or dispatch on a device on which it may fetch from tracked buffers.
+/// Checks a draw or dispatch, including its fetches from tracked vertex, index and parameter buffers.
 #[cold]
 fn fetch_and_check(
     recorder: &Recorder,

@@ -94,7 +94,7 @@ creates! {
         }
     }
 
-    /// Removes the layer's structures, and registers operations on attachments.
+    /// Removes the layer's structures, and registers the attachments, their load and store operations, and the subpasses.
     vkCreateRenderPass, strip::render_pass;
     |device, info, pass| {
         let mut remembered = render_pass(&RenderPassDesc::from_v1(info), info.p_next);
@@ -115,7 +115,7 @@ creates! {
     }
 }
 
-/// The tile requirements of an image, given the driver's own.
+/// The memory requirements of an image for the tile heap, derived from the driver's requirements.
 pub(crate) fn tile_image_needs(
     device: &Device,
     info: &vk::ImageCreateInfo<'_>,
@@ -126,7 +126,7 @@ pub(crate) fn tile_image_needs(
     requirements::tile_image(emulation, device.heap_type()?, info, stencil_usage, driver)
 }
 
-/// The tile requirements of a buffer, given the driver's own.
+/// The memory requirements of a buffer for the tile heap, derived from the driver's requirements.
 pub(crate) fn tile_buffer_needs(
     device: &Device,
     info: &vk::BufferCreateInfo<'_>,

@@ -22,7 +22,7 @@ pub(crate) struct Stripped<T, A = ()> {
     _arrays: A,
 }
 
-/// The structures that the layer adds to input chains.
+/// Returns the treatment of a structure in an input chain: those of the layer's extensions are removed.
 fn own(s_type: vk::StructureType) -> StructTreatment {
     let own = [
         ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM::STRUCTURE_TYPE,
@@ -39,7 +39,7 @@ fn own(s_type: vk::StructureType) -> StructTreatment {
     }
 }
 
-/// Copies a chain without the layer's structures; copies of the `edited` ones may be changed.
+/// Copies a chain without the layer's structures; the copies of structures whose types are in `edited` may be changed.
 pub(crate) fn chain(p_next: *const std::ffi::c_void, edited: &[vk::StructureType]) -> Chain {
     let decide = |s_type| {
         if edited.contains(&s_type) {

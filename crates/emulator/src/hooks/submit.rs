@@ -24,7 +24,7 @@ pub(crate) fn given(batch: layer::Batch, is_fixed: bool) -> ApplicationBatch {
     }
 }
 
-/// Follows order and contents in batches that are about to be submitted.
+/// Tracks the order and the contents of batches that are about to be submitted.
 fn follow(check: &Check, submission: &Submission<'_>, fence: vk::Fence) -> Vec<Finding> {
     let family = check.queues.family(submission.queue);
     let logs = |batch: &ApplicationBatch| {

@@ -15,7 +15,7 @@ use crate::model::resources::Resource;
 use crate::tables::memory_types::TypeOrigin;
 use crate::tables::messages::MessageId;
 
-/// Bytes of the driver's allocation that gives a tile memory object its handle.
+/// Size in bytes of the driver's allocation whose handle represents a tile memory object.
 const HANDLE_BYTES: u64 = 4096;
 
 /// Allocates memory: tile memory as a small allocation that is never used, everything else with its type remapped.
@@ -102,7 +102,7 @@ fn handle_type(device: &Device) -> u32 {
     })
 }
 
-/// Returns true if memory is tile memory, which cannot be mapped, and reports it.
+/// Reports an attempt to map tile memory, which cannot be mapped. Returns false for other memory, without a message.
 pub(crate) fn refuse_mapping(device: &Device, memory: vk::DeviceMemory) -> bool {
     if device.resources.object_size(memory).is_none() {
         return false;
@@ -113,8 +113,7 @@ pub(crate) fn refuse_mapping(device: &Device, memory: vk::DeviceMemory) -> bool 
     true
 }
 
-/// Returns 0, the commitment of tile memory, and of any object if the layer emulates a lazily allocated type;
-/// `None` if the driver has to answer.
+/// Returns a commitment of 0 bytes for tile memory, and for all memory if the layer emulates a lazily allocated type; `None` if the driver must be queried.
 pub(crate) fn lazy_commitment(device: &Device, memory: vk::DeviceMemory) -> Option<u64> {
     // The driver's type is not lazy, so it cannot be queried; 0 is allowed for all lazy memory.
     (device.lazy_bits(u32::MAX) != 0 || device.resources.object_size(memory).is_some()).then_some(0)

@@ -12,9 +12,9 @@ use tileheap_layer::sharded::Sharded;
 use super::driver::{Driver, created};
 use crate::model::tile_shaders::{self, RECORD_BYTES};
 
-/// The alignment of records: no driver may ask for more (`minUniformBufferOffsetAlignment`).
+/// The alignment of records: no driver may require more (`minUniformBufferOffsetAlignment`).
 const STRIDE: u64 = 256;
-/// Maximum number of different tiles on a device, by place and size.
+/// Maximum number of different tiles on a device; tiles differ if their positions or sizes do.
 const RECORDS: u32 = 4096;
 
 /// A device whose dispatches can run per tile.

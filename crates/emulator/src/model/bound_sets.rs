@@ -49,7 +49,7 @@ const BY_PARAMETERS: u32 = u32::MAX - 1;
 /// Number of tracked sets: no driver binds more at once (`maxBoundDescriptorSets` is 32 at most).
 const SETS: usize = 32;
 
-/// Half the number of combinations of pipeline and sets that can alternate and are only checked once.
+/// Number of hash buckets of [`Point::checked`], which each keep two combinations of pipeline and sets.
 const CHECKED: usize = 8;
 
 impl Point {
@@ -100,7 +100,7 @@ impl Point {
     }
 }
 
-/// Hash of no dynamic offsets. Not 0, so that it changes the key.
+/// The hash of an empty list of dynamic offsets. Not 0, so that it changes the key.
 const NO_OFFSETS: u64 = GOLDEN;
 
 /// Hash of the parameters that accesses of a pipeline may depend on, from the hashes of dynamic offsets and push constants.

@@ -93,8 +93,8 @@ fn wrong_object(
     Finding::new(id, object, text + &rule).at(at)
 }
 
-/// The attachments of the render pass whose object is not bound: reported at the first draw, whose rule is broken, or otherwise at the end of the
-/// pass.
+/// Returns findings about the attachments of the render pass that are in an object other than the bound one: at the first draw, which breaks the rule for
+/// draws, or without draws at the end of the pass.
 pub(crate) fn unbound_attachments(pass: &mut Pass, at: Position, access: AccessMethod<'_>) -> Vec<Finding> {
     let unbound = std::mem::take(&mut pass.unbound);
     let found = unbound.iter().filter_map(|(resource, bound)| {
@@ -347,7 +347,7 @@ fn overlap(one: &Resource, other: &Resource) -> bool {
 }
 
 /// The accesses of a shader through a descriptor. An access is certain if some invocation provably performs it, the descriptor is the first of
-/// its binding, its part is known and the command acts. It covers the whole part if the dispatch does.
+/// its binding, its part is known and the command acts. It covers the whole part if the invocations of the dispatch together do.
 fn logged(
     accessed: &DescriptorAccess,
     entry: &Entry,
@@ -416,7 +416,7 @@ fn is_image(kind: vk::DescriptorType) -> bool {
     )
 }
 
-/// Returns true if an extent of a descriptor is all of its part: its bytes, or the texels of its only level and layer.
+/// Returns true if an accessed range covers the whole part that a descriptor refers to: its bytes, or the texels of its only level and layer.
 fn covers(extent: &AccessRange, part: &ResourcePart, resource: &Resource) -> bool {
     match (extent, part) {
         (AccessRange::Bytes(bytes), ResourcePart::Bytes(first, end)) => {

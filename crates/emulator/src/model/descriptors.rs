@@ -81,7 +81,7 @@ impl Entry {
         is_dynamic(self.kind)
     }
 
-    /// The value that a guard compares: a side of the descriptor's image, or the length of the array in its buffer.
+    /// The value that a guard compares: the width, height or depth of the descriptor's image, or the length of the array in its buffer.
     pub(crate) fn guard_value(&self, value: GuardValue) -> Option<u32> {
         match (value, self.part?) {
             (GuardValue::ArrayLength { .. }, ResourcePart::Bytes(first, end)) => {

@@ -11,14 +11,14 @@ macro_rules! reasons {
         }
 
         impl DiscardReason {
-            /// The command or event that made the bytes undefined.
+            /// Names the command or event that made the bytes undefined.
             pub(crate) const fn text(self) -> &'static str {
                 match self {
                     $(DiscardReason::$reason => $text,)+
                 }
             }
 
-            /// The remedy that keeps the contents.
+            /// The change to the application that would preserve the contents.
             pub(crate) const fn remedy(self) -> &'static str {
                 match self {
                     $(DiscardReason::$reason => $remedy,)+
@@ -63,7 +63,7 @@ pub(crate) struct Discard {
 }
 
 impl Discard {
-    /// Converts it for the model, which reports defined contents in these bytes if losing them is a mistake.
+    /// Converts the discard to the model's form. If `reports_contents` is true, the model reports defined contents of these bytes.
     pub(crate) fn to_model(self, memory: MemoryId, reports_contents: bool) -> program::Discard {
         program::Discard {
             memory,

@@ -107,8 +107,8 @@ impl BoundBuffers {
         };
     }
 
-    /// The fetches of a draw or dispatch from tracked buffers that are new in an epoch. `acts` is `false` if the command may do nothing, `is_skipped`
-    /// is `true` if it possibly does not even read its parameters. `input` is that of the bound pipeline, if it is known.
+    /// The fetches of a draw or dispatch from tracked buffers that were not logged before in this epoch. `acts` is `false` if the command may do nothing,
+    /// `is_skipped` is `true` if it possibly does not even read its parameters. `input` is that of the bound pipeline, if it is known.
     pub(crate) fn fetch(
         &mut self,
         resources: &Resources,

@@ -12,7 +12,7 @@ pub(crate) struct Finding {
     pub(crate) id: MessageId,
     /// The main object.
     pub(crate) object: Object,
-    /// The error and the rule.
+    /// The description of the error, and the rule that it breaks.
     pub(crate) text: String,
     /// The command, if any.
     pub(crate) at: Option<Position>,

@@ -27,12 +27,12 @@ impl Heap {
         self.used.fetch_max(end, Ordering::Relaxed);
     }
 
-    /// The end of poisoning: only bytes in use are poisoned, since nothing can read others.
+    /// The end of the bytes that are poisoned when they become undefined: the bytes after it are not in use, so nothing can read them.
     pub(crate) fn end(&self) -> u64 {
         self.used.load(Ordering::Relaxed).min(self.size)
     }
 
-    /// The first byte of those in use that still have the driver's initial contents; `None` if all are poisoned. They count as poisoned
+    /// The first of the bytes in use that still have the driver's initial contents; `None` if all are poisoned. They count as poisoned
     /// from now on.
     pub(crate) fn take_raw(&self) -> Option<u64> {
         let end = self.end();

@@ -76,7 +76,7 @@ impl Names {
         self.lock().get(&object).cloned()
     }
 
-    /// Inserts kind, name and handle of each object in the text of a message; appends those objects to `objects` that it does not contain yet.
+    /// Inserts kind, name and handle of each object in the text of a message; appends to `objects` those that it does not contain yet.
     pub(crate) fn resolve(&self, text: &str, objects: &mut Vec<Object>) -> String {
         let parts = text.split(MARK).enumerate();
         let resolved = parts.map(

@@ -33,7 +33,7 @@ pub(super) struct Parameters {
     pub(super) bytes: u64,
     pub(super) stride: u64,
     pub(super) count: u32,
-    /// The count buffer and its offset: its value may be less than `count`.
+    /// The buffer that holds the number of draws or dispatches, which is at most `count`, and the offset of that number.
     pub(super) number: Option<(vk::Buffer, u64)>,
 }
 
@@ -101,10 +101,10 @@ pub(crate) struct Fetch {
 }
 
 impl Fetch {
-    /// Parameters are in memory, or are not read by the layer.
+    /// A draw or dispatch whose parameters are in memory, or are not read by the layer.
     pub(crate) const UNKNOWN: Fetch = Fetch::of(Drawn::Unknown { is_indexed: false }, false);
 
-    /// Like `UNKNOWN`, with an index buffer.
+    /// Like `UNKNOWN`, for a draw that also reads the index buffer.
     pub(crate) const UNKNOWN_INDEXED: Fetch = Fetch::of(Drawn::Unknown { is_indexed: true }, false);
 
     const fn of(drawn: Drawn, is_empty: bool) -> Fetch {

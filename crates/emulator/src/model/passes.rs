@@ -30,7 +30,7 @@ pub(crate) struct BoundAttachment {
     pub(crate) index: u32,
     /// The attachment's uses in dynamic rendering; those in a render pass object are [`RenderPass::uses`].
     pub(crate) roles: Vec<Role>,
-    /// The layers of the view that are rendered, from the first one of the view.
+    /// The layers of the view that are rendered, counted from the view's first layer.
     layers: Run,
     /// True if the render area covers the whole attachment.
     is_covered: bool,
@@ -237,7 +237,7 @@ const RESOLVED: Attachment = Attachment {
     only_read: false,
 };
 
-/// The layers of views that an instance renders: a number of them, or those of a mask, including gaps of the mask.
+/// The view layers that an instance renders: the first `count`, or all from the lowest to the highest bit of `view_mask` if that is not 0.
 fn rendered_layers(count: u32, view_mask: u32) -> Run {
     match view_mask {
         0 => Run::new(0, count.max(1)),
@@ -562,7 +562,7 @@ fn enter(recording: &mut Recording, secondary: &Secondary, entry: u64) -> Option
     discard
 }
 
-/// Resets the binding, which is unknown after `vkCmdExecuteCommands`; inside a render pass after its end.
+/// Resets the bound tile memory, which is undefined after `vkCmdExecuteCommands`; inside a render pass, only once the pass ends.
 pub(crate) fn executed(recording: &mut Recording) {
     recording.push_constants.clear();
     match &mut recording.pass {

@@ -15,7 +15,7 @@ pub(crate) struct BoundMemory {
     pub(crate) size: u64,
 }
 
-/// The size that a secondary command buffer inherits with an unknown memory object: the same as its primary.
+/// The binding that a secondary command buffer inherits with an unknown memory object, which is assumed to be the one that its primary has bound.
 ///
 /// Validation 1.4.363 passes its own handles to lower layers in this one structure, where they are invalid. Reporting such a handle would be strict,
 /// but then no correct program with secondaries would run under validation, which reports the mistake itself
@@ -33,7 +33,7 @@ pub(crate) struct Position {
     /// Number of action commands so far, including this one: draws, dispatches, transfers, the beginnings and ends of render passes,
     /// `vkCmdExecuteCommands`. Others are not numbered, since the layer does not see all of them.
     pub(crate) actions: u32,
-    /// The command's name. While commands are recorded that are not tracked, the name of the last tracked one.
+    /// The command's name. While untracked commands are recorded, the name of the last tracked one.
     command: &'static str,
     is_action: bool,
     pub(crate) bound: Option<BoundMemory>,

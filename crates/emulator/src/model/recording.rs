@@ -74,7 +74,7 @@ impl ReportedOnce {
 pub(crate) struct Pass {
     /// True if another instance resumes this one: nothing may be recorded in between.
     pub(crate) suspends: bool,
-    /// Attachments whose object is not bound, until that is reported; and the object bound instead.
+    /// Attachments whose object is not bound, until that is reported; each with the object that is bound instead.
     pub(crate) unbound: Vec<(Arc<Resource>, Option<BoundMemory>)>,
     /// The bytes of its attachments in tile memory.
     pub(crate) attached: Vec<(u64, u64)>,
@@ -193,7 +193,7 @@ impl Recording {
         }
     }
 
-    /// Begins an epoch after a dispatch for each tile that performs the accesses of a list: draws after it access the attachments again.
+    /// Begins an epoch after per-tile dispatches that perform the accesses of a list: draws after them access the attachments again.
     #[inline]
     pub(crate) fn after_dispatch(&mut self, reachable: ReachableDescriptors, list: u32) {
         if reachable == ReachableDescriptors::Dispatch && self.pass.is_some() && list != NOTHING {

@@ -96,7 +96,7 @@ pub(crate) fn is_resolved(one: &AttachmentUse) -> bool {
     matches!(one.role, Role::ResolveSource { .. } | Role::ResolveTarget { .. })
 }
 
-/// Returns each attachment that draws use once: one that is also read as input has a single place in the tile.
+/// Returns each attachment that draws use, without repetition: one that is also read as input has a single place in the tile.
 fn distinct(uses: &[AttachmentUse]) -> impl Iterator<Item = usize> + use<> {
     let drawn = uses.iter().filter(|one| !is_resolved(one));
     let mut attachments: Vec<_> = drawn.map(|one| one.attachment).collect();

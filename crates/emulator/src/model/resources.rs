@@ -37,7 +37,7 @@ pub(crate) struct Resources {
     /// Images and buffers with `VK_SHARING_MODE_CONCURRENT`, also those that are not registered.
     pub(crate) concurrent_images: Sharded<()>,
     pub(crate) concurrent_buffers: Sharded<()>,
-    /// Swapchains whose images have this mode.
+    /// Swapchains whose images have `VK_SHARING_MODE_CONCURRENT`.
     pub(crate) concurrent_swapchains: Sharded<()>,
     /// The number of images and buffers that were registered.
     created: AtomicU32,

@@ -13,7 +13,7 @@ use tileheap_spirv::{Guard, GuardValue, ShaderModule};
 use super::vertex_input::loaded_locations;
 use crate::tables::unseen_writes::UnseenWrites;
 
-/// Maximum size in words of the code that a device keeps for modules that are created again: 4 MiB.
+/// Maximum size in words of the code that a device keeps in case its modules are created again: 4 MiB.
 const MAX_KEPT_WORDS: usize = 1 << 20;
 
 /// The code of a shader module.
@@ -22,7 +22,7 @@ pub(crate) struct Code {
     words: Arc<[u32]>,
     /// The entry points that were analyzed so far.
     entry_points: Mutex<Vec<EntryPoint>>,
-    /// The locations of inputs that the module's vertex shader certainly reads, once they are requested.
+    /// The locations of inputs that the module's vertex shader certainly reads, computed when they are first needed.
     locations: OnceLock<HashSet<u32>>,
 }
 

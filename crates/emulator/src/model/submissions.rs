@@ -34,7 +34,7 @@ pub(crate) struct Queues {
     submits: AtomicU64,
 }
 
-/// The timeline semaphore of a device's queues.
+/// The last use of tile memory on any queue, and the timeline semaphore that orders the uses of all queues.
 #[derive(Default)]
 pub(crate) struct QueueOrder {
     /// Null until first needed.
@@ -87,7 +87,7 @@ pub(crate) enum Batch {
     Poison(vk::CommandBuffer),
     /// Waits for the last use of tile memory on another queue.
     Wait(vk::Semaphore, u64),
-    /// Signals the end of this use.
+    /// Signals that this submission's use of tile memory has ended.
     Signal(vk::Semaphore, u64),
 }
 
@@ -129,7 +129,7 @@ impl Submission<'_> {
         }
     }
 
-    /// Reason why contents end with a batch, which is known before the batches run; `None` if they do not.
+    /// The reason why contents become undefined at the end of a batch, which is known before the batches run; `None` if they do not.
     pub(crate) fn ends(&self, batch: usize) -> Option<DiscardReason> {
         if !self.queue_submit_boundary {
             return Some(DiscardReason::BatchEnd);

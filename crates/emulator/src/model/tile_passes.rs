@@ -11,7 +11,7 @@ pub(crate) struct TilePass {
     /// True in per-tile execution.
     pub(crate) per_tile: bool,
     pub(crate) area: vk::Rect2D,
-    /// The size of a tile; the first tile begins at texel 0.
+    /// The size of a tile; the first tile begins at texel (0, 0).
     pub(crate) tile: vk::Extent2D,
     /// State for resuming the pass, or the reason why it cannot be interrupted.
     pub(crate) again: Result<ResumeState, &'static str>,
@@ -28,7 +28,7 @@ pub(crate) enum ResumeState {
     },
 }
 
-/// Dynamic rendering, without operations.
+/// The parameters of dynamic rendering, without its load and store operations.
 pub(crate) struct Rendering {
     layer_count: u32,
     view_mask: u32,

@@ -59,7 +59,7 @@ macro_rules! boxes {
 }
 
 impl ImageRegions<'_> {
-    /// The texels that each region reads and writes; for copies in texels of the source.
+    /// The texels that each region reads and writes. The extents of copies are in texels of the source.
     fn boxes(self) -> Vec<[TexelBox; 2]> {
         macro_rules! same_extent {
             ($one:ident) => {{

@@ -354,7 +354,7 @@ action_commands!(table);
 mod tests {
     use super::*;
 
-    /// Commands whose rule 10746 is in the validation layers 1.4.363, except commands of extensions that the layer does not hook.
+    /// Commands for which the validation layers 1.4.363 check rule 10746, except commands of extensions that the layer does not hook.
     const VALIDATED: &str = include_str!("rule_10746.txt");
 
     macro_rules! names {

@@ -38,7 +38,7 @@ pub(crate) struct AddedMemory {
     /// The flags of each tile type.
     pub(crate) tile_types: &'static [vk::MemoryPropertyFlags],
     pub(crate) position: MemoryTypePosition,
-    /// True to fill the array elements past the counts.
+    /// True to fill the array elements past the counts with types and heaps that look usable.
     pub(crate) nonsense: bool,
     /// True to add a lazily allocated type.
     pub(crate) lazy: bool,
@@ -163,7 +163,7 @@ fn type_index(
     }
 }
 
-/// Fills elements that must not be read: types and heaps past the counts that look usable, the heaps as tile heaps of the largest size.
+/// Fills the elements past the counts, which must not be read, with types and heaps that look usable: the heaps are tile heaps of the largest size.
 fn fill(shown: &mut vk::PhysicalDeviceMemoryProperties, heaps: usize) {
     let behind = vk::MemoryType {
         property_flags: vk::MemoryPropertyFlags::from_raw(0xF),

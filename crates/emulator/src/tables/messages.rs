@@ -78,7 +78,7 @@ messages! {
     /// A setting could not be read.
     Setting = 0x7169_0001, "TILEHEAP-setting", WARNING, Layer,
         "correct the value; VkLayer_tileheap_emulator.json lists what each setting takes";
-    /// The driver has the extension itself.
+    /// The driver has the extension itself, so the layer emulates nothing.
     StepsAside = 0x7169_0002, "TILEHEAP-steps-aside", INFO, Layer,
         "";
     /// Validation is below the layer, where it checks the layer's commands instead of the application's.

@@ -24,7 +24,7 @@ pub(crate) struct Settings {
     pub(crate) ordinary: bool,
     /// True if findings that depend on something unknown are reported as well.
     pub(crate) possible: bool,
-    /// True if findings by the letter of the specification are reported as well.
+    /// True if a missing dependency that the specification requires but no known implementation needs is reported as well.
     pub(crate) pedantic: bool,
     /// True if mistakes in order and contents are reported each time, instead of once.
     pub(crate) repeats: bool,
@@ -32,7 +32,7 @@ pub(crate) struct Settings {
     pub(crate) force: bool,
     /// True if the layer adds a lazily allocated memory type.
     pub(crate) lazy_type: bool,
-    /// Rules to report.
+    /// The rules whose violations are reported.
     pub(crate) report: Report,
     /// Path of the trace.
     pub(crate) trace: Option<PathBuf>,
@@ -223,7 +223,7 @@ fn report(text: &str) -> Result<Report, String> {
 /// The validation layers.
 pub(crate) const VALIDATION: &std::ffi::CStr = c"VK_LAYER_KHRONOS_validation";
 
-/// Returns true if the environment enables validation, by name or by a pattern that is meant for it.
+/// Returns true if the environment enables validation, by name or by a pattern that contains "validation".
 pub(crate) fn environment_validates() -> bool {
     let listed = |variable: &str, matches: fn(&str) -> bool| {
         let value = std::env::var(variable).unwrap_or_default();

@@ -28,10 +28,10 @@ use crate::model::position::Submit;
 use crate::model::resources::Resource;
 use crate::tables::unseen_writes::UnseenWrites;
 
-/// Minimum number of events that logs add between two prunings.
+/// Minimum number of events in new logs between two prunings.
 const MIN_NEW_EVENTS: usize = 16 * 1024;
 
-/// The model of a device, and the mapping from its ids and tags.
+/// The model of a device, and the resources and commands that its ids and tags refer to.
 #[derive(Default)]
 pub(crate) struct Followed {
     model: Model,

@@ -35,7 +35,7 @@ pub(crate) struct LoggedAccess {
 pub(crate) enum Event {
     /// Performs the accesses of a list.
     Access(u32),
-    /// A barrier: the dependencies from one index to another.
+    /// A barrier: the range `[first, end)` of its dependencies.
     Barrier(u32, u32),
     /// Waits for events, with dependencies like those of a barrier.
     Wait(Box<(Vec<vk::Event>, u32, u32)>),
@@ -68,7 +68,8 @@ pub(crate) struct EnclosingSubpass {
 }
 
 impl EnclosingSubpass {
-    /// The accesses of a logged access in the subpass: those to what it draws to are in order, unless draws may read it as input attachments.
+    /// Expands a logged access to those that it stands for in the subpass. An access to a resource that the subpass draws to yields none, since the subpass
+    /// orders it, unless it reads an input attachment.
     fn accesses(&self, one: &LoggedAccess) -> impl Iterator<Item = MemoryAccess> {
         let access = one.access;
         let is_draw = access.resource == ATTACHMENTS;
@@ -530,7 +531,7 @@ impl Recorded {
         self.log.events.push(at, event);
     }
 
-    /// Logs the begin or end of a subpass.
+    /// Logs the beginning or end of a subpass.
     pub(crate) fn pass(&mut self, commands: Vec<Command>, at: &Position) {
         let accesses = |command: &Command| match command {
             Command::Action(_) => true,

@@ -258,7 +258,7 @@ mod tests {
         }
     }
 
-    /// Number of events of a subpass with these draws, including its begin.
+    /// Number of events of a subpass with these draws, including its beginning.
     fn events(draws: &[bool]) -> usize {
         let pass = instance(vk::ImageLayout::GENERAL);
         let (mut recorded, mut at) = (Recorded::new(), Position::default());

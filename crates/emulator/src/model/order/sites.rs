@@ -22,7 +22,7 @@ pub(crate) struct Sites {
     queues: Vec<u64>,
     /// The memory objects that the host has mapped.
     mapped: IdSet<u64>,
-    /// The reason why contents end with batches.
+    /// The reason why tile memory contents become undefined at the end of each batch, if they do.
     pub(super) ends: Option<DiscardReason>,
     /// Numbers of events in the logs: of all, and of those that the last pruning kept.
     events: usize,
@@ -41,12 +41,12 @@ impl Sites {
         }
     }
 
-    /// Returns `true` if more events were added since the last pruning than it kept, plus `events`.
+    /// Returns `true` if the events added since the last pruning outnumber those that it kept by more than `events`.
     pub(crate) fn needs_pruning(&self, events: usize) -> bool {
         self.events > self.kept * 2 + events
     }
 
-    /// The number of a batch, which encodes submit call, batch and queue; `ends` is the reason why contents end with it.
+    /// The number of a batch, which encodes submit call, batch and queue; `ends` is the reason why contents become undefined at its end.
     pub(crate) fn batch(&mut self, submit: Submit, ends: Option<DiscardReason>) -> u64 {
         self.ends = ends.or(self.ends);
         let known = self.queues.iter().position(|queue| *queue == submit.queue);
@@ -129,7 +129,7 @@ impl Sites {
         })
     }
 
-    /// The memory that a resource is in.
+    /// Describes the memory that a resource is in.
     pub(super) fn memory(&self, id: ResourceId) -> String {
         let place = self.resource(id).and_then(|resource| resource.place.get());
         match place.filter(|place| !place.is_tile) {
@@ -178,7 +178,7 @@ impl Sites {
         draws().next().is_none() || draws().any(|one| one.is_certain) && log.certainly_draws(is_it)
     }
 
-    /// Recognizes the logged access of a use.
+    /// Returns a predicate that is true for the logged access that a use comes from.
     fn is_access_of(&self, used: &MemoryUse) -> impl Fn(&MemoryAccess) -> bool + use<> {
         let number = self.resource(used.resource).map(|resource| resource.number);
         let (part, action) = (used.part, used.action);
@@ -212,7 +212,7 @@ impl Sites {
         all.filter(move |one| is_it(&one.access))
     }
 
-    /// The command, the resource, and the batch of a use.
+    /// Describes a use: its command, resource and batch.
     pub(super) fn place(&self, used: &MemoryUse) -> String {
         let at = self.at(used.tag).map(|at| format!(" by {at}"));
         let submit = self.submit(used.batch).map(|submit| format!(", in {submit}"));

@@ -24,7 +24,7 @@ pub(crate) struct UnseenWritesSoFar {
     memories: IdSet<u64>,
 }
 
-/// A command that writes unseen, with its position if it is recorded.
+/// A command whose writes the layer does not see, with its position if it is recorded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UnseenSource {
     pub(crate) command: &'static str,
@@ -45,7 +45,7 @@ impl Default for UnseenWritesSoFar {
 }
 
 impl UnseenWritesSoFar {
-    /// Records that a command may write unseen. Returns a message about every new kind that can reach a tracked resource.
+    /// Records that a command may perform writes that the layer does not see. Returns a message about every new kind that can reach a tracked resource.
     pub(super) fn allow(&mut self, writes: UnseenWrites, source: UnseenSource) -> Vec<Finding> {
         let new = writes.without(self.kinds);
         self.kinds |= writes;
@@ -63,7 +63,7 @@ impl UnseenWritesSoFar {
         self.memories.remove(&memory);
     }
 
-    /// Starts to track a resource. Returns messages as [`UnseenWritesSoFar::allow`] does.
+    /// Starts to track a resource. Returns messages like [`UnseenWritesSoFar::allow`].
     pub(super) fn follow(&mut self, resource: &Resource) -> Vec<Finding> {
         if is_linear(resource) && resource.tile_place().is_some() {
             self.reach_tile |= resource.unseen_writes;
@@ -72,7 +72,7 @@ impl UnseenWritesSoFar {
         self.take_messages()
     }
 
-    /// Returns `true` if a resource may have been written unseen, itself or through a linear resource in the same bytes.
+    /// Returns `true` if writes that the layer does not see may have reached a resource, directly or through a linear resource in the same bytes.
     pub(super) fn may_have_written(&self, resource: &Resource) -> bool {
         let in_tile = self
             .reach_tile
