@@ -101,12 +101,12 @@ strategies! {
 }
 
 impl Strategy {
-    /// Returns its name, as in JSON and on the command line.
+    /// Returns the strategy's name, as in JSON and on the command line.
     pub const fn name(self) -> &'static str {
         TABLE[self as usize].name
     }
 
-    /// Describes it in one sentence.
+    /// Describes the strategy in one sentence.
     pub fn description(self) -> &'static str {
         TABLE[self as usize].description.trim_start()
     }

@@ -82,7 +82,7 @@ pub(super) struct Body {
     spans: Vec<Span>,
 }
 
-/// Decides from the order of items whether they can be packed up to a limit.
+/// The task of deciding from the order of items whether they can be packed up to a limit.
 #[derive(Debug)]
 pub(super) struct OrderTask {
     pub(super) bodies: Vec<Body>,
@@ -187,7 +187,7 @@ impl OrderTask {
         pairs.filter(|&(a, b)| orders.below[b] & 1 << a == 0 && orders.below[a] & 1 << b == 0)
     }
 
-    /// Returns how far the second body could still be raised if the first is below it; negative if that is impossible.
+    /// Returns the distance by which the second body can still be raised if the first is below it; negative if it cannot be above the first.
     pub(super) fn slack(&self, orders: &Orders, first: usize, second: usize) -> i128 {
         let end = i128::from(orders.windows[first].0) + i128::from(self.bodies[first].size);
         i128::from(orders.windows[second].1) - end
@@ -226,7 +226,7 @@ impl OrderTask {
         orders.windows[body] = (low, high);
     }
 
-    /// Returns bodies by lowest offset, with the bytes above each that none of them can start in if offsets have a common divisor.
+    /// Returns bodies by lowest offset, with sizes rounded up to the greatest common divisor of all alignments, since no body can start in the padding.
     fn padded(
         &self,
         orders: &Orders,

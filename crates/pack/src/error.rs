@@ -33,11 +33,11 @@ pub enum Error {
     EmptyBounds {
         /// The item; for a group, its first or its fixed member.
         item: u32,
-        /// The lowest offset it may have.
+        /// The lowest offset that the item may have.
         lowest: Bytes,
-        /// The highest offset it may have.
+        /// The highest offset that the item may have.
         highest: Bytes,
-        /// The alignment it needs.
+        /// The alignment that the item needs.
         alignment: Alignment,
     },
     /// Two items are fixed at the same bytes and must not share them; the lower index first.
@@ -76,11 +76,11 @@ pub enum Error {
     OutOfBounds {
         /// The item.
         item: u32,
-        /// Its offset.
+        /// The item's offset.
         offset: Bytes,
-        /// The lowest offset it may have.
+        /// The lowest offset that the item may have.
         lowest: Bytes,
-        /// The highest offset it may have; 2^64 - 1 if unbounded.
+        /// The highest offset that the item may have; 2^64 - 1 if unbounded.
         highest: Bytes,
     },
     /// Members of one group at different offsets.

@@ -31,7 +31,7 @@ const CHEAPER_THAN_SEARCHING: usize = 2;
 const SHORT: u64 = 64;
 
 impl Packer {
-    /// Writes the best offsets found within the default budget to the rules, or those of a cheap rule if upper bounds were not met.
+    /// Writes the best offsets found within the default budget to `rules.offsets`, or those of a cheap rule if upper bounds were not met.
     pub(super) fn improve(
         &mut self,
         problem: &Problem,

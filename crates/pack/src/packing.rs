@@ -16,7 +16,7 @@ pub struct Packing {
 }
 
 impl Packing {
-    /// Returns true if it stays within the problem's capacity and no item is above its highest offset.
+    /// Returns true if the packing stays within the problem's capacity and no item is above its highest offset.
     pub fn fits(&self, problem: &Problem) -> bool {
         let mut items = problem.items().iter().zip(&self.offsets);
         problem.capacity().is_none_or(|capacity| self.height <= capacity)

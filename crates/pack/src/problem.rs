@@ -10,19 +10,19 @@ use crate::units::{Alignment, Bytes, Run, Span};
 /// A resource to place: a size, an alignment and a lifetime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Item {
-    /// Its lifetime. An item with an empty span gets an offset and has no conflicts by time. A lifetime with gaps is a group of items, one for each
+    /// The item's lifetime. An item with an empty span gets an offset and has no conflicts by time. A lifetime with gaps is a group of items, one for each
     /// span: see [`Item::together`].
     pub span: Span,
-    /// Its size; an item of 0 bytes conflicts with no other.
+    /// The item's size; an item of 0 bytes conflicts with no other.
     pub size: Bytes,
-    /// The alignment of its offset.
+    /// The alignment of the item's offset.
     pub alignment: Alignment,
-    /// Its fixed offset, if any.
+    /// The item's fixed offset, if any.
     pub fixed: Option<Bytes>,
-    /// The lowest offset it may have.
+    /// The lowest offset that the item may have.
     #[serde(default)]
     pub lowest: Bytes,
-    /// The highest offset it may have. Like a capacity, cheap strategies aim for it and [`Packing::fits`] tells whether they met it; the answers of
+    /// The highest offset that the item may have. Like a capacity, cheap strategies aim for it and [`Packing::fits`] tells whether they met it; the answers of
     /// [`fit`](super::fit()) and [`minimise`](super::minimise()) respect it.
     ///
     /// [`Packing::fits`]: super::Packing::fits
@@ -126,29 +126,29 @@ pub(super) struct Unit {
     pub(super) size: u64,
     pub(super) alignment: Alignment,
     pub(super) fixed: Option<u64>,
-    /// The lowest and the highest offset.
+    /// The lowest and the highest offset of the unit.
     pub(super) low: u64,
     pub(super) high: Option<u64>,
     /// From the first use to the last; a group may have gaps in between.
     pub(super) hull: Span,
-    /// Its items: a run of `Problem::members`.
+    /// The unit's items: a run of `Problem::members`.
     pub(super) members: Run,
     /// Conflicting units: a run of `Problem::rivals`.
     pub(super) rivals: Run,
 }
 
 impl Unit {
-    /// Returns true if it takes bytes at some step.
+    /// Returns true if the unit takes bytes at some step.
     pub(super) fn takes_bytes(&self) -> bool {
         self.size > 0 && !self.hull.is_empty()
     }
 
-    /// Returns true if it is a single item without constraints on its offset.
+    /// Returns true if the unit is a single item without constraints on its offset.
     pub(super) fn is_plain(&self) -> bool {
         self.fixed.is_none() && self.low == 0 && self.high.is_none() && self.members.len() == 1
     }
 
-    /// Returns the lowest and the highest offset; equal if it is fixed.
+    /// Returns the lowest and the highest offset of the unit; equal if it is fixed.
     pub(super) fn bounds(&self) -> (u64, u64) {
         match self.fixed {
             Some(offset) => (offset, offset),

@@ -31,7 +31,7 @@ impl Rule {
     pub(super) const GREEDY_BY_AREA: Rule = Rule(Order::Area, FitPolicy::First);
     pub(super) const GREEDY_BY_CONFLICTS: Rule = Rule(Order::Conflicts, FitPolicy::Best);
 
-    /// Returns the name of the strategy that runs it.
+    /// Returns the name of the strategy that runs this rule.
     pub(super) fn name(self) -> &'static str {
         match (self.0, self.1) {
             (Order::Birth, FitPolicy::First) => "first-fit-by-birth",

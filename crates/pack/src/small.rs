@@ -64,7 +64,7 @@ struct Piece {
     high: u64,
     /// The highest offset within the limit.
     last: u64,
-    /// Pieces that it must not share bytes with.
+    /// The mask of the pieces that must not share bytes with this one.
     rivals: u64,
 }
 

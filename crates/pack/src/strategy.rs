@@ -36,10 +36,10 @@ use super::{Packer, Packing, Problem};
 /// # Ok::<(), tileheap_pack::Error>(())
 /// ```
 pub trait PackingStrategy: fmt::Debug + Send + Sync {
-    /// Returns its name, as on the command line: lowercase words joined by hyphens.
+    /// Returns the strategy's name, as on the command line: lowercase words joined by hyphens.
     fn name(&self) -> &str;
 
-    /// Describes it in one sentence.
+    /// Describes the strategy in one sentence.
     fn description(&self) -> &str {
         ""
     }
@@ -49,7 +49,7 @@ pub trait PackingStrategy: fmt::Debug + Send + Sync {
     /// The packing must pass [`check`](super::check()); it may exceed the capacity and highest offsets of items, see [`Packing::fits`].
     fn pack_into(&self, problem: &Problem, packer: &mut Packer, packing: &mut Packing);
 
-    /// Searches like [`minimise`] or [`fit`]. A strategy that can use a budget overrides this; by default it runs once.
+    /// Searches like [`minimise`] or [`fit`]. A strategy that can use a budget overrides this; by default the strategy runs once.
     fn search_into(
         &self,
         problem: &Problem,

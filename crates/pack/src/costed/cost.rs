@@ -2,7 +2,7 @@
 
 use crate::units::Bytes;
 
-/// The cost of reserving bytes in a step: a step function that never falls. Reserving nothing is free.
+/// The cost of reserving bytes in a step of time: a non-decreasing step function of the number of bytes. Reserving nothing is free.
 ///
 /// ```
 /// use tileheap_pack::StepCost;

@@ -23,20 +23,20 @@ pub struct CostedDesc<'a> {
     pub capacity: Bytes,
     /// For each step, the cost of the bytes that are reserved in it, in units of weight.
     pub costs: Vec<&'a StepCost>,
-    /// The bytes that are reserved in each step.
+    /// The rule for the number of bytes that are reserved in each step.
     pub reservation: Reservation,
 }
 
 /// An item that can be selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WeightedItem {
-    /// Its lifetime: at least one step.
+    /// The item's lifetime: at least one step.
     pub span: Span,
-    /// Its size.
+    /// The item's size.
     pub size: Bytes,
-    /// The alignment of its offset.
+    /// The alignment of the item's offset.
     pub alignment: Alignment,
-    /// The gain of selecting it.
+    /// The gain from selecting the item.
     pub weight: u64,
 }
 

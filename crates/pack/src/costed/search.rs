@@ -16,9 +16,9 @@ use crate::units::{CompactSort, Run};
 pub(super) struct PlacedChoice {
     /// Numbers of the chosen items, ascending.
     pub(super) items: Vec<u32>,
-    /// Their offsets.
+    /// The offsets of the chosen items.
     pub(super) offsets: Vec<u64>,
-    /// Their total weight.
+    /// The total weight of the chosen items.
     pub(super) weight: u64,
     pub(super) cost: Cost,
 }

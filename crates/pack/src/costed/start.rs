@@ -1,4 +1,4 @@
-//! The start of the search: the best choice that is found without one.
+//! The start of the search: the best choice that is found without searching.
 
 use std::ops::ControlFlow;
 
@@ -12,13 +12,13 @@ use crate::{PartialPacking, ProblemDesc, Steps};
 pub(super) struct Start {
     /// The best choice found without a search.
     pub(super) choice: PlacedChoice,
-    /// Upper bound on the value of any choice, in addition to that of the search.
+    /// Another upper bound on the value of any choice, in addition to that of the search.
     pub(super) bound: i128,
     pub(super) prices: StepPrices,
 }
 
 impl Start {
-    /// The given choice, or a better one by value or by loads; `steps` of `budget` are spent, and more are added.
+    /// The best of the given choice and those found by value or by loads. Adds the steps used to `steps`, which stays within `budget`.
     pub(super) fn of(problem: &Problem<'_>, given: PlacedChoice, budget: u64, steps: &mut u64) -> Start {
         let (mut choice, mut bound, mut prices) = (given, i128::MAX, None);
         if problem.has_exclusive() {

@@ -11,7 +11,7 @@ use super::model::Model;
 use super::state::{PLACED, State};
 use crate::gap::align_up;
 
-/// Criterion for the column that is decided next.
+/// The criterion by which the column to decide next is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Focus {
     /// The fewest spare bytes, divided by the number of branches that the column has ended.

@@ -33,7 +33,7 @@ pub(crate) struct Model {
     units: Vec<u32>,
     lifetimes: Vec<Lifetime>,
     events: Vec<(u32, bool, u32)>,
-    /// Pieces, and the columns that represent their conflicts.
+    /// Per entry, a piece and a column that represents one of its conflicts.
     conflicts: Vec<(u32, u32)>,
     piece_of: Vec<u32>,
     /// Scratch list: counts of columns, columns with conflicts, or pieces in some order.

@@ -11,9 +11,9 @@ use crate::units::CompactSort;
 pub(crate) enum First {
     Wide,
     Large,
-    /// Columns times size².
+    /// The largest number of columns times size².
     LargeArea,
-    /// Columns² times size.
+    /// The largest number of columns² times size.
     WideArea,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct SearchRun {
     pub(crate) first: First,
     /// Among equal columns, choose the last instead of the first.
     pub(crate) mirrored: bool,
-    /// Its share of the steps, relative to other runs.
+    /// The run's share of the steps, relative to other runs.
     pub(crate) length: u64,
 }
 

@@ -46,7 +46,7 @@ impl Table {
         (key >> 64) as usize & self.mask
     }
 
-    /// Returns 128 well-mixed bits for a fact, odd.
+    /// Returns 128 well-mixed bits that represent a fact, as an odd number.
     pub(crate) fn word(fact: u64) -> u128 {
         let seed = mix(fact);
         u128::from(seed) << 64 | u128::from(mix(seed ^ 0xa5a5_5a5a_c3c3_3c3c)) | 1

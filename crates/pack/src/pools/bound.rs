@@ -1,4 +1,4 @@
-//! Lower bounds on cost, and sets of items that fit together in no packing.
+//! Lower bounds on cost, and sets of items that cannot be packed together.
 //!
 //! ```text
 //! a ├────┤     c          in a *clique* every two units interfere, or cost something if they share bytes. If their sizes exceed
@@ -37,7 +37,7 @@ enum Growth {
 
 const GROWTHS: [Growth; 4] = [Growth::Forbidden, Growth::Soft, Growth::Large, Growth::Expensive];
 
-/// Returns units of a clique that fit together in no packing, if one is found.
+/// Returns the units of a clique that cannot be packed together, if such a clique is found.
 pub(super) fn infeasible<'a>(
     problem: &PoolsProblem,
     capacities: &[u64],
@@ -137,10 +137,10 @@ fn excess(problem: &PoolsProblem, capacities: &[u64], clique: &[u32]) -> u64 {
 /// A unit of a clique that may share bytes with a larger one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Charge {
-    /// Its position in the clique.
+    /// The unit's position in the clique.
     position: usize,
     bytes: u64,
-    /// The cost of its cheapest pair.
+    /// The cost of the unit's cheapest pair.
     cost: u64,
 }
 

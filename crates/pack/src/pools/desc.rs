@@ -26,13 +26,13 @@ pub struct PoolsDesc {
     pub penalties: Vec<(String, String, u64)>,
 }
 
-/// A memory.
+/// A memory that items are placed in.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pool {
-    /// Its name.
+    /// The pool's name.
     pub name: String,
-    /// Its size. A pool without a capacity is made as small as possible.
+    /// The pool's size. A pool without a capacity is made as small as possible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Bytes>,
     /// Bytes that no item may take.
@@ -48,7 +48,7 @@ pub struct ReservedRange {
     pub offset: Bytes,
     /// Number of bytes.
     pub size: Bytes,
-    /// The steps at which it is reserved; all if empty.
+    /// The steps at which the range is reserved; all if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty", with = "pairs")]
     pub lifetimes: Vec<Span>,
 }
@@ -57,26 +57,26 @@ pub struct ReservedRange {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PoolItem {
-    /// Its name.
+    /// The item's name.
     pub id: String,
-    /// The steps at which it is live, as spans `[first, end)`; in between, others may take its bytes.
+    /// The steps at which the item is live, as spans `[first, end)`; in between, others may take its bytes.
     #[serde(with = "pairs")]
     pub lifetimes: Vec<Span>,
-    /// Its size. An item of 0 bytes shares no bytes.
+    /// The item's size. An item of 0 bytes shares no bytes.
     pub size: Bytes,
-    /// The alignment of its offset; 1 byte by default.
+    /// The alignment of the item's offset; 1 byte by default.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub alignment: Alignment,
-    /// Its fixed offset, if any.
+    /// The item's fixed offset, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<Bytes>,
-    /// The lowest offset it may have.
+    /// The lowest offset that the item may have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lowest: Option<Bytes>,
-    /// The highest offset it may have.
+    /// The highest offset that the item may have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub highest: Option<Bytes>,
-    /// The pools it may be placed in; any pool if empty.
+    /// The pools that the item may be placed in; any pool if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pools: Vec<String>,
 }

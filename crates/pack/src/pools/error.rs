@@ -38,13 +38,13 @@ pub enum PoolsError {
     NoOffset {
         /// The item.
         item: String,
-        /// Its size, or its group's.
+        /// The size of the item, or of its group.
         size: Bytes,
-        /// Its alignment, or its group's.
+        /// The alignment of the item, or of its group.
         alignment: Alignment,
-        /// The lowest offset.
+        /// The lowest offset that the item may have.
         lowest: Bytes,
-        /// The highest offset.
+        /// The highest offset that the item may have.
         highest: Bytes,
     },
     /// A packing with a number of places that differs from the number of items.

@@ -36,6 +36,6 @@ pub struct PoolsAnswer {
     pub verdict: Verdict,
     /// Number of search steps used.
     pub steps: Steps,
-    /// Items that fit together in no packing, if none exists and they are known.
+    /// Items that cannot be packed together, if no packing exists and such items are known.
     pub conflict: Vec<u32>,
 }

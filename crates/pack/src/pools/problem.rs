@@ -32,16 +32,16 @@ pub struct PoolsProblem {
 pub(super) struct PoolUnit {
     pub(super) size: u64,
     pub(super) alignment: Alignment,
-    /// The lowest and the highest offset; equal if it is fixed.
+    /// The lowest and the highest offset of the unit; equal if it is fixed.
     pub(super) low: u64,
     pub(super) high: u64,
-    /// The pools it may be placed in.
+    /// The pools that the unit may be placed in.
     pub(super) pools: Vec<u32>,
     pub(super) is_reserved: bool,
-    /// Units that it must not share bytes with, or only at a cost; by ascending index.
+    /// Other units that must not share bytes with this one, or only at a cost; by ascending index.
     pub(super) edges: Vec<Edge>,
     pub(super) spans: Vec<Span>,
-    /// Its first item.
+    /// The index of the unit's first item.
     name: usize,
 }
 

@@ -68,7 +68,7 @@ struct Search<'a, 'w> {
 }
 
 impl Search<'_, '_> {
-    /// Runs the search; if no packing exists, returns units that fit together in no packing: all units if no smaller set is known.
+    /// Runs the search; if no packing exists, returns units that cannot be packed together: all units if no smaller set is known.
     fn find(&mut self) -> Option<Vec<u32>> {
         let units = &self.problem.units;
         if let Some(unit) = units.iter().position(|unit| unit.pools.is_empty()) {
@@ -173,7 +173,7 @@ impl Search<'_, '_> {
         false
     }
 
-    /// Returns a height that the items of every packing reach.
+    /// Returns a height that every packing reaches.
     fn least_height(&mut self, pool: usize) -> u64 {
         let units = self.problem.units.iter().filter(|unit| !unit.is_reserved);
         let bound_to = units.filter(|unit| unit.pools == [pool as u32]);

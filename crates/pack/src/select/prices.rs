@@ -62,7 +62,7 @@ struct Node {
     arc: u32,
     depth: u32,
     first_child: u32,
-    /// The list of the parent's other children.
+    /// The next child of the same parent; `before` is the previous one.
     next: u32,
     before: u32,
 }
