@@ -9,11 +9,11 @@ use crate::program::{DependencyScopes, ResourceId, ResourcePart, Tag};
 /// The certainty of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Certainty {
-    /// Depends on something unknown, such as the elements that a shader accesses.
+    /// A rule of the specification may be broken, depending on something unknown, such as the elements that a shader accesses.
     Possible,
-    /// The specification requires it, although no known implementation needs it.
+    /// A rule of the specification is broken, although no known implementation needs it.
     ByTheLetter,
-    /// The specification forbids it, and contents can be wrong.
+    /// A rule of the specification is broken, and contents can be wrong.
     Certain,
 }
 
@@ -128,15 +128,15 @@ impl Hazard {
 /// Reason why contents that a command reads are lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossReason {
-    /// They were never written.
+    /// The contents were never written.
     NeverWritten,
     /// A transition from `UNDEFINED`, a load or store operation `DONT_CARE`, or a release to another queue family without an acquire.
     Discarded(MemoryUse),
     /// A write through a resource that interprets the bytes differently, or a queue family transfer of any other resource.
     Overwritten(MemoryUse),
-    /// Defined, but by a write through another resource that interprets the bytes consistently; this may be intended.
+    /// The contents are defined, but by a write through another resource that interprets the bytes consistently; this may be intended.
     WrittenThrough(MemoryUse),
-    /// Another queue family accessed them without a transfer of ownership.
+    /// Another queue family accessed the contents without a transfer of ownership.
     NotTransferred {
         /// The access, or an acquire without a release; the read itself if it is the first access of its family.
         by: MemoryUse,
@@ -181,7 +181,7 @@ pub struct DiscardedContents {
     pub tag: Tag,
     /// The first bytes `[first, end)` of the memory that had contents; bytes with certain contents come before others.
     pub bytes: (u64, u64),
-    /// Their last write.
+    /// The last write to these bytes.
     pub last: MemoryUse,
     /// The certainty.
     pub verdict: Certainty,

@@ -49,7 +49,7 @@ impl AffectedMemory {
     }
 }
 
-/// Operations that some access may not have followed yet.
+/// Operations that may not have been applied to the state of every access yet.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Log {
     operations: Vec<Operation>,

@@ -91,7 +91,7 @@ pub(crate) enum Earlier {
     Within(Subpass),
     /// Commands before a render pass instance.
     BeforeInstance(u64),
-    /// No commands: only orders operations before all following commands.
+    /// No earlier commands: the operations of the scope are ordered before all commands that follow.
     BeforeAll,
 }
 
@@ -220,9 +220,9 @@ pub(crate) struct PassTransitions {
 /// A synchronization operation.
 #[derive(Clone, Debug)]
 pub(crate) enum Operation {
-    /// The dependencies of one command. Here and below, `submitted` is the step that submitted the batch.
+    /// The dependencies of one command, which take effect at once. Here and below, `submitted` is the step that submitted the batch.
     ///
-    /// The dependencies of one command, which take effect at once; their second scopes are at a place. With events, first scopes are limited to
+    /// The second scopes of the dependencies are at `place`. With events, first scopes are limited to
     /// operations that the events cover. A render pass has transitions apart from those of its edges.
     Dependencies {
         queue: QueueId,
@@ -247,7 +247,7 @@ pub(crate) enum Operation {
         signals: Vec<(SemaphoreId, Signaled, S)>,
         submitted: u64,
     },
-    /// A batch waits at stages.
+    /// A batch waits for a semaphore at stages.
     Wait {
         queue: QueueId,
         semaphore: SemaphoreId,
@@ -263,9 +263,9 @@ pub(crate) enum Operation {
         submitted: u64,
     },
     ResetFence(FenceId),
-    /// A wait of the host, in a step.
+    /// A wait of the host, and the step in which it happens.
     HostWait(HostWait, u64),
-    /// A host signal of a timeline semaphore, in a step.
+    /// A host signal of a timeline semaphore, and the step in which it happens.
     HostSignal(SemaphoreId, Signaled, u64),
 }
 

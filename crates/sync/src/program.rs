@@ -258,7 +258,7 @@ pub struct PassAttachment {
 }
 
 impl PassAttachment {
-    /// Returns `true` if a render pass changes its layout.
+    /// Returns `true` if a render pass changes the attachment's layout.
     pub fn changes_layout(&self) -> bool {
         let mut layouts = self.uses.iter().map(|(_, layout)| *layout);
         let last = self.final_layout != self.initial_layout;

@@ -24,7 +24,7 @@ pub(crate) enum Kind {
     Transfer,
 }
 
-/// Counts of the operations that records followed, and of those that were skipped because they could not change a record's state; each counts once
+/// Counts of the operations that were applied to records, and of those that were skipped because they could not change a record's state; each counts once
 /// per record.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RecordWork {
@@ -45,7 +45,7 @@ struct Piece {
     reach: Reach,
 }
 
-/// Regions of two accesses in the same memory.
+/// The overlapping regions of two accesses in the same memory, in terms of their own resources.
 struct Overlap {
     own: Region,
     later: Region,
@@ -68,7 +68,7 @@ pub(crate) struct Record {
     pub(crate) whole: Option<Region>,
     /// True if the accessed resource aliases pages of `bufferImageGranularity`.
     has_pages: bool,
-    /// Position in the log up to which operations were followed.
+    /// The position in the log up to which operations were applied.
     position: u64,
     /// Number of operations before the record was added.
     pub(crate) added_at: u64,
@@ -120,7 +120,7 @@ impl Conflict {
 }
 
 impl Record {
-    /// The record of an access; operations from a position on are still to be followed.
+    /// The record of an access; operations from a position on are still to be applied.
     pub(crate) fn new(later: &LaterAccess, used: MemoryUse, reach: &Reach, position: u64) -> Record {
         let piece = |region, is_by_letter| Piece {
             region,

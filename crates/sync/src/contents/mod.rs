@@ -78,14 +78,14 @@ impl AllContents {
         in_memory.insert(class.0.into(), (bytes.first, bytes.end));
     }
 
-    /// Assumes that the contents are defined.
+    /// Assumes that all contents of a class are defined.
     pub(crate) fn assume_written(&mut self, class: ResourceId) {
         if let Some(contents) = self.classes.get_mut(&class) {
             contents.states = vec![(contents.whole, State::from(Value::Unknown))];
         }
     }
 
-    /// Removes a resource from a class; the last one with its contents.
+    /// Removes a resource from a class, and the contents of the class with its last resource.
     pub(crate) fn remove(&mut self, class: ResourceId) {
         let left = self.members.get_mut(&class).map(|members| {
             *members -= 1;
@@ -160,7 +160,7 @@ impl AllContents {
         self.families.set_implicit(from, to);
     }
 
-    /// The finding of a read, whose queue family takes ownership.
+    /// Returns the finding of a read, if any. A read of the whole region makes its queue family the owner.
     pub(crate) fn read(&mut self, later: &LaterAccess, used: MemoryUse) -> Option<LostContents> {
         let contents = self.classes.get_mut(&later.origin.class)?;
         let region = later.touched.certain;

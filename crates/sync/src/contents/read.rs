@@ -19,7 +19,7 @@ struct Candidate {
 }
 
 impl Contents {
-    /// The finding of a read: all of the region is undefined, some of it was written through an alias, or some of its bytes were discarded.
+    /// Returns a finding if all of the region that is read is undefined, some of it was written through an alias, or some of its bytes were discarded.
     ///
     /// A region that is only partly unwritten, or discarded by accesses, is not reported: programs load and copy more than they need.
     /// A read of unknown elements cannot find defined ones in a region that is undefined everywhere.

@@ -43,11 +43,11 @@ pub struct Model {
     contents: AllContents,
     /// True if the host has waited while batches were pending, so that accesses that are still remembered may be settled.
     has_settled: bool,
-    /// True if only contents are followed.
+    /// True if only contents are tracked, not order.
     ignores_order: bool,
-    /// Operations that some record may not have followed yet.
+    /// Operations that may not have been applied to every record yet.
     log: Log,
-    /// Number of operations before the log.
+    /// Number of operations that were removed from the front of the log so far.
     forgotten: u64,
     schedule: Schedule,
     work: RecordWork,
@@ -322,7 +322,7 @@ impl Model {
         findings.extend(forced);
     }
 
-    /// Adds an operation to the log; records follow it later.
+    /// Adds an operation to the log; it is applied to the records later.
     fn follow(&mut self, operation: Operation) {
         if !self.ignores_order {
             self.log.push(operation, self.has_moved_aliases.is_empty());
