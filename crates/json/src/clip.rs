@@ -5,7 +5,7 @@ pub fn clip(text: &str) -> String {
     clip_to(text, 300)
 }
 
-/// [`clip`] to another length in characters.
+/// Like [`clip`], with a different maximum length, in characters.
 pub(crate) fn clip_to(text: &str, length: usize) -> String {
     let mut line = String::new();
     for c in text.chars().take(length) {

@@ -155,7 +155,7 @@ fn parse_any<T: DeserializeOwned>(text: &str) -> Result<T, JsonSyntaxError> {
     Err(in_place(text, &error))
 }
 
-/// An error with its place in the text.
+/// Adds the position in the text to an error of `serde_json`.
 fn in_place(text: &str, error: &serde_json::Error) -> JsonSyntaxError {
     let (line, column) = (error.line(), error.column());
     let mut problem = error.to_string();

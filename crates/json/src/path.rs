@@ -60,7 +60,7 @@ fn before(bytes: &[u8]) -> String {
     path
 }
 
-/// The length of a string with its closing quote; if there is none, of the whole rest.
+/// The length of a string including its closing quote; the length of `rest` if there is none.
 fn length_of_string(rest: &[u8]) -> usize {
     let mut escaped = false;
     let closing = rest.iter().position(|&byte| {

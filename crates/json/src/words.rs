@@ -79,7 +79,7 @@ fn unknown(what: &str, name: &str, list: &str, names: &str) -> String {
     text
 }
 
-/// The value that was found, as written in the document.
+/// Describes the value that was found, as written in the document.
 fn found(value: &str) -> String {
     let quoted = |start: &str| value.strip_prefix(start)?.strip_suffix('`');
     let number = quoted("integer `").or_else(|| quoted("floating point `"));
@@ -96,7 +96,7 @@ fn found(value: &str) -> String {
     }
 }
 
-/// The expected form.
+/// Describes the expected form in terms of JSON.
 fn expected(form: &str) -> String {
     let whole = |most: u64| format!("a whole number from 0 to {most}");
     let list = |form: &str| {

@@ -29,7 +29,7 @@ pub unsafe fn layers(layer: &LayerDesc, count: *mut u32, out: *mut vk::LayerProp
     fill!(&[properties], count, out)
 }
 
-/// `vkEnumerateInstanceExtensionProperties`: lists the extension that passes settings. Those of other layers are not listed.
+/// `vkEnumerateInstanceExtensionProperties`: lists `VK_EXT_layer_settings`, by which applications pass settings. Extensions of other layers are not listed.
 ///
 /// # Safety
 /// The arguments are those of the command.

@@ -10,7 +10,7 @@ use tileheap_units::GOLDEN;
 /// Binary logarithm of the number of slots.
 const PLACES: u32 = 12;
 
-/// Mark slots without an object, and slots that are being filled. Not valid handles, since handles are aligned or counted from low
+/// `FREE` marks slots without an object, `BUSY` those that are being filled. Not valid handles, since handles are aligned or counted from low
 /// numbers.
 const FREE: u64 = u64::MAX;
 const BUSY: u64 = u64::MAX - 1;

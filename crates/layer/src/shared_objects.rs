@@ -9,7 +9,7 @@ use crate::sharded::Sharded;
 /// Shared objects by handle.
 pub struct SharedObjects<T> {
     all: LazyLock<Sharded<Arc<T>>>,
-    /// Most of them, for look-ups without a lock.
+    /// Most of the objects, for look-ups without a lock.
     table: HandleTable<T>,
 }
 
@@ -45,7 +45,7 @@ impl<T> SharedObjects<T> {
         Some(given!(object))
     }
 
-    /// As [`synchronized`](SharedObjects::synchronized), but only without a lock: not every object is found.
+    /// Like [`synchronized`](SharedObjects::synchronized), but never takes a lock, so that some objects are not found.
     #[inline]
     pub fn synchronized_at_once<'a>(&self, handle: u64) -> Option<&'a T> {
         self.table.get(handle).map(|object| given!(object))

@@ -7,7 +7,7 @@ use ash::vk;
 use ash::vk::TaggedStructure;
 use tileheap_device::ffi;
 
-/// The bytes of a structure of that type; `None` for an unknown type.
+/// The size in bytes of a structure of this type; `None` for an unknown type.
 pub fn size_of_structure(s_type: vk::StructureType) -> Option<usize> {
     SIZES.get(&s_type.as_raw()).copied()
 }

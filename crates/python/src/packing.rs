@@ -11,7 +11,7 @@ use crate::search::Interrupts;
 
 pub(crate) const NUMBERS: &str = "numbers and names are JSON";
 
-/// Span, size, alignment, fixed, lowest and highest offset, group.
+/// The fields of an item: span, size, alignment, fixed, lowest and highest offset, group.
 type Row = (
     [u32; 2],
     u64,
@@ -22,7 +22,7 @@ type Row = (
     Option<u32>,
 );
 
-/// `tileheap.Problem`.
+/// The fields of `tileheap.Problem`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Fields {

@@ -29,7 +29,7 @@ impl Interrupts {
         }
     }
 
-    /// The callback of a search.
+    /// The callback of a search: ends it at the time limit, or once a signal handler has raised an exception. Checks for signals every [`PERIOD`].
     pub(crate) fn look(&self) -> ControlFlow<()> {
         let now = Instant::now();
         let mut looked = self

@@ -30,9 +30,9 @@ use crate::search::{Interruptible, Interrupts};
 struct Options {
     strategy: String,
     policy: Option<String>,
-    /// Name and capacity.
+    /// The name and the capacity of each memory.
     memories: Vec<(String, Option<Bytes>)>,
-    /// Memory by tensor.
+    /// The memory of each tensor that is given one, by the tensor's name.
     memory_of: BTreeMap<String, String>,
     alignment: Alignment,
     in_place: bool,
@@ -58,18 +58,18 @@ struct Plan {
     storage: Vec<&'static str>,
     reasons: Vec<Option<String>>,
     backing: Vec<Backing>,
-    /// Rows of tensor, memory, offset, size.
+    /// Rows of four numbers: tensor, memory, offset and size.
     regions: Vec<u64>,
-    /// Rows of tensor, first step, step after the last.
+    /// Rows of three numbers: tensor, first step, and the step after the last one.
     lifetimes: Vec<u64>,
-    /// Step, node, output, and the tensors that used the bytes before.
+    /// Per reuse: step, node, output, and the tensors that used the bytes before.
     reuses: Vec<(u32, String, String, Vec<String>)>,
-    /// Node, source, destination, bytes, time, reason.
+    /// Per copy: node, source, destination, bytes, time and reason.
     copies: Vec<(String, String, String, Bytes, String, String)>,
     unrolled: BTreeMap<String, u32>,
     /// The node of each step.
     steps: Vec<String>,
-    /// Assumptions of the reader.
+    /// Assumptions that the reader of the graph made.
     notes: Vec<String>,
 }
 

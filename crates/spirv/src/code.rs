@@ -27,7 +27,7 @@ pub(crate) struct Instruction {
 }
 
 impl Instruction {
-    /// Returns the position of its first word.
+    /// Returns the position of the instruction's first word.
     pub(crate) fn word(&self) -> usize {
         self.first as usize - 1
     }
@@ -168,7 +168,7 @@ impl Code {
     }
 }
 
-/// Makes the error for an invalid word.
+/// Creates the error for an invalid word.
 fn malformed(word: usize, problem: String) -> ShaderError {
     ShaderError::Malformed { word, problem }
 }

@@ -6,7 +6,7 @@ use ash::vk;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShaderError {
-    /// Too short for a header, or longer than any real shader.
+    /// A module that is too short for a header, or longer than any real shader.
     #[error("SPIR-V length of {words} words is not between 5 and {most}")]
     Size {
         /// The number of words.
@@ -20,16 +20,16 @@ pub enum ShaderError {
         /// The number of bytes.
         bytes: usize,
     },
-    /// Not SPIR-V.
+    /// A module whose first word is not the magic number of SPIR-V.
     #[error("SPIR-V magic number is 0x{found:08X} instead of 0x07230203")]
     Magic {
         /// The first word.
         found: u32,
     },
-    /// An unsupported version.
+    /// An unsupported version of SPIR-V.
     #[error("SPIR-V version word 0x{found:08X} is not supported: 1.0 to 1.6 are")]
     Version {
-        /// The second word.
+        /// The second word, which encodes the version.
         found: u32,
     },
     /// An invalid instruction.

@@ -37,7 +37,7 @@ pub enum TexelIndex {
 pub enum AccessRegion {
     /// Bytes of a buffer.
     Bytes {
-        /// The first byte, relative to the descriptor's; with an index, that of element 0.
+        /// The first accessed byte, relative to the first byte of the descriptor; with an index, that of element 0.
         offset: u32,
         /// Number of bytes that each invocation accesses.
         size: u32,

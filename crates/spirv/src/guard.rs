@@ -34,7 +34,7 @@ pub struct InvocationIndex {
 }
 
 impl InvocationIndex {
-    /// Returns the number of values in a dispatch with base zero: they begin at 0.
+    /// Returns the number of values that the index takes in a dispatch with base zero: they begin at 0.
     pub fn count(&self, groups: [u32; 3]) -> u64 {
         let groups = groups.get(usize::from(self.axis)).copied().unwrap_or(0);
         match self.id {

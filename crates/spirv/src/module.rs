@@ -70,7 +70,7 @@ pub(crate) struct Module {
     /// Ids of the variables outside functions.
     pub(crate) globals: Vec<u32>,
     pub(crate) functions: Vec<Function>,
-    /// Positions by function id.
+    /// Positions in [`Module::functions`], by function id.
     functions_by_id: BTreeMap<u32, usize>,
     /// Ids of imported instruction sets that do not access memory: debug information, `printf`.
     pub(crate) inert_sets: BTreeSet<u32>,

@@ -42,7 +42,7 @@ pub enum Error {
     Operator {
         /// The node.
         node: String,
-        /// Its operator.
+        /// The node's operator.
         operator: String,
         /// The reason.
         problem: String,
@@ -76,11 +76,11 @@ pub enum Error {
     MemoryTooSmall {
         /// The largest tensor that does not fit.
         tensor: String,
-        /// Its size.
+        /// The size of the tensor.
         size: Bytes,
         /// The last memory that could hold it.
         memory: String,
-        /// Its capacity.
+        /// The capacity of the memory.
         capacity: Bytes,
         /// The lower bound on the bytes of the memory's tensors, if that already exceeds the capacity.
         needed: Option<Bytes>,
@@ -88,7 +88,7 @@ pub enum Error {
     /// A placement strategy returned an invalid answer.
     #[error("placement strategy `{strategy}`: {problem}")]
     Strategy {
-        /// Its name.
+        /// The name of the strategy.
         strategy: String,
         /// The problem.
         problem: String,
@@ -96,7 +96,7 @@ pub enum Error {
     /// A file cannot be read.
     #[error("{format}: {problem}")]
     Parse {
-        /// Its format.
+        /// The format of the file.
         format: &'static str,
         /// The position and the problem.
         problem: String,
@@ -112,7 +112,7 @@ pub enum Error {
     /// A kernel cannot be used.
     #[error("kernel `{kernel}`: {problem}")]
     Kernel {
-        /// Its name.
+        /// The name of the kernel.
         kernel: String,
         /// The problem.
         problem: String,

@@ -157,7 +157,7 @@ impl ElementType {
         opaque.find(|row| row.2 >= bits).map(|row| row.0)
     }
 
-    /// Its name: `float16`.
+    /// The name of the type, such as `float16`.
     pub const fn name(self) -> &'static str {
         TABLE[self as usize].1
     }

@@ -26,22 +26,22 @@ pub enum ShapeBound {
     /// The maximum of each dimension over the ranges of its symbols.
     #[default]
     Ranges,
-    /// The value at the shapes of example inputs, which is too small for larger inputs.
+    /// The dimensions at the shapes of the example inputs, which are too small for larger inputs.
     Examples,
 }
 
 impl Graph {
-    /// Its name.
+    /// The graph's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Symbols of its dimensions.
+    /// The symbols in the dimensions of the graph's tensors.
     pub fn symbols(&self) -> &[Symbol] {
         &self.symbols
     }
 
-    /// Assumptions of the reader, such as sizes of elements of unknown types.
+    /// Assumptions that the reader of the graph made, such as the sizes of elements of unknown types.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -64,7 +64,7 @@ impl Graph {
         &self.nodes
     }
 
-    /// The graph itself, followed by bodies.
+    /// The graph itself, followed by the bodies of loops and branches.
     pub fn blocks(&self) -> &[Block] {
         &self.blocks
     }

@@ -20,22 +20,22 @@ pub struct Block {
 /// One step of a graph.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// Its name.
+    /// The node's name.
     pub name: String,
     /// The operator, loop or branch.
     pub kind: NodeKind,
-    /// The block it is in.
+    /// The block that the node is in.
     pub block: BlockId,
-    /// The tensors it reads.
+    /// The tensors that the node reads.
     pub inputs: Vec<TensorId>,
-    /// The tensors it produces.
+    /// The tensors that the node produces.
     pub outputs: Vec<TensorId>,
     /// Outputs that may overwrite inputs.
     pub in_place: Vec<InPlace>,
 }
 
 impl Node {
-    /// An operator of the root block without inputs and outputs.
+    /// Creates an operator node of the root block, without inputs and outputs.
     pub(crate) fn operator(name: &str, operator: Operator) -> Node {
         Node {
             name: name.to_owned(),
@@ -67,7 +67,7 @@ impl Node {
 pub struct InPlace {
     /// Index among the node's outputs.
     pub output: u32,
-    /// Index among its inputs.
+    /// Index among the node's inputs.
     pub input: u32,
 }
 
@@ -86,9 +86,9 @@ pub enum NodeKind {
 /// inferred.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Operator {
-    /// Its name.
+    /// The operator's name.
     pub name: String,
-    /// Its parameters: `strides`, `padding`.
+    /// The operator's parameters, such as `strides` and `padding`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, Attribute>,
 }

@@ -2,23 +2,23 @@
 
 use super::call::{Answer, Call, Inferred};
 
-/// An operator: everything that shape inference, storage choice, importers and kernels derive from.
+/// The definition of an operator, from which shape inference, storage choice, importers and kernels derive everything that they need.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct OperatorDefinition {
-    /// Its name in graphs.
+    /// The operator's name in graphs.
     pub name: &'static str,
     /// The maximum number of inputs.
     pub inputs: usize,
-    /// The dependence of its output on its inputs.
+    /// The dependence of the operator's output on its inputs.
     pub class: OperatorClass,
-    /// The form in which it reads its operands.
+    /// The form in which the operator reads its operands.
     pub form: OperandForm,
     /// The input that holds convolution weights.
     pub weights: Option<usize>,
     /// Equivalent ONNX operators without attributes; the importer maps those with attributes.
     pub onnx: &'static [&'static str],
-    /// The built-in kernel that computes it.
+    /// The built-in kernel that computes the operator.
     pub kernel: Option<BuiltInKernel>,
     /// Inputs that kernels read only from buffers of vectors: biases, scales.
     pub vector_inputs: &'static [usize],
