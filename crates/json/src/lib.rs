@@ -116,7 +116,7 @@ pub struct JsonSyntaxError {
     pub column: usize,
     /// The path of fields and indices to the position: `submits[0].batches[1].waits`; empty for the document itself.
     pub path: String,
-    /// The problem.
+    /// The reason why the text is invalid at this position.
     pub problem: String,
 }
 

@@ -68,7 +68,7 @@ impl AppFolder {
         })
     }
 
-    /// The folder.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }

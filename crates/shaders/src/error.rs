@@ -24,7 +24,7 @@ pub enum Error {
     /// A file could not be read or written, or a program could not be started.
     #[error("{}: {message}", .path.display())]
     Io {
-        /// The file.
+        /// The path of the file, or of the program.
         path: PathBuf,
         /// The system's message.
         message: String,

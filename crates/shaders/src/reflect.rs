@@ -43,7 +43,7 @@ pub struct Binding {
 /// An attribute that a vertex shader reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VertexInput {
-    /// The location.
+    /// The location of the attribute.
     pub location: u32,
     /// The `VkFormat` of 32-bit components.
     pub format: u32,

@@ -18,7 +18,7 @@ pub(crate) struct ControlFlow {
     labels: Vec<(u32, u32)>,
     /// The position of the first edge of each node, and the end.
     starts: Vec<usize>,
-    /// Successors.
+    /// The successors of all nodes: those of a node begin at its entry of `starts`.
     edges: Vec<u32>,
 }
 

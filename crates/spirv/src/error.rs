@@ -37,7 +37,7 @@ pub enum ShaderError {
     Malformed {
         /// The position of the word.
         word: usize,
-        /// The problem.
+        /// A description of the problem.
         problem: String,
     },
     /// No entry point has this name and stage.

@@ -96,7 +96,7 @@ pub enum AccessRange {
     Bytes(Range<u64>),
     /// A box of texels of level 0 of the view. It may exceed the image: texels outside are not accessed.
     Texels {
-        /// The first texel.
+        /// The first texel on each axis.
         start: [u32; 3],
         /// One past the last texel on each axis.
         end: [u32; 3],

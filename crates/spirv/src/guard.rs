@@ -25,7 +25,7 @@ pub enum InvocationId {
 /// An index that is a component of an invocation id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InvocationIndex {
-    /// The invocation id.
+    /// The invocation id whose component this is.
     pub id: InvocationId,
     /// The component: 0, 1 or 2.
     pub axis: u8,
@@ -113,7 +113,7 @@ pub enum Comparison {
 pub struct Guard {
     /// The number on the left.
     pub left: GuardValue,
-    /// The comparison.
+    /// The operator that compares the two numbers.
     pub comparison: Comparison,
     /// True if both numbers are signed.
     pub signed: bool,

@@ -126,7 +126,7 @@ struct Conditions<'a> {
     blocks: &'a Blocks,
 }
 
-/// Guards that all hold.
+/// Guards that an invocation must all meet.
 type Guards = Vec<Guard>;
 
 impl Conditions<'_> {

@@ -61,11 +61,11 @@ pub enum MissingDependency {
 pub struct Hazard {
     /// The earlier access in submission order.
     pub before: MemoryUse,
-    /// The later access.
+    /// The later access in submission order.
     pub after: MemoryUse,
     /// The missing part of the dependency.
     pub missing: MissingDependency,
-    /// The certainty.
+    /// The certainty of the hazard.
     pub verdict: Certainty,
     /// Bytes `[first, end)` of the memory that both access and to which the verdict applies; the first range if there are several. For an image with
     /// optimal tiling, all bytes that it occupies; a linear and an optimal resource have whole pages in common.
@@ -147,7 +147,7 @@ pub enum LossReason {
     },
     /// A [`Command::Discard`](crate::program::Command::Discard) of the bytes.
     MemoryDiscarded {
-        /// The batch.
+        /// The number of the batch.
         batch: u64,
         /// The tag of the command.
         tag: Tag,
@@ -157,7 +157,7 @@ pub enum LossReason {
 /// A read of contents that are undefined, or were written through another resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LostContents {
-    /// The read.
+    /// The command's read of the contents.
     pub reader: MemoryUse,
     /// Reason of the loss: the first loss since the last write.
     pub loss: LossReason,
@@ -168,7 +168,7 @@ pub struct LostContents {
     pub bytes: (u64, u64),
     /// True if some of the read contents may be defined: only some are undefined, or written through another resource.
     pub is_partial: bool,
-    /// The certainty; [`LossReason::WrittenThrough`] is only [`Certainty::Possible`].
+    /// The certainty of the loss; [`LossReason::WrittenThrough`] is only [`Certainty::Possible`].
     pub verdict: Certainty,
 }
 
@@ -183,11 +183,11 @@ pub struct DiscardedContents {
     pub bytes: (u64, u64),
     /// The last write to these bytes.
     pub last: MemoryUse,
-    /// The certainty.
+    /// The certainty that defined contents are lost.
     pub verdict: Certainty,
 }
 
-/// All findings.
+/// All findings of a program, or of some of its steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
     /// Missing order, sorted by the later accesses.
@@ -202,7 +202,7 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Adds later findings.
+    /// Appends the findings of later steps.
     pub fn extend(&mut self, later: Findings) {
         self.hazards.extend(later.hazards);
         self.lost.extend(later.lost);

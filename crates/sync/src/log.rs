@@ -28,7 +28,7 @@ pub(crate) struct Summary {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum AffectedMemory {
     Nothing,
-    /// Resources within these bytes.
+    /// Accesses through resources that are within these bytes.
     Within(Bytes),
     Everything,
 }

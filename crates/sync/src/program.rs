@@ -126,11 +126,11 @@ pub enum ResourcePart {
 /// Subresources of an image, or the same area of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Texels {
-    /// The aspects.
+    /// The aspects of the subresources.
     pub aspects: vk::ImageAspectFlags,
-    /// The mip levels.
+    /// The mip levels of the subresources.
     pub levels: Run,
-    /// The array layers, or the slices of a 3D image.
+    /// The array layers of the subresources, or the slices of a 3D image.
     pub layers: Run,
     /// Texels along x, y and z, or from the first one on if a run ends at `u32::MAX`; `None` for all. Only accesses have areas, barriers do not.
     pub area: Option<[Run; 3]>,
@@ -201,7 +201,7 @@ pub enum DependencyMemory {
 /// A layout transition or queue family transfer between the two scopes of a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BarrierChange {
-    /// Nothing.
+    /// The barrier changes nothing.
     None,
     /// Changes the layout; contents do not survive if the old one is `UNDEFINED`.
     Layout {
@@ -279,7 +279,7 @@ pub struct PassStructure {
 /// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Discard {
-    /// The memory.
+    /// The memory whose bytes become undefined.
     pub memory: MemoryId,
     /// The first byte that becomes undefined.
     pub first: u64,
@@ -330,7 +330,7 @@ pub struct CommandBuffer {
 /// A semaphore that a batch waits for or signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SemaphoreUse {
-    /// The semaphore.
+    /// The semaphore that is waited for or signaled.
     pub semaphore: SemaphoreId,
     /// The value of a timeline semaphore; ignored for binary ones.
     pub value: u64,
@@ -376,7 +376,7 @@ pub enum HostStep {
     Host(u64, Tag, MemoryAccess),
 }
 
-/// A whole program.
+/// A whole program: resources, and the steps of the host that submit work and wait for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
     /// The resources, by [`ResourceId`].

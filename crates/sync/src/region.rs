@@ -51,7 +51,7 @@ impl Region {
         }
     }
 
-    /// All of a resource.
+    /// The region of all of a resource.
     pub(crate) fn whole(resource: &Resource) -> Region {
         match &resource.tiling {
             Tiling::Linear | Tiling::Unknown => Region::of_bytes(resource.first, resource.end),

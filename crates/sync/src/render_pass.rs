@@ -28,7 +28,7 @@ use crate::program::{
 /// An attachment of a render pass instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attachment {
-    /// The image.
+    /// The image that the attachment is a view of.
     pub resource: ResourceId,
     /// The subresources of the attachment's view, without an area.
     pub texels: Texels,

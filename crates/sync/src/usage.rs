@@ -122,7 +122,7 @@ impl Usage {
 pub(crate) struct Usages(u128);
 
 impl Usages {
-    /// Host reads and writes.
+    /// The usages of the host: reads and writes of mapped memory.
     pub(crate) fn of_host() -> Usages {
         Usages::performed(S::HOST, A::HOST_READ | A::HOST_WRITE)
     }

@@ -12,9 +12,9 @@ pub enum Error {
     /// A tensor is not allowed in a graph, cannot be laid out, placed or bound as requested, or has no kernel support.
     #[error("tensor `{tensor}`: {problem}")]
     Tensor {
-        /// The tensor.
+        /// The name of the tensor.
         tensor: String,
-        /// The problem.
+        /// A description of the problem.
         problem: String,
     },
     /// A size in a tensor's shape has no upper bound.
@@ -32,53 +32,53 @@ pub enum Error {
     /// The parts of a loop or branch do not match, it needs copies or a decision, or a node reads overwritten bytes.
     #[error("node `{node}`: {problem}")]
     Control {
-        /// The node.
+        /// The name of the node.
         node: String,
-        /// The problem.
+        /// A description of the problem.
         problem: String,
     },
     /// An operator does not accept its inputs, or no kernel computes it.
     #[error("node `{node}` ({operator}): {problem}")]
     Operator {
-        /// The node.
+        /// The name of the node.
         node: String,
         /// The node's operator.
         operator: String,
-        /// The reason.
+        /// The reason why the node is rejected.
         problem: String,
     },
     /// A node reads a tensor that no earlier node of its block produces.
     #[error("node `{node}` reads tensor `{tensor}`, which no earlier node of its block produces")]
     Dangling {
-        /// The reader.
+        /// The name of the node that reads the tensor.
         node: String,
-        /// The tensor that it reads.
+        /// The name of the tensor that it reads.
         tensor: String,
     },
     /// A symbol has an empty range, or a value outside its range.
     #[error("symbol `{symbol}` {problem}")]
     Symbol {
-        /// The symbol.
+        /// The name of the symbol.
         symbol: String,
-        /// The problem.
+        /// A description of the problem.
         problem: String,
     },
     /// The checker refuses a plan.
     #[error("tensor `{tensor}` {problem}")]
     InvalidPlan {
-        /// The tensor.
+        /// The name of the tensor that the checker found wrong.
         tensor: String,
-        /// The problem.
+        /// A description of the problem.
         problem: String,
     },
     /// A tensor fits into no memory.
     #[error("tensor `{tensor}` of {size} does not fit: memory `{memory}` has {capacity}{}", needed_shown(*.needed))]
     MemoryTooSmall {
-        /// The largest tensor that does not fit.
+        /// The name of the largest tensor that does not fit.
         tensor: String,
         /// The size of the tensor.
         size: Bytes,
-        /// The last memory that could hold it.
+        /// The name of the last memory that could hold the tensor.
         memory: String,
         /// The capacity of the memory.
         capacity: Bytes,
@@ -90,7 +90,7 @@ pub enum Error {
     Strategy {
         /// The name of the strategy.
         strategy: String,
-        /// The problem.
+        /// A description of the problem.
         problem: String,
     },
     /// A file cannot be read.
@@ -104,7 +104,7 @@ pub enum Error {
     /// No storage policy has this name.
     #[error("unknown storage policy `{name}`; expected one of {known}")]
     UnknownPolicy {
-        /// The name.
+        /// The unknown name.
         name: String,
         /// Every name, separated by commas.
         known: String,
@@ -114,13 +114,13 @@ pub enum Error {
     Kernel {
         /// The name of the kernel.
         kernel: String,
-        /// The problem.
+        /// A description of the problem.
         problem: String,
     },
     /// No memory type supports every tensor of a memory.
     #[error("memory `{memory}`: no memory type supports all of its tensors")]
     MemoryType {
-        /// The memory.
+        /// The name of the memory.
         memory: String,
     },
     /// The runtime reports an error.

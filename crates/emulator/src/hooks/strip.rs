@@ -15,7 +15,7 @@ use crate::tables::extended_flags::{ImageStencilUsage, ImageUsage, ImageViewUsag
 
 /// A structure for the next layer, and the memory that it points to.
 pub(crate) struct Stripped<T, A = ()> {
-    /// The copy.
+    /// The copied structure, without the layer's bits and structures.
     pub(crate) info: T,
     chain: Chain,
     /// Arrays that the copy points to, and their chains.

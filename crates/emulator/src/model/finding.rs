@@ -10,11 +10,11 @@ use crate::tables::messages::MessageId;
 #[derive(Debug)]
 pub(crate) struct Finding {
     pub(crate) id: MessageId,
-    /// The main object.
+    /// The object that the message is about.
     pub(crate) object: Object,
     /// The description of the error, and the rule that it breaks.
     pub(crate) text: String,
-    /// The command, if any.
+    /// The command that breaks the rule, if any.
     pub(crate) at: Option<Position>,
     /// The batch, for errors found when it is submitted.
     pub(crate) submit: Option<Submit>,
@@ -38,7 +38,7 @@ impl Finding {
         }
     }
 
-    /// Adds the command.
+    /// Sets the command that breaks the rule.
     pub(crate) fn at(self, at: Position) -> Finding {
         Finding { at: Some(at), ..self }
     }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The tile heap of a device, in bytes.
 pub(crate) struct Heap {
-    /// The emulated heap's size.
+    /// The size of the emulated heap in bytes.
     pub(crate) size: u64,
     /// The end of the bytes that resources are bound to.
     used: AtomicU64,

@@ -40,7 +40,7 @@ pub(super) struct Parameters {
 /// The memory that an action command names in its arguments.
 #[derive(Clone, Copy)]
 pub(crate) enum Operation<'a> {
-    /// No memory.
+    /// The arguments name no memory.
     None,
     Transfer(Transfer<'a>),
     Fetch(Fetch),

@@ -25,10 +25,10 @@ pub(crate) const UNKNOWN: BoundMemory = BoundMemory {
     size: u64::MAX,
 };
 
-/// A recorded command.
+/// A recorded command, and the tile memory that is bound at it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Position {
-    /// The command buffer.
+    /// The handle of the command buffer.
     pub(crate) commands: u64,
     /// Number of action commands so far, including this one: draws, dispatches, transfers, the beginnings and ends of render passes,
     /// `vkCmdExecuteCommands`. Others are not numbered, since the layer does not see all of them.

@@ -2,7 +2,7 @@
 //!
 //! Source: SPIR-V 1.6, sections 2.3 (physical layout), 3.20 (decorations), 3.52 (instructions).
 
-/// Operations.
+/// Opcodes of the instructions that the rewriting of shaders reads or adds.
 pub(super) mod op {
     pub(in crate::model) const LINE: u32 = 8;
     pub(in crate::model) const EXTENSION: u32 = 10;
@@ -26,7 +26,7 @@ pub(super) mod op {
     pub(in crate::model) const NO_LINE: u32 = 317;
 }
 
-/// Decorations.
+/// Decorations that the rewriting of shaders reads or adds.
 pub(super) mod decoration {
     pub(in crate::model) const BLOCK: u32 = 2;
     pub(in crate::model) const BUILT_IN: u32 = 11;

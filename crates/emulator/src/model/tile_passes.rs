@@ -8,7 +8,7 @@ use tileheap_layer::{array, chained};
 
 /// A tile shading render pass while it is recorded.
 pub(crate) struct TilePass {
-    /// True in per-tile execution.
+    /// True between the commands that begin and end per-tile execution.
     pub(crate) per_tile: bool,
     pub(crate) area: vk::Rect2D,
     /// The size of a tile; the first tile begins at texel (0, 0).

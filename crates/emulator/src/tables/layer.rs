@@ -46,7 +46,7 @@ impl Layer {
     }
 }
 
-/// The emulator.
+/// The names and settings of the emulator.
 pub static EMULATOR: LayerDesc = LayerDesc {
     name: LAYER_NAME,
     description: c"A strict VK_QCOM_tile_memory_heap on any driver",
@@ -54,7 +54,7 @@ pub static EMULATOR: LayerDesc = LayerDesc {
     settings: EMULATOR_SETTINGS,
 };
 
-/// The aliasing check.
+/// The names and settings of the aliasing check.
 pub static ALIASING: LayerDesc = LayerDesc {
     name: ALIASING_LAYER_NAME,
     description: c"Checks order and contents of memory that resources share",

@@ -40,7 +40,7 @@ macro_rules! messages {
                 }
             }
 
-            /// The severity in words.
+            /// The severity as a word, such as `warning`.
             pub(crate) const fn severity_name(self) -> &'static str {
                 match self.severity() {
                     vk::DebugUtilsMessageSeverityFlagsEXT::ERROR => "error",

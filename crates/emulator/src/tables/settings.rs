@@ -34,7 +34,7 @@ pub(crate) struct Settings {
     pub(crate) lazy_type: bool,
     /// The rules whose violations are reported.
     pub(crate) report: Report,
-    /// Path of the trace.
+    /// The path of the trace to write; `None` for no trace.
     pub(crate) trace: Option<PathBuf>,
     /// True if messages also go to standard error, or to logcat.
     pub(crate) log: bool,
@@ -44,7 +44,7 @@ pub(crate) struct Settings {
     pub(crate) errors: Vec<String>,
 }
 
-/// Rules to report; all are counted.
+/// The rules whose violations are reported; those of all rules are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Report {
     /// `BeyondValidation` if validation is enabled above the layer, else `All`.

@@ -137,7 +137,7 @@ impl BitOrAssign for UnseenWrites {
 pub(crate) struct SharedUnseenWrites(AtomicU16);
 
 impl SharedUnseenWrites {
-    /// The kinds so far.
+    /// The kinds that were added so far.
     pub(crate) fn get(&self) -> UnseenWrites {
         UnseenWrites(self.0.load(Ordering::Relaxed))
     }

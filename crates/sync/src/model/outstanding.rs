@@ -29,7 +29,7 @@ pub struct WaitPoint {
 /// An access to a range of bytes that no later access has superseded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutstandingAccess {
-    /// The access.
+    /// The use of memory by a command.
     pub used: MemoryUse,
     /// The first byte of the access in the memory; for images with optimal tiling, that of the image.
     pub first: u64,

@@ -32,7 +32,7 @@ pub struct GraphBuilder {
     graph: Graph,
     /// Blocks under construction, the innermost last.
     open: Vec<Open>,
-    /// Names of symbols.
+    /// The names that symbols already have.
     symbol_names: BTreeSet<String>,
 }
 
@@ -56,7 +56,7 @@ struct Open {
 }
 
 impl GraphBuilder {
-    /// An empty graph.
+    /// Starts an empty graph of this name.
     pub fn new(name: impl Into<String>) -> GraphBuilder {
         GraphBuilder {
             graph: Graph {

@@ -27,7 +27,7 @@ ids!(
 );
 
 impl BlockId {
-    /// The graph itself.
+    /// The block of the graph itself, which contains all others.
     pub const ROOT: BlockId = BlockId(0);
 }
 

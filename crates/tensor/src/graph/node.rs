@@ -74,11 +74,11 @@ pub struct InPlace {
 /// The kind of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NodeKind {
-    /// A computation.
+    /// A computation by an operator.
     Operator(Operator),
     /// A block that is repeated.
     Loop(Loop),
-    /// One of several blocks.
+    /// One of several blocks, chosen at run time.
     Branch(Branch),
 }
 
@@ -123,7 +123,7 @@ pub enum Attribute {
 /// Source: NNC's [article](crate#sources), "Loop Representation"; several exits with phi: "Handling loops".
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Loop {
-    /// The block that runs.
+    /// The block that runs in each round.
     pub body: BlockId,
     /// The parameters that change at the end of a round; the others stay the same.
     pub carried: Vec<LoopCarry>,

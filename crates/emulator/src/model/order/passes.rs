@@ -17,7 +17,7 @@ pub(crate) struct Subpasses {
     last_drawn: [u32; 2],
     /// True if draws of the current subpass can read attachments that they draw to.
     has_feedback: bool,
-    /// See [`Subpasses::key`].
+    /// A hash of the resources that the current subpass draws to: see [`Subpasses::key`].
     key: u64,
     /// True if work per tile also reads and writes attachments, in an order that is not tracked.
     is_tile_shading: bool,

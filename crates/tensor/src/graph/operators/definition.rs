@@ -66,7 +66,7 @@ pub enum OperatorClass {
     Reduction,
     /// Each element depends on windows or rows of several inputs; an elementwise operator can be fused after it.
     Contraction,
-    /// Anything else.
+    /// The output depends on the inputs in any other way.
     Opaque,
 }
 
@@ -79,7 +79,7 @@ pub enum OperandForm {
     Alike,
     /// Any form if the concatenation is along channels in whole texels, else plain.
     ConcatChannels,
-    /// Row-major.
+    /// Row-major, without packing.
     Plain,
 }
 
