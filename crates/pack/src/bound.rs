@@ -21,7 +21,7 @@ pub fn lower_bound(problem: &Problem) -> Bytes {
 pub(super) struct Bounder {
     /// Change of the live bytes at each step.
     changes: Vec<u64>,
-    /// (step, change), if there are too many steps for a table.
+    /// Steps with the changes of the live bytes there, if there are too many steps for a table.
     events: Vec<(u32, u64)>,
     /// Lifetimes of one group's members.
     spans: Vec<Span>,

@@ -91,7 +91,7 @@ pub(crate) enum Earlier {
     Within(Subpass),
     /// Commands before a render pass instance.
     BeforeInstance(u64),
-    /// No earlier commands: the operations of the scope are ordered before all commands that follow.
+    /// No commands directly, only dependency chains from operations that are ordered before all following commands.
     BeforeAll,
 }
 

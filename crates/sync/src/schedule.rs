@@ -86,7 +86,7 @@ impl Schedule {
         }
     }
 
-    /// The pending batches of a queue up to the last one that meets a condition.
+    /// Removes and returns the pending batches of a queue up to the last one that meets a condition.
     pub(crate) fn take_up_to(&mut self, queue: usize, meets: impl Fn(&Batch) -> bool) -> Vec<Submitted> {
         let pending = &mut self.pending[queue].1;
         let last = pending.iter().rposition(|submitted| meets(&submitted.batch));

@@ -12,7 +12,7 @@ use crate::tables::own_commands::OwnTable;
 
 entry_points! {
     of OwnTable:
-    /// The tiles of each subpass.
+    /// Returns the tile properties of each subpass.
     vkGetFramebufferTilePropertiesQCOM(handle, framebuffer, count, out) {
         let Some(device) = DEVICES.of(handle) else {
             return vk::Result::ERROR_UNKNOWN;
@@ -36,7 +36,7 @@ entry_points! {
         fill!(&tiles, count, out)
     }
 
-    /// The tiles of dynamic rendering.
+    /// Returns the tile properties of dynamic rendering.
     vkGetDynamicRenderingTilePropertiesQCOM(handle, info, out) {
         let Some(device) = DEVICES.of(handle) else {
             return vk::Result::ERROR_UNKNOWN;

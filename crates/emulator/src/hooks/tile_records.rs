@@ -17,10 +17,10 @@ const STRIDE: u64 = 256;
 /// Maximum number of different tiles on a device; tiles differ if their positions or sizes do.
 const RECORDS: u32 = 4096;
 
-/// A device whose dispatches can run per tile.
+/// The state of a device whose dispatches can run per tile.
 pub(crate) struct TileShading {
     pub(crate) records: TileRecords,
-    /// Shader modules of the extension, and their shading rates.
+    /// The shader modules that use the extension, with their shading rates.
     modules: Sharded<Option<[u32; 3]>>,
     pub(crate) pipelines: Sharded<TilePipeline>,
 }

@@ -42,7 +42,7 @@ pub(crate) fn begin_rendering(
     }));
 }
 
-/// Tracks the beginning of a render pass object's instance.
+/// Tracks the beginning of an instance of a render pass object.
 pub(crate) fn begin_pass(
     recorder: &Recorder,
     info: &vk::RenderPassBeginInfo<'_>,
@@ -81,7 +81,7 @@ pub(crate) fn begin_pass(
     }));
 }
 
-/// Ends the render pass in the driver, records, and resumes it. Returns `false` if it cannot be interrupted.
+/// Ends the render pass in the driver, calls `record`, and resumes the pass. Returns `false` if the pass cannot be interrupted.
 fn interrupt(recorder: &Recorder, pass: &TilePass, record: impl FnOnce(&Device)) -> bool {
     let Ok(again) = &pass.again else { return false };
     let (device, commands) = (&*recorder.device, recorder.handle);

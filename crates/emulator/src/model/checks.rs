@@ -439,7 +439,7 @@ fn covers(extent: &AccessRange, part: &ResourcePart, resource: &Resource) -> boo
     }
 }
 
-/// Checks a transfer from or to followed resources.
+/// Checks a transfer from or to tracked resources.
 pub(crate) fn check_transfer(
     recording: &mut Recording,
     uses: &[TransferUse],

@@ -176,7 +176,7 @@ impl Set {
         self.put(binding, element, kind, resource);
     }
 
-    /// Calls `access` for each descriptor of a binding. Returns `false` if it has more than [`MAX_ELEMENTS`], and only calls it for these.
+    /// Calls `access` for at most [`MAX_ELEMENTS`] descriptors of a binding. Returns `false` if the binding has more.
     pub(crate) fn for_each_at(&self, binding: u32, access: impl FnMut(&Entry)) -> bool {
         if self.count.load(Ordering::Relaxed) == 0 {
             return true;

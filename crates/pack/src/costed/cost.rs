@@ -15,7 +15,7 @@ use crate::units::Bytes;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StepCost {
-    /// The number of reserved bytes and the cost from there on, both ascending.
+    /// Per rise, the number of reserved bytes and the cost from there on, both ascending.
     rises: Vec<(Bytes, u64)>,
 }
 

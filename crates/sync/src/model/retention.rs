@@ -15,7 +15,7 @@ use super::Model;
 /// Maximum number of operations in the log before all records are advanced past it.
 const MAX_LOG: usize = 4096;
 
-/// Minimum number of removed resources before they are searched for ones to drop.
+/// Minimum number of removed resources before the model looks for those that it can drop.
 const MAX_REMOVED: usize = 64;
 
 /// The size of a model, and the work that it has performed.

@@ -270,7 +270,7 @@ impl GraphBuilder {
         Ok(self.close_loop(name, inputs))
     }
 
-    /// In a loop's body, after the nodes so far: leaves the loop with these results if `condition` is 0.
+    /// Adds an exit to a loop's body, after the nodes so far: the loop is left with these results if `condition` is 0.
     pub fn exit_unless(&mut self, condition: TensorId, results: &[TensorId]) {
         let open = self.open.last_mut().expect("a block is open");
         open.exits.push(LoopExit {
@@ -280,14 +280,14 @@ impl GraphBuilder {
         });
     }
 
-    /// In a loop's body: `value` becomes the parameter `into` at the end of the round.
+    /// Makes `value` the next value of the parameter `into`, at the end of each round of a loop's body.
     pub fn carry(&mut self, value: TensorId, into: TensorId) {
         let open = self.open.last_mut().expect("a block is open");
         open.carried.push(LoopCarry { value, into });
     }
 
-    /// In a loop's body: exactly `count` complete rounds run, and the only exit is taken in the next one. The planner then knows which round produces
-    /// the results.
+    /// Declares, in a loop's body, that exactly `count` complete rounds run, and that the only exit is taken in the next one. The planner then knows which
+    /// round produces the results.
     pub fn rounds(&mut self, count: u64) {
         self.open.last_mut().expect("a block is open").rounds = Some(count);
     }

@@ -80,7 +80,7 @@ impl Subpasses {
         self.key = u64::from(self.has_feedback);
     }
 
-    /// Ends a subpass. The attachments that were drawn to are unknown: a store operation `NONE` keeps them.
+    /// Ends a subpass. Which attachments were drawn to is unknown: a store operation `NONE` is assumed to keep the contents.
     fn leave(&self, recorded: &mut Recorded, at: &Position) {
         if let Some(pass) = &self.pass {
             recorded.pass(pass.end(self.subpass, |_| Aspects::empty()), at);
