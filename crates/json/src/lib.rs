@@ -49,7 +49,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Not JSON, or not of the expected structure.
+    /// Text that is not JSON, or not of the expected structure.
     #[error(transparent)]
     Syntax(#[from] JsonSyntaxError),
     /// A document of another format.

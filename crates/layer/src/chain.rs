@@ -60,6 +60,8 @@ impl Chain {
         chain
     }
 
+    /// Inserts a copy of a structure before the others.
+    ///
     /// # Safety
     /// A Vulkan structure of `size` bytes is at `at`.
     unsafe fn push_copy(&mut self, at: *const vk::BaseInStructure<'_>, size: usize) {
@@ -103,6 +105,8 @@ struct Node {
     s_type: vk::StructureType,
 }
 
+/// Returns the structures of a chain, in order.
+///
 /// # Safety
 /// `p_next` is null or a valid chain.
 unsafe fn walk(p_next: *const c_void) -> Vec<Node> {
@@ -142,6 +146,8 @@ pub unsafe fn find_mut<'a, T: TaggedStructure>(p_next: *mut c_void) -> Option<&'
     unsafe { at.cast::<T>().cast_mut().as_mut() }
 }
 
+/// Returns the first structure of a type in a chain; null if there is none.
+///
 /// # Safety
 /// `p_next` is null or a valid chain.
 unsafe fn find_raw(p_next: *const c_void, s_type: vk::StructureType) -> *const c_void {

@@ -45,7 +45,7 @@ impl PushConstants {
         word(&self.words, offset)
     }
 
-    /// A copy, which later pushes do not change.
+    /// A copy of the push constants, which later pushes do not change.
     pub fn words(&self) -> PushedWords {
         PushedWords(self.words.as_slice().into())
     }

@@ -16,7 +16,7 @@ pub struct RenderPassDesc {
     pub subpasses: Vec<Subpass>,
     /// Source and destination subpasses, with the dependency between them.
     pub dependencies: Vec<(u32, u32, Dependency)>,
-    /// Attachments with separate stencil layouts: the initial and the final one.
+    /// Attachments with separate stencil layouts: the index, and the initial and the final layout of stencil.
     pub stencils: Vec<(u32, [vk::ImageLayout; 2])>,
     /// The fragment density map attachment.
     pub density_map: Option<AttachmentReference>,
@@ -34,7 +34,7 @@ pub struct Subpass {
     pub depth: Option<AttachmentReference>,
     /// Input attachments.
     pub inputs: Vec<AttachmentReference>,
-    /// Source attachments and resolve targets.
+    /// Pairs of a source attachment and a resolve target.
     pub resolves: Vec<(u32, AttachmentReference)>,
     /// The aspects of depth and stencil that have a resolve mode; empty if neither is resolved.
     pub resolved: vk::ImageAspectFlags,

@@ -24,9 +24,9 @@ pub type SettingValues = BTreeMap<String, String>;
 
 /// The sources of settings, in order of precedence.
 pub struct SettingSources<'a> {
-    /// The value of an environment variable.
+    /// Returns the value of an environment variable.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
-    /// The value of a system property.
+    /// Returns the value of a system property.
     pub property: &'a dyn Fn(&str) -> Option<String>,
     /// The text of `vk_layer_settings.txt`.
     pub file: &'a str,

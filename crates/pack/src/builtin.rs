@@ -21,7 +21,7 @@ enum Method {
     Prove { rules_first: bool },
 }
 
-/// One strategy.
+/// The table entry of one strategy.
 struct Entry {
     name: &'static str,
     description: &'static str,

@@ -2,7 +2,7 @@
 
 use crate::units::Alignment;
 
-/// The gap that an item takes.
+/// The rule by which an item chooses its gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FitPolicy {
     /// The lowest gap.

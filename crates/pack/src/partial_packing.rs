@@ -93,7 +93,7 @@ impl PartialPacking {
         Bytes(self.placed.iter().map(|one| one.end).max().unwrap_or(0))
     }
 
-    /// Removes every item; keeps the memory.
+    /// Removes every item; keeps the allocated memory.
     pub fn clear(&mut self) {
         self.placed.clear();
     }

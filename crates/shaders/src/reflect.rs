@@ -149,6 +149,8 @@ fn binding(found: &ffi::SpvReflectDescriptorBinding) -> Binding {
     }
 }
 
+/// Returns an array of SPIRV-Reflect as a slice.
+///
 /// # Safety
 /// `first` points to `count` elements that outlive the slice, or `count` is 0.
 unsafe fn slice<'a, T>(first: *const T, count: u32) -> &'a [T] {
@@ -159,6 +161,8 @@ unsafe fn slice<'a, T>(first: *const T, count: u32) -> &'a [T] {
     unsafe { std::slice::from_raw_parts(first, count as usize) }
 }
 
+/// Returns the text of a C string; empty for null.
+///
 /// # Safety
 /// `string` ends with NUL, or is null.
 unsafe fn text(string: *const c_char) -> String {

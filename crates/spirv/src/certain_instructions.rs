@@ -152,7 +152,7 @@ impl CertainInstructions {
     }
 }
 
-/// An instruction on all paths.
+/// An instruction on all paths through a function, or on all paths between two of its nodes.
 struct Step {
     number: usize,
     branch: Option<Branch>,

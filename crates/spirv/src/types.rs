@@ -181,7 +181,7 @@ impl Module {
         self.place_within(pointer, false)
     }
 
-    /// Like [`place`](Self::place), and also for a component of a vector of 32-bit integers.
+    /// Like [`place`](Self::place), but also accepts a component of a vector of 32-bit integers.
     pub(crate) fn vector_place(&self, pointer: u32) -> Option<(u32, u32)> {
         self.place_within(pointer, true)
     }

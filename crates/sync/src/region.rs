@@ -69,7 +69,7 @@ impl Region {
         }
     }
 
-    /// The addresses of a linear resource.
+    /// The addresses that the region of a linear resource covers.
     pub(crate) fn bytes(self) -> (u64, u64) {
         self.axes[0]
     }

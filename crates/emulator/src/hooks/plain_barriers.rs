@@ -32,6 +32,8 @@ pub(crate) struct PlainDependencies {
 }
 
 impl PlainDependencies {
+    /// Copies dependencies without the accesses of tile shading.
+    ///
     /// # Safety
     /// `dependencies` are valid and outlive the result.
     pub(crate) unsafe fn new(dependencies: &[vk::DependencyInfo<'_>]) -> PlainDependencies {

@@ -219,7 +219,7 @@ impl Recorder {
         *self.lock() = recording;
     }
 
-    /// Returns `true` if draws in the subpass of an inheritance may read attachments that they draw to.
+    /// Returns `true` if draws in the subpass that an inheritance info names may read attachments that they draw to.
     fn may_read_drawn(&self, inherited: &vk::CommandBufferInheritanceInfo<'_>) -> bool {
         let Device {
             resources,

@@ -106,7 +106,7 @@ strips! {
     inheritance: CommandBufferInheritanceInfo {};
 }
 
-/// A framebuffer; the images of an imageless one are described in its chain.
+/// A framebuffer to be created; the images of an imageless one are described in its chain.
 pub(crate) fn framebuffer<'a>(
     info: &vk::FramebufferCreateInfo<'a>,
 ) -> Stripped<vk::FramebufferCreateInfo<'a>, impl Sized> {
@@ -137,7 +137,7 @@ pub(crate) fn framebuffer<'a>(
 /// Declares functions that copy a render pass: the layer's flags are removed from subpasses.
 macro_rules! render_passes {
     ($($name:ident: $structure:ident;)+) => {$(
-        /// A render pass to be created. With tile shading it stores attachments instead of discarding them, since it may be interrupted.
+        /// A render pass to be created. With tile shading, its copy stores attachments instead of discarding them, since the pass may be interrupted.
         pub(crate) fn $name<'a>(info: &vk::$structure<'a>) -> Stripped<vk::$structure<'a>, impl Sized> {
             let chain = chain(info.p_next, &[]);
             let mut copy = *info;

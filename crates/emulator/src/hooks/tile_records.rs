@@ -96,6 +96,8 @@ pub(crate) struct TileRecords {
 }
 
 impl TileRecords {
+    /// Creates the records, in the descriptor set at `index` of every pipeline layout.
+    ///
     /// # Errors
     /// Returns the driver's error; nothing is left allocated.
     pub(crate) fn new(

@@ -8,9 +8,9 @@
 /// The effect of a command buffer on the bytes that can be live.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Contents {
-    /// Bytes bound at the first action command, which discards all bytes past them. `None` without action commands.
+    /// The number of bytes bound at the first action command, which discards all bytes past them. `None` without action commands.
     pub(crate) entry: Option<u64>,
-    /// Bytes that can be live after the last action command; 0 without action commands.
+    /// The number of bytes, from offset 0, that can be live after the last action command; 0 without action commands.
     pub(crate) live: u64,
 }
 
@@ -32,7 +32,7 @@ impl Contents {
 /// Tile memory of a queue while command buffers of one window run.
 #[derive(Debug, Default)]
 pub(crate) struct Window {
-    /// Bytes that can be live.
+    /// The number of bytes, from offset 0, that can be live.
     pub(crate) live: u64,
 }
 

@@ -259,7 +259,7 @@ impl Parameters {
     }
 }
 
-/// The bytes that a draw reads of a vertex buffer.
+/// The bytes that a draw reads from a vertex buffer.
 fn vertices(
     bound: &BoundBuffer,
     buffer: &Resource,

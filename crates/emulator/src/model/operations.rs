@@ -115,7 +115,7 @@ impl Fetch {
         }
     }
 
-    /// A draw, in the order of the arguments of `vkCmdDraw`.
+    /// A draw, given the arguments of `vkCmdDraw` in their order.
     #[inline]
     pub(crate) const fn vertices(count: u32, instance_count: u32, first: u32, first_instance: u32) -> Fetch {
         let instances = Elements {
@@ -126,7 +126,7 @@ impl Fetch {
         Fetch::of(Drawn::Vertices(Elements { first, count }, instances), is_empty)
     }
 
-    /// A draw with indices, in the order of the arguments of `vkCmdDrawIndexed`.
+    /// A draw with indices, given the arguments of `vkCmdDrawIndexed` in their order.
     #[inline]
     pub(crate) const fn indices(count: u32, instance_count: u32, first: u32, first_instance: u32) -> Fetch {
         let instances = Elements {

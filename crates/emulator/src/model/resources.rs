@@ -152,7 +152,7 @@ pub(crate) struct MemoryBinding {
     pub(crate) is_tile: bool,
     /// The resource's first byte in the memory object.
     pub(crate) first: u64,
-    /// The end of the bytes that the driver uses.
+    /// The end of the bytes that the driver uses for the resource.
     pub(crate) end: u64,
     /// Resources with the same number interpret the same bytes in the same way: all buffers, and images that were created with the alias flag and
     /// equal parameters.

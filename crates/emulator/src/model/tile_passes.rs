@@ -81,6 +81,8 @@ impl TilePass {
 }
 
 impl Rendering {
+    /// Copies the parameters of a rendering, to resume it with.
+    ///
     /// # Errors
     /// Returns the reason why it cannot be interrupted.
     pub(crate) fn new(info: &vk::RenderingInfo<'_>) -> Result<Rendering, &'static str> {
@@ -110,7 +112,7 @@ impl Rendering {
         })
     }
 
-    /// Passes the resuming rendering to `record`.
+    /// Passes to `record` the rendering info that resumes the pass.
     pub(crate) fn with_info(&self, area: vk::Rect2D, record: impl FnOnce(&vk::RenderingInfo<'_>)) {
         let colors: Vec<_> = self.colors.iter().map(Target::loaded).collect();
         let depth = self.depth.as_ref().map(Target::loaded);
@@ -150,7 +152,7 @@ impl Target {
     }
 }
 
-/// Passes dynamic rendering to `record` that stores attachments instead of discarding them at its end: it may be interrupted.
+/// Passes to `record` a rendering info that stores attachments instead of discarding them at the end, since the rendering may be interrupted.
 pub(crate) fn with_kept_stores(info: &vk::RenderingInfo<'_>, record: impl FnOnce(&vk::RenderingInfo<'_>)) {
     fn keep<'a>(target: &vk::RenderingAttachmentInfo<'a>) -> vk::RenderingAttachmentInfo<'a> {
         target.store_op(kept(target.store_op))

@@ -101,7 +101,7 @@ impl UnseenWrites {
         self.0 & others.0 != 0
     }
 
-    /// Each of the kinds by itself.
+    /// Iterates over the kinds, each as a set of its own.
     pub(crate) fn each(self) -> impl Iterator<Item = UnseenWrites> {
         let all = UnseenWrites::ALL.iter().copied();
         all.filter(move |kind| self.intersects(*kind))

@@ -31,7 +31,7 @@ pub(super) struct StepPrices {
     price: Vec<i128>,
     /// The maximum price of a byte: sums of products with sizes stay within 128 bits.
     most: i128,
-    /// Per item, its weight above the price of its bytes over its lifetime.
+    /// Per item, its weight minus the price of its bytes over its lifetime.
     pub(super) surplus: Vec<i128>,
 }
 

@@ -173,7 +173,7 @@ impl Search<'_, '_> {
         false
     }
 
-    /// Returns a height that every packing reaches.
+    /// Returns a height that the items in the pool reach in every packing.
     fn least_height(&mut self, pool: usize) -> u64 {
         let units = self.problem.units.iter().filter(|unit| !unit.is_reserved);
         let bound_to = units.filter(|unit| unit.pools == [pool as u32]);

@@ -13,7 +13,7 @@ use crate::units::CompactSort;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CandidateItem {
     pub(crate) arc: Arc,
-    /// Weight above the price of its bytes; scaled.
+    /// The item's weight minus the price of its bytes; scaled.
     pub(crate) surplus: i128,
 }
 

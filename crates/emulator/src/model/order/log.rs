@@ -333,7 +333,7 @@ fn followed(accesses: impl Iterator<Item = MemoryAccess>, resource: Ids<'_>) -> 
     accesses.filter_map(of).collect()
 }
 
-/// A command of a render pass instance.
+/// Converts a command of a render pass instance to one with the model's ids.
 fn of_pass(command: &Command, resource: Ids<'_>) -> Command {
     let mut command = command.clone();
     match &mut command {
@@ -376,7 +376,7 @@ impl Recorded {
         }
     }
 
-    /// Returns the log, which is complete.
+    /// Returns the finished log.
     pub(crate) fn freeze(&mut self) -> Arc<Log> {
         static LOGS: AtomicU64 = AtomicU64::new(1);
         let log = &mut self.log;

@@ -44,7 +44,7 @@ impl Subpasses {
         }
     }
 
-    /// Begins an instance.
+    /// Begins a render pass instance.
     pub(crate) fn begin(
         recorded: &mut Recorded,
         pass: RenderPass,
@@ -73,7 +73,7 @@ impl Subpasses {
         }
     }
 
-    /// Ends the instance.
+    /// Ends the render pass instance.
     pub(crate) fn end(&mut self, recorded: &mut Recorded, at: &Position) {
         self.leave(recorded, at);
         self.pass = None;

@@ -30,7 +30,7 @@ pub(crate) struct Sites {
 }
 
 impl Sites {
-    /// Adds a log with those of its secondary command buffers.
+    /// Adds a log, and the logs of its secondary command buffers.
     pub(crate) fn add_log(&mut self, log: &Arc<Log>) {
         if self.logs.insert(log.number, log.clone()).is_none() {
             self.events += log.len();
