@@ -23,7 +23,7 @@ impl PackedTypes<'_> {
         }
     }
 
-    /// Returns the size of a type in bytes, if a load or store of it accesses all of them. O(members), once for each type.
+    /// Returns the size of a type in bytes, if a load or store of the type accesses all of its bytes. O(members), once for each type.
     pub(crate) fn size(&mut self, id: u32) -> Option<u32> {
         self.size_within(id, 0)
     }

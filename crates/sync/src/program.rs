@@ -143,9 +143,9 @@ pub struct MemoryAccess {
     pub resource: ResourceId,
     /// The part of the resource.
     pub part: ResourcePart,
-    /// The pipeline stage, a single one.
+    /// The single pipeline stage that performs the access.
     pub stage: S,
-    /// The access type, a single one that the stage performs. `NONE` if only the stage is known, as for earlier uses of an
+    /// The single access type, which must be one that the stage performs. `NONE` if only the stage is known, as for earlier uses of an
     /// imported resource: it needs an execution dependency with conflicting accesses, and its writes count as available.
     pub access: A,
     /// The kind of access, which determines the region that it touches and its implicit order.
@@ -283,7 +283,7 @@ pub struct Discard {
     pub memory: MemoryId,
     /// The first byte that becomes undefined.
     pub first: u64,
-    /// The byte after the last one.
+    /// The byte after the last one that becomes undefined.
     pub end: u64,
     /// True to report defined contents of these bytes, see [`Findings::discarded`](crate::Findings::discarded).
     pub reports_contents: bool,

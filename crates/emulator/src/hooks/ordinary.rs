@@ -68,8 +68,7 @@ pub(crate) fn bind(device: &Device, resource: Option<Arc<Resource>>, memory: vk:
     device.reporter.report_all(messages);
 }
 
-/// Marks memory as untracked because a part of a resource, or a resource on some devices of a group, is bound
-/// to it.
+/// Marks memory as untracked because only a part of a resource, or a resource on only some devices of a group, is bound to it.
 pub(crate) fn bind_in_parts(device: &Device, memory: vk::DeviceMemory) {
     if let Some(check) = device.check.as_ref().filter(|check| check.follows_ordinary) {
         device.resources.external.insert(memory.as_raw(), ());

@@ -111,7 +111,7 @@ impl Entry {
         }
     }
 
-    /// The descriptor with the offsets that are bound with a set of this layout, in the order of [`SetLayout::dynamic`].
+    /// Returns the descriptor at its dynamic offset: `offsets` are those bound with a set of this layout, in the order of [`SetLayout::dynamic`].
     pub(crate) fn with_offsets(&self, layout: Option<&SetLayout>, offsets: &[u32]) -> Entry {
         let place = (self.binding, self.element);
         let index = layout.and_then(|layout| layout.dynamic().position(|one| one == place));

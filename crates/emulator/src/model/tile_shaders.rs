@@ -15,7 +15,7 @@ use super::spirv::{TILE_ATTACHMENT, decoration, instructions, op};
 pub(crate) const RECORD_BYTES: u64 = 48;
 const MEMBER_BYTES: u32 = 16;
 
-/// The workgroup size of shaders that have a shading rate. Tile sizes are multiples of it times the largest rate.
+/// The workgroup size of shaders that have a shading rate. Tile sizes are multiples of this size times the largest rate.
 pub(crate) const GROUP: [u32; 3] = [8, 4, 1];
 
 /// A rewritten shader.

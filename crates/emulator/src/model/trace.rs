@@ -23,7 +23,7 @@ use super::position::Submit;
 pub(crate) struct Trace(Lines);
 
 impl Trace {
-    /// Begins a trace. The first one of the process uses the path, those of further devices append a number.
+    /// Begins a trace. The first trace of the process is written to `path`; those of further devices append a number to it.
     pub(crate) fn new(path: &Path, profile: &str, heap: u64) -> Trace {
         static OPENED: AtomicU32 = AtomicU32::new(1);
         let lines = match OPENED.fetch_add(1, Ordering::Relaxed) {

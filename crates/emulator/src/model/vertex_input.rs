@@ -22,7 +22,7 @@ pub(crate) struct VertexBinding {
     pub(crate) binding: u32,
     pub(crate) stride: u32,
     pub(crate) step: VertexStep,
-    /// The bytes `[first, end)` of each element that attributes cover, from its first one.
+    /// The bytes `[first, end)` of each element that attributes cover, relative to the first byte of the element.
     pub(crate) bytes: (u32, u32),
     /// True if the vertex shader certainly reads some of these bytes.
     pub(crate) is_read: bool,
@@ -201,7 +201,7 @@ mod tests {
 
     const RGBA: vk::Format = vk::Format::R32G32B32A32_SFLOAT;
 
-    /// Two attributes of 16 bytes in elements of that stride.
+    /// A binding with two attributes of 16 bytes, in elements of `stride` bytes.
     fn binding(offsets: [u32; 2], stride: u32, read: &[u32]) -> VertexBinding {
         let bindings = [vk::VertexInputBindingDescription::default().stride(stride)];
         let attributes = [0, 1].map(|location| {

@@ -50,7 +50,7 @@ const UNKNOWN_USAGE: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(1 << 31
 /// Stands for flags past bit 31: a flag that a tile image must not have.
 const UNKNOWN_FLAGS: vk::ImageCreateFlags = vk::ImageCreateFlags::PROTECTED;
 
-/// Narrows flags to 32 bits, with `unknown` for those past them.
+/// Narrows flags to 32 bits; flags past bit 31 become `unknown`.
 fn narrow(wide: u64, unknown: u32) -> u32 {
     let high = if wide >> 32 == 0 { 0 } else { unknown };
     wide as u32 | high

@@ -116,7 +116,7 @@ impl MemoryTypes {
         self.mask(|origin| matches!(origin, TypeOrigin::Driver(index) if driver >> index & 1 == 1))
     }
 
-    /// The bits of the lazily allocated type for a resource with these driver bits.
+    /// The type bit of the emulated lazily allocated type, if the driver's type bits of a resource include the type that it maps to; otherwise 0.
     pub(crate) fn lazy_bits(&self, driver: u32) -> u32 {
         self.mask(|origin| matches!(origin, TypeOrigin::Lazy(index) if driver >> index & 1 == 1))
     }

@@ -9,7 +9,7 @@ use super::error::{LIMIT, PoolsError};
 use crate::Result;
 use crate::units::{Alignment, Bytes, Span};
 
-/// The capacity of a pool without one: holds all items stacked.
+/// The capacity assumed for a pool without a capacity: it holds all items stacked.
 pub(super) const OPEN: u64 = LIMIT * 4;
 
 /// The cost of an edge between units that must not share bytes.

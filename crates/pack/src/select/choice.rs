@@ -151,7 +151,7 @@ impl LoadSearch {
         })
     }
 
-    /// Extends every state without the item, and with it if it fits.
+    /// Continues every state without the item, and also with the item if it fits.
     fn offer(
         &mut self,
         item: u32,

@@ -21,7 +21,7 @@ struct Subsets<'a> {
     task: &'a Task<'a>,
     /// The units on offer, sorted by descending weight.
     units: Vec<u32>,
-    /// For each unit, the total weight of it and all units after it.
+    /// For each unit, the total weight of that unit and all units after it.
     rest: Vec<u64>,
     chosen: Vec<u32>,
     /// Upper bound on the weight of the subsets that are left undecided.

@@ -33,7 +33,7 @@ pub struct OutstandingAccess {
     pub used: MemoryUse,
     /// The first byte of the access in the memory; for images with optimal tiling, that of the image.
     pub first: u64,
-    /// The byte after the last one.
+    /// The byte after the last one of the access.
     pub end: u64,
     /// For each point, true if work that waits for it, by barrier or semaphore, is ordered after the access and sees its writes as available.
     pub is_covered: Vec<bool>,

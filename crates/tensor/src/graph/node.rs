@@ -151,7 +151,7 @@ pub struct LoopExit {
     pub after: u32,
     /// The loop is left if this is 0.
     pub condition: TensorId,
-    /// The values of the loop's outputs at this exit, in their order; the outputs are the phi of all exits.
+    /// The values that the loop's outputs have at this exit, one for each output, in order: the outputs are the phi of all exits.
     pub results: Vec<TensorId>,
 }
 

@@ -73,7 +73,7 @@ struct Waited {
 }
 
 impl Waited {
-    /// Returns `true` if the host did not know the result of this wait before.
+    /// Records the result of a wait. Returns `false` if the host already knew it.
     fn is_new(&mut self, wait: HostWait) -> bool {
         match wait {
             HostWait::Fence(fence) => self.fences.insert(fence),

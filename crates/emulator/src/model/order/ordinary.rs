@@ -7,7 +7,7 @@ use tileheap_sync::Intervals;
 use tileheap_sync::program::MemoryId;
 use tileheap_units::IdMap;
 
-/// The bit that ids of ordinary memory have. Ids of tile memory are handles of queues, and those of unbound resources have bit 63.
+/// The bit that is set in the ids of ordinary memory. Ids of tile memory are handles of queues; those of unbound resources have bit 63 set.
 const ORDINARY: u64 = 1 << 62;
 
 /// The ordinary memory objects of a device.
