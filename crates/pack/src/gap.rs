@@ -34,7 +34,7 @@ pub(super) fn choose(
     offset.expect(ROOM)
 }
 
-/// Returns `value` rounded up to `alignment`, or `None` past 64 bits.
+/// Returns `value` rounded up to `alignment`, or `None` if that exceeds 64 bits.
 pub(super) fn align_up(value: u64, alignment: Alignment) -> Option<u64> {
     let alignment = alignment.get();
     // Nearly every alignment is a power of two, and a mask is ten times as fast as a division.

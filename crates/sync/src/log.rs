@@ -77,7 +77,7 @@ impl Log {
         *self = Log::default();
     }
 
-    /// Adds an operation; `is_bounded` if the bytes of resources determine which accesses a dependency includes.
+    /// Adds an operation; `is_bounded` is true if the bytes of resources determine which accesses a dependency includes.
     pub(crate) fn push(&mut self, operation: Operation, is_bounded: bool) {
         let summary = summary(&operation, is_bounded);
         self.operations.push(operation);

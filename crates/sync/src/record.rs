@@ -177,7 +177,7 @@ impl Record {
         })
     }
 
-    /// Advances to the end of a log whose first operation is at a position.
+    /// Applies the operations of a log up to its end; `first` is the position of the log's first operation.
     pub(crate) fn advance(&mut self, log: &Log, first: u64, work: &mut RecordWork) {
         let mut index =
             usize::try_from(self.position - first).expect("the log has what a record has not followed");
@@ -209,7 +209,7 @@ impl Record {
         self.position = first + log.len() as u64;
     }
 
-    /// Drops state of resources that no longer exist.
+    /// Drops the state of resources that no longer exist.
     pub(crate) fn forget_classes(&mut self, is_known: &impl Fn(ResourceId) -> bool) {
         for piece in &mut self.pieces {
             piece.reach.forget_classes(is_known);

@@ -1,4 +1,4 @@
-//! Batches in an order in which they can run: a batch that waits for a value that was not signaled yet is kept until then, with all later batches of
+//! Batches in an order in which they can run: a batch that waits for a value is kept until the value is signaled, with all later batches of
 //! its queue.
 
 use std::collections::VecDeque;
@@ -18,7 +18,7 @@ pub(crate) struct Submitted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Signaled {
     pub(crate) value: u64,
-    /// The queue that signaled it; `None` for the host, the initial value, and binary semaphores, whose value is 0.
+    /// The queue that signaled the value; `None` for the host, the initial value, and binary semaphores, whose value is 0.
     pub(crate) by: Option<QueueId>,
 }
 

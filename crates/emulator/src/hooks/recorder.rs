@@ -154,13 +154,13 @@ fn forget_where(is_gone: impl Fn(&Recorder) -> bool) {
 }
 
 impl Recorder {
-    /// The recording, which the application synchronizes externally.
+    /// Locks the recording, which the application synchronizes externally.
     #[inline]
     pub(crate) fn lock(&self) -> ExclusiveGuard<'_, Recording> {
         self.recording.lock()
     }
 
-    /// The recording, unless another thread uses it.
+    /// Locks the recording, unless another thread uses it.
     #[inline(always)]
     pub(crate) fn try_lock(&self) -> Option<ExclusiveGuard<'_, Recording>> {
         self.recording.try_lock()

@@ -94,7 +94,7 @@ pub(crate) enum Batch {
 /// A batch of the application.
 pub(crate) struct ApplicationBatch {
     pub(crate) batch: batches::Batch,
-    /// True if the batch chains structures with an entry per command buffer: none may be added.
+    /// True if the batch chains structures with an entry per command buffer, so that no command buffer may be added.
     pub(crate) is_fixed: bool,
     /// True if one of the batch's command buffers has bound tile memory.
     pub(crate) uses_tile: bool,

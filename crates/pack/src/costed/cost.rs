@@ -23,12 +23,12 @@ impl StepCost {
     /// No cost at any number of bytes.
     pub const FREE: StepCost = StepCost { rises: Vec::new() };
 
-    /// Samples a function that never falls, from 1 to `most` bytes; above `most`, the cost is the one at `most`. Each rise takes 16 bytes of memory.
+    /// Samples a non-decreasing function from 1 to `most` bytes; above `most`, the cost is the one at `most`. Each rise takes 16 bytes of memory.
     pub fn sampled(most: Bytes, cost: impl Fn(Bytes) -> u64) -> StepCost {
         StepCost::sampled_at(most.0, Bytes, cost)
     }
 
-    /// Samples a function that never falls and rises only at the values of `reserved` for `0..=last`, which ascend from 0.
+    /// Samples a non-decreasing function that rises only at the values of `reserved` for `0..=last`, which ascend from 0.
     ///
     /// Takes fewer samples than [`StepCost::sampled`] where the numbers of bytes at which the cost may rise are known.
     pub fn sampled_at(last: u64, reserved: impl Fn(u64) -> Bytes, cost: impl Fn(Bytes) -> u64) -> StepCost {

@@ -36,7 +36,7 @@ pub(super) struct StepPrices {
 }
 
 impl StepPrices {
-    /// Good prices for a problem, given the value of some choice.
+    /// Finds good prices for a problem, given the value of some choice.
     pub(super) fn of(problem: &Problem<'_>, value: u64) -> StepPrices {
         let bytes: u64 = problem.items.iter().map(|item| item.size).sum();
         let most = MAX_PRODUCT / i128::from(bytes.max(problem.capacity).max(1));

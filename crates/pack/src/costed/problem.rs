@@ -55,7 +55,7 @@ pub enum Reservation {
 /// The validated problem, in plain numbers.
 pub(super) struct Problem<'a> {
     pub(super) items: Vec<Item>,
-    /// Runs of items of which at most one may be selected; all items in order.
+    /// Runs of items, at most one of each of which may be selected; together, they contain all items in order.
     pub(super) choices: Vec<Run>,
     pub(super) capacity: u64,
     /// Per step, the cost of reserving bytes.

@@ -260,7 +260,7 @@ impl Cover {
             .map(|cost| cost as u64)
     }
 
-    /// Lowers the costs of the charges as far as the cover stays as expensive.
+    /// Lowers the cost of each charge as far as that does not make the cheapest cover cheaper.
     fn lower(&mut self) {
         if !self.is_exact {
             return self.lower_by_fractions();

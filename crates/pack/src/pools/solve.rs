@@ -190,7 +190,7 @@ impl Search<'_, '_> {
         low
     }
 
-    /// Runs local search in rounds, until a packing is found if `any` is enough, or until none can be better.
+    /// Runs local search in rounds, until a packing is found if `any` is true, otherwise until none can be better.
     fn anneal(&mut self, steps: u64, any: bool) {
         let end = self.steps.saturating_add(steps).min(self.budget);
         let costs = self.problem.units.iter().flat_map(|unit| &unit.edges);

@@ -129,7 +129,7 @@ impl<'a, 'b> Branch<'a, 'b> {
         }
     }
 
-    /// Decides offers of which every better choice takes the same side: the other one loses more than `spare`.
+    /// Decides the offers that every better choice decides in the same way, since the other way loses more than `spare`.
     fn imply(&mut self, spare: i128) {
         for index in 0..self.surpluses.len() {
             let surplus = self.surpluses[index];

@@ -67,7 +67,7 @@ impl Contents {
         }
     }
 
-    /// The first bytes of a range in which its contents are defined.
+    /// The first bytes of a range in which the resource's contents are defined.
     fn defined(&self, range: (u64, u64)) -> Option<((u64, u64), MemoryUse, Certainty)> {
         match self.is_optimal {
             true => self.defined_in_image(range),

@@ -377,7 +377,7 @@ impl Reach {
         })
     }
 
-    /// Drops state of resources that no longer exist.
+    /// Drops the state of resources that no longer exist.
     pub(crate) fn forget_classes(&mut self, is_known: &impl Fn(ResourceId) -> bool) {
         self.through.retain(|(_, _, part, _)| is_known(part.class));
     }

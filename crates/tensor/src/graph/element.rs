@@ -41,7 +41,7 @@ pub enum ElementType {
     Float6E2M3Fn,
     Float6E3M2Fn,
     Float4E2M1Fn,
-    /// Unknown types, of which only the width is known: `bits4`.
+    /// Opaque types, of which only the width is known, such as `bits4`.
     Bits1,
     Bits2,
     Bits4,
@@ -134,7 +134,7 @@ impl ElementType {
         TABLE[self as usize].2
     }
 
-    /// Bytes that hold `count` packed elements; `None` past 64 bits.
+    /// The size of `count` packed elements in bytes, rounded up; `None` if it exceeds 64 bits.
     ///
     /// ```
     /// use tileheap_tensor::ElementType;
@@ -177,7 +177,7 @@ impl fmt::Display for ElementType {
 impl FromStr for ElementType {
     type Err = String;
 
-    /// Accepts the short names, too: `f32`, `i8`, `u16`, `bf16`.
+    /// Parses the name of a type. Short names, such as `f32`, `i8`, `u16` and `bf16`, are also accepted.
     fn from_str(name: &str) -> Result<ElementType, String> {
         let named = |name: &str| TABLE.iter().find(|row| row.1 == name).map(|row| row.0);
         let short = || {

@@ -138,7 +138,7 @@ pub struct Loop {
 /// A value that becomes a parameter's next value at the end of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoopCarry {
-    /// A tensor of the body; may be a parameter, for values of several rounds ago.
+    /// A tensor of the body. It may be a parameter, so that values of several rounds ago are available.
     pub value: TensorId,
     /// A parameter of the body.
     pub into: TensorId,

@@ -179,7 +179,7 @@ fn is_followed(hazard: &Hazard, sites: &Sites) -> bool {
     is_transfer || sites.resource(hazard.after.resource).is_some()
 }
 
-/// The verdict, considering what is known of the commands. Work outside of the device may order an external transfer and other batches.
+/// The verdict on a hazard, given what is known about its commands. Work outside of the device may order an external transfer and other batches.
 fn verdict_of_hazard(hazard: &Hazard, sites: &Sites) -> Certainty {
     let uses = [&hazard.before, &hazard.after];
     let are_certain = uses.map(|used| sites.is_certain(used));
@@ -197,8 +197,8 @@ fn is_for_host(lost: &LostContents, sites: &Sites) -> bool {
     resource.is_some_and(|resource| sites.is_mapped(resource))
 }
 
-/// The verdict, considering what is known of the command. If a buffer is partly defined, shaders may only read that part through its descriptor; no
-/// program knows which texels of an image are in which bytes.
+/// The verdict on lost contents, given what is known about the command that reads them. If a buffer is partly defined, shaders may only read that part through
+/// its descriptor; no program knows which texels of an image are in which bytes.
 fn verdict_of_loss(lost: &LostContents, sites: &Sites, unseen: Unseen<'_>) -> Certainty {
     let Some(resource) = sites.resource(lost.reader.resource) else {
         return lost.verdict;
