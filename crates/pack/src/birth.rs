@@ -24,7 +24,7 @@ pub(super) struct ByBirth {
     /// Units that take bytes at some step, by last use.
     deaths: Vec<u32>,
     gaps: Gaps,
-    /// Blocks that conflict with a unit.
+    /// Blocks that conflict with a unit, as `[offset, end)`.
     blocks: Vec<(u64, u64)>,
 }
 

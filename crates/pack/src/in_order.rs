@@ -15,7 +15,7 @@ pub(super) struct InOrder {
     shelf: PartialPacking,
     /// The placed lifetimes, if there are many.
     timetable: Timetable,
-    /// Blocks that constrain a group, or a unit with conflicts or a lowest offset.
+    /// Blocks `[offset, end)` that constrain a group, or a unit with conflicts or a lowest offset.
     blocks: Vec<(u64, u64)>,
 }
 

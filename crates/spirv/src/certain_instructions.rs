@@ -163,7 +163,7 @@ pub(crate) struct Functions<'a> {
     module: &'a Module,
     may_end: Vec<bool>,
     graphs: BTreeMap<usize, Option<ControlFlow>>,
-    /// Functions whose certain instructions have been added.
+    /// For each function, true if its certain instructions have been added.
     seen: Vec<bool>,
 }
 

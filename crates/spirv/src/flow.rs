@@ -27,7 +27,7 @@ use crate::types::Memory;
 pub(crate) struct Flow {
     /// For each definition, the accesses through it.
     demand: Vec<Bits>,
-    /// Addresses found at a known offset of a variable, and the accesses at them.
+    /// For each variable and known offset, the accesses at the address found there.
     pub(crate) placed: BTreeMap<(u32, u32), Bits>,
     /// For each variable, the accesses at addresses found at unknown offsets in it.
     pub(crate) unplaced: BTreeMap<u32, Bits>,

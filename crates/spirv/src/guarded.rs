@@ -74,7 +74,7 @@ struct Side {
 
 /// The blocks of all reachable functions.
 struct Blocks {
-    /// The label of each block and the number of its last instruction.
+    /// For each block, by its label, the number of its last instruction.
     ends: BTreeMap<u32, usize>,
     /// Labels of blocks, each with the label of a block that may branch to it. Sorted.
     predecessors: Vec<(u32, u32)>,

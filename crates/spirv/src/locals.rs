@@ -37,7 +37,7 @@ enum Contents {
 /// The values stored in variables of functions and of the invocation.
 pub(crate) struct Locals {
     contents: BTreeMap<u32, Contents>,
-    /// The instructions of each function, and the last one of its first block.
+    /// For each function, the range of its instructions, and the last one of its first block.
     functions: Vec<(Range<usize>, usize)>,
 }
 

@@ -10,11 +10,11 @@ use crate::module::Module;
 /// The part of a module that an entry point can execute.
 pub(crate) struct PointerReach {
     pub(crate) instructions: Vec<usize>,
-    /// Calls of defined functions: callee, then those with the most arguments first, and the call's number. Sorted.
+    /// Per call of a defined function, the callee, the number of arguments (the most first) and the number of the call. Sorted.
     calls: Vec<(usize, (Reverse<usize>, usize))>,
-    /// Returned values: function, value. Sorted.
+    /// Per returned value, the function and the value. Sorted.
     pub(crate) returns: Vec<(usize, Node)>,
-    /// Parameters: number of the instruction, function, position. Sorted.
+    /// Per parameter, the number of its instruction, its function and its position. Sorted.
     parameters: Vec<(usize, usize, usize)>,
 }
 

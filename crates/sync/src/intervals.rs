@@ -14,7 +14,7 @@ use tileheap_units::CompactSort;
 pub struct Intervals {
     /// The last byte of each range, by binary logarithm of its length, first byte and number.
     ends: BTreeMap<(u32, u64, u64), u64>,
-    /// Number of ranges of each exponent.
+    /// Number of ranges, by the exponent of their length.
     counts: BTreeMap<u32, usize>,
 }
 

@@ -11,7 +11,7 @@ const UNBOUNDED: u64 = u64::MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Region {
     aspects: u32,
-    /// Levels (or bytes), layers, x, y and z.
+    /// Ranges `[first, end)` of levels (or bytes), layers, x, y and z.
     axes: [(u64, u64); 5],
 }
 

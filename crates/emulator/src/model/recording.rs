@@ -76,7 +76,7 @@ pub(crate) struct Pass {
     pub(crate) suspends: bool,
     /// Attachments whose object is not bound, until that is reported; each with the object that is bound instead.
     pub(crate) unbound: Vec<(Arc<Resource>, Option<BoundMemory>)>,
-    /// The bytes of its attachments in tile memory.
+    /// The byte ranges `[first, end)` of the instance's attachments in tile memory.
     pub(crate) attached: Vec<(u64, u64)>,
     /// Bytes that become undefined at the end of the instance.
     pub(crate) at_end: Vec<Discard>,

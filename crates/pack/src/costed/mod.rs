@@ -26,7 +26,7 @@ use start::{Start, placed_again};
 /// The answer of [`select_with_costs`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CostedSelection {
-    /// The offset of each selected item.
+    /// For each item, its offset; `None` if it is not selected.
     pub offsets: Vec<Option<Bytes>>,
     /// The total weight of the selected items.
     pub weight: u64,

@@ -49,7 +49,7 @@ struct Settler<'a> {
     run_of: Vec<Option<u32>>,
     /// Per run, the peak of bytes alive: no placement reserves less.
     floors: Vec<u64>,
-    /// Offsets of placed items.
+    /// For each chosen item, its offset; `None` if it is not placed yet.
     offsets: Vec<Option<u64>>,
     /// Placed items by ascending offset.
     placed: Vec<u32>,

@@ -162,7 +162,7 @@ pub(crate) fn raised(model: &Model, state: &State, choice: Decision, scratch: &m
 /// Scratch memory of [`raised`].
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
-    /// True if a piece stands in the column.
+    /// For each piece, true if it stands in the chosen column.
     stands: Vec<bool>,
     /// For each other column, the lowest end of a piece that is not in the chosen column; 0 if not known.
     tops: Vec<u64>,

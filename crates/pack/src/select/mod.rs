@@ -34,7 +34,7 @@ pub(super) use selector::Selector;
 /// The answer of [`select`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Selection {
-    /// The offset of each chosen item.
+    /// For each item, its offset; `None` if it is not chosen.
     pub offsets: Vec<Option<Bytes>>,
     /// The total weight of the chosen items.
     pub weight: u64,

@@ -39,7 +39,7 @@ pub(super) struct Discarded {
     pub(super) loss: LossReason,
     /// The last write before that discard.
     pub(super) last: Option<MemoryUse>,
-    /// Disjoint ranges in ascending order.
+    /// The discarded bytes, as disjoint ranges in ascending order.
     pub(super) bytes: Vec<(u64, u64)>,
 }
 
