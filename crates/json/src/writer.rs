@@ -17,7 +17,7 @@ pub(super) fn to_string<T: Serialize + ?Sized>(document: &T) -> Result<String, s
     Ok(text.written)
 }
 
-/// The text so far, and the depth of the next line.
+/// The text so far, and the indentation depth of the next line.
 #[derive(Default)]
 struct Text {
     written: String,

@@ -99,7 +99,7 @@ pub(crate) struct LaterAccess {
 pub(crate) struct Conflict {
     pub(crate) verdict: Certainty,
     pub(crate) missing: MissingDependency,
-    /// The bytes that both access.
+    /// The bytes that both accesses touch.
     pub(crate) bytes: (u64, u64),
 }
 

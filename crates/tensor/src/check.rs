@@ -409,7 +409,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Produces an output: a new value, or for a view of an operand that part of the operand's value.
+    /// Produces an output: a new value or, for a view of an operand, the viewed part of the operand's value.
     fn make(&mut self, id: NodeId, output: TensorId, rounds: &[u64]) -> Result<()> {
         let node = self.graph.node(id);
         let view = self.graph.tensor(output).view;

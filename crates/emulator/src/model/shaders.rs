@@ -128,7 +128,7 @@ pub(crate) struct PipelineShaders {
 }
 
 impl PipelineShaders {
-    /// Adds a shader; `None` if it could not be read.
+    /// Adds a shader, which is `None` if it could not be read.
     pub(crate) fn add(&mut self, accesses: Option<ShaderAccesses>) {
         self.unseen_writes |= accesses.as_ref().map_or(UNKNOWN_SHADER, |one| {
             UnseenWrites::ADDRESSES.only_if(one.writes_by_address)
@@ -144,7 +144,7 @@ impl PipelineShaders {
         self.descriptors.extend(accesses.map(|one| one.descriptors));
     }
 
-    /// Adds the shaders of a library; `None` if it is not known.
+    /// Adds the shaders of a library, which is `None` if it is not known.
     pub(crate) fn link(&mut self, library: Option<&PipelineShaders>) {
         self.unseen_writes |= library.map_or(UNKNOWN_SHADER, |library| library.unseen_writes);
         self.guard_values

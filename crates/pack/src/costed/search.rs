@@ -157,7 +157,7 @@ fn weight_of(problem: &Problem<'_>, items: &[u32]) -> u64 {
 struct Decision {
     /// The items that may be taken, and `None` for none of them, in the order in which they are tried.
     ways: Vec<Option<u32>>,
-    /// The highest surplus of its items, at least 0.
+    /// The highest surplus of the items to decide about, at least 0.
     surplus: i128,
 }
 

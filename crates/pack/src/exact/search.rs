@@ -65,7 +65,7 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    /// Looks for a packing within `capacity` until `limit` steps are done; `poll` is called now and then and returns whether to continue.
+    /// Looks for a packing within `capacity` until `limit` steps are done; `poll` is called periodically and returns whether to continue.
     pub(crate) fn run(
         &mut self,
         model: &Model,

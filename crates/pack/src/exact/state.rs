@@ -32,7 +32,7 @@ pub(crate) struct State {
     pub(crate) borne: Vec<u64>,
     /// The offset of each placed piece.
     pub(crate) offsets: Vec<u64>,
-    /// Size and alignment of each piece, parallel to the above.
+    /// Size and alignment of each piece, parallel to `offsets`.
     sizes: Vec<u64>,
     alignments: Vec<Alignment>,
     /// Number of branches that each column has ended.

@@ -315,7 +315,7 @@ impl Contents {
     }
 }
 
-/// Adds a range to disjoint ones in ascending order.
+/// Adds a range to disjoint ranges, which are and stay in ascending order.
 pub(super) fn extend(ranges: &mut Vec<(u64, u64)>, mut range: (u64, u64)) {
     ranges.retain(|known| {
         let is_apart = known.1 < range.0 || range.1 < known.0;
@@ -328,7 +328,7 @@ pub(super) fn extend(ranges: &mut Vec<(u64, u64)>, mut range: (u64, u64)) {
     ranges.insert(at, range);
 }
 
-/// Removes a range from disjoint ones in ascending order.
+/// Removes a range from disjoint ranges, which are and stay in ascending order.
 pub(super) fn subtract(ranges: &mut Vec<(u64, u64)>, range: (u64, u64)) {
     let parts = std::mem::take(ranges);
     let rest = parts.into_iter().flat_map(|known| {

@@ -421,7 +421,7 @@ fn lost_contents(lost: &LostContents, sites: &Sites) -> Finding {
     }
 }
 
-/// The last write and the loss of contents, and the remedy that keeps them.
+/// Describes the last write and the loss of contents; also returns the remedy that would keep them.
 fn loss(lost: &LostContents, sites: &Sites) -> (String, Option<Cow<'static, str>>) {
     const OVERWRITTEN: &str = "give resources that are alive at the same time separate bytes";
     let write = last_write(lost.last.as_ref(), sites);
