@@ -49,7 +49,7 @@ const BY_PARAMETERS: u32 = u32::MAX - 1;
 /// Number of tracked sets: no driver binds more at once (`maxBoundDescriptorSets` is 32 at most).
 const SETS: usize = 32;
 
-/// Number of hash buckets of [`Point::checked`], which each keep two combinations of pipeline and sets.
+/// Number of hash buckets in the `checked` field of [`Point`], which each keep two combinations of pipeline and sets.
 const CHECKED: usize = 8;
 
 impl Point {
