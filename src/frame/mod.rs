@@ -14,6 +14,8 @@
 mod access;
 mod area;
 mod builder;
+#[cfg(feature = "runtime")]
+mod built_description;
 mod edit;
 mod error;
 mod id_names;
@@ -50,6 +52,8 @@ pub use access::{ClearValue, LoadOp};
 pub(crate) use area::union;
 pub(crate) use area::{intersection, viewport};
 pub use builder::{FrameBuilder, PassBuilder};
+#[cfg(feature = "runtime")]
+pub(crate) use built_description::BuiltDescription;
 pub use error::{FrameError, FrameRule};
 pub(crate) use id_names::IdNames;
 pub use ids::{BatchId, CommandBufferId, PassId, QueueId, ResourceId, SemaphoreId, SubmitId};

@@ -76,10 +76,4 @@ impl FrameBuilder {
         names.for_each(|name| hasher.write(name.as_bytes()));
         hasher.finish()
     }
-
-    /// Returns true if both describe the same frame.
-    #[cfg(feature = "runtime")]
-    pub(crate) fn is_like(&self, other: &FrameBuilder) -> bool {
-        self.fault.is_none() && other.fault.is_none() && self.tables == other.tables
-    }
 }

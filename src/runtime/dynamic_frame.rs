@@ -12,7 +12,7 @@ use super::selected_frame::SelectedFrame;
 use super::series::Series;
 use super::use_stamp::UseStamp;
 use crate::execute::ExecutedFrame;
-use crate::frame::{FrameBuilder, ResourceId};
+use crate::frame::{BuiltDescription, FrameBuilder, ResourceId};
 use crate::lower::Parity;
 use crate::plan::{Plan, PlanOptions};
 use crate::units::Bytes;
@@ -82,7 +82,7 @@ enum Source<'a> {
 
 /// A frame that was selected.
 enum CachedSource {
-    Described(Box<FrameBuilder>),
+    Described(Box<BuiltDescription>),
     Executed(ExecutedFrame),
 }
 
@@ -145,9 +145,13 @@ impl Source<'_> {
         })
     }
 
-    fn to_cached(self) -> CachedSource {
+    /// The source of a planned frame, for comparison with others.
+    fn to_cached(self, plan: &Plan) -> CachedSource {
         match self {
-            Source::Described(description) => CachedSource::Described(Box::new(description.clone())),
+            Source::Described(description) => {
+                let built = BuiltDescription::new(description, plan.input.described());
+                CachedSource::Described(Box::new(built))
+            }
             Source::Executed(executed) => CachedSource::Executed(executed.clone()),
         }
     }
@@ -316,7 +320,7 @@ impl DynamicFrame {
             .retain(|known| known.bound.is_some() || !known.is_for(digest, source, &options));
         self.known.push(CachedFrame {
             digest,
-            source: source.to_cached(),
+            source: source.to_cached(bound.plan()),
             options,
             plan: bound.plan().clone(),
             bound: Some(bound),
