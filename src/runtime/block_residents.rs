@@ -11,11 +11,6 @@ use crate::units::Bytes;
 pub(super) struct BlockResidents(BTreeMap<Bytes, VecDeque<u32>>);
 
 impl BlockResidents {
-    /// The residents at an offset.
-    pub(super) fn at(&self, offset: Bytes) -> impl Iterator<Item = u32> {
-        self.0.get(&offset).into_iter().flatten().copied()
-    }
-
     /// All residents.
     pub(super) fn iter(&self) -> impl Iterator<Item = u32> {
         self.0.values().flatten().copied()
@@ -26,13 +21,19 @@ impl BlockResidents {
         self.0.entry(offset).or_default().push_back(index);
     }
 
-    /// Moves a resident that is lent again to the end.
-    pub(super) fn lend(&mut self, offset: Bytes, index: u32) {
-        let there = self.0.get_mut(&offset).expect("it was added there");
-        if let Some(position) = there.iter().position(|&other| other == index) {
-            there.remove(position);
-            there.push_back(index);
-        }
+    /// Lends a resident at an offset again, which moves it to the end: the first that `is_wanted`, before any that is not `is_free`.
+    pub(super) fn lend(
+        &mut self,
+        offset: Bytes,
+        is_free: impl Fn(u32) -> bool,
+        is_wanted: impl Fn(u32) -> bool,
+    ) -> Option<u32> {
+        let there = self.0.get_mut(&offset)?;
+        let mut free = there.iter().take_while(|&&index| is_free(index));
+        let position = free.position(|&index| is_wanted(index))?;
+        let index = there.remove(position)?;
+        there.push_back(index);
+        Some(index)
     }
 
     /// Removes a resident.
@@ -43,5 +44,26 @@ impl BlockResidents {
                 self.0.remove(&offset);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn residents_are_lent_in_turns() {
+        let mut residents = BlockResidents::default();
+        let any = |_| true;
+        residents.add(Bytes(4), 1);
+        residents.add(Bytes(4), 2);
+        residents.add(Bytes(8), 3);
+        assert_eq!(residents.lend(Bytes(4), any, any), Some(1));
+        assert_eq!(residents.iter().collect::<Vec<_>>(), [2, 1, 3]);
+        // A resident that is not free ends the search.
+        assert_eq!(residents.lend(Bytes(4), |index| index != 2, any), None);
+        assert_eq!(residents.lend(Bytes(4), any, |index| index == 1), Some(1));
+        assert_eq!(residents.lend(Bytes(4), any, |index| index == 3), None);
+        assert_eq!(residents.lend(Bytes(0), any, any), None);
     }
 }

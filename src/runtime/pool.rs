@@ -194,10 +194,6 @@ impl PoolContents {
         self.blocks.get_mut(index).expect("a borrowed block stays")
     }
 
-    pub(super) fn resident(&self, index: u32) -> &PooledResource {
-        self.residents.get(index).expect("a resident stays in its block")
-    }
-
     pub(super) fn resident_mut(&mut self, index: u32) -> &mut PooledResource {
         self.residents.get_mut(index).expect("a borrowed resident stays")
     }

@@ -112,11 +112,11 @@ impl PoolContents {
         lease: &mut Lease,
     ) -> Option<LentResource> {
         // Two rows of one plan do not share an image, even if they are placed in the same bytes: residents that this lease has taken come last.
-        let index = {
-            let there = self.block(block).residents.at(offset);
-            let mut free = there.take_while(|&index| self.resident(index).lease != lease.number);
-            free.find(|&index| self.resident(index).key == *resource)?
-        };
+        let block = self.blocks.get_mut(block).expect("a borrowed block stays");
+        let resident = |index| self.residents.get(index).expect("a resident stays in its block");
+        let is_free = |index| resident(index).lease != lease.number;
+        let is_wanted = |index| resident(index).key == *resource;
+        let index = block.residents.lend(offset, is_free, is_wanted)?;
         Some(self.lend_resident(index, lease))
     }
 
@@ -131,7 +131,6 @@ impl PoolContents {
 
     fn lend_resident(&mut self, index: u32, lease: &mut Lease) -> LentResource {
         let resident = self.resident_mut(index);
-        let (block, offset) = (resident.block, resident.offset);
         resident.lease = lease.number;
         resident.references += 1;
         let lent = LentResource {
@@ -139,7 +138,6 @@ impl PoolContents {
             address: resident.address,
             answer: resident.answer,
         };
-        self.block_mut(block).residents.lend(offset, index);
         lease.residents.push(index);
         lent
     }
