@@ -40,12 +40,25 @@ pub enum QueriedObject {
 
 impl QueriedObject {
     fn of(id: ResourceId, resource: &Resource, memory: MemoryKind) -> QueriedObject {
-        match (image(id, resource, memory, false), buffer(id, resource, memory)) {
-            (Some(image), _) => QueriedObject::Image(image),
-            (None, Some(buffer)) => QueriedObject::Buffer(buffer),
-            (None, None) => unreachable!("a resource is an image or a buffer"),
+        match image(id, resource, memory, false) {
+            Some(image) => QueriedObject::Image(image),
+            None => QueriedObject::Buffer(
+                buffer(id, resource, memory).expect("a resource is an image or a buffer"),
+            ),
         }
     }
+
+    /// The object of a resource in ordinary memory; `None` for external and unused resources, which get no memory.
+    #[cfg(feature = "runtime")]
+    pub(crate) fn ordinary(frame: &Frame, id: ResourceId) -> Option<QueriedObject> {
+        let resource = frame.resource(id);
+        gets_memory(frame, id).then(|| QueriedObject::of(id, resource, MemoryKind::Arena))
+    }
+}
+
+fn gets_memory(frame: &Frame, id: ResourceId) -> bool {
+    let external = matches!(frame.resource(id).persistence, Persistence::External(_));
+    !external && !frame.uses_of(id).is_empty()
 }
 
 /// The queries for every resource of a frame, in the order of the resources. None for external resources, which bring their own memory, and unused
@@ -62,8 +75,7 @@ pub(crate) fn queries_of(
     profile: &DeviceProfile,
 ) -> impl Iterator<Item = RequirementQuery> {
     let resource = frame.resource(id);
-    let external = matches!(resource.persistence, Persistence::External(_));
-    let needed = !external && !frame.uses_of(id).is_empty();
+    let needed = gets_memory(frame, id);
     let kinds = [MemoryKind::Arena, MemoryKind::Tile, MemoryKind::Lazy];
     let kinds = kinds.into_iter().filter(move |_| needed);
     kinds.filter_map(move |memory| {

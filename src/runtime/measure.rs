@@ -40,13 +40,10 @@ impl DeviceState {
         let known = || self.measured.lock().unwrap_or_else(PoisonError::into_inner);
         let ids = frame.resource_ids().zip(frame.resources());
         let measured = ids.map(|(id, resource)| {
-            let mut queries = queries_of(frame, id, &self.profile).peekable();
-            let Some(ordinary) = queries.peek() else {
-                return Ok(ResourceRequirements::NONE);
-            };
-            let row = match ordinary.object {
-                QueriedObject::Image(row) => Row::from(row),
-                QueriedObject::Buffer(row) => Row::from(row),
+            let row = match QueriedObject::ordinary(frame, id) {
+                Some(QueriedObject::Image(row)) => Row::from(row),
+                Some(QueriedObject::Buffer(row)) => Row::from(row),
+                None => return Ok(ResourceRequirements::NONE),
             };
             let key = (row, resource.persistence == Persistence::History);
             let answer = known().get(&key).copied();
@@ -54,7 +51,7 @@ impl DeviceState {
                 return Ok(answer);
             }
             let mut needs = ResourceRequirements::NONE;
-            for query in queries {
+            for query in queries_of(frame, id, &self.profile) {
                 if let Some(answer) = self.answer(resource, &query)? {
                     add_answer(&mut needs, query.memory, &answer, &self.profile);
                 }
