@@ -11,6 +11,7 @@ use super::tables::instances::{InstanceRow, SubpassRow};
 use crate::Checked;
 use crate::frame::PassId;
 use crate::plan::Plan;
+use crate::units::Run;
 
 /// The formats, samples and render pass for creating the pipelines of a subpass.
 ///
@@ -86,7 +87,7 @@ impl PipelineTarget {
         subpass: u32,
         row: &SubpassRow,
     ) -> PipelineTarget {
-        let list = |run: crate::units::Run| run.of(&tables.indices).to_vec();
+        let list = |run: Run| run.of(&tables.indices).to_vec();
         PipelineTarget {
             color_formats: row.color_formats.of(&tables.formats).to_vec(),
             depth_aspects: row.depth_aspects,
@@ -148,8 +149,10 @@ impl PipelineTarget {
 /// The targets of a plan's render passes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PipelineTargets {
-    /// Per pass of the planned frame, the targets of its subpasses; none for compute and transfer passes.
-    of_pass: Vec<Vec<PipelineTarget>>,
+    /// The targets of all subpasses, in the order of passes.
+    targets: Vec<PipelineTarget>,
+    /// Per pass of the planned frame, its run of `targets`; empty for compute and transfer passes.
+    of_pass: Vec<Run>,
     /// Per pass of the described frame, its pass in the planned one.
     planned: Vec<PassId>,
 }
@@ -165,20 +168,22 @@ impl PipelineTargets {
             .passes
             .iter()
             .filter(|row| row.contents != PassContents::Clear);
+        let mut targets = Vec::with_capacity(tables.subpasses.len());
         let of_pass = rows.map(|row| {
-            let Some(index) = row.instance.get() else {
-                return Vec::new();
-            };
-            let instance = &tables.instances[index as usize];
-            let subpasses = (0..).zip(tables.subpasses_of(index));
-            let target = |(number, row)| PipelineTarget {
-                render_pass: render_pass(index),
-                ..PipelineTarget::new(tables, instance, number, row)
-            };
-            subpasses.map(target).collect()
+            let first = targets.len() as u32;
+            if let Some(index) = row.instance.get() {
+                let instance = &tables.instances[index as usize];
+                let subpasses = (0..).zip(tables.subpasses_of(index));
+                targets.extend(subpasses.map(|(number, row)| PipelineTarget {
+                    render_pass: render_pass(index),
+                    ..PipelineTarget::new(tables, instance, number, row)
+                }));
+            }
+            Run::new(first, targets.len() as u32)
         });
         PipelineTargets {
             of_pass: of_pass.collect(),
+            targets,
             planned: plan
                 .input
                 .frame()
@@ -196,7 +201,8 @@ impl PipelineTargets {
 
     /// Like [`PipelineTargets::get`], for a pass of the planned frame.
     pub(crate) fn in_plan(&self, pass: PassId, subpass: u32) -> Option<&PipelineTarget> {
-        self.of_pass[pass.index()].get(subpass as usize)
+        let of_pass = self.of_pass[pass.index()].of(&self.targets);
+        of_pass.get(subpass as usize)
     }
 }
 
