@@ -5,7 +5,7 @@ use ash::vk;
 use super::context::{Context, Ruling};
 use super::{OffChipReason, WindowRule, model};
 use crate::frame::tables::{Access, CommandSource, ResourceKind};
-use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId, TileConstraint};
+use crate::frame::{AccessKind, Frame, PassId, Persistence, QueueId, ResourceId, TileConstraint};
 use crate::measure::DedicatedRequirement;
 use crate::profile::TileHeap;
 
@@ -109,7 +109,7 @@ pub(super) fn barred(
         if kind.is_transfer() && (image || !heap.buffer_transfers) {
             return Some(OffChipReason::Transfer { pass });
         }
-        if !can_bind(frame, pass) {
+        if !can_bind(frame, timeline.queue_of(pass)) {
             return Some(OffChipReason::TransferQueue { pass });
         }
         if kind == AccessKind::ResolveAttachment {
@@ -143,9 +143,9 @@ pub(super) fn barred(
     declared.then_some(OffChipReason::DeclaredUsage)
 }
 
-/// Returns true if the commands of a pass may bind tile memory, by the capabilities of its queue.
-fn can_bind(frame: &Frame, pass: PassId) -> bool {
-    let capabilities = frame.queues()[frame.queue_of(pass).index()].capabilities;
+/// Returns true if commands on a queue may bind tile memory, by its capabilities.
+fn can_bind(frame: &Frame, queue: QueueId) -> bool {
+    let capabilities = frame.queues()[queue.index()].capabilities;
     capabilities.intersects(vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE)
 }
 
