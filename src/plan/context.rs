@@ -26,6 +26,8 @@ pub(super) struct Context<'a> {
     pub(super) timeline: Timeline,
     /// Per resource of the frame, the result of [`only_render_pass`](super::traffic::only_render_pass).
     pub(super) only_passes: Vec<Option<PassId>>,
+    /// True if the savings of a resource are its traffic: no access has measured savings, and nothing is stored.
+    pub(super) savings_are_traffic: bool,
     /// Per resource of the frame, where the rules allow its placement.
     pub(super) rulings: Vec<Ruling>,
     /// Per pass, the cost of reserving tile memory; empty if the strategy does not weigh it.

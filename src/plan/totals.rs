@@ -183,7 +183,10 @@ pub(super) fn sum(
             continue; // It moves nothing, and is not eligible.
         }
         // Traffic, not savings: those may be measured.
-        let bytes = traffic_off_chip(frame, requirements, id);
+        let bytes = match context.rulings[id.index()] {
+            Ruling::Tile(savings) if context.savings_are_traffic => savings,
+            _ => traffic_off_chip(frame, requirements, id),
+        };
         executed_traffic += bytes;
         match resource.reason {
             PlacementReason::Tile { .. } => {

@@ -33,6 +33,15 @@ pub(crate) fn traffic_off_chip(frame: &Frame, requirements: &Requirements, id: R
     frame.traffic_of_uses(id, counted_size(frame, requirements, id))
 }
 
+/// Returns true if [`savings`](super::model::savings) of all accesses to a resource are its [traffic](traffic_off_chip): none was measured, and no
+/// pass is a store.
+pub(super) fn savings_are_traffic(frame: &Frame) -> bool {
+    let mut passes = frame.passes().iter();
+    let mut accesses = frame.accesses().iter();
+    passes.all(|pass| pass.contents != CommandSource::Store)
+        && accesses.all(|access| access.measured.is_none())
+}
+
 /// The only render pass that uses a resource, as an attachment whose contents it discards; published tables do not make this distinction.
 pub(crate) fn only_render_pass(frame: &Frame, id: ResourceId, windows: WindowRule) -> Option<PassId> {
     let first = frame.accesses_to(id).next()?.pass;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::context::Context;
 use super::residency::binning_costs;
-use super::traffic::only_render_passes;
+use super::traffic::{only_render_passes, savings_are_traffic};
 use super::{OffChipReason, PlacementReason, Plan, PlanError, PlanOptions, ResidencyStrategy};
 use super::{arena, eligible, residency, timeline, totals};
 use crate::execute::{ExecutedFrame, Origins};
@@ -47,6 +47,7 @@ impl<'a> Context<'a> {
                 .filter(|_| options.strategy != ResidencyStrategy::Off),
             timeline: timeline::Timeline::new(frame, profile, options.windows),
             only_passes: only_render_passes(frame, options.windows),
+            savings_are_traffic: savings_are_traffic(frame),
             rulings: Vec::new(),
             binning_costs: Vec::new(),
         };
