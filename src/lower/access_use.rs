@@ -31,7 +31,14 @@ impl AccessUse {
     pub(super) fn of(access: &Access, depth: bool, store_none: bool, resolved: bool) -> AccessUse {
         let kind = access.kind;
         let is_input = kind == AccessKind::InputAttachment;
-        let stored = (kind.is_attachment() || is_input) && !store_none;
+        if !kind.is_attachment() && !is_input {
+            return AccessUse {
+                stages: access.stages,
+                writes: kind.access_flags(false, access.writes),
+                reads: vk::AccessFlags2::NONE,
+            };
+        }
+        let stored = !store_none;
         let mut stages = access.stages;
         let mut reads = vk::AccessFlags2::NONE;
         let mut writes = kind.access_flags(false, access.writes || stored);

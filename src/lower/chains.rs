@@ -448,11 +448,9 @@ impl Gather<'_> {
     #[inline(always)]
     fn use_of(&self, part: &Part, access: &Access) -> PassUse {
         let is_input = access.kind == AccessKind::InputAttachment;
-        let resolves = self
-            .placed
-            .kinds_in(access.pass)
-            .contains(AccessKind::ResolveAttachment);
-        let resolved = resolves && is_resolved(self.frame, access);
+        let resolves = |pass| self.placed.kinds_in(pass).contains(AccessKind::ResolveAttachment);
+        let resolved =
+            access.kind.is_attachment() && resolves(access.pass) && is_resolved(self.frame, access);
         let mut made = AccessUse::of(access, part.depth, self.store_none, resolved);
         if access.kind == AccessKind::ResolveAttachment && !self.placed.is_dynamic(access.pass) {
             made.add_target_operations(access, part.depth);
