@@ -141,6 +141,11 @@ impl Model<'_> {
                 .is_some_and(|first| is_published || self.may_be_in_tile_memory(first))
     }
 
+    /// Returns true if an access may be in a stretch of a resource's lifetime that is in tile memory.
+    pub(super) fn may_be_in_stretch(&self, access: &Access) -> bool {
+        self.may_be_stored(access.resource) && self.may_be_in_tile_memory(access)
+    }
+
     /// Returns true if the specification allows an access to a resource in tile memory.
     fn may_be_in_tile_memory(&self, access: &Access) -> bool {
         let frame = self.plan.input.frame();
@@ -227,18 +232,20 @@ impl Model<'_> {
     /// The kinds of groups in which some arrangement may make two accesses to a resource with its contents on chip in between: one merged pass, or the same
     /// strips, which also run what has to run between them.
     fn shared_groups(&self, one: &Access, other: &Access, merging: &MergeablePasses<'_>) -> SharedGroups {
-        let frame = self.plan.input.frame();
         let (first, second) = (one.pass, other.pass);
-        let in_strips = || {
-            self.heap() > 0
-                && [one, other].iter().all(|access| may_be_of_part(frame, access))
-                && merging.share_batch(first, second)
-                && never_divided(frame, &merging.with_those_between(&[first, second])).is_none()
-        };
         SharedGroups {
             merged: first == second || merging.merges(first, second),
-            strips: first == second || in_strips(),
+            strips: first == second || self.share_strips(one, other, merging),
         }
+    }
+
+    /// Returns true if some arrangement makes two accesses to a resource in the same strips, which hold its contents in between.
+    pub(super) fn share_strips(&self, one: &Access, other: &Access, merging: &MergeablePasses<'_>) -> bool {
+        let frame = self.plan.input.frame();
+        self.heap() > 0
+            && [one, other].iter().all(|access| may_be_of_part(frame, access))
+            && merging.share_batch(one.pass, other.pass)
+            && never_divided(frame, &merging.with_those_between(&[one.pass, other.pass])).is_none()
     }
 
     /// Minimum number of bytes that a resource moves between groups, unless tile memory holds all of it.

@@ -2,7 +2,7 @@
 
 use tileheap_units::CompactSort;
 
-use super::crowded::{Crowd, LeastMoved};
+use super::crowded::{BoundedResource, Crowd, Crowds};
 use super::error::CannotGroup;
 use super::mergeable::MergeablePasses;
 use super::residents::DescribedResident;
@@ -161,7 +161,9 @@ pub(super) struct Bounds {
     pub(super) fixed: Bytes,
     /// Per resource, its own bound among those of `caps`, `fixed` and `strips`; 0 if it has none.
     least: Vec<u64>,
-    /// Passes that use more of the other resources than the tile heap holds.
+    /// Per resource, true if it moves some bytes in every arrangement.
+    always: Vec<bool>,
+    /// Passes that use more resources than the tile heap holds.
     pub(super) crowded: Vec<Crowd>,
     /// Costs of the strips of resources that tile memory holds only in strips.
     pub(super) strips: Vec<StripCost>,
@@ -177,10 +179,11 @@ impl Model<'_> {
             caps: Vec::new(),
             fixed: Bytes::ZERO,
             least: vec![0; frame.resources().len()],
+            always: vec![false; frame.resources().len()],
             crowded: Vec::new(),
             strips: Vec::new(),
         };
-        let (mut unless_whole, mut striped) = (bounds.least.clone(), Vec::new());
+        let (mut bounded, mut striped, mut reasons) = (Vec::new(), Vec::new(), Vec::new());
         for resource in frame.resource_ids() {
             let moved = self.moved_whole(resource);
             let described = as_described.iter().find(|one| one.resource == resource);
@@ -203,24 +206,32 @@ impl Model<'_> {
             let bytes = in_part.map_or(bytes, |least| bytes.min(least));
             let between = self.least_between_groups(resource, &merging);
             let bytes = bytes.max(between).min(moved);
-            if resident && why.is_none() {
-                if !fits {
-                    striped.push(self.only_in_strips(resource, bytes, &merging));
-                }
-                continue;
+            let run = (resident && why.is_none()).then(|| self.run_inside(resource, &merging).1);
+            if run.is_some() && !fits {
+                striped.push(self.only_in_strips(resource, bytes, &merging));
             }
-            if fits {
-                unless_whole[resource.index()] = bytes.0;
-                continue;
-            }
-            bounds.least[resource.index()] = bytes.0;
+            bounded.push(BoundedResource {
+                resource,
+                bytes,
+                fits,
+                run,
+                is_resident: described.is_some(),
+                counted: Bytes::ZERO,
+            });
+            reasons.push(why);
+        }
+        let crowds = self.with_repeats(&mut bounds, &mut bounded, striped, &merging);
+        bounds.crowded = crowds.passes;
+        for ((one, why), apart) in bounded.iter().zip(reasons).zip(crowds.apart) {
+            let (resource, bytes) = (one.resource, Bytes(apart));
+            bounds.least[resource.index()] = bytes.0 + one.counted.0;
+            bounds.always[resource.index()] = one.is_always_moved() && one.bytes > Bytes::ZERO;
             match why {
                 _ if bytes == Bytes::ZERO => {}
                 Some(why) => bounds.caps.push(ResourceCap { resource, bytes, why }),
                 None => bounds.fixed += bytes,
             }
         }
-        self.bound_repeats(&mut bounds, striped, &unless_whole, &merging);
         for cost in &bounds.strips {
             let (resource, bytes) = (cost.resource, cost.bytes());
             let why = CannotGroup::StripCost(cost.strips);
@@ -232,41 +243,38 @@ impl Model<'_> {
         bounds
     }
 
-    /// Adds the larger of two sums of bounds. Both count each repeat of a pass once: either first for a resource that fits only in strips, whatever else
-    /// is on chip, or for all resources that the pass uses at once.
-    fn bound_repeats(
+    /// Returns the larger of two sums of bounds. Both count each repeat of a pass once: either first for a resource that fits only in strips, whatever
+    /// else is on chip, or for all resources that a pass uses at once.
+    fn with_repeats(
         &self,
         bounds: &mut Bounds,
+        bounded: &mut [BoundedResource],
         striped: Vec<OnlyInStrips>,
-        unless_whole: &[u64],
         merging: &MergeablePasses<'_>,
-    ) {
+    ) -> Crowds {
+        let by_pass = self.crowds(bounded, &self.repeat_costs(), merging);
         let mut left = self.repeat_costs();
         let strips = strip_costs(striped, &mut left);
-        let mut with_strips = bounds.least.clone();
-        for cost in &strips {
-            with_strips[cost.resource.index()] = cost.bytes().0;
+        if strips.is_empty() {
+            return by_pass;
         }
-        let crowded = |always: &[u64], repeats: &[u64]| {
-            let least = LeastMoved {
-                always,
-                unless_whole,
-                repeats,
-            };
-            self.crowded(least, merging)
+        let of_strips = |one: &BoundedResource| {
+            let cost = strips.iter().find(|cost| cost.resource == one.resource);
+            cost.map_or(Bytes::ZERO, StripCost::bytes)
         };
-        let bytes = |crowds: &[Crowd]| crowds.iter().map(|crowd| crowd.pass.bytes).sum::<Bytes>();
-        let by_resource = crowded(&with_strips, &left);
-        let by_pass = match strips.is_empty() {
-            true => Vec::new(),
-            false => crowded(&bounds.least, &self.repeat_costs()),
-        };
-        let of_strips: Bytes = strips.iter().map(StripCost::bytes).sum();
-        if bytes(&by_pass) > of_strips + bytes(&by_resource) {
-            bounds.crowded = by_pass;
-        } else {
-            (bounds.crowded, bounds.strips, bounds.least) = (by_resource, strips, with_strips);
+        for one in &mut *bounded {
+            one.counted = of_strips(one);
         }
+        let by_resource = self.crowds(bounded, &left, merging);
+        let all: Bytes = strips.iter().map(StripCost::bytes).sum();
+        if by_pass.total > all.0 + by_resource.total {
+            for one in bounded {
+                one.counted = Bytes::ZERO;
+            }
+            return by_pass;
+        }
+        bounds.strips = strips;
+        by_resource
     }
 
     /// Returns the bytes that the most recently evaluated arrangement moves or is charged above the bounds, by cause.
@@ -294,21 +302,19 @@ impl Model<'_> {
                 continue;
             }
             let divided = laid.part.is_some();
-            let in_strips = bounds.strips.iter().any(|cost| cost.resource == resource);
-            let cause =
-                if !self.could_be_resident(resource) || bounds.least[resource.index()] > 0 && !in_strips {
-                    ShortfallCause::NotMerged(resource)
-                } else {
-                    match self.outside_every_run(arrangement, resource) {
-                        _ if laid.windows.is_some_and(|(first, last)| first != last) => {
-                            ShortfallCause::SeveralWindows(resource)
-                        }
-                        Some(why) if !divided && self.counted_size(resource).0 > self.heap() => {
-                            ShortfallCause::Whole(resource, why)
-                        }
-                        _ => ShortfallCause::NoRoom(resource),
+            let cause = if !self.could_be_resident(resource) || bounds.always[resource.index()] {
+                ShortfallCause::NotMerged(resource)
+            } else {
+                match self.outside_every_run(arrangement, resource) {
+                    _ if laid.windows.is_some_and(|(first, last)| first != last) => {
+                        ShortfallCause::SeveralWindows(resource)
                     }
-                };
+                    Some(why) if !divided && self.counted_size(resource).0 > self.heap() => {
+                        ShortfallCause::Whole(resource, why)
+                    }
+                    _ => ShortfallCause::NoRoom(resource),
+                }
+            };
             all.push(shortfall(Bytes(more), cause));
         }
         all.retain(|one| one.bytes > Bytes::ZERO);
@@ -337,6 +343,13 @@ impl Model<'_> {
         let moved = frame.resource_ids().map(|id| self.still_moved(id));
         let moved = moved.zip(&bounds.least);
         let mut above: Vec<u64> = moved.map(|(moved, least)| moved.saturating_sub(*least)).collect();
+        let mut left = vec![0; frame.passes().len()];
+        for (pass, _, bytes) in &self.laid.repeats {
+            left[pass.index()] += bytes.0;
+        }
+        left.iter_mut()
+            .zip(&*counted)
+            .for_each(|(left, counted)| *left = left.saturating_sub(*counted));
         for crowd in &bounds.crowded {
             let mut bytes = crowd.pass.bytes.0;
             for &(id, moved) in &crowd.moved {
@@ -344,7 +357,12 @@ impl Model<'_> {
                 bytes -= taken;
                 above[id.index()] -= taken;
             }
-            counted[crowd.pass.pass.index()] += bytes;
+            for pass in &crowd.repeated {
+                let actual = &mut left[pass.index()];
+                let taken = bytes.min(*actual);
+                (*actual, bytes) = (*actual - taken, bytes - taken);
+                counted[pass.index()] += taken;
+            }
         }
         above
     }

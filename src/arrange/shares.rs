@@ -1,0 +1,467 @@
+//! The best lower bound on what moves: each resource's bytes are counted in parts, in the passes where they move for lack of room.
+//!
+//! ```text
+//! hdr moves 8 unless it is on chip for its whole lifetime     5 of 8 count in light, 3 of 8 in bloom
+//! a repeat of light costs 4                                   1 of 4 counts in light, 3 of 4 in bloom, whose strips repeat light
+//! ```
+//! Any division into parts gives a lower bound: in each pass, the least that its own parts cost ([`least_cost`]). A search improves the division for
+//! a number of rounds, and the best bound is returned: parts move to where they count, as in an auction (a subgradient method).
+
+use tileheap_units::CompactSort;
+
+use super::fit::{Fit, Held, Use, least_cost};
+
+/// A pass where not everything fits.
+pub(super) struct CrowdedUses {
+    /// Per use, the index of its resource.
+    pub(super) resources: Vec<usize>,
+    /// The uses, with all bytes of their accesses, and 0 for their lifetimes.
+    pub(super) uses: Vec<Use>,
+    /// Per use, true if the resource is on chip in this pass if it is for its whole lifetime.
+    pub(super) is_kept: Vec<bool>,
+    /// The passes that its strips may repeat, by index, the pass itself first.
+    pub(super) repeats: Vec<usize>,
+    /// True if the pass may run in strips.
+    pub(super) may_divide: bool,
+}
+
+/// Lower bounds on the bytes of one resource.
+#[derive(Clone, Copy, Default)]
+pub(super) struct ResourceBound {
+    /// The bytes that it moves unless it is on chip for its whole lifetime, or in every arrangement.
+    pub(super) bytes: u64,
+    /// True if it moves these bytes in every arrangement.
+    pub(super) is_always: bool,
+    /// Bytes that count elsewhere already.
+    pub(super) counted: u64,
+    /// The bytes of the accesses that are never on chip.
+    pub(super) off_chip: u64,
+}
+
+/// The sum of bounds, and its parts.
+#[derive(Clone)]
+pub(super) struct Division {
+    pub(super) total: u64,
+    /// Per resource, the part of the bytes that counts in no pass.
+    pub(super) apart: Vec<u64>,
+    /// Per crowded pass, its least cost.
+    pub(super) fits: Vec<Fit>,
+    /// Per crowded pass and use, the bytes that count there at most.
+    pub(super) uses: Vec<Vec<u64>>,
+}
+
+/// One whole, in units of its smallest part.
+const ONE: u32 = 4096;
+
+/// Maximum number of rounds, and of passes in all rounds.
+const MAX_ROUNDS: usize = 100;
+const MAX_PASSES: usize = 6_000;
+
+/// An amount that counts in parts.
+struct Shared {
+    amount: u64,
+    /// Where each part counts.
+    places: Vec<Place>,
+    /// Per place, its part of [`ONE`].
+    parts: Vec<u32>,
+    /// The sum of all parts.
+    sum: u32,
+    /// The greatest gain of a place so far.
+    scale: f64,
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    /// The bytes of a resource that it moves in any case.
+    Apart,
+    /// The accesses of a resource, wherever they are.
+    Accesses,
+    /// The lifetime of a resource, in one use of a crowded pass.
+    Lifetime(usize, usize),
+    /// A repeat, in a crowded pass.
+    Repeat(usize, usize),
+}
+
+pub(super) struct Auction<'a> {
+    pub(super) heap: u64,
+    pub(super) resources: &'a [ResourceBound],
+    pub(super) passes: &'a [CrowdedUses],
+    /// Per pass, the cost of one more execution.
+    pub(super) repeats: &'a [u64],
+}
+
+impl Auction<'_> {
+    /// The best division found.
+    pub(super) fn best(&self) -> Division {
+        let mut shared = self.shared();
+        let by_access = self.improved(&mut shared);
+        self.count_lifetimes(&mut shared);
+        let by_lifetime = self.improved(&mut shared);
+        match by_lifetime.total > by_access.total {
+            true => by_lifetime,
+            false => by_access,
+        }
+    }
+
+    /// The best division found from one.
+    fn improved(&self, shared: &mut [Shared]) -> Division {
+        let mut best = self.divided(shared);
+        let rounds = (MAX_PASSES / self.passes.len().max(1)).min(MAX_ROUNDS);
+        let mut last = best.clone();
+        for round in 0..rounds {
+            let step = 0.4 / (1.0 + 0.1 * round as f64);
+            self.improve(shared, &last, step);
+            last = self.divided(shared);
+            if last.total > best.total {
+                best = last.clone();
+            }
+        }
+        best
+    }
+
+    /// Counts each lifetime in one pass: that which keeps the most bytes.
+    fn count_lifetimes(&self, shared: &mut [Shared]) {
+        let kept = |crowded: &CrowdedUses| {
+            let resources = crowded.resources.iter().zip(&crowded.is_kept);
+            let kept = resources.filter(|(_, is_kept)| **is_kept);
+            kept.map(|(&at, _)| self.resources[at].bytes).sum::<u64>()
+        };
+        let kept: Vec<u64> = self.passes.iter().map(kept).collect();
+        for one in shared {
+            let bytes = |place: &Place| match *place {
+                Place::Lifetime(pass, _) => kept[pass],
+                _ => 0,
+            };
+            let most = (0..one.places.len()).max_by_key(|&at| bytes(&one.places[at]));
+            if let Some(most) = most.filter(|&most| bytes(&one.places[most]) > 0) {
+                one.parts.fill(0);
+                one.parts[most] = one.sum;
+            }
+        }
+    }
+
+    /// The first division: resources count where they are accessed, those that always move apart, and repeats in their own pass.
+    fn shared(&self) -> Vec<Shared> {
+        let mut all = Vec::new();
+        for (number, resource) in self.resources.iter().enumerate() {
+            let mut places = vec![Place::Accesses];
+            if resource.is_always {
+                places.push(Place::Apart);
+            } else {
+                let uses = self.passes.iter().enumerate().flat_map(|(pass, crowded)| {
+                    let uses = crowded.resources.iter().enumerate();
+                    let own = uses.filter(|&(at, &of)| of == number && crowded.is_kept[at]);
+                    own.map(move |(at, _)| Place::Lifetime(pass, at))
+                });
+                places.extend(uses);
+            }
+            let bytes = u128::from(resource.bytes.max(1));
+            let counted = (u128::from(resource.counted) * u128::from(ONE)).div_ceil(bytes);
+            let sum = ONE - counted.min(u128::from(ONE)) as u32;
+            let mut parts = vec![0; places.len()];
+            parts[usize::from(resource.is_always)] = sum;
+            all.push(Shared {
+                amount: resource.bytes,
+                places,
+                parts,
+                sum,
+                scale: 1.0,
+            });
+        }
+        for (number, &cost) in self.repeats.iter().enumerate() {
+            let passes = self.passes.iter().enumerate();
+            let places: Vec<Place> = passes
+                .filter_map(|(pass, crowded)| {
+                    let at = crowded.repeats.iter().position(|&of| of == number)?;
+                    Some(Place::Repeat(pass, at))
+                })
+                .collect();
+            let own = places
+                .iter()
+                .position(|place| matches!(place, Place::Repeat(_, 0)));
+            let mut parts = vec![0; places.len()];
+            match own {
+                Some(own) => parts[own] = ONE,
+                None => {
+                    let each = ONE / (places.len().max(1) as u32);
+                    parts.iter_mut().for_each(|part| *part = each);
+                }
+            }
+            all.push(Shared {
+                amount: cost,
+                places,
+                parts,
+                sum: ONE,
+                scale: 1.0,
+            });
+        }
+        all
+    }
+
+    /// The bound of a division.
+    fn divided(&self, shared: &[Shared]) -> Division {
+        let mut uses: Vec<Vec<Use>> = self.passes.iter().map(|crowded| crowded.uses.clone()).collect();
+        let passes = self.passes.iter();
+        let mut repeats: Vec<Vec<u64>> = passes.map(|crowded| vec![0; crowded.repeats.len()]).collect();
+        let mut apart = vec![0; self.resources.len()];
+        let mut accesses = vec![0; self.resources.len()];
+        for (number, one) in shared.iter().enumerate() {
+            for (place, &part) in one.places.iter().zip(&one.parts) {
+                let bytes = part_of(one.amount, part);
+                match *place {
+                    Place::Apart => apart[number] += bytes,
+                    Place::Accesses => {
+                        apart[number] += part_of(self.resources[number].off_chip, part);
+                        accesses[number] = part;
+                    }
+                    Place::Lifetime(pass, at) => uses[pass][at].lifetime = bytes,
+                    Place::Repeat(pass, at) => repeats[pass][at] = bytes,
+                }
+            }
+        }
+        for (crowded, uses) in self.passes.iter().zip(&mut uses) {
+            for (one, &resource) in uses.iter_mut().zip(&crowded.resources) {
+                one.accessed = part_of(one.accessed, accesses[resource]);
+            }
+        }
+        let passes = self.passes.iter().zip(&uses).zip(&repeats);
+        let fits =
+            passes.map(|((crowded, uses), repeats)| least_cost(uses, self.heap, repeats, crowded.may_divide));
+        let fits: Vec<Fit> = fits.collect();
+        let sum = apart.iter().sum::<u64>() + fits.iter().map(|fit| fit.cost).sum::<u64>();
+        let bytes = |uses: &Vec<Use>| {
+            let bytes = uses.iter().map(|one| one.accessed + one.lifetime);
+            bytes.collect::<Vec<u64>>()
+        };
+        Division {
+            total: sum,
+            apart,
+            fits,
+            uses: uses.iter().map(bytes).collect(),
+        }
+    }
+
+    /// Moves parts to the places where more counts.
+    fn improve(&self, shared: &mut [Shared], last: &Division, step: f64) {
+        let mut lost = vec![0.0; self.resources.len()];
+        for (crowded, fit) in self.passes.iter().zip(&last.fits) {
+            for (at, &resource) in crowded.resources.iter().enumerate() {
+                if matches!(fit.held[at], Held::OffChip | Held::WithoutParts) {
+                    lost[resource] += crowded.uses[at].accessed as f64;
+                }
+            }
+        }
+        for (number, one) in shared.iter_mut().enumerate() {
+            if one.places.len() < 2 || one.amount == 0 {
+                continue;
+            }
+            let amount = one.amount as f64;
+            let gain = |place: &Place| match *place {
+                Place::Apart => amount,
+                Place::Accesses => lost[number] + self.resources[number].off_chip as f64,
+                Place::Lifetime(pass, at) => match last.fits[pass].held[at] {
+                    Held::ForLife | Held::WithoutParts => 0.0,
+                    _ => amount,
+                },
+                Place::Repeat(pass, at) => match (last.fits[pass].repeated >> at.min(63)) & 1 {
+                    1 if at < 64 => amount * last.fits[pass].again as f64,
+                    _ => 0.0,
+                },
+            };
+            let gains: Vec<f64> = one.places.iter().map(gain).collect();
+            one.scale = gains.iter().copied().fold(one.scale, f64::max);
+            let factor = step * f64::from(ONE) / one.scale;
+            let wanted = one
+                .parts
+                .iter()
+                .zip(&gains)
+                .map(|(&part, gain)| f64::from(part) + factor * gain);
+            let wanted: Vec<f64> = wanted.collect();
+            one.parts = projected(&wanted, one.sum);
+        }
+    }
+}
+
+fn part_of(amount: u64, part: u32) -> u64 {
+    (u128::from(amount) * u128::from(part) / u128::from(ONE)) as u64
+}
+
+/// The nearest parts that are not negative and have at most a given sum.
+fn projected(wanted: &[f64], sum: u32) -> Vec<u32> {
+    let mut order = wanted.to_vec();
+    order.compact_sort_by(|a, b| b.total_cmp(a));
+    let (mut above, mut level) = (0.0, 0.0);
+    for (at, value) in order.iter().enumerate() {
+        above += value;
+        let next = (above - f64::from(sum)) / (at + 1) as f64;
+        if value - next <= 0.0 {
+            break;
+        }
+        level = next;
+    }
+    let parts = wanted.iter().map(|value| (value - level).max(0.0) as u32);
+    let mut left = sum;
+    parts
+        .map(|part| {
+            let part = part.min(left);
+            left -= part;
+            part
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use tileheap_units::SplitMix64;
+
+    use super::*;
+
+    /// Passes and resources, both few, where the least cost is found by trying everything.
+    struct Small {
+        heap: u64,
+        resources: Vec<ResourceBound>,
+        passes: Vec<CrowdedUses>,
+        repeats: Vec<u64>,
+    }
+
+    fn small(random: &mut SplitMix64) -> Small {
+        let count = 2;
+        let resources: Vec<ResourceBound> = (0..3)
+            .map(|_| ResourceBound {
+                bytes: random.below(40),
+                is_always: random.one_in(4),
+                ..ResourceBound::default()
+            })
+            .collect();
+        let sizes: Vec<u64> = (0..3).map(|_| 2 + random.below(9)).collect();
+        let divisible: Vec<bool> = (0..3)
+            .map(|at| !resources[at].is_always && random.one_in(2))
+            .collect();
+        let passes = (0..count).map(|pass| {
+            let uses = (0..3).map(|at| Use {
+                whole: Some(sizes[at]),
+                is_lasting: !resources[at].is_always,
+                divided: divisible[at].then_some(sizes[at]),
+                run: divisible[at].then_some((1 << count) - 1),
+                is_part: divisible[at],
+                accessed: random.below(3) * 8,
+                ..Use::default()
+            });
+            CrowdedUses {
+                resources: vec![0, 1, 2],
+                uses: uses.collect(),
+                is_kept: resources.iter().map(|one| !one.is_always).collect(),
+                repeats: (0..count).map(|at| (pass + at) % count).collect(),
+                may_divide: true,
+            }
+        });
+        Small {
+            heap: 12,
+            passes: passes.collect(),
+            repeats: (0..count).map(|_| random.below(12)).collect(),
+            resources,
+        }
+    }
+
+    /// Where a resource is in each pass: for its whole lifetime as a whole or in strips, or in each pass off chip, as a whole or in part.
+    fn states(passes: usize) -> Vec<Option<Vec<u32>>> {
+        let each = (0..3u32.pow(passes as u32)).map(|number| {
+            let states = (0..passes as u32).map(|pass| number / 3u32.pow(pass) % 3);
+            Some(states.collect())
+        });
+        each.chain([None]).collect()
+    }
+
+    impl Small {
+        fn least(&self) -> u64 {
+            let count = self.passes.len();
+            let states = states(count);
+            let mut least = u64::MAX;
+            for number in 0..(states.len() + 1).pow(3) {
+                let of = |at: u32| {
+                    let state = number / (states.len() + 1).pow(at) % (states.len() + 1);
+                    (states.get(state), state > states.len() - 1)
+                };
+                for strips in 0..5u64.pow(count as u32) {
+                    let strips: Vec<u64> = (0..count as u32)
+                        .map(|at| strips / 5u64.pow(at) % 5 + 1)
+                        .collect();
+                    let cost = self.cost([of(0), of(1), of(2)], &strips);
+                    least = least.min(cost.unwrap_or(u64::MAX));
+                }
+            }
+            least
+        }
+
+        /// The cost of a choice; `None` if it does not fit.
+        fn cost(&self, of: [(Option<&Option<Vec<u32>>>, bool); 3], strips: &[u64]) -> Option<u64> {
+            let mut cost: u64 = strips
+                .iter()
+                .zip(&self.repeats)
+                .map(|(strips, cost)| (strips - 1) * cost)
+                .sum();
+            let mut used = vec![(0, 0); strips.len()];
+            for (at, (state, in_strips)) in of.into_iter().enumerate() {
+                let resource = self.resources[at];
+                let mut accessed = 0;
+                let each = state.and_then(|state| state.as_ref());
+                let lasts = each.is_none();
+                if lasts && (resource.is_always || in_strips && self.passes[0].uses[at].divided.is_none()) {
+                    return None;
+                }
+                if lasts && in_strips && strips.iter().any(|&other| other == 1 || other != strips[0]) {
+                    return None;
+                }
+                for (pass, used) in used.iter_mut().enumerate() {
+                    let one = &self.passes[pass].uses[at];
+                    match each.map(|each| each[pass]) {
+                        Some(0) => accessed += one.accessed,
+                        Some(1) => used.0 += one.whole?,
+                        None if !in_strips => used.0 += one.whole?,
+                        _ if strips[pass] > 1 => used.1 += one.divided?,
+                        _ => return None,
+                    }
+                }
+                if !lasts {
+                    cost += accessed.max(resource.bytes);
+                }
+            }
+            let mut fits = used.iter().zip(strips);
+            fits.all(|(used, strips)| used.0 * strips + used.1 <= self.heap * strips)
+                .then_some(cost)
+        }
+    }
+
+    /// No bound is above the least cost of anything that fits; most are equal, and above those of a fixed division.
+    #[test]
+    fn bounds_are_below_all_that_fits() {
+        let mut random = SplitMix64::new(7);
+        let (mut equal, mut better) = (0, 0);
+        for number in 0..200 {
+            let small = small(&mut random);
+            let auction = Auction {
+                heap: small.heap,
+                resources: &small.resources,
+                passes: &small.passes,
+                repeats: &small.repeats,
+            };
+            let (first, best) = (auction.divided(&auction.shared()).total, auction.best().total);
+            let least = small.least();
+            assert!(
+                first <= best && best <= least,
+                "{number}: {first}, {best} of {least}"
+            );
+            equal += usize::from(best == least);
+            better += usize::from(best > first);
+        }
+        assert!(equal >= 100 && better >= 50, "{equal} equal, {better} better");
+    }
+
+    #[test]
+    fn parts_keep_their_sum() {
+        assert_eq!(projected(&[10.0, 0.0], 10), [10, 0]);
+        assert_eq!(projected(&[10.0, 10.0], 10), [5, 5]);
+        assert_eq!(projected(&[20.0, 4.0, -5.0], 10), [10, 0, 0]);
+        assert_eq!(projected(&[8.0, 4.0, 3.0], 6), [5, 1, 0]);
+    }
+}
