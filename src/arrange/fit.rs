@@ -3,7 +3,7 @@
 //! ```text
 //! heap 8 MiB       light, in n strips, writes hdr 8 and bloom 8: n = 1 moves 8, n = 2 moves nothing, and repeats light once
 //! ```
-//! What is on chip in the pass has to fit: whole resources in each strip, and the parts of divided ones in all strips together. Whatever is on chip as
+//! Everything on chip in the pass has to fit: whole resources in each strip, and the parts of divided ones in all strips together. Whatever is on chip as
 //! a whole, or in parts, determines the number of strips, each of which but the first repeats the pass. Strips that hold a resource for its whole
 //! lifetime also repeat all other passes that use it.
 
@@ -76,7 +76,7 @@ struct Choices<'a> {
     left: u32,
 }
 
-/// What is on chip so far.
+/// Use of tile memory so far.
 #[derive(Clone, Copy, Default)]
 struct OnChip {
     whole: u64,
