@@ -165,7 +165,7 @@ impl StepPrices {
         // The allowed loss grows until something is found: with good prices that is soon, and few states are kept.
         let mut allowed = (most >> 12).max(1);
         loop {
-            if let Some(found) = search.pass(&offers, (columns, capacity), &toll, allowed, width) {
+            if let Some(found) = search.pass(&offers, (columns, capacity), toll, allowed, width) {
                 let taken = (0..).zip(&found.taken).filter(|(_, taken)| **taken);
                 return ByLoads {
                     items: taken.map(|(item, _)| item).collect(),
