@@ -135,8 +135,8 @@ rows_with_names! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frame::TileConstraint;
     use crate::frame::synthetic::{SyntheticDesc, synthetic};
-    use crate::frame::{PassId, ResourceId, TileConstraint};
 
     #[test]
     fn only_the_same_description_is_like_a_built_one() {
@@ -149,11 +149,11 @@ mod tests {
             |tables| tables.base_extent.width += 1,
             |tables| tables.passes[3].name.push('2'),
             |tables| tables.passes[3].hook += 1,
-            |tables| tables.accesses[5].resource = ResourceId(0),
+            |tables| tables.accesses[5].resource.0 += 1,
             |tables| tables.resources[4].name.push('2'),
             |tables| tables.resources[4].tile_constraint = TileConstraint::Excluded,
             |tables| drop(tables.resources.pop()),
-            |tables| tables.accesses[5].pass = PassId(0),
+            |tables| tables.accesses[5].pass.0 += 1,
         ];
         for (index, change) in changes.iter().enumerate() {
             let mut other = description.clone();

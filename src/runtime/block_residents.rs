@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn residents_are_lent_in_turns() {
         let mut residents = BlockResidents::default();
-        let any = |_| true;
+        let any = |_: u32| true;
         residents.add(Bytes(4), 1);
         residents.add(Bytes(4), 2);
         residents.add(Bytes(8), 3);
