@@ -2068,7 +2068,7 @@ typedef struct ThAliasingRow {
     VkDeviceSize size;
     /** Previous users to wait for, including the resource itself in the previous frame: a run of `ThAliasingArrays::previous`. */
     struct ThRun previous;
-    /** True if the contents are undefined before the pass: false only for histories, which are undefined in the first frame. */
+    /** True unless the resource is a history. (A history's contents are undefined only in the first frame.) */
     bool discards;
 } ThAliasingRow;
 
