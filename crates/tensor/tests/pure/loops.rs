@@ -463,7 +463,10 @@ fn a_known_number_of_rounds_needs_one_exit() {
         Ok(())
     });
     graph.output(made.unwrap()[0]);
-    assert_says(graph.build().unwrap_err(), &["loop", "2 exits", "3 rounds"]);
+    assert_says(
+        graph.build().unwrap_err(),
+        &["loop", "fixed count (3)", "this one has 2"],
+    );
 }
 
 /// Loops with constant trip counts, as exporters write them: nothing is copied.
