@@ -3,7 +3,7 @@ use ash::vk;
 /// A shader and its declarations.
 #[derive(Debug)]
 pub struct Shader {
-    /// SPIR-V 1.3.
+    /// The words of the SPIR-V 1.3 module.
     pub words: &'static [u32],
     /// The stage.
     pub stage: vk::ShaderStageFlags,

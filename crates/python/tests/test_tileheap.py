@@ -217,7 +217,7 @@ def test_graphs_are_planned():
     assert raised.value.item == "h"
     with pytest.raises(Error, match="graph: line 1 column 28: missing field"):
         plan(b'{"format": "tileheap-graph"}')
-    with pytest.raises(Error, match="ONNX model: "):
+    with pytest.raises(Error, match="not UTF-8 text but UTF-16.*ONNX file"):
         plan(b"\xff\xfe")
 
 
