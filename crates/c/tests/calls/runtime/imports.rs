@@ -89,7 +89,11 @@ fn imports_that_do_not_match_are_errors() {
         (imports(&none), Status::ErrorInvalidArgument, "resource 7"),
         (imports(&internal), Status::ErrorInvalidArgument, "albedo"),
         (views(&late), Status::ErrorInvalidArgument, "level 1"),
-        (views(&many), Status::ErrorInvalidArgument, "layer 0 and 7"),
+        (
+            views(&many),
+            Status::ErrorInvalidArgument,
+            "layer 0 with a count of 7",
+        ),
         (of_buffers, Status::ErrorInvalidArgument, "output"),
         (
             signals(&semaphores[0]),
