@@ -295,7 +295,7 @@ fn errors_of_tables_name_the_line() {
         ),
         (
             "id,lower,upper,size,offset\na,0,3,8,-1\n",
-            "line 2: offset `-1` is not an unsigned",
+            "line 2: offset `-1` is not a whole number",
         ),
         (
             "id,lower,upper,size,offset\na,5,3,8,0\n",
