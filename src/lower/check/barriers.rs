@@ -116,22 +116,30 @@ fn check_scopes(at: &mut CheckedRow<'_, '_>, queue: DeviceQueueIndex, scopes: Sc
     let source = (kind != BarrierKind::Acquire).then_some(source);
     let destination = (kind != BarrierKind::Release).then_some(destination);
     for (stages, access, stage_mask, access_mask) in source.into_iter().chain(destination) {
-        stages_of_queue(at, stage_mask, queue, stages);
+        let rule = match stage_mask {
+            "srcStageMask" => "VUID-vkCmdPipelineBarrier2-srcStageMask-09675",
+            _ => "VUID-vkCmdPipelineBarrier2-dstStageMask-09676",
+        };
+        stages_of_queue(at, (stage_mask, rule), queue, stages);
         if let Some(flag) = unperformed(stages, access) {
             let needs = format!(
-                "without {flag:?}, which no stage of {stages:?} performs (VUID-VkMemoryBarrier2-srcAccessMask-03900)"
+                "without {flag:?}, which no stage of {stages:?} performs (VUID-VkMemoryBarrier2-{access_mask}-03900 and similar)"
             );
             at.wrong(access_mask, &access, &needs);
         }
     }
 }
 
-fn stages_of_queue(at: &mut CheckedRow<'_, '_>, parameter: &'static str, queue: DeviceQueueIndex, stages: S) {
+/// Checks that the queue's family supports the stages of a parameter, which is given with its rule.
+fn stages_of_queue(
+    at: &mut CheckedRow<'_, '_>,
+    (parameter, rule): (&'static str, &str),
+    queue: DeviceQueueIndex,
+    stages: S,
+) {
     if let Some(stage) = unsupported(stages, at.checker.flags(queue)) {
         let family = at.checker.family(queue);
-        let needs = format!(
-            "without {stage:?}, which queue family {family} does not support (VUID-vkCmdPipelineBarrier2-srcStageMask-09675)"
-        );
+        let needs = format!("without {stage:?}, which queue family {family} does not support ({rule})");
         at.wrong(parameter, &stages, &needs);
     }
 }
@@ -255,9 +263,19 @@ pub(super) fn check_semaphores(
     let (row, described) = (checker.tables.batches[batch], &checker.frame.batches()[batch]);
     let waits = row.waits.of(&checker.tables.waits);
     let signals = row.signals.of(&checker.tables.signals);
-    for (rows, ops, of) in [
-        (waits, &described.waits, "wait"),
-        (signals, &described.signals, "signal"),
+    for (rows, ops, of, rule) in [
+        (
+            waits,
+            &described.waits,
+            "wait",
+            "VUID-vkQueueSubmit2-stageMask-03870",
+        ),
+        (
+            signals,
+            &described.signals,
+            "signal",
+            "VUID-vkQueueSubmit2-stageMask-03869",
+        ),
     ] {
         let declared = |row: &SemaphoreRow| match row.semaphore.queue() {
             None => Some(row.semaphore.index),
@@ -271,7 +289,7 @@ pub(super) fn check_semaphores(
         all.equal("declared semaphores", found, needs);
         for row in rows {
             let mut at = checker.at(format!("a {of} of batch {batch}"));
-            stages_of_queue(&mut at, "stageMask", queue, row.stages);
+            stages_of_queue(&mut at, ("stageMask", rule), queue, row.stages);
             let mut ops = ops.iter();
             let Some(op) = ops.find(|op| declared(row) == Some(op.semaphore.index() as u32)) else {
                 continue;
