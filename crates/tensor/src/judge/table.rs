@@ -160,8 +160,17 @@ fn read_row(columns: &TableColumns, fields: &csv::StringRecord) -> Result<Row, S
         at = gap.end;
         if let Some(window) = window {
             let (low, high) = pair(window, ':').ok_or_else(wrong)?;
-            if low > high || high > size {
-                return Err(format!("gap `{}` is not within the size {size}", clip(text)));
+            if low > high {
+                return Err(format!(
+                    "gap `{}`: its byte range ends before it begins",
+                    clip(text)
+                ));
+            }
+            if high > size {
+                return Err(format!(
+                    "gap `{}`: its byte range exceeds the buffer's size of {size}",
+                    clip(text)
+                ));
             }
             windows.push((gap, low, high));
         }
