@@ -87,7 +87,7 @@ fn compare(args: &Args, model: Model, variant: &'static str, got: &[f32], expect
     match error <= tolerance {
         true => Ok(error),
         false => bail!(
-            "{} in {variant}: the result is off by {error:.2e} of its largest element, and {tolerance:.0e} is allowed",
+            "{} in {variant}: the result is off by {error:.2e} of its largest element, but only {tolerance:.0e} is allowed",
             model.name()
         ),
     }

@@ -28,5 +28,7 @@ pub fn parse_extent<const LEAST: u32>(text: &str) -> Result<vk::Extent2D, String
     text.split_once('x')
         .and_then(|(width, height)| Some((side(width)?, side(height)?)))
         .map(|(width, height)| vk::Extent2D { width, height })
-        .ok_or_else(|| format!("write it as 1280x720, of sides from {LEAST} to 16384"))
+        .ok_or_else(|| {
+            format!("expected WIDTHxHEIGHT, such as 1280x720, with both between {LEAST} and 16384")
+        })
 }

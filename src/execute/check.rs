@@ -218,8 +218,12 @@ impl Checker<'_> {
             ));
         }
         let first = described.pass(runs[0].pass);
-        (strip.is_none() && ours.name != first.name)
-            .then(|| format!("the first described pass is `{}`", first.name))
+        (strip.is_none() && ours.name != first.name).then(|| {
+            format!(
+                "it must have the name of the first described pass, `{}`",
+                first.name
+            )
+        })
     }
 
     /// Returns why a pass is not the store of a resource after a described pass.

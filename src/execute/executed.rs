@@ -43,7 +43,7 @@ pub struct ResourcePart {
     /// The described pass after which a store ends this stretch of the lifetime; if the store follows a copy at the border of a strip, the pass next to that
     /// copy.
     pub until: Option<PassId>,
-    /// For the image of a strip, its area of the whole image; for a strip's buffer of [lists](crate::frame::TileLists), its area of the grid of tiles.
+    /// For the image of a strip, the part of the whole image that it covers; for a strip's buffer of [lists](crate::frame::TileLists), the part of the tile grid.
     pub area: Option<vk::Rect2D>,
     /// One value of a resource that has several.
     pub value: Option<ResourceValue>,

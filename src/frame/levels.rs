@@ -106,7 +106,7 @@ pub(super) fn resolve(tables: &mut Tables) -> Result<(), FrameError> {
         let separate = |one: &Resource| one.separable_levels() == Some(1);
         if of.level_of.is_some() || !separate(of) || !separate(resource) {
             return broken(&format!(
-                "it and `{}` must be images with `separate_levels` and one level each, and `{}` must not be a level",
+                "it and `{}` must be images with `separate_levels` and one level each, and `{}` must not itself be a level of another image",
                 of.name, of.name
             ));
         }

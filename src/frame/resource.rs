@@ -342,7 +342,7 @@ pub struct Resource {
     pub persistence: Persistence,
     /// Constraint on its placement in tile memory.
     pub tile_constraint: TileConstraint,
-    /// The image of which it is one level; `None` for every declared resource. Level 0 is the declared image itself.
+    /// The image of which this resource is one mip level; `None` if it is not a level of its own. Level 0 is the declared image itself.
     pub level_of: Option<SeparateLevel>,
 }
 

@@ -210,7 +210,7 @@ impl Plan {
             OffChipReason::TooLarge { size, heap }
                 if self.profile.tile.is_some_and(|tile| heap < tile.size) =>
             {
-                format!("its size of {size:#} exceeds the limit of {heap:#} of the heap")
+                format!("its size of {size:#} exceeds the plan option's limit of {heap:#} for tile memory")
             }
             OffChipReason::TooLarge { size, heap } => format!(
                 "its size of {size:#} exceeds the heap of {heap:#}: it would fit with {} % fewer bytes (a smaller format or extent)",

@@ -161,7 +161,7 @@ impl Instance {
         self.names
     }
 
-    /// Returns true if a queue family can present to the surface, or if there is no surface.
+    /// Returns true if a queue family can present to the surface, and for instances without a surface.
     pub(super) fn presents(&self, physical_device: vk::PhysicalDevice, family: u32) -> Result<bool> {
         let Some((functions, surface)) = &self.surface else {
             return Ok(true);

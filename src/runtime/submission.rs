@@ -52,7 +52,7 @@ pub struct SubmitCall<'a> {
 }
 
 impl SubmitCall<'_> {
-    /// Calls `with` with the call's batches in the structs of `vkQueueSubmit`, for devices without synchronization2.
+    /// Converts the batches to `VkSubmitInfo` and passes them to `with`, for devices without synchronization2.
     pub fn with_older<R>(&self, with: impl FnOnce(&[vk::SubmitInfo<'_>]) -> R) -> R {
         let older = self.batches.iter().map(|batch| {
             // SAFETY: `Lists::point` made the pointers from slices that live as long as the call.

@@ -15,7 +15,7 @@ use crate::vulkan::VulkanResult;
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct BlockRequest {
-    /// The size of the structure in the library's version.
+    /// The size of this structure in the library's version of the header.
     pub struct_size: u32,
     /// `VK_TRUE` if the memory must be allocated with `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`.
     pub device_address: vk::Bool32,

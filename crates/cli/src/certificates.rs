@@ -83,11 +83,11 @@ pub(crate) fn check(file: &Path, text: &str, table: &Table, problem: &Problem) -
 pub(crate) fn in_words(certificate: &Certificate) -> String {
     let items = counted(certificate.items.len() as u64, "item");
     let by = match certificate.branches.len() {
-        1 => format!("the load of {items}"),
+        1 => format!("the sizes and lifetimes of {items}"),
         branches => format!("{} over {items}", counted(branches as u64, "branch")),
     };
     match certificate.above {
         Bytes(u64::MAX) => format!("infeasible, proved by {by}"),
-        above => format!("every packing ends above {above}, proved by {by}"),
+        above => format!("every packing needs more than {above}, proved by {by}"),
     }
 }

@@ -6,7 +6,7 @@
 //!   options      plan                       JSON          charts, HTML, SVG, PNG
 //! ```
 //! Results go to standard output, errors as one line to standard error. Exit status: 0 success, 1 failure, 2 invalid command
-//! line, 3 the answer is no ([`error::NEGATIVE_ANSWER`]), 4 no answer within a budget.
+//! line, 3 a negative answer ([`error::NEGATIVE_ANSWER`]), 4 no answer within a budget.
 #![forbid(unsafe_code)]
 
 mod caches;

@@ -21,7 +21,7 @@ pub(crate) struct Table {
     offset_column: Option<usize>,
     pub(crate) ids: Vec<String>,
     pub(crate) items: Vec<Item>,
-    /// The weight of each item; 1 if there is no column of weights.
+    /// The weight of each item; 1 for tables without a column of weights.
     pub(crate) weights: Vec<u64>,
     pub(crate) has_weights: bool,
     /// True if lifetimes have gaps, during which items count as live.

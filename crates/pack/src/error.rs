@@ -84,7 +84,7 @@ pub enum Error {
         highest: Bytes,
     },
     /// Members of one group at different offsets.
-    #[error("items {0} and {1} share one offset but are placed at {2} and {3}")]
+    #[error("items {0} and {1} must have the same offset, but are placed at {2} and {3}")]
     GroupSplit(u32, u32, Bytes, Bytes),
     /// Two items with overlapping lifetimes share bytes.
     #[error("items {a} {a_span} and {b} {b_span} overlap in time and share bytes from {offset} to {end}")]

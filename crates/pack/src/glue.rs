@@ -47,7 +47,7 @@ struct Glue<'a> {
     sides: Vec<Sides>,
     /// The stretches of each step, once computed.
     stretches: Vec<Option<Vec<Sides>>>,
-    /// For each step, true if the live sets before and after it reach the height.
+    /// For each step, true if the live sizes before and after it both sum to the target height.
     is_full: Vec<bool>,
     /// A common divisor of all sizes.
     grain: u64,

@@ -77,7 +77,7 @@ pub(super) struct Rules {
     pub(super) order: Vec<u32>,
     /// Offsets of units.
     pub(super) offsets: Vec<u64>,
-    /// The lowest offsets among several rules.
+    /// The offsets of the rule with the lowest height so far.
     lowest: Vec<u64>,
 }
 

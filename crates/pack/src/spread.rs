@@ -11,7 +11,7 @@ use crate::units::Bytes;
 pub struct SpreadPacking {
     /// For each item, its memory and the offset in it; `None` for items that fit nowhere.
     pub places: Vec<Option<(usize, Bytes)>>,
-    /// The end of the highest item of each memory.
+    /// The height of each memory's packing.
     pub heights: Vec<Bytes>,
     /// `Proved` if the choice for each memory (for the last without a capacity: its height) is the best for the items left by the memories before it;
     /// this does not imply the best over all memories together.

@@ -45,7 +45,7 @@ pub struct Binding {
 pub struct VertexInput {
     /// The location of the attribute.
     pub location: u32,
-    /// The `VkFormat` of 32-bit components.
+    /// The attribute's `VkFormat`, with 32-bit components.
     pub format: u32,
     /// The size of that format in bytes.
     pub size: u32,

@@ -7,7 +7,7 @@ use crate::gpu::Gpu;
 use crate::validation;
 
 impl Gpu {
-    /// The device that the environment selects, without some capabilities.
+    /// The device that the environment selects, without the given capabilities.
     pub fn new(without: Capabilities) -> Gpu {
         Gpu::with(ContextDesc {
             without,

@@ -76,7 +76,7 @@ pub enum CacheEvent {
         /// Size of the block after the change.
         block: Bytes,
     },
-    /// The walls of an arena move.
+    /// An arena's start or end changes.
     Walls {
         /// Index of the arena, from the left.
         arena: u32,

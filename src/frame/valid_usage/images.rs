@@ -461,7 +461,7 @@ pub(super) static USED: &Rules<fn(&Image<'_>) -> Problem> = &[
             let format = image.desc.format;
             (compressed && !other.is_empty() && !image.has(F::EXTENDED_USAGE)).then(|| {
                 format!(
-                    "images of compressed format {format:?} cannot be attachments or storage images, but its usage has {}",
+                    "images of compressed format {format:?} cannot be attachments or storage images, but the usage of this one includes {}",
                     names::bit_names(other).join(", ")
                 )
             })

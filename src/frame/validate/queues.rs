@@ -25,7 +25,7 @@ pub(super) fn check_queues(tables: &Tables) -> Result<(), FrameError> {
         if !queue.capabilities.intersects(fits) {
             let (pass, queue) = (pass.name.clone(), queue.name.clone());
             return Err(FrameRule::QueueCapability.broken(format!(
-                "pass `{pass}` needs a {needs} queue, and queue `{queue}` is not declared as one"
+                "pass `{pass}` needs a {needs} queue, but `{queue}` is not declared as one"
             )));
         }
     }

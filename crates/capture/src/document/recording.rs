@@ -26,9 +26,9 @@ pub struct Recording {
     pub command_buffers: Vec<CommandBuffer>,
     /// Submissions, and the host's actions before, between and after them.
     pub steps: Vec<RecordedStep>,
-    /// Timeline semaphores, with the highest value that was signaled or submitted before the frame.
+    /// Timeline semaphores, with the highest value that was signaled, or whose signal operation was submitted, before the frame.
     pub timelines: Vec<(u32, u64)>,
-    /// Binary semaphores that were signaled or submitted before the frame, and not yet waited for.
+    /// Binary semaphores that were signaled, or whose signal operation was submitted, before the frame, and that have not been waited for.
     pub signaled: Vec<u32>,
 }
 

@@ -436,7 +436,7 @@ impl View {
 pub(crate) enum Descriptor {
     Image(Arc<View>, vk::ImageLayout),
     Buffer(BufferRange),
-    /// Bytes of a buffer that a dynamic offset moves: the offset and the size.
+    /// A dynamic uniform or storage buffer: the offset to which the dynamic offset is added, and the size.
     Dynamic(Arc<Buffer>, u64, u64),
 }
 

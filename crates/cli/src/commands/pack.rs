@@ -271,7 +271,7 @@ fn in_words(arguments: &Arguments, table: &Table, outcome: &PackOutcome, took: D
     row("time", format!("{:.3} ms", took.as_secs_f64() * 1e3));
     if let Some(conflict) = &outcome.conflict {
         let minimal = match (conflict.minimal, conflict.items.len()) {
-            (true, 1) => "it fits in no packing",
+            (true, 1) => "it does not fit by itself",
             (true, _) => "minimal: without any one of them the others fit",
             (false, _) => "not minimal",
         };

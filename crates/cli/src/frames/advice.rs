@@ -97,7 +97,7 @@ pub(crate) fn with_advice(
 ) -> Result<Value> {
     let plan = arranged.map_or(described.plan, |arranged| &arranged.plan);
     let mut value: Value = serde_json::from_str(&plan.to_json())
-        .map_err(|error| Error::new(format!("the plan's own JSON: {error}")))?;
+        .map_err(|error| Error::new(format!("cannot read back the plan's JSON: {error}")))?;
     if let Some(limits) = limits {
         value["advice"] = document(described.plan, plan, &Advice::of(described, plan, limits)?);
     }

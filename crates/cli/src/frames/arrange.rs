@@ -424,7 +424,7 @@ fn moved<T: Ord>(order: &[T]) -> Vec<usize> {
     (0..order.len()).filter(|&at| is_moved[at]).collect()
 }
 
-/// Savings and costs in words: `saves 1 B per frame, costs 2 B for halos, shades 1.20 pixels per pixel`.
+/// Savings and costs in words: `saves 1 B per frame, costs 2 B for halos, computes 1.20 times the pixels`.
 pub(crate) fn figures(found: &SearchResult) -> String {
     let mut words = format!("saves {} per frame", saves(found));
     for (bytes, what) in [
@@ -436,7 +436,7 @@ pub(crate) fn figures(found: &SearchResult) -> String {
             words += &format!(", costs {bytes} for {what}");
         }
     }
-    words + &format!(", shades {:.2} pixels per pixel", found.traffic.shaded)
+    words + &format!(", computes {:.2} times the pixels", found.traffic.shaded)
 }
 
 impl ArrangedPlan<'_> {

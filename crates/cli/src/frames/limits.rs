@@ -66,7 +66,7 @@ pub(crate) fn limits_in_words(plan: &Plan, found: &SearchResult) -> String {
     }
     if found.fixed > Bytes::ZERO {
         words += &format!(
-            "  {} ({}): resources that tile memory cannot hold: external, history, copied or refused\n",
+            "  {} ({}): resources that tile memory cannot hold (external, history, used in transfers, or refused by the driver)\n",
             percent(found.fixed.0, all.0),
             found.fixed,
         );

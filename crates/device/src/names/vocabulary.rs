@@ -17,7 +17,7 @@ pub trait Vocabulary: Names {
     fn from_raw_value(raw: u64) -> Self;
 }
 
-/// The names of a [`Vocabulary`], which seal it.
+/// Holds the names of a [`Vocabulary`]. A separate supertrait, so that `Vocabulary` is sealed.
 pub trait Names: Copy + std::fmt::Debug + Sized + 'static {
     /// The names of the type.
     fn names() -> &'static TypeNames;

@@ -20,7 +20,7 @@ const MAX_KEPT_WORDS: usize = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct Code {
     words: Arc<[u32]>,
-    /// The entry points that were analyzed so far.
+    /// The entry points that have been analyzed so far.
     entry_points: Mutex<Vec<EntryPoint>>,
     /// The locations of inputs that the module's vertex shader certainly reads, computed when they are first needed.
     locations: OnceLock<HashSet<u32>>,

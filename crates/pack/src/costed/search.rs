@@ -67,7 +67,7 @@ impl PlacedChoice {
         (self.value(), other.cost.reserved) > (other.value(), self.cost.reserved)
     }
 
-    /// The better of two choices: this one if there is no other, or if both are equally good.
+    /// The better of two choices, or the only one; this one if both are equally good.
     pub(super) fn or_better(self, other: Option<PlacedChoice>) -> PlacedChoice {
         match other {
             Some(other) if other.is_better_than(&self) => other,

@@ -43,7 +43,7 @@ pub(crate) struct State {
     ties: Vec<u64>,
     /// True if most columns are full: then pieces level with their neighbors are tried first.
     pub(crate) is_tight: bool,
-    /// Subset sums of the pieces that end and of those that begin at a column.
+    /// Subset sums at a column: of the pieces that begin there, then of those that end there.
     sums: [Vec<u64>; 2],
     /// Changed fields, with their previous values.
     trail: Vec<(Change, u64)>,

@@ -95,7 +95,7 @@ class Packing:
     offsets: NDArray[np.int64] | None
     """Shape `[n]`; None if no packing was found, see `conflict`."""
     height: int | None
-    """The end of the highest item."""
+    """The height of the packing: the largest end of an item."""
     bound: int
     """A lower bound on the height of every packing."""
     verdict: Verdict
@@ -121,7 +121,7 @@ class Selection:
     bound: int
     """An upper bound on the weight of any selection."""
     height: int
-    """The end of the highest item chosen."""
+    """The height of the packing: the largest end of a chosen item."""
     verdict: Verdict
     """`proved`: the bound is reached."""
     steps: int

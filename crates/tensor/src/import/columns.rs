@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use tileheap_json::clip;
 
-/// Determines if the last step of a lifetime in a table is part of the lifetime.
+/// States if the last step of a lifetime in a table is part of the lifetime.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SpanEnds {
     /// As in MiniMalloc: a column `upper` is exclusive, a column `end` is inclusive.

@@ -12,7 +12,7 @@ use crate::units::Alignment;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CarryRule {
-    /// In their parameter's bytes, by unrolling the loop up to the limit; beyond it they are copied, and the plan lists the copies.
+    /// In the bytes of their loop parameter; if necessary the loop is unrolled, up to `unroll_limit`. Beyond it they are copied, and the plan lists the copies.
     #[default]
     Avoid,
     /// In their parameter's bytes; an error if that requires a copy.

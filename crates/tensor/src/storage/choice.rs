@@ -137,8 +137,8 @@ fn packed_rule(
 }
 
 impl StorageChoice {
-    /// The storage scope of a tensor as TVM spells it, `global.texture`, or the given scope if it is not an image; used by
-    /// [`TvmGraph::write`](crate::import::tvm::TvmGraph::write).
+    /// The storage scope of a tensor as TVM spells it: a texture scope such as `global.texture` for an image; for a buffer the given scope, or `global` if that
+    /// is a texture scope. Used by [`TvmGraph::write`](crate::import::tvm::TvmGraph::write).
     pub fn scope(&self, id: TensorId) -> &str {
         let layout = &self.layouts[id.index()];
         let given = self.graph.tensor(id).scope.as_deref().unwrap_or("");

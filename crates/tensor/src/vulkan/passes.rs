@@ -108,7 +108,7 @@ pub(super) struct Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OperandResource {
     Image(ResourceId),
-    /// This many bytes from the start of a buffer.
+    /// A buffer, and the number of bytes used from its start.
     Buffer(ResourceId, u64),
     Constant(StorageObject),
 }

@@ -327,7 +327,7 @@ impl TextureCache {
         &self.changed
     }
 
-    /// Ends a frame, after all uses of textures were recorded.
+    /// Ends a frame, after all uses of textures have been recorded.
     ///
     /// # Errors
     /// If the policy breaks a rule, or broke one for a pinned or released texture. The frame has ended in any case.

@@ -155,7 +155,7 @@ pub(crate) struct Log {
 #[derive(Debug)]
 struct Translated {
     queue: vk::Queue,
-    /// The number of times that a resource had started to share bytes with another one.
+    /// The tracker's `sharing_epoch` when the commands were translated; they are translated again once it changes.
     sharing_epoch: u64,
     subpass: EnclosingSubpass,
     commands: Arc<CommandBuffer>,
