@@ -2150,7 +2150,7 @@ typedef struct ThDeviceQueue {
 
 /** A request for a block of ordinary memory. */
 typedef struct ThBlockRequest {
-    /** The size of the structure in the library's version. */
+    /** The size of this structure in the library's version of the header. */
     uint32_t structSize;
     /** `VK_TRUE` if the memory must be allocated with `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`. */
     VkBool32 deviceAddress;
