@@ -119,7 +119,7 @@ fn what_cannot_be_done_is_said_in_one_line() {
     assert!(fault(&["--memory", "100KiB"]).contains("102,400 B"));
     assert!(fault(&["--memory", "24X"]).contains("24MiB"));
     assert!(fault(&["--policy", "best"]).contains("coherent-still"));
-    assert!(fault(&["--size", "8x8"]).contains("to 16384"));
+    assert!(fault(&["--size", "8x8"]).contains("and 16384"));
     assert!(fault(&["--frames", "0"]).contains("--frames"));
     assert!(fault(&["--device", "no such device"]).contains("no such device"));
     let small = ["--frames", "1", "--size", "64x36", "--output", "/dev/null/folder"];
