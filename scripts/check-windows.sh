@@ -6,7 +6,7 @@
 #   build    the command, the library and the three layers for x86_64-pc-windows-gnu, standard library built from source, linked by
 #            mingw-w64
 #   exports  the functions that Vulkan loaders look up in the layers' DLLs
-#   wine     the command plans a frame under Wine, with the same result as on Linux; unit tests of the planner's crates
+#   wine     the command plans a frame under Wine, with the same result as on Linux; the tests without Vulkan pass there
 #   package  a folder with the command, the layers' DLLs and their manifests: target/windows
 #
 # LAYERS selects layers. Needs Debian, about 400 MB from its mirror, and 4 GB of disk in TILEHEAP_CROSS (target/cross). Runs by hand, not in CI.
@@ -78,15 +78,24 @@ plan_alike() {
     cmp "$cross/windows.json" "$cross/linux.json" || die "the plans differ"
 }
 
-unit_tests() {
-    local binary count=0
-    cross_cargo test "$target" --lib --no-run --message-format json "${tested[@]/#/--package=tileheap-}" |
-        sed -n 's/.*"executable":"\([^"]*\.exe\)".*/\1/p' >"$cross/tests"
-    while read -r binary; do
-        on_windows "$binary" || die "$binary failed"
-        count=$((count + 1))
-    done <"$cross/tests"
-    [ "$count" = ${#tested[@]} ] || die "$count programs of tests ran, not ${#tested[@]}"
+# run_tests KIND PACKAGE...: builds one program of tests per package, with cargo's option KIND (`--lib`, `--test=pure`), and runs each
+# in its package's folder.
+run_tests() {
+    local kind=$1 package binary
+    shift
+    for package in "$@"; do
+        binary=$(cross_cargo test "$target" "$kind" --no-run --message-format json --package "$package" |
+            sed -n 's/.*"executable":"\([^"]*\.exe\)".*/\1/p')
+        [ "$(wc -w <<<"$binary")" = 1 ] || die "$package has no program of tests, or several: $binary"
+        (cd "$(package_folder "$package")" && on_windows "$binary" --quiet) || die "$binary failed"
+    done
+}
+
+package_folder() {
+    case $1 in
+        tileheap) echo "$root" ;;
+        tileheap-*) echo "$root/crates/${1#tileheap-}" ;;
+    esac
 }
 
 # Wine 8 has no bcryptprimitives.dll, from which Rust's standard library gets random numbers: builds one for the programs' folders.
@@ -105,9 +114,10 @@ END
 
 wine() {
     need_random_numbers
-    tested=(units json pack device layer)
+    local units=(units json pack device layer) pure=(pack spirv sync tensor textures)
     step "tileheap.exe plans a frame under Wine as the command does on Linux" plan_alike
-    step "the unit tests of ${tested[*]} pass under Wine" unit_tests
+    step "the unit tests of ${units[*]} pass under Wine" run_tests --lib "${units[@]/#/tileheap-}"
+    step "the tests \`pure\` of tileheap, ${pure[*]} pass under Wine" run_tests --test=pure tileheap "${pure[@]/#/tileheap-}"
 }
 
 package() {
