@@ -97,7 +97,8 @@ impl Model<'_> {
                 bytes: one.bytes.0,
                 is_always: one.is_always_moved(),
                 counted: one.counted.0,
-                off_chip: 0,
+                stored: self.least_stored(one.resource, merging).min(one.bytes).0,
+                ..ResourceBound::default()
             })
             .collect();
         let mut in_strips = self.plan.input.frame().pass_ids();
@@ -170,6 +171,7 @@ impl Model<'_> {
         let mut crowded = CrowdedUses {
             resources: Vec::new(),
             uses: Vec::new(),
+            loads: Vec::new(),
             is_kept: Vec::new(),
             repeats: vec![pass.index()],
             may_divide,
@@ -177,13 +179,14 @@ impl Model<'_> {
         let mut used = 0u64;
         for (number, one) in bounded.iter().enumerate() {
             let is_kept = !one.is_always_moved() && is_kept(frame, one.resource, pass, merging);
-            let mut here = Use::default();
+            let (mut here, mut loads) = (Use::default(), 0);
             let mut part_run: Option<Vec<PassId>> = None;
             let accesses = frame.accesses_of(pass).iter();
             for access in accesses.filter(|access| access.resource == one.resource) {
-                let moved = match self.may_be_merged(access, merging) {
-                    true => 0,
-                    false => frame.traffic_of(access, self.counted_size(one.resource)).0,
+                let size = self.counted_size(one.resource);
+                let (moved, loaded) = match self.may_be_merged(access, merging) {
+                    true => (0, 0),
+                    false => (frame.traffic_of(access, size).0, loaded(frame, access, size).0),
                 };
                 let as_whole =
                     self.could_be_resident(one.resource) || one.is_resident || self.may_be_in_stretch(access);
@@ -191,9 +194,11 @@ impl Model<'_> {
                 if as_whole {
                     here.whole = Some(self.counted_size(one.resource).0);
                 }
-                match as_whole || in_part.is_some() {
-                    true => here.accessed += moved,
-                    false => bounds[number].off_chip += moved,
+                if as_whole || in_part.is_some() {
+                    (here.accessed, loads) = (here.accessed + moved, loads + loaded);
+                } else {
+                    bounds[number].off_chip += moved;
+                    bounds[number].off_chip_loads += loaded;
                 }
                 if let Some(run) = in_part {
                     let known = part_run.take().unwrap_or_else(|| run.clone());
@@ -231,6 +236,7 @@ impl Model<'_> {
             here.whole = here.whole.filter(|&size| size <= self.heap());
             crowded.resources.push(number);
             crowded.uses.push(here);
+            crowded.loads.push(loads);
             crowded.is_kept.push(is_kept);
         }
         (used > self.heap()).then_some(crowded)
@@ -255,6 +261,14 @@ impl Model<'_> {
             .filter(|other| self.share_strips(access, other, merging));
         let runs = shared.map(|other| merging.with_those_between(&[access.pass, other.pass]));
         runs.reduce(|known, run| known.into_iter().filter(|pass| run.contains(pass)).collect())
+    }
+}
+
+/// The bytes that an access loads, if it is off chip.
+fn loaded(frame: &Frame, access: &Access, size: Bytes) -> Bytes {
+    match (access.reads, access.writes, frame.times_moved(access)) {
+        (true, false, 1) | (true, true, 2) => frame.bytes_touched(access, size),
+        _ => Bytes::ZERO,
     }
 }
 

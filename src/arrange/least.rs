@@ -156,6 +156,26 @@ impl Model<'_> {
             && (!access.kind.is_transfer() || transfers)
     }
 
+    /// Minimum number of bytes that stores of a resource move, besides any loads, unless tile memory or strips hold all of it for its whole lifetime; 0 if
+    /// nothing may have to be stored.
+    pub(super) fn least_stored(&self, id: ResourceId, merging: &MergeablePasses<'_>) -> Bytes {
+        let frame = self.plan.input.frame();
+        let is_kept = frame.resource(id).persistence != Persistence::Transient;
+        let is_read = || frame.accesses_to(id).any(Access::needs_contents);
+        let merges = || {
+            frame
+                .accesses_to(id)
+                .any(|access| self.may_be_merged(access, merging))
+        };
+        match is_kept || is_read() && !merges() {
+            true => {
+                let writes = frame.accesses_to(id).filter(|access| access.writes);
+                smallest(frame, writes, self.counted_size(id))
+            }
+            false => Bytes::ZERO,
+        }
+    }
+
     /// Minimum number of bytes that a resource moves if strips hold it, or tile memory for a stretch of its lifetime, wherever possible; `None` if
     /// neither can, or without a tile heap. `is_split` is true if neither strips nor tile memory can hold it for its whole lifetime.
     pub(super) fn least_in_part(

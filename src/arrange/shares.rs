@@ -17,6 +17,8 @@ pub(super) struct CrowdedUses {
     pub(super) resources: Vec<usize>,
     /// The uses, with all bytes of their accesses, and 0 for their lifetimes.
     pub(super) uses: Vec<Use>,
+    /// Per use, the bytes that its accesses load.
+    pub(super) loads: Vec<u64>,
     /// Per use, true if the resource is on chip in this pass if it is for its whole lifetime.
     pub(super) is_kept: Vec<bool>,
     /// The passes that its strips may repeat, by index, the pass itself first.
@@ -36,6 +38,10 @@ pub(super) struct ResourceBound {
     pub(super) counted: u64,
     /// The bytes of the accesses that are never on chip.
     pub(super) off_chip: u64,
+    /// Bytes of one store, at least: unless it is on chip for its whole lifetime, it moves them and all loads off chip.
+    pub(super) stored: u64,
+    /// The bytes that the accesses which are never on chip load.
+    pub(super) off_chip_loads: u64,
 }
 
 /// The sum of bounds, and its parts.
@@ -76,6 +82,8 @@ enum Place {
     Apart,
     /// The accesses of a resource, wherever they are.
     Accesses,
+    /// The loads of a resource, wherever they are, and one store: apart, or in one use of a crowded pass.
+    Loads(Option<(usize, usize)>),
     /// The lifetime of a resource, in one use of a crowded pass.
     Lifetime(usize, usize),
     /// A repeat, in a crowded pass.
@@ -146,14 +154,19 @@ impl Auction<'_> {
         for (number, resource) in self.resources.iter().enumerate() {
             let mut places = vec![Place::Accesses];
             if resource.is_always {
-                places.push(Place::Apart);
+                places.extend([Place::Apart, Place::Loads(None)]);
             } else {
                 let uses = self.passes.iter().enumerate().flat_map(|(pass, crowded)| {
                     let uses = crowded.resources.iter().enumerate();
                     let own = uses.filter(|&(at, &of)| of == number && crowded.is_kept[at]);
-                    own.map(move |(at, _)| Place::Lifetime(pass, at))
+                    own.map(move |(at, _)| (pass, at))
                 });
-                places.extend(uses);
+                for (pass, at) in uses {
+                    places.push(Place::Lifetime(pass, at));
+                    if resource.stored > 0 {
+                        places.push(Place::Loads(Some((pass, at))));
+                    }
+                }
             }
             let bytes = u128::from(resource.bytes.max(1));
             let counted = (u128::from(resource.counted) * u128::from(ONE)).div_ceil(bytes);
@@ -204,7 +217,7 @@ impl Auction<'_> {
         let passes = self.passes.iter();
         let mut repeats: Vec<Vec<u64>> = passes.map(|crowded| vec![0; crowded.repeats.len()]).collect();
         let mut apart = vec![0; self.resources.len()];
-        let mut accesses = vec![0; self.resources.len()];
+        let (mut accesses, mut loads) = (apart.clone(), apart.clone());
         for (number, one) in shared.iter().enumerate() {
             for (place, &part) in one.places.iter().zip(&one.parts) {
                 let bytes = part_of(one.amount, part);
@@ -212,16 +225,26 @@ impl Auction<'_> {
                     Place::Apart => apart[number] += bytes,
                     Place::Accesses => {
                         apart[number] += part_of(self.resources[number].off_chip, part);
-                        accesses[number] = part;
+                        accesses[number] = u64::from(part);
                     }
-                    Place::Lifetime(pass, at) => uses[pass][at].lifetime = bytes,
+                    Place::Loads(place) => {
+                        apart[number] += part_of(self.resources[number].off_chip_loads, part);
+                        loads[number] += u64::from(part);
+                        let stored = part_of(self.resources[number].stored, part);
+                        match place {
+                            Some((pass, at)) => uses[pass][at].lifetime += stored,
+                            None => apart[number] += stored,
+                        }
+                    }
+                    Place::Lifetime(pass, at) => uses[pass][at].lifetime += bytes,
                     Place::Repeat(pass, at) => repeats[pass][at] = bytes,
                 }
             }
         }
         for (crowded, uses) in self.passes.iter().zip(&mut uses) {
-            for (one, &resource) in uses.iter_mut().zip(&crowded.resources) {
-                one.accessed = part_of(one.accessed, accesses[resource]);
+            for ((one, &loaded), &at) in uses.iter_mut().zip(&crowded.loads).zip(&crowded.resources) {
+                let loaded = part_of(loaded, loads[at] as u32);
+                one.accessed = part_of(one.accessed, accesses[at] as u32) + loaded;
             }
         }
         let passes = self.passes.iter().zip(&uses).zip(&repeats);
@@ -244,10 +267,12 @@ impl Auction<'_> {
     /// Moves parts to the places where more counts.
     fn improve(&self, shared: &mut [Shared], last: &Division, step: f64) {
         let mut lost = vec![0.0; self.resources.len()];
+        let mut loaded = lost.clone();
         for (crowded, fit) in self.passes.iter().zip(&last.fits) {
             for (at, &resource) in crowded.resources.iter().enumerate() {
                 if matches!(fit.held[at], Held::OffChip | Held::WithoutParts) {
                     lost[resource] += crowded.uses[at].accessed as f64;
+                    loaded[resource] += crowded.loads[at] as f64;
                 }
             }
         }
@@ -256,13 +281,19 @@ impl Auction<'_> {
                 continue;
             }
             let amount = one.amount as f64;
+            let ends = |(pass, at): (usize, usize)| match last.fits[pass].held[at] {
+                Held::ForLife | Held::WithoutParts => 0.0,
+                Held::InPart | Held::OffChip => 1.0,
+            };
+            let resource = self.resources.get(number).copied().unwrap_or_default();
             let gain = |place: &Place| match *place {
                 Place::Apart => amount,
-                Place::Accesses => lost[number] + self.resources[number].off_chip as f64,
-                Place::Lifetime(pass, at) => match last.fits[pass].held[at] {
-                    Held::ForLife | Held::WithoutParts => 0.0,
-                    _ => amount,
-                },
+                Place::Accesses => lost[number] + resource.off_chip as f64,
+                Place::Loads(place) => {
+                    let loads = loaded[number] + resource.off_chip_loads as f64;
+                    loads + resource.stored as f64 * place.map_or(1.0, ends)
+                }
+                Place::Lifetime(pass, at) => amount * ends((pass, at)),
                 Place::Repeat(pass, at) => match (last.fits[pass].repeated >> at.min(63)) & 1 {
                     1 if at < 64 => amount * last.fits[pass].again as f64,
                     _ => 0.0,
@@ -327,10 +358,14 @@ mod tests {
     fn small(random: &mut SplitMix64) -> Small {
         let count = 2;
         let resources: Vec<ResourceBound> = (0..3)
-            .map(|_| ResourceBound {
-                bytes: random.below(40),
-                is_always: random.one_in(4),
-                ..ResourceBound::default()
+            .map(|_| {
+                let bytes = random.below(40);
+                ResourceBound {
+                    bytes,
+                    is_always: random.one_in(4),
+                    stored: random.below(bytes + 1),
+                    ..ResourceBound::default()
+                }
             })
             .collect();
         let sizes: Vec<u64> = (0..3).map(|_| 2 + random.below(9)).collect();
@@ -347,9 +382,11 @@ mod tests {
                 accessed: random.below(3) * 8,
                 ..Use::default()
             });
+            let uses: Vec<Use> = uses.collect();
             CrowdedUses {
                 resources: vec![0, 1, 2],
-                uses: uses.collect(),
+                loads: uses.iter().map(|one| random.below(one.accessed + 1)).collect(),
+                uses,
                 is_kept: resources.iter().map(|one| !one.is_always).collect(),
                 repeats: (0..count).map(|at| (pass + at) % count).collect(),
                 may_divide: true,
@@ -403,7 +440,7 @@ mod tests {
             let mut used = vec![(0, 0); strips.len()];
             for (at, (state, in_strips)) in of.into_iter().enumerate() {
                 let resource = self.resources[at];
-                let mut accessed = 0;
+                let (mut accessed, mut loaded) = (0, resource.stored);
                 let each = state.and_then(|state| state.as_ref());
                 let lasts = each.is_none();
                 if lasts && (resource.is_always || in_strips && self.passes[0].uses[at].divided.is_none()) {
@@ -415,7 +452,10 @@ mod tests {
                 for (pass, used) in used.iter_mut().enumerate() {
                     let one = &self.passes[pass].uses[at];
                     match each.map(|each| each[pass]) {
-                        Some(0) => accessed += one.accessed,
+                        Some(0) => {
+                            accessed += one.accessed;
+                            loaded += self.passes[pass].loads[at];
+                        }
                         Some(1) => used.0 += one.whole?,
                         None if !in_strips => used.0 += one.whole?,
                         _ if strips[pass] > 1 => used.1 += one.divided?,
@@ -423,7 +463,7 @@ mod tests {
                     }
                 }
                 if !lasts {
-                    cost += accessed.max(resource.bytes);
+                    cost += accessed.max(resource.bytes).max(loaded);
                 }
             }
             let mut fits = used.iter().zip(strips);
