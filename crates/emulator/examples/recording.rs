@@ -67,7 +67,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             bench.draws(rounds)?;
             6
         }
-        _ => return Err("record dispatches or draws".into()),
+        _ => return Err("expected dispatches or draws".into()),
     };
     println!("{}", u64::from(rounds) * calls);
     Ok(())

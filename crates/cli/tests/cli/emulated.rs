@@ -320,7 +320,7 @@ fn a_real_program_runs_on_the_emulator() {
         "the emulator reported 2 errors and 0 warnings",
         "error TILEHEAP-transfer-unbound, 1 time:\n  vkCmdCopyBuffer accesses buffer 0x",
         "error TILEHEAP-reads-discarded, 1 time:",
-        "remedy: bind the buffer's own object before the transfer",
+        "remedy: bind the memory object of the buffer before the transfer",
     ];
     contains(wrong.err, &parts);
 }

@@ -59,7 +59,7 @@ pub struct Quirks {
 pub enum MemoryTypePosition {
     /// As early as possible.
     First,
-    /// Half way between.
+    /// Halfway between.
     Middle,
     /// As late as possible.
     Last,

@@ -202,7 +202,7 @@ fn warn(device: &Device, request: &Request, validation_is_below: bool) {
     let about = Object::of(device.driver.handle);
     if request.queue_count > 1 && !request.timeline {
         let reason = if request.timeline_is_out_of_reach {
-            "timelineSemaphore is disabled in a structure that follows one unknown to the emulator: enable it, or put that structure first in the chain"
+            "the feature timelineSemaphore is disabled in a structure that comes after one unknown to the emulator in the pNext chain: enable the feature, or move the structure to the front of the chain"
         } else {
             "the driver has no timeline semaphores"
         };

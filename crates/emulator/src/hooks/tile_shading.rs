@@ -61,9 +61,9 @@ pub(crate) fn begin_pass(
         .map_or(info.render_area.extent, |framebuffer| framebuffer.extent);
     let views = chained!(info.p_next => vk::RenderPassAttachmentBeginInfo<'_>);
     let again = match pass.again {
-        None => Err("it has several subpasses, or memory ran out when it was created"),
+        None => Err("the render pass has several subpasses, or memory ran out when it was created"),
         Some(_) if contents != vk::SubpassContents::INLINE => {
-            Err("its contents are secondary command buffers")
+            Err("the contents of the render pass are secondary command buffers")
         }
         Some(pass) => Ok(ResumeState::Pass {
             pass,
@@ -233,8 +233,8 @@ fn set_per_tile(commands: vk::CommandBuffer, command: &'static str, per_tile: bo
         report(
             commands,
             command,
-            "no render pass with tile shading that the emulator can split into tiles is being recorded, or no feature for work per \
-             tile is enabled (tileShadingPerTileDraw, tileShadingPerTileDispatch, tileShadingDispatchTile)",
+            "no render pass with tile shading that the emulator can split into tiles is being recorded, or no per-tile \
+             feature is enabled (tileShadingPerTileDraw, tileShadingPerTileDispatch, tileShadingDispatchTile)",
         );
     }
 }
@@ -259,7 +259,7 @@ entry_points! {
             recorder.device.tile_shading.as_ref()?.pipelines.get(pipeline)?.rate
         });
         let Some(rate) = rate else {
-            return report(commands, NAME, "the bound compute shader has no shading rate");
+            return report(commands, NAME, "no compute shader with a tile shading rate is bound");
         };
         let is_run = each_tile(commands, NAME, |device, pass| {
             let groups = |side: u32, axis: usize| side.div_ceil(rate[axis].max(1) * GROUP[axis]);

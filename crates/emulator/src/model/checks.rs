@@ -83,8 +83,8 @@ fn wrong_object(
         AccessMethod::PassWithoutDraw(command) => (
             MessageId::AttachmentUnbound,
             format!(
-                "{command} ends a render pass without draws, with the attachment {object} in {own}: what the pass loads is \
-                 undefined and what it stores is lost"
+                "{command} ends a render pass without draws whose attachment {object} is in {own}: the contents that it loads are \
+                 undefined, and those that it stores are lost"
             ),
             None,
         ),

@@ -31,27 +31,27 @@ macro_rules! reasons {
 reasons! {
     /// An action command at which the bound tile memory did not include these bytes.
     LessBound = "an action command with less tile memory bound",
-        "bind an object that covers it for every action command from the write to the read, also in each further command buffer";
+        "bind an object that covers the contents for every action command from the write to the read, in every command buffer";
     /// A load operation or an initial layout, at the beginning of a render pass.
     Load = "a load operation DONT_CARE or an initial layout UNDEFINED",
-        "load the attachment with LOAD, from the layout that it has, or use the contents before the render pass";
+        "load the attachment with LOAD and its current layout, or read the contents before the render pass";
     /// A store operation, at the end of a render pass.
     Store = "a store operation DONT_CARE", "store the attachment with STORE";
     /// A barrier with a transition from `UNDEFINED`.
     Transition = "a transition from UNDEFINED", "set the barrier's oldLayout to the current layout of the image";
     /// A release to another queue family, on a queue of the family that owned the resource.
-    Release = "a release to another queue family", "acquire it from that family before it is read, or write it again";
+    Release = "a release to another queue family", "acquire the resource from that family before the read, or write it again";
     /// A secondary command buffer that does not inherit the primary's tile memory, inside a render pass.
     Inheritance = "a secondary command buffer without the primary's tile memory",
         "chain VkTileMemoryBindInfoQCOM with the primary's object to the secondary's VkCommandBufferInheritanceInfo";
     /// A secondary command buffer with less tile memory bound, outside render passes.
     Secondary = "a secondary command buffer with less tile memory bound",
-        "bind the object in the secondary command buffer too: outside render passes it inherits none";
+        "bind the object in the secondary command buffer too: outside render passes, secondary command buffers inherit no tile memory";
     /// The end of the batch, on devices without `queueSubmitBoundary`.
     BatchEnd = "the end of the batch",
-        "write and read it in the same batch, or keep it in ordinary memory: this device has no queueSubmitBoundary";
+        "write and read the contents in the same batch, or use ordinary memory: queueSubmitBoundary is false on this device";
     /// The end of the submit, on devices with `queueSubmitBoundary`.
-    SubmitEnd = "the end of the submit", "write and read it in the same submit call, or keep it in ordinary memory";
+    SubmitEnd = "the end of the submit", "write and read the contents in the same submit call, or use ordinary memory";
 }
 
 /// Bytes `[first, end)` that become undefined, and the reason.

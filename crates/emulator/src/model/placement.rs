@@ -55,7 +55,7 @@ pub(crate) fn place(
     let (size, alignment) = (needs.size.0, needs.alignment.get());
     if offset % alignment != 0 || offset.checked_add(size).is_none_or(|end| end > object_size) {
         let text = format!(
-            "{object} of {size} B, aligned to {alignment} B, is bound at offset {offset} of {tile}, tile \
+            "{object} of {size} B, with an alignment of {alignment} B, is bound at offset {offset} of {tile}, tile \
              memory of {object_size} B: the offset must be a multiple of the alignment, and the resource must fit"
         );
         return result(None, MessageId::BadPlace, text);

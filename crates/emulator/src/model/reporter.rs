@@ -248,7 +248,8 @@ impl Reporter {
             }
             if self.log {
                 let layer = Layer::loaded().name().to_string_lossy();
-                let text = format!("{layer}: {}: found {times} more times: {text}", id.name());
+                let s = if *times == 1 { "" } else { "s" };
+                let text = format!("{layer}: {}: found {times} more time{s}: {text}", id.name());
                 print(id.log_severity(), &text);
             }
             self.write(json!({

@@ -181,7 +181,7 @@ impl Submission<'_> {
             let added = commands.len() > batch.batch.commands.len();
             if added && batch.is_fixed {
                 let device = Object::of(self.device);
-                let text = "a batch with VkDeviceGroupSubmitInfo keeps tile contents that an unbound command buffer in it discards";
+                let text = "tile contents that a command buffer without bound tile memory discards stay readable in a batch with VkDeviceGroupSubmitInfo, to which the emulator cannot add commands";
                 findings.push(Finding {
                     submit: Some(self.submit(index)),
                     ..Finding::new(MessageId::CannotEmulate, device, text)

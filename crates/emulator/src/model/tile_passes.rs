@@ -88,20 +88,22 @@ impl Rendering {
     pub(crate) fn new(info: &vk::RenderingInfo<'_>) -> Result<Rendering, &'static str> {
         let flags = vk::RenderingFlags::SUSPENDING | vk::RenderingFlags::RESUMING;
         if info.flags.intersects(flags) {
-            return Err("it suspends or resumes rendering");
+            return Err("the render pass suspends or resumes rendering");
         }
         if info
             .flags
             .contains(vk::RenderingFlags::CONTENTS_SECONDARY_COMMAND_BUFFERS)
         {
-            return Err("its contents are secondary command buffers");
+            return Err("the contents of the render pass are secondary command buffers");
         }
         let colors = array!(info.p_color_attachments, info.color_attachment_count);
         let depth = array!(info.p_depth_attachment, 1).first();
         let stencil = array!(info.p_stencil_attachment, 1).first();
         let mut chains = colors.iter().chain(depth).chain(stencil).map(|it| it.p_next);
         if !info.p_next.is_null() || chains.any(|p_next| !p_next.is_null()) {
-            return Err("its VkRenderingInfo has structures in its chain that the emulator does not keep");
+            return Err(
+                "VkRenderingInfo or one of its attachments has a pNext chain, which the emulator cannot repeat for each tile",
+            );
         }
         Ok(Rendering {
             layer_count: info.layer_count,

@@ -100,7 +100,7 @@ impl Emulation {
         };
         let memory_types = MemoryTypes::new(&driver, added).ok_or_else(|| {
             format!(
-                "it has {} memory types and {} heaps: the emulator needs room for its own, and a device-local type",
+                "the driver has {} memory types and {} heaps, but the emulator needs room for its own, and a DEVICE_LOCAL type",
                 driver.memory_type_count, driver.memory_heap_count
             )
         })?;

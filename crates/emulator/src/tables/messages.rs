@@ -77,7 +77,7 @@ macro_rules! messages {
 messages! {
     /// A setting could not be read.
     Setting = 0x7169_0001, "TILEHEAP-setting", WARNING, Layer,
-        "correct the value; VkLayer_tileheap_emulator.json lists what each setting takes";
+        "correct the value; the layer's manifest lists the values of each setting";
     /// The driver has the extension itself, so the layer emulates nothing.
     StepsAside = 0x7169_0002, "TILEHEAP-steps-aside", INFO, Layer,
         "";
@@ -89,31 +89,31 @@ messages! {
         "";
     /// A resource whose tile requirements are 0 was bound to tile memory.
     UnsupportedResource = 0x7169_0010, "TILEHEAP-unsupported-resource", ERROR, OwnRule,
-        "create it with the tile memory usage bit; where VkTileMemoryRequirementsQCOM::size is 0, use ordinary memory";
+        "create the resource with the tile memory usage bit; if VkTileMemoryRequirementsQCOM::size is 0, use ordinary memory";
     /// A resource was bound to tile memory at an offset or with a size that its tile requirements forbid.
     BadPlace = 0x7169_0011, "TILEHEAP-bad-place", ERROR, Validated,
-        "align the offset to VkTileMemoryRequirementsQCOM::alignment, and allocate at least offset and size";
+        "align the offset to VkTileMemoryRequirementsQCOM::alignment, and allocate at least the offset plus the size";
     /// Tile memory was mapped.
     Mapped = 0x7169_0012, "TILEHEAP-mapped", ERROR, Validated,
-        "copy it to or from memory that is HOST_VISIBLE";
+        "copy the contents to or from HOST_VISIBLE memory";
     /// A tile memory object larger than the heap was allocated.
     TooLarge = 0x7169_0013, "TILEHEAP-too-large", WARNING, Validated,
-        "allocate at most the heap's size; objects share its bytes, so there can be several of that size";
+        "allocate at most the heap's size; all objects share the heap's bytes, so several can have that size";
     /// Tile memory was allocated while its feature is off.
     NotEnabled = 0x7169_0014, "TILEHEAP-not-enabled", ERROR, Validated,
-        "choose a type among the resource's memoryTypeBits, which leave this one out, or enable the feature";
+        "choose a memory type from the resource's memoryTypeBits, which do not include this one, or enable the feature";
     /// A command accesses a tile resource in a memory object other than the one that is bound.
     WrongObject = 0x7169_0020, "TILEHEAP-wrong-object", ERROR, Validated,
-        "bind the resource's own object before the command, and outside render passes";
+        "bind the memory object of the resource before the command, outside render passes";
     /// A transfer accesses a tile resource whose object is not bound.
     TransferUnbound = 0x7169_0021, "TILEHEAP-transfer-unbound", ERROR, OwnRule,
-        "bind the buffer's own object before the transfer";
+        "bind the memory object of the buffer before the transfer";
     /// A secondary command buffer inside a render pass discards memory that the primary has bound.
     InheritanceMissing = 0x7169_0022, "TILEHEAP-inheritance-missing", ERROR, OwnRule,
         "chain VkTileMemoryBindInfoQCOM with the primary's object to the secondary's VkCommandBufferInheritanceInfo";
     /// A read of contents that were never written, or were discarded.
     ReadsDiscarded = 0x7169_0023, "TILEHEAP-reads-discarded", ERROR, OwnRule,
-        "write or clear it before it is read";
+        "write or clear the contents before they are read";
     /// A resolve attachment is in tile memory.
     ResolveAttachment = 0x7169_0024, "TILEHEAP-resolve-attachment", ERROR, Validated,
         "resolve to an image in ordinary memory";
@@ -122,28 +122,28 @@ messages! {
         "bind memory of a type whose heap has VK_MEMORY_HEAP_TILE_MEMORY_BIT_QCOM";
     /// Tile memory is bound inside a render pass.
     BoundInside = 0x7169_0026, "TILEHEAP-bound-inside", ERROR, OwnRule,
-        "bind it before the render pass begins";
+        "bind tile memory before the render pass begins";
     /// A render pass without draws has an attachment whose object is not bound.
     AttachmentUnbound = 0x7169_0027, "TILEHEAP-attachment-unbound", WARNING, OwnRule,
-        "bind the attachment's own object before the render pass";
+        "bind the memory object of the attachment before the render pass";
     /// Accesses to the same bytes without the required dependency.
     MissingOrder = 0x7169_0028, "TILEHEAP-missing-order", ERROR, OwnRule,
-        "order them with a memory dependency";
+        "order the accesses with a memory dependency";
     /// Accesses to the same bytes that may lack a dependency.
     PossibleOrder = 0x7169_0029, "TILEHEAP-possible-order", INFO, OwnRule,
-        "order them with a memory dependency";
+        "order the accesses with a memory dependency";
     /// A read of contents that may be undefined.
     PossibleContents = 0x7169_002A, "TILEHEAP-possible-contents", INFO, OwnRule,
-        "write or clear it before it is read";
+        "write or clear the contents before they are read";
     /// Accesses without a dependency that the specification requires but no known implementation needs.
     PedanticOrder = 0x7169_002B, "TILEHEAP-pedantic-order", INFO, OwnRule,
-        "order them with a memory dependency";
+        "order the accesses with a memory dependency";
     /// A command may write memory that the layer does not follow.
     UnseenWrites = 0x7169_002C, "TILEHEAP-unseen-writes", INFO, Layer,
-        "set `possible` to report possible findings";
+        "enable the setting `possible` to report possible findings";
     /// A tile shading command that cannot run in the current state.
     TileShading = 0x7169_0030, "TILEHEAP-tile-shading", ERROR, OwnRule,
-        "use ordinary draws and dispatches where the features of per-tile execution are missing";
+        "use ordinary draws and dispatches if per-tile execution is not supported";
 }
 
 impl MessageId {

@@ -36,7 +36,7 @@ pub(crate) static EMULATOR_SETTINGS: &[SettingDesc] = &[
                 value(
                     "adreno-830",
                     "Adreno 830",
-                    "The one public reading of a device: 8,355,840 bytes, alignment 12,288",
+                    "As reported by a real device: 8,355,840 bytes, alignment 12,288",
                 ),
                 value("adreno-840", "Adreno 840", "Estimated: 12,533,760 bytes"),
                 value("x2-85", "X2-85", "Estimated: 14,622,720 bytes"),
@@ -53,7 +53,7 @@ pub(crate) static EMULATOR_SETTINGS: &[SettingDesc] = &[
                 value(
                     "generous",
                     "Generous",
-                    "Everything that an implementation may grant",
+                    "Everything that an implementation may support",
                 ),
                 value(
                     "two-tile-types",
@@ -66,13 +66,13 @@ pub(crate) static EMULATOR_SETTINGS: &[SettingDesc] = &[
     setting(
         "heap_size",
         "Heap size",
-        "Bytes of the tile heap; 0: the profile's",
+        "Size of the tile heap in bytes; 0 for the profile's size",
         Kind::Int(0),
     ),
     setting(
         "alignment",
         "Alignment",
-        "Alignment of tile resources in bytes, any number; 0: the profile's",
+        "Alignment of tile resources in bytes, any number; 0 for the profile's alignment",
         Kind::Int(0),
     ),
     setting(
@@ -96,7 +96,7 @@ pub(crate) static EMULATOR_SETTINGS: &[SettingDesc] = &[
     setting(
         "order",
         "Order",
-        "Follows barriers, events and semaphores, and reports accesses of the same bytes without order",
+        "Follows barriers, events and semaphores, and reports unordered accesses to the same bytes",
         Kind::Bool(true),
     ),
     setting(
@@ -114,7 +114,7 @@ pub(crate) static EMULATOR_SETTINGS: &[SettingDesc] = &[
     setting(
         "pedantic",
         "Pedantic",
-        "Also reports dependencies that the specification asks for and no known implementation needs",
+        "Also reports missing dependencies that the specification requires but no known implementation needs",
         Kind::Bool(false),
     ),
     setting(
@@ -138,12 +138,12 @@ pub(crate) static EMULATOR_SETTINGS: &[SettingDesc] = &[
     setting(
         "tile_type_position",
         "Position of the tile type",
-        "Where the tile type is among the others, as far as the order of memory types allows; if unset, as in the profile",
+        "Position of the tile memory type among the others, as far as the order of memory types allows; if unset, as in the profile",
         Kind::Enum(
             "first",
             &[
                 value("first", "First", "As early as possible"),
-                value("middle", "Middle", "Half way between"),
+                value("middle", "Middle", "Halfway between"),
                 value("last", "Last", "As late as possible"),
             ],
         ),
@@ -151,7 +151,7 @@ pub(crate) static EMULATOR_SETTINGS: &[SettingDesc] = &[
     setting(
         "tile_type_lazy",
         "Lazy tile type",
-        "The one tile type is LAZILY_ALLOCATED; if unset, as in the profile",
+        "The only tile memory type is LAZILY_ALLOCATED; if unset, as in the profile",
         Kind::Bool(false),
     ),
     setting(
@@ -179,19 +179,19 @@ pub(crate) static EMULATOR_SETTINGS: &[SettingDesc] = &[
     setting(
         "trace",
         "Trace",
-        "Writes every bind, discard and submit to a file, one JSON document a line",
+        "Writes every bind, discard and submit to a file, one JSON document per line",
         Kind::File,
     ),
     setting(
         "log",
         "Log",
-        "Messages go to standard error, or to logcat on Android, where this is on by default",
+        "Writes messages to standard error, or to logcat on Android, where this is the default",
         Kind::Bool(false),
     ),
     setting(
         "message_log",
         "Message log",
-        "Appends messages to a file, one JSON document a line",
+        "Appends messages to a file, one JSON document per line",
         Kind::File,
     ),
 ];
@@ -207,7 +207,7 @@ pub(crate) static ALIASING_SETTINGS: &[SettingDesc] = &[
     setting(
         "pedantic",
         "Pedantic",
-        "Also reports dependencies that the specification asks for and no known implementation needs",
+        "Also reports missing dependencies that the specification requires but no known implementation needs",
         Kind::Bool(false),
     ),
     setting(
@@ -241,13 +241,13 @@ pub(crate) static ALIASING_SETTINGS: &[SettingDesc] = &[
     setting(
         "log",
         "Log",
-        "Messages go to standard error, or to logcat on Android, where this is on by default",
+        "Writes messages to standard error, or to logcat on Android, where this is the default",
         Kind::Bool(false),
     ),
     setting(
         "message_log",
         "Message log",
-        "Appends messages to a file, one JSON document a line",
+        "Appends messages to a file, one JSON document per line",
         Kind::File,
     ),
 ];

@@ -190,7 +190,7 @@ fn boolean(text: &str) -> Result<bool, String> {
     match text.to_ascii_lowercase().as_str() {
         "true" | "1" | "on" | "yes" => Ok(true),
         "false" | "0" | "off" | "no" => Ok(false),
-        _ => Err("write true or false".to_owned()),
+        _ => Err("expected true or false".to_owned()),
     }
 }
 
@@ -198,7 +198,7 @@ fn boolean(text: &str) -> Result<bool, String> {
 fn bytes(text: &str) -> Result<u64, String> {
     text.replace(['_', ','], "")
         .parse()
-        .map_err(|_| "write a number of bytes".to_owned())
+        .map_err(|_| "expected a number of bytes".to_owned())
 }
 
 fn position(text: &str) -> Result<MemoryTypePosition, String> {
@@ -206,7 +206,7 @@ fn position(text: &str) -> Result<MemoryTypePosition, String> {
         "first" => Ok(MemoryTypePosition::First),
         "middle" => Ok(MemoryTypePosition::Middle),
         "last" => Ok(MemoryTypePosition::Last),
-        _ => Err("write first, middle or last".to_owned()),
+        _ => Err("expected first, middle or last".to_owned()),
     }
 }
 
@@ -216,7 +216,7 @@ fn report(text: &str) -> Result<Report, String> {
         "all" => Ok(Report::All),
         "beyond-validation" => Ok(Report::BeyondValidation),
         "none" => Ok(Report::None),
-        _ => Err("write auto, all, beyond-validation or none".to_owned()),
+        _ => Err("expected auto, all, beyond-validation or none".to_owned()),
     }
 }
 

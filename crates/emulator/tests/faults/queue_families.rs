@@ -104,7 +104,9 @@ fn another_family_reads_a_buffer_after_a_transfer() {
     assert_eq!(one["id"], "TILEHEAP-reads-discarded");
     let cause = one["cause"].as_str().expect("a cause");
     assert!(
-        cause.contains("on queue family 0; queue family 1 accesses it without a transfer of ownership"),
+        cause.contains(
+            "on queue family 0; queue family 1 accesses the resource without a transfer of ownership"
+        ),
         "{cause}"
     );
     assert_eq!(messages(true), [] as [serde_json::Value; 0]);

@@ -124,7 +124,7 @@ fn a_message_tells_of_the_write_the_loss_and_the_remedy() {
          cause: last write of buffer `scratch` by vkCmdDispatch, action command 2 of command buffer `producer`, with memory \
          object `arena` of 12288 B bound before action command 1, in batch 0 of submit 1 to queue `main`; contents lost by the \
          end of the batch, in batch 0 of submit 1 to queue `main`\n    \
-         remedy: write and read it in the same batch, or keep it in ordinary memory: this device has no queueSubmitBoundary"
+         remedy: write and read the contents in the same batch, or use ordinary memory: queueSubmitBoundary is false on this device"
     );
     // A later submit knows the result of an earlier one.
     rig.submit2(&[&[reader]]);
@@ -203,7 +203,7 @@ fn each_loss_has_its_remedy() {
     assert_eq!(loss(|_, _, _, _| ()), "");
     let overwritten = loss(|rig, commands, (_, view), _| rig.render(commands, view, rig::CLEAR, rig::SIDE));
     assert!(
-        overwritten.contains("give resources that are alive at the same time separate bytes"),
+        overwritten.contains("place resources that are alive at the same time in separate bytes"),
         "{overwritten}"
     );
     let unbound = loss(|rig, commands, _, out| {
@@ -226,7 +226,7 @@ fn each_loss_has_its_remedy() {
                 "last write of buffer 0x",
                 "contents lost by an action command with less tile memory bound: vkCmdDispatch, action command 2 of command buffer 0x",
                 "with nothing bound before action command 2",
-                "remedy: bind an object that covers it for every action command from the write to the read",
+                "remedy: bind an object that covers the contents for every action command from the write to the read",
             ],
         ),
         (
@@ -235,7 +235,7 @@ fn each_loss_has_its_remedy() {
                 "last write of buffer 0x",
                 "contents lost by a layout transition of another resource in the same bytes, image 0x",
                 " (R32_UINT, 64x64): vkCmdPipelineBarrier after action command 1 of command buffer 0x",
-                "remedy: give resources that are alive at the same time separate bytes",
+                "remedy: place resources that are alive at the same time in separate bytes",
             ],
         ),
         (

@@ -425,7 +425,7 @@ fn a_pass_that_cannot_be_interrupted_is_reported() {
         scene.barrier(commands);
     });
     let said = scene.take_messages();
-    let parts = ["vkCmdDispatch", "it suspends or resumes rendering"];
+    let parts = ["vkCmdDispatch", "the render pass suspends or resumes rendering"];
     let is_it = |(id, text): &rig::Message| {
         id == "TILEHEAP-tile-shading" && parts.iter().all(|part| text.contains(part))
     };

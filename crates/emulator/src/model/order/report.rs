@@ -304,19 +304,19 @@ fn missing_order(hazard: &Hazard, sites: &Sites) -> Finding {
     };
     let missing = match hazard.missing {
         MissingDependency::Execution => "",
-        MissingDependency::Availability => ", the write is not made available",
-        MissingDependency::Visibility => ", the write is not made visible to it",
+        MissingDependency::Availability => ", but the write is not made available",
+        MissingDependency::Visibility => ", but the write is not made visible to this access",
     };
     let (id, possibly) = match hazard.verdict {
         Certainty::Certain => (MessageId::MissingOrder, ""),
-        Certainty::ByTheLetter => (MessageId::PedanticOrder, "by the letter of the specification, "),
+        Certainty::ByTheLetter => (MessageId::PedanticOrder, " by the letter of the specification"),
         Certainty::Possible => (
             MessageId::PossibleOrder,
-            "if both accesses happen, to the same bytes and in this order, ",
+            " if both accesses happen, to the same bytes and in this order",
         ),
     };
     let text = format!(
-        "{possibly}{kind} without order: {} {does}{}{}{missing} (section \"{}\")",
+        "unsynchronized {kind}{possibly}: {} {does}{}{}{missing} (section \"{}\")",
         described(after, sites),
         bytes(after),
         action_text(after.action),
@@ -352,7 +352,7 @@ fn remedy(hazard: &Hazard, sites: &Sites) -> String {
             .to_owned();
     }
     if is_acquire {
-        return "signal and wait for the semaphore between the two queues at ALL_COMMANDS: no other stage includes the transfer"
+        return "signal the semaphore between the two queues and wait for it at ALL_COMMANDS: no other stage includes the transfer"
             .to_owned();
     }
     let scopes = hazard.remedy();
@@ -373,11 +373,11 @@ fn remedy(hazard: &Hazard, sites: &Sites) -> String {
         };
     }
     let between = match hazard.before.batch == hazard.after.batch {
-        true => "a barrier",
-        false => "a barrier in either batch, or semaphores,",
+        true => "put a barrier",
+        false => "put a barrier in either batch, or semaphores,",
     };
     format!(
-        "{between} between them with srcStageMask {src:?}, srcAccessMask {src_access}, dstStageMask {:?}, dstAccessMask {}",
+        "{between} between the accesses with srcStageMask {src:?}, srcAccessMask {src_access}, dstStageMask {:?}, dstAccessMask {}",
         scopes.dst,
         named(scopes.dst_access)
     )
@@ -423,7 +423,7 @@ fn lost_contents(lost: &LostContents, sites: &Sites) -> Finding {
 
 /// Describes the last write and the loss of contents; also returns the remedy that would keep them.
 fn loss(lost: &LostContents, sites: &Sites) -> (String, Option<Cow<'static, str>>) {
-    const OVERWRITTEN: &str = "give resources that are alive at the same time separate bytes";
+    const OVERWRITTEN: &str = "place resources that are alive at the same time in separate bytes";
     let write = last_write(lost.last.as_ref(), sites);
     let at = |batch: u64, tag: Tag| {
         let at = sites.at(tag).map(|at| format!(": {at}"));
@@ -467,7 +467,7 @@ fn loss(lost: &LostContents, sites: &Sites) -> (String, Option<Cow<'static, str>
         LossReason::WrittenThrough(by) => {
             let by = format!("{}{}", described(&by, sites), at(by.batch, by.tag));
             (
-                format!("last written through an aliasing resource by {by}"),
+                format!("last written through an aliasing resource, {by}"),
                 Some("if this is not intended, write the bytes through the resource that reads them".into()),
             )
         }
@@ -486,8 +486,8 @@ fn loss(lost: &LostContents, sites: &Sites) -> (String, Option<Cow<'static, str>
         }
         LossReason::NotTransferred { by, from, to } => {
             let does = match by.action {
-                Action::Acquire => "acquires it without a release",
-                _ => "accesses it without a transfer of ownership",
+                Action::Acquire => "acquires the resource without a release",
+                _ => "accesses the resource without a transfer of ownership",
             };
             let access = match by == lost.reader {
                 true => String::new(),
@@ -497,7 +497,7 @@ fn loss(lost: &LostContents, sites: &Sites) -> (String, Option<Cow<'static, str>
                 "{write}, on queue family {from}; queue family {to} {does}{access} (section \"Resource Sharing Mode\")"
             );
             let remedy = format!(
-                "release it in a barrier on queue family {from} after the write and acquire it in one on queue family {to} before the \
+                "release the resource in a barrier on queue family {from} after the write and acquire it in one on queue family {to} before the \
                  read, both with srcQueueFamilyIndex {from} and dstQueueFamilyIndex {to}, or create it with VK_SHARING_MODE_CONCURRENT"
             );
             (text, Some(remedy.into()))
@@ -518,7 +518,7 @@ fn begins_subpass(by: &MemoryUse, sites: &Sites) -> bool {
 fn last_write(last: Option<&MemoryUse>, sites: &Sites) -> String {
     match last {
         Some(last) => format!("last write of {}{}", short(last, sites), sites.place(last)),
-        None => "no known write before".to_owned(),
+        None => "no known earlier write".to_owned(),
     }
 }
 

@@ -114,7 +114,7 @@ fn message(kind: UnseenWrites, source: UnseenSource) -> Finding {
     let UnseenSource { command, object, at } = source;
     let text = format!(
         "{command} may write {}, and the layer cannot see which bytes: from now on, reads of lost contents are only reported as possible for \
-         these, and for buffers and linear images that share bytes with them",
+         these resources, and for buffers and linear images that share bytes with them",
         kind.reach()
     );
     Finding {

@@ -374,7 +374,7 @@ fn a_mistake_is_reported_once_and_counted() {
     assert_eq!((one.id.name(), one.times), ("TILEHEAP-missing-order", 3));
     assert!(
         one.text
-            .starts_with("write after write without order: buffer 0x2 of 1024 B"),
+            .starts_with("unsynchronized write after write: buffer 0x2 of 1024 B"),
         "{}",
         one.text
     );
@@ -513,7 +513,7 @@ fn another_queue_family_needs_a_transfer() {
     let [one] = &found[..] else { panic!("{found:#?}") };
     assert_eq!(one.id.name(), "TILEHEAP-reads-discarded");
     let (cause, remedy) = (one.cause.as_deref(), one.remedy.as_deref());
-    let lacks = "on queue family 0; queue family 1 accesses it without a transfer of ownership (section \"Resource Sharing Mode\")";
+    let lacks = "on queue family 0; queue family 1 accesses the resource without a transfer of ownership (section \"Resource Sharing Mode\")";
     assert!(cause.is_some_and(|cause| cause.ends_with(lacks)), "{cause:?}");
     let families = "both with srcQueueFamilyIndex 0 and dstQueueFamilyIndex 1";
     assert!(
