@@ -33,25 +33,25 @@ pub static LAYER: LayerDesc = LayerDesc {
         SettingDesc {
             key: FOLDER,
             label: "Folder",
-            description: "The folder for documents, frame-N.json each; without it nothing is captured, except on Android, where it is tileheap-capture in the application's own folder",
+            description: "The folder for frame documents, frame-N.json; required except on Android, where the default is tileheap-capture in the application's own folder",
             kind: SettingKind::Folder,
         },
         SettingDesc {
             key: FRAMES,
             label: "Frames",
-            description: "A frame N, or frames N..M without M, or heaviest:N, the heaviest of the first N",
+            description: "Frame N; frames N..M, excluding M; or heaviest:N, the heaviest of the first N frames",
             kind: SettingKind::Text("heaviest:120"),
         },
         SettingDesc {
             key: BORDER,
             label: "Border",
-            description: "The end of a frame: present, label:NAME of a debug label, submits:N, signal:FILE when the file is created",
+            description: "The event that ends a frame: present; label:NAME, a debug label; submits:N, after N submits; or signal:FILE, when the file is created",
             kind: SettingKind::Text("present"),
         },
         SettingDesc {
             key: TIMESTAMPS,
             label: "Timestamps",
-            description: "Measures the GPU time of each pass by timestamps between passes, and a fence after each submit",
+            description: "Measures the GPU time of each pass with timestamps between passes and a fence after each submit",
             kind: SettingKind::Bool(false),
         },
     ],
@@ -149,14 +149,14 @@ impl Settings {
         let frames = match of(FRAMES) {
             None => FrameRule::Heaviest(DEFAULT_SEARCH),
             Some(text) => frames(&text).ok_or_else(|| {
-                format!("setting {FRAMES} is `{text}`: name a frame, `N`, or frames, `N..M`, or `heaviest:N`")
+                format!("setting {FRAMES} is `{text}`: expected a frame `N`, a range of frames `N..M`, or `heaviest:N`")
             })?,
         };
         let border = match of(BORDER) {
             None => FrameBoundaryRule::Present,
             Some(text) => border(&text).ok_or_else(|| {
                 format!(
-                    "setting {BORDER} is `{text}`: it can be `present`, `label:NAME`, `submits:N` or `signal:FILE`"
+                    "setting {BORDER} is `{text}`: expected `present`, `label:NAME`, `submits:N` or `signal:FILE`"
                 )
             })?,
         };
@@ -165,7 +165,7 @@ impl Settings {
             Some("true" | "1") => true,
             Some(text) => {
                 return Err(format!(
-                    "setting {TIMESTAMPS} is `{text}`: it can be `true` or `false`"
+                    "setting {TIMESTAMPS} is `{text}`: expected `true` or `false`"
                 ));
             }
         };

@@ -104,7 +104,7 @@ fn host(sites: &Sites<'_>, entries: &mut Entries) {
                 .always = true;
         }
     }
-    let what = "work before the frame counts as complete";
+    let what = "work before the frame is assumed to be complete";
     let entry = entries.add(what.to_owned(), String::new, &[]);
     (entry.count, entry.always) = (0, true);
 }
@@ -114,10 +114,10 @@ fn of_kind(kind: UnresolvedKind) -> &'static str {
         UnresolvedKind::DeviceAddress => "commands access memory by buffer device addresses",
         UnresolvedKind::DescriptorBuffer => "commands use descriptor buffers",
         UnresolvedKind::BindlessArray => "commands use arrays of descriptors that shaders index",
-        UnresolvedKind::Shader => "commands run shaders that were not understood",
-        UnresolvedKind::RayTracing => "commands trace rays or build acceleration structures",
+        UnresolvedKind::Shader => "commands run shaders that could not be analyzed",
+        UnresolvedKind::RayTracing => "commands use ray tracing or acceleration structures",
         UnresolvedKind::Video => "commands belong to video sessions",
-        UnresolvedKind::Command => "commands are not followed",
+        UnresolvedKind::Command => "commands are not supported",
         UnresolvedKind::UnknownObject => "commands use objects whose creation was not recorded",
     }
 }

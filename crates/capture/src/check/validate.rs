@@ -11,7 +11,7 @@ const MAX_LAYERS: u32 = 1 << 16;
 
 /// The reason why a recording cannot be checked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the recording is damaged ({0}): capture it again")]
+#[error("the recording is damaged: {0}; capture it again")]
 pub struct MalformedRecording(String);
 
 /// Fails if the rest of the check cannot process the recording.
@@ -30,7 +30,7 @@ pub(super) fn validate(recording: &Recording) -> Result<(), MalformedRecording> 
         {
             if levels > MAX_LEVELS || layers > MAX_LAYERS || extent[2] > MAX_LAYERS {
                 return error(format!(
-                    "`{name}` has {levels} levels, {layers} layers and {} slices: at most {MAX_LEVELS} levels and {MAX_LAYERS} layers or slices are possible",
+                    "`{name}` has mipLevels {levels}, arrayLayers {layers} and depth {}: the limits are {MAX_LEVELS}, {MAX_LAYERS} and {MAX_LAYERS}",
                     extent[2]
                 ));
             }
@@ -65,9 +65,7 @@ fn error(what: String) -> Result<(), MalformedRecording> {
 fn within(what: &str, index: u32, length: usize) -> Result<(), MalformedRecording> {
     match (index as usize) < length {
         true => Ok(()),
-        false => error(format!(
-            "{what} index {index} is out of range: there are {length}"
-        )),
+        false => error(format!("{what} index {index} is out of range [0, {length})")),
     }
 }
 
@@ -78,7 +76,7 @@ fn commands(recording: &Recording, buffer: &CommandBuffer) -> Result<(), Malform
         let misplaced = || {
             let (number, call, name) = (command.number, &command.call, &buffer.name);
             error(format!(
-                "command {number} of `{name}`, `{call}`, is not allowed at this point of a render pass"
+                "command {number} of `{name}`, `{call}`, is not allowed at this point: render passes and subpasses must begin and end in order"
             ))
         };
         for unresolved in &command.unresolved {

@@ -65,12 +65,12 @@ pub(super) fn some_elements(call: &str, resource: &str) -> String {
 
 /// Unknown: whether a command makes an access.
 pub(super) fn shader(call: &str, resource: &str) -> String {
-    format!("whether `{call}` accesses `{resource}`: its shaders may skip the access, or it may run none")
+    format!("whether `{call}` accesses `{resource}`: its shaders may skip the access, or not run at all")
 }
 
 /// Unknown: whether a copy of query results writes anything.
 pub(super) fn results(call: &str, resource: &str) -> String {
-    format!("whether `{call}` writes `{resource}`: it does not wait for results")
+    format!("whether `{call}` writes `{resource}`: it does not wait for the query results")
 }
 
 /// Unknown: whether depth and stencil tests access an attachment.
@@ -92,7 +92,7 @@ pub(super) fn texels(resource: &str) -> String {
 
 /// Unknown: whether something outside of the recording orders two commands.
 pub(super) const OUTSIDE: &str =
-    "whether an unrecorded signal orders them, from the host, another device or another process";
+    "whether an unrecorded signal from the host, another device or another process orders them";
 
 /// Unknown: whether accesses to an attachment are ordered if draws of the same subpass read it.
 pub(super) const RASTERIZATION_ORDER: &str =
@@ -100,7 +100,7 @@ pub(super) const RASTERIZATION_ORDER: &str =
 
 /// Unknown: whether an image was acquired again after it was presented.
 pub(super) fn presented(resource: &str) -> String {
-    format!("whether `{resource}` was acquired again, which was not recorded")
+    format!("whether `{resource}` was acquired again in a call that was not recorded")
 }
 
 /// Unknown: whether the undefined contents of an attachment that is loaded or resolved are used.
@@ -125,10 +125,11 @@ pub(super) fn copied(resource: &str) -> String {
 }
 
 /// An entry for attachments that have no contents before a render pass loads them; can follow a number.
-pub(super) const FIRST_LOADS: &str = "attachments are loaded before anything was drawn into them: whether draws cover their undefined contents is unknown";
+pub(super) const FIRST_LOADS: &str =
+    "attachments are loaded with undefined contents: whether draws cover these is unknown";
 
 /// An entry for descriptors that shaders may leave unused; can follow a number.
-pub(super) const UNWRITTEN: &str = "descriptors name resources that no recorded command has written: whether the shaders read them is unknown";
+pub(super) const UNWRITTEN: &str = "descriptors refer to resources that no recorded command has written: whether the shaders read them is unknown";
 
 /// An entry for accesses between which no barrier is possible; can follow a number.
-pub(super) const FRAGMENTS: &str = "storage descriptors are used by fragment shaders of several draws of a subpass: whether these access the same elements is unknown";
+pub(super) const FRAGMENTS: &str = "accesses in fragment shaders may conflict with accesses by another draw of the same subpass: whether the elements are the same is unknown";

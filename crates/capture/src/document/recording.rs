@@ -226,10 +226,10 @@ impl UnresolvedKind {
             UnresolvedKind::DeviceAddress => "buffer device addresses",
             UnresolvedKind::DescriptorBuffer => "descriptor buffers",
             UnresolvedKind::BindlessArray => "arrays of descriptors indexed in shaders",
-            UnresolvedKind::Shader => "shaders that were not understood",
+            UnresolvedKind::Shader => "shaders that could not be analyzed",
             UnresolvedKind::RayTracing => "ray tracing",
             UnresolvedKind::Video => "video",
-            UnresolvedKind::Command => "commands that are not followed",
+            UnresolvedKind::Command => "commands that are not supported",
             UnresolvedKind::UnknownObject => "objects whose creation was not recorded",
         }
     }

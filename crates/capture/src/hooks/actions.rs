@@ -97,7 +97,7 @@ fn predicate(device: &Device, buffer: vk::Buffer, offset: u64) -> Option<Followe
         stages: Some(vk::PipelineStageFlags2::CONDITIONAL_RENDERING_EXT),
         accesses: Some(vk::AccessFlags2::CONDITIONAL_RENDERING_READ_EXT),
         described_as: Some(
-            "conditional rendering reads it, and the frame describes parameters of an indirect command",
+            "conditional rendering reads it, but the frame describes the read as one of an indirect command's parameters",
         ),
         ..read.whole()
     })

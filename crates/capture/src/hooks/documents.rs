@@ -176,6 +176,7 @@ impl Device {
                     let choice = origin.choice.as_ref();
                     let compared = match choice.map_or(0, |choice| choice.moved_bytes.len()) {
                         0 => String::new(),
+                        1 => ", the heaviest of 1 frame".to_owned(),
                         frames => format!(", the heaviest of {frames} frames"),
                     };
                     let hint = fetch_hint(&path);

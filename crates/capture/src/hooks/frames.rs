@@ -357,7 +357,7 @@ impl Device {
                     };
                     self.write_candidate(settings, progress, &one, true);
                 }
-                None => self.say(Severity::Warning, "the program ended, and submitted no work"),
+                None => self.say(Severity::Warning, "the program ended without submitting work"),
             }
         }
         self.stop(progress);

@@ -299,7 +299,7 @@ impl<'a> DescribedFrame<'a> {
         let outside = outside.into_iter().find(|(is_it, _)| *is_it).map(|(_, why)| why);
         let missed = outside.filter(|why| entry.missed == Some(*why));
         let outside = missed
-            .map(|why| format!("not all of its accesses were followed: {why}"))
+            .map(|why| format!("not all of its accesses are known: {why}"))
             .or(outside.map(str::to_owned));
         let name = |pass: usize| self.pass_names[pass].clone();
         let contents = self.contents.get(&entry.resource.key());

@@ -201,19 +201,18 @@ impl DescribedFrame<'_> {
             }
             WhyWasted::Unread => "nothing reads what the pass renders to it".to_owned(),
             WhyWasted::Replaced(ComparedFrame::Next, pass) => {
-                let name = self.next_names.get(pass).map_or("its end", String::as_str);
-                format!("the next frame replaces the contents in `{name}` before anything reads them")
+                let by = self.next_names.get(pass);
+                let by = by.map_or("the end".to_owned(), |name| format!("pass `{name}`"));
+                format!("{by} of the next frame replaces the contents before anything reads them")
             }
             WhyWasted::Replaced(ComparedFrame::Repeated, pass) => format!(
-                "nothing reads it in two frames, and `{}` begins without its contents",
+                "nothing reads it in two frames, and pass `{}` does not load its contents",
                 self.pass_names[pass]
             ),
             WhyWasted::Replaced(_, pass) => {
-                let name = self
-                    .pass_names
-                    .get(pass)
-                    .map_or("the end of the frame", String::as_str);
-                format!("`{name}` replaces the contents before anything reads them")
+                let by = self.pass_names.get(pass);
+                let by = by.map_or("the end of the frame".to_owned(), |name| format!("pass `{name}`"));
+                format!("{by} replaces the contents before anything reads them")
             }
         }
     }

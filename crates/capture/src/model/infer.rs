@@ -174,12 +174,14 @@ fn written_first(
         NextPass::Unknown if attached => (
             InferredLifetime::Transient,
             format!(
-                "pass `{first}` writes it again, and it cannot be used as anything but an attachment; its last contents are stored and not read"
+                "pass `{first}` writes it before anything reads it, and its usage allows only attachments; its last contents are stored but not read"
             ),
         ),
         NextPass::Unknown => (
             InferredLifetime::External,
-            format!("pass `{last}` writes it and nothing in the frame reads it: it is needed outside"),
+            format!(
+                "nothing in the frame reads what pass `{last}` writes: it may be needed outside the frame"
+            ),
         ),
     }
 }

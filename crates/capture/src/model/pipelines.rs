@@ -35,7 +35,7 @@ impl Pipeline {
     pub(crate) fn entries(&self) -> Result<Vec<&EntryPoint>, String> {
         let own = self.entries.get_or_init(|| {
             if self.incomplete {
-                return Err("a shader that the layer has not seen".to_owned());
+                return Err("the layer has not seen the code of a shader".to_owned());
             }
             let read = |stage: &Stage| {
                 let module = ShaderModule::parse(&stage.words)?;

@@ -250,7 +250,7 @@ fn why_unchecked(resource: &Resource) -> Option<&'static str> {
     }
     match resource {
         Resource::Image(image) if format::texel_block(image.desc.format).is_none() => {
-            Some("several planes, or a format that is not known")
+            Some("several planes, or an unknown format")
         }
         _ => None,
     }

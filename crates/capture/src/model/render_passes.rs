@@ -345,13 +345,15 @@ pub(crate) fn shading_rate(view: &View, layout: vk::ImageLayout) -> FollowedAcce
     FollowedAccess {
         stages: Some(vk::PipelineStageFlags2::FRAGMENT_SHADING_RATE_ATTACHMENT_KHR),
         accesses: Some(vk::AccessFlags2::FRAGMENT_SHADING_RATE_ATTACHMENT_READ_KHR),
-        described_as: Some("shading rates are read from it, and the frame describes a sampled image"),
+        described_as: Some(
+            "shading rates are read from it, but the frame describes the read as one of a sampled image",
+        ),
         ..FollowedAccess::of_view(view, AccessKind::SampledImage, layout).reading()
     }
 }
 
 /// The reason why a resolve of one aspect is described as that of two.
-const RESOLVES_BOTH: &str = "only one of its aspects is resolved, and the frame describes a resolve of both";
+const RESOLVES_BOTH: &str = "only one of its aspects is resolved, but the frame describes a resolve of both";
 
 /// Returns the access to a resolve attachment, which is completely written in all its aspects, even if only some of them are `resolved`.
 pub(crate) fn resolve(

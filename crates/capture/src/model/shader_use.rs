@@ -44,7 +44,7 @@ impl ShaderUse {
         if using.buffers {
             found.miss(UnresolvedKind::DescriptorBuffer, call.to_owned(), Vec::new());
         }
-        let unseen = || Err("no pipeline that the layer has seen".to_owned());
+        let unseen = || Err("the layer has not seen the bound pipeline".to_owned());
         let pipeline = using.pipeline.as_ref();
         let entries = match pipeline.map_or_else(unseen, |pipeline| pipeline.entries()) {
             Ok(entries) => entries,

@@ -174,7 +174,7 @@ fn a_store_that_nothing_reads_is_the_first_change() {
         resource: 0,
         operation: AttachmentOperation::Store,
         bytes: SIZE,
-        reason: "the next frame replaces the contents in `scene` before anything reads them".to_owned(),
+        reason: "pass `scene` of the next frame replaces the contents before anything reads them".to_owned(),
         assumed: false,
     });
     let report = captured.report();

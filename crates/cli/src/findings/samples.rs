@@ -193,7 +193,7 @@ pub(super) fn gaps() -> Vec<UncheckedAccesses> {
                 3,
             )
         },
-        limit("work before the frame counts as complete", 0),
+        limit("work before the frame is assumed to be complete", 0),
         UncheckedAccesses {
             what: "commands access memory by buffer device addresses".to_owned(),
             count: 12,

@@ -38,7 +38,7 @@ fn names_of_any_length_and_content_fit_the_lines() {
     long.second.resource = "y".repeat(160);
     long.second.secondary = "é".repeat(150);
     let unchecked = UncheckedAccesses {
-        what: "commands run shaders that were not understood".to_owned(),
+        what: "commands run shaders that could not be analyzed".to_owned(),
         count: 1,
         first: "z".repeat(170),
         resources: (0..8)

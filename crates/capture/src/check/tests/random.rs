@@ -325,7 +325,7 @@ fn indices_out_of_range_are_refused() {
     };
     assert_eq!(
         refused(vec![write(7)]),
-        "the recording is damaged (resource index 7 is out of range: there are 2): capture it again"
+        "the recording is damaged: resource index 7 is out of range [0, 2); capture it again"
     );
     refused(vec![write(x)]);
     refused(vec![dispatch(vec![bytes(a, (0, 4), CS, A::NONE)])]);
@@ -344,7 +344,7 @@ fn indices_out_of_range_are_refused() {
         assert_eq!(
             refused(vec![begin(pass), end()]),
             format!(
-                "the recording is damaged (subpass index {index} is out of range: there are 1): capture it again"
+                "the recording is damaged: subpass index {index} is out of range [0, 1); capture it again"
             )
         );
     }

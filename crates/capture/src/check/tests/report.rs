@@ -147,7 +147,7 @@ fn everything_that_was_not_checked_is_listed() {
                 true,
                 "resources are in mapped memory: the host's reads and writes are not recorded"
             ),
-            (0, 0, true, "work before the frame counts as complete"),
+            (0, 0, true, "work before the frame is assumed to be complete"),
         ]
     );
     assert_eq!(

@@ -171,7 +171,7 @@ fn a_depth_that_the_next_frame_clears_is_stored_for_nothing() {
     assert_eq!((one.operation, one.bytes, one.assumed), WASTED[0]);
     assert_eq!(
         one.reason,
-        "the next frame replaces the contents in `render 0` before anything reads them"
+        "pass `render 0` of the next frame replaces the contents before anything reads them"
     );
     let facts = &capture.resources[0];
     assert_eq!(
