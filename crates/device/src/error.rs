@@ -47,7 +47,7 @@ pub enum Error {
     #[error("not a device profile: {0}")]
     Json(#[from] tileheap_json::Error),
     /// A feature name that profiles do not have.
-    #[error("not a device profile: unknown feature `{feature}`: use {}", .known.join(", "))]
+    #[error("not a device profile: unknown feature `{feature}`: use one of {}", .known.join(", "))]
     UnknownFeature {
         /// The feature.
         feature: String,

@@ -183,8 +183,8 @@ fn a_missing_command_is_named() {
     };
     assert_eq!(
         missing.to_string(),
-        "vkGetDeviceProcAddr returned null for vkCmdBindTileMemoryQCOM of VK_QCOM_tile_memory_heap: enable the extension; a driver \
-         that advertises only its name does not support it"
+        "vkGetDeviceProcAddr returned null for vkCmdBindTileMemoryQCOM of VK_QCOM_tile_memory_heap: enable the extension; if it \
+         is enabled, the driver advertises an extension that it does not implement"
     );
 }
 

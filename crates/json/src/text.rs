@@ -20,7 +20,7 @@ pub fn decode(bytes: &[u8]) -> Result<&str, EncodingError> {
         Ok(text) => Ok(without_mark(text)),
         Err(_) if is_utf16 => Err(EncodingError {
             line: 1,
-            problem: "not UTF-8 text but UTF-16, as `>` of PowerShell 5 writes it: save it as UTF-8",
+            problem: "not UTF-8 text but UTF-16, which `>` in PowerShell 5 writes: save the file as UTF-8",
         }),
         Err(error) => {
             let valid = &bytes[..error.valid_up_to()];

@@ -76,7 +76,9 @@ impl Compiler {
         minor: u32,
     ) -> Result<(Vec<u32>, crate::reflect::Interface)> {
         if minor > 3 {
-            return Err(Error::Reflect(format!("SPIR-V 1.{minor} is newer than 1.3")));
+            return Err(Error::Reflect(format!(
+                "SPIR-V 1.{minor} is not supported: the newest supported version is 1.3"
+            )));
         }
         let words = self.compile(source, stage, defines, minor)?;
         let interface = crate::reflect::reflect(&words).map_err(|error| match source {

@@ -84,7 +84,7 @@ impl Code {
                 if id == 0 || id >= words[3] {
                     return Err(malformed(
                         instruction.word(),
-                        format!("id {id} is not below the bound {}", words[3]),
+                        format!("id {id} must be above 0 and below the bound {}", words[3]),
                     ));
                 }
                 definitions.push((id, number));
@@ -182,7 +182,8 @@ fn cut(words: &[u32], at: usize) -> Result<Instruction, ShaderError> {
     let left = words.len() - at;
     if length > left || length < 1 + usize::from(shape.least) {
         let least = 1 + shape.least;
-        let problem = format!("Op{op:?} has {length} words: it needs {least} to {left}");
+        let problem =
+            format!("Op{op:?} has {length} words: it needs at least {least}, and the module has {left} left");
         return Err(malformed(at, problem));
     }
     Ok(Instruction {

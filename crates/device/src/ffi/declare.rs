@@ -6,7 +6,7 @@ use std::ffi::CStr;
 /// advertises its name without implementing it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "vkGetDeviceProcAddr returned null for {} of {}: enable the extension; a driver that advertises only its name does not support it",
+    "vkGetDeviceProcAddr returned null for {} of {}: enable the extension; if it is enabled, the driver advertises an extension that it does not implement",
     .command.to_string_lossy(),
     .extension.to_string_lossy()
 )]

@@ -33,7 +33,9 @@ impl DeviceProfile {
             .memory_error()
             .or_else(|| self.limit_error())
             .or_else(|| {
-                halo.map(|halo| format!("a byte of a halo costs {halo} bytes: 0 to 1,000,000 is allowed"))
+                halo.map(|halo| {
+                    format!("the cost of a halo byte is {halo} bytes, but must be from 0 to 1,000,000")
+                })
             })
             .map(inconsistent);
         tables.or_else(|| {
@@ -80,8 +82,8 @@ impl DeviceProfile {
         }
         if self.ordinary_type_bits() == 0 {
             return Some(
-                "no memory type is DEVICE_LOCAL and neither on a tile heap, lazily allocated nor protected: add one for \
-                 ordinary resources"
+                "no memory type can hold ordinary resources: add one that is DEVICE_LOCAL, not on a tile heap, and not \
+                 LAZILY_ALLOCATED, PROTECTED, DEVICE_COHERENT_AMD or DEVICE_UNCACHED_AMD"
                     .to_owned(),
             );
         }
@@ -152,7 +154,7 @@ impl DeviceProfile {
         let one = vk::SampleCountFlags::TYPE_1;
         let (_, name) = counts.into_iter().find(|(counts, _)| !counts.contains(one))?;
         Some(format!(
-            "limit {name} lacks VK_SAMPLE_COUNT_1_BIT, which every device allows"
+            "limit {name} lacks VK_SAMPLE_COUNT_1_BIT, which every device must support"
         ))
     }
 
@@ -184,12 +186,12 @@ impl DeviceProfile {
         let on_heap = self.memory_types.get(memory_type as usize).map(|kind| kind.heap);
         if on_heap != Some(heap) {
             return Some(format!(
-                "tile memory type {memory_type} is not on the tile heap, heap {heap}: name a memory type that is"
+                "tile memory type {memory_type} does not exist or is not on the tile heap, heap {heap}: choose a memory type of that heap"
             ));
         }
         if self.gmem != Bytes::ZERO && self.gmem < size {
             return Some(format!(
-                "the tile heap of {size} is larger than the GMEM of {} that it is part of (0 if unknown)",
+                "the tile heap of {size} exceeds the GMEM of {} that contains it: correct one of them, or set GMEM to 0 if its size is unknown",
                 self.gmem
             ));
         }
