@@ -15,13 +15,15 @@ pub enum Error {
     #[error("conflict ({0}, {1}) is out of range: the problem has {2} items")]
     UnknownItem(u32, u32, usize),
     /// A conflict between an item and itself, or between members of one group, which share bytes by definition.
-    #[error("items {0} and {1} share one offset and cannot be in conflict")]
+    #[error("items {0} and {1} cannot be in conflict: they must have the same offset")]
     ConflictInGroup(u32, u32),
     /// A group in which two members are fixed, at different offsets.
-    #[error("items {0} and {1} share one offset but are fixed at {2} and {3}")]
+    #[error("items {0} and {1} must have the same offset, but are fixed at {2} and {3}")]
     GroupFixedTwice(u32, u32, Bytes, Bytes),
     /// No alignment below 2^64 suits all members of a group: the alignments of the item and of the members before it.
-    #[error("item {0} is aligned to {1} and its group to {2}: they have no common multiple below 2^64")]
+    #[error(
+        "item {0} has the alignment {1} and its group has the alignment {2}: no common multiple is below 2^64"
+    )]
     GroupAlignment(u32, Alignment, Alignment),
     /// An offset is not a multiple of the alignment (of a group: of the least common multiple).
     #[error("item {0} is at {1}, which is not a multiple of {2}")]
@@ -47,19 +49,17 @@ pub enum Error {
     #[error("item {0} of {1} at {2} ends past 2^64 - 1 B")]
     EndOverflow(u32, Bytes, Bytes),
     /// The sum of all sizes and alignments exceeds 64 bits at an item.
-    #[error("sizes and alignments sum past 2^64 - 1 B at item {0} of {1} aligned to {2}")]
+    #[error("the sum of sizes and alignments exceeds 2^64 - 1 B at item {0} of {1} with the alignment {2}")]
     SumOverflow(u32, Bytes, Alignment),
     /// The lifetime of an item to select is empty, or ends after the last of this number of steps.
-    #[error(
-        "item {0} lives in {1}, but a lifetime must cover at least one of the steps 0 to {2} (exclusive)"
-    )]
+    #[error("item {0} has the lifetime {1}, but a lifetime must be a non-empty part of the steps [0, {2})")]
     OutsideSteps(u32, Span, usize),
     /// The sum of the weights exceeds 2^63 at an item.
-    #[error("weights sum past 2^63 at item {0}")]
+    #[error("the sum of weights exceeds 2^63 at item {0}")]
     WeightOverflow(u32),
     /// An exclusive group, from its first item to the one after its last, that is not within the items, or not after the group before it.
     #[error(
-        "exclusive group {0} has the items from {1} to {2} (exclusive): groups must ascend, stay apart and end at item {3} at most"
+        "exclusive group {0} has the items [{1}, {2}): groups must be in ascending order, not overlap, and end at item {3} at most"
     )]
     ExclusiveGroup(usize, u32, u32, u32),
     /// Two items of an exclusive group are both placed.
@@ -152,7 +152,7 @@ pub enum CertificateError {
     #[error("the branches are on {0} items, but at most 128 are possible")]
     TooMany(usize),
     /// A leaf of the tree that does not rule out a packing.
-    #[error("branch {0} ends where a packing up to {1} is not excluded")]
+    #[error("branch {0} is a leaf, but does not rule out a packing of height {1} or less")]
     Open(usize, Bytes),
     /// A tree with missing branches.
     #[error("the tree is incomplete after {0} branches")]
@@ -212,6 +212,7 @@ impl Error {
         match *self {
             Error::ConflictInGroup(a, b)
             | Error::GroupFixedTwice(a, b, ..)
+            | Error::Exclusive(a, b)
             | Error::FixedCollision(a, b)
             | Error::GroupSplit(a, b, ..)
             | Error::Overlap { a, b, .. }
@@ -252,12 +253,15 @@ mod tests {
         };
         for (error, start) in [
             (Error::FixedCollision(0, 7), "items `x` and `y` must not"),
-            (Error::ConflictInGroup(0, 7), "items `x` and `y` share"),
+            (
+                Error::ConflictInGroup(0, 7),
+                "items `x` and `y` cannot be in conflict",
+            ),
             (overlap, "items `x` [0, 7) and `y` [0, 7) overlap"),
             (Error::MovedFixed(7, bytes, bytes), "item `y` is fixed"),
             (
                 Error::SumOverflow(7, bytes, Alignment::ONE),
-                "sizes and alignments sum past 2^64 - 1 B at item `y` of",
+                "the sum of sizes and alignments exceeds 2^64 - 1 B at item `y` of",
             ),
             (flow, "allocation graph: item `x` has"),
             (

@@ -97,7 +97,7 @@ def test_selections_are_sound():
         (Problem([(0, 3)], [4], fixed={3: 0}), 3, "fixed: item 3, but the problem has 1 items"),
         (Problem([(0, 3)], [4], alignments=16, fixed={0: 8}, names=["x"]), 0, "item `x` is at 8 B, which is not a multiple of 16 B"),
         (Problem([(0, 3)], [4], conflicts=[(0, 7)]), None, "conflict (0, 7)"),
-        (Problem([(0, 3)] * 3, [2**63 - 1] * 3), 2, "sum past 2^64"),
+        (Problem([(0, 3)] * 3, [2**63 - 1] * 3), 2, "exceeds 2^64"),
     ],
 )
 def test_errors_name_the_item(problem, item, says):

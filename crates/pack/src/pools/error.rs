@@ -21,7 +21,7 @@ pub enum PoolsError {
     #[error("{0} of `{1}` is {2}, above the limit of {LIMIT}")]
     TooLarge(&'static str, String, u64),
     /// A span of an item or a pool that ends before it begins.
-    #[error("a lifetime of `{0}` begins at {1} and ends at {2}")]
+    #[error("a lifetime of `{0}` begins at step {1}, but ends at step {2}")]
     Backwards(String, u32, u32),
     /// No pools, or several without a capacity.
     #[error(
@@ -51,13 +51,13 @@ pub enum PoolsError {
     #[error("the packing must have one place per item, but has {0} places for {1} items")]
     Count(usize, usize),
     /// An item at an offset or in a pool (by index) that is not allowed.
-    #[error("`{0}` is not allowed at {1} of pool {2}")]
+    #[error("`{0}` is placed at {1} in pool {2}, which its constraints do not allow")]
     Place(String, Bytes, u32),
     /// Two items, or an item and a reserved range of a pool, that take the same bytes; the first shared byte.
     #[error("`{0}` and `{1}` must not share bytes, but both take the byte at {2}")]
     Shared(String, String, Bytes),
     /// Two items that must share an offset, at different offsets or in different pools.
-    #[error("`{0}` and `{1}` must share an offset but have different ones")]
+    #[error("`{0}` and `{1}` must have the same offset in the same pool, but do not")]
     Apart(String, String),
     /// The stated cost differs from the actual one.
     #[error("the packing claims a cost of {0}, but its cost is {1}")]

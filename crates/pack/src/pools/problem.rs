@@ -181,10 +181,10 @@ impl PoolsProblem {
         for (a, b) in &desc.conflicts {
             let (a, b) = pair("conflicts", a, b)?;
             if self.unit_of[a] == self.unit_of[b] {
-                return contradiction(a, b, "they must share an offset and must not share bytes");
+                return contradiction(a, b, "they must have the same offset, but are in conflict");
             }
             if exclusive.contains(&(a, b)) {
-                return contradiction(a, b, "they are exclusive and must not share bytes");
+                return contradiction(a, b, "they are both exclusive and in conflict");
             }
             by_unit(a, b, FORBIDDEN);
         }
@@ -269,8 +269,14 @@ impl PoolsProblem {
                 let apart = unit.low + unit.size <= other.low || other.low + other.size <= unit.low;
                 if is_fixed(other) && other.pools == unit.pools && !apart && !unit.is_reserved {
                     let (b, why) = match other.is_reserved {
-                        true => (&desc.pools[other.name].name, "its offset is in a reserved range"),
-                        false => (&desc.items[other.name].id, "they overlap where they are fixed"),
+                        true => (
+                            &desc.pools[other.name].name,
+                            "the fixed item overlaps a reserved range of the pool",
+                        ),
+                        false => (
+                            &desc.items[other.name].id,
+                            "they are fixed at overlapping bytes, which they must not share",
+                        ),
                     };
                     let a = desc.items[unit.name].id.clone();
                     return Err(PoolsError::Contradiction(a, b.clone(), why));
@@ -290,17 +296,19 @@ impl PoolUnit {
         };
         self.pools.retain(|pool| other.pools.contains(pool));
         if self.pools.is_empty() {
-            return contradiction("they share an offset, but no pool is allowed for both");
+            return contradiction("they must have the same offset, but no pool is allowed for both");
         }
         let alignment = self.alignment.lcm(other.alignment);
         let Some(alignment) = alignment.filter(|lcm| lcm.get() <= LIMIT) else {
             return contradiction(
-                "they share an offset, but the common multiple of their alignments exceeds 2^48",
+                "they must have the same offset, but the common multiple of their alignments exceeds 2^48",
             );
         };
         let (low, high) = (self.low.max(other.low), self.high.min(other.high));
         if low > high {
-            return contradiction("they share an offset, but no offset is within the bounds of both");
+            return contradiction(
+                "they must have the same offset, but no offset is within the bounds of both",
+            );
         }
         (self.alignment, self.low, self.high) = (alignment, low, high);
         self.size = self.size.max(other.size);
@@ -361,13 +369,13 @@ fn check_numbers(desc: &PoolsDesc) -> Result<(), PoolsError> {
             limited("an offset", &item.id, offset.0)?;
         }
         sum += item.size.0 + item.alignment.get();
-        limited("the sum of sizes and alignments up to that", &item.id, sum)?;
+        limited("the sum of sizes and alignments up to those", &item.id, sum)?;
         forwards(&item.id, &item.lifetimes)?;
     }
     let mut sum = 0u64;
     for (a, _, cost) in &desc.penalties {
         sum = sum.saturating_add(*cost);
-        limited("the sum of penalties up to one", a, sum)?;
+        limited("the sum of penalties up to a penalty", a, sum)?;
     }
     Ok(())
 }

@@ -303,8 +303,8 @@ fn the_checker_refuses_each_kind_of_damage() {
     for (found, named) in [
         (move_to(0, 4), "`a` and `c` must not share"),
         (move_to(1, 8), "`b` and `sram` must not share"),
-        (move_to(4, 9), "`e` is not allowed at 9 B"),
-        (move_to(5, 0), "`c` and `f` must share an offset"),
+        (move_to(4, 9), "`e` is placed at 9 B"),
+        (move_to(5, 0), "`c` and `f` must have the same offset"),
     ] {
         assert!(found.contains(named), "{found}");
     }
@@ -340,7 +340,7 @@ fn contradictions_are_named() {
     for (change, named) in [
         (
             &(|desc: &mut PoolsDesc| desc.conflicts.push(pair("f", "c"))) as &dyn Fn(&mut PoolsDesc),
-            &["`c` and `f`", "must share"][..],
+            &["`c` and `f`", "must have the same offset"][..],
         ),
         (&|desc| desc.conflicts.push(pair("c", "d")), &["exclusive"]),
         (
