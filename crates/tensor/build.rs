@@ -180,7 +180,7 @@ mod kernels {
             let same = *self.push_constant_bytes.get_or_insert(bytes) == bytes;
             let (Some(operands), true) = (operands, same) else {
                 return Err(Error::Reflect(format!(
-                    "kernel `{name}` of {letters}: it needs one descriptor per operand, and as many bytes of push constants as other kernels, not {bytes}"
+                    "kernel `{name}` with the storages {letters} must have one descriptor per operand, and as many bytes of push constants as the other kernels, not {bytes}"
                 )));
             };
             let first = self.words.len();

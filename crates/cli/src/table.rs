@@ -235,7 +235,7 @@ mod tests {
                 ["only `id;lower;upper;size`", "separated by commas"],
             ),
             ("a,0,3,4", ["only `a`, `0`, `3`, `4`", "lower (start, begin)"]),
-            ("start,begin,end,size", ["names `lower` twice", ""]),
+            ("start,begin,end,size", ["two columns for `lower`", ""]),
         ] {
             let error = Table::read(header).unwrap_err();
             assert!(

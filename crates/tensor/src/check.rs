@@ -50,10 +50,16 @@ fn check_places(graph: &Graph, requirements: &[TensorRequirements], plan: &Tenso
     let (places, needs) = (plan.tensors.len(), requirements.len());
     if (places, needs) != (count, count) {
         let problem = format!(
-            "must have one place and one requirement per tensor: {places} places and {needs} requirements for {count} tensors"
+            "must have exactly one place and one requirement, but the numbers of places, requirements and tensors are {places}, {needs} and {count}"
         );
-        let tensor = graph.name().to_owned();
-        return Err(Error::InvalidPlan { tensor, problem });
+        let first_wrong = places.min(needs).min(count.saturating_sub(1));
+        return Err(match graph.tensor_ids().nth(first_wrong) {
+            Some(id) => refused(graph, id, problem),
+            None => Error::InvalidPlan {
+                tensor: graph.name().to_owned(),
+                problem,
+            },
+        });
     }
     for id in graph.tensor_ids() {
         let (placed, needs) = (plan.tensor(id), &requirements[id.index()]);
@@ -62,7 +68,7 @@ fn check_places(graph: &Graph, requirements: &[TensorRequirements], plan: &Tenso
             let Region { size, offset, .. } = region;
             let Some(memory) = plan.memories.get(region.memory.0 as usize) else {
                 let problem = format!(
-                    "is in memory {}, which is out of range: the plan has {} memories",
+                    "is in memory {}, which is out of range: the number of memories is {}",
                     region.memory.0,
                     plan.memories.len()
                 );
@@ -249,14 +255,14 @@ impl Machine<'_> {
                     .get(&tensor)
                     .and_then(|&(exit, round)| Some((exits.get(exit)?, round)));
                 let Some((exit, round)) = way else {
-                    return Err(refused(self.graph, tensor, "is read before its loop was left"));
+                    return Err(refused(self.graph, tensor, "is read before its loop has exited"));
                 };
                 // The output of an inner loop, in the round in which the outer loop was left.
                 let around = [self.around(tensor, rounds), &[round]].concat();
                 self.spot(tensor, exit.at(&[round]), &around)
             }
             Placement::PerRound(_) => {
-                let problem = format!("has no place in round {rounds:?}");
+                let problem = format!("has no placement in round {rounds:?}");
                 Err(refused(self.graph, tensor, problem))
             }
         }

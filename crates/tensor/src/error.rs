@@ -48,9 +48,9 @@ pub enum Error {
         problem: String,
     },
     /// A node reads a tensor that no earlier node of its block produces.
-    #[error("node `{node}` reads tensor `{tensor}`, which no earlier node of its block produces")]
+    #[error("{} tensor `{tensor}`, which no earlier node of its block produces", reads(.node))]
     Dangling {
-        /// The name of the node that reads the tensor.
+        /// The name of the node that reads the tensor; `the outputs` for those of a graph or body.
         node: String,
         /// The name of the tensor that it reads.
         tensor: String,
@@ -182,6 +182,14 @@ impl From<tileheap::runtime::RuntimeError> for Error {
 impl From<tileheap::frame::shaders::ShaderError> for Error {
     fn from(error: tileheap::frame::shaders::ShaderError) -> Error {
         Error::Tileheap(error.into())
+    }
+}
+
+/// The reader of a tensor, with the verb.
+fn reads(node: &str) -> String {
+    match node {
+        "the outputs" => "the outputs include".to_owned(),
+        node => format!("node `{node}` reads"),
     }
 }
 

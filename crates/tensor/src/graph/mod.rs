@@ -30,4 +30,3 @@ pub use model::{Graph, ShapeBound};
 pub use node::{Attribute, InPlace, Node, NodeKind, Operator};
 pub use shape::{Dim, DimOperator, Shape, Symbol, SymbolId};
 pub use tensor::{Tensor, TensorSource, TensorView};
-pub(crate) use validate::assigned_twice;

@@ -147,17 +147,21 @@ impl Graph {
     /// The first value outside its range, with the range: a plan for the range cannot hold it.
     pub fn check_values(&self, values: &[u64]) -> Result<()> {
         for (index, symbol) in self.symbols.iter().enumerate() {
-            let value = values.get(index);
-            let inside = |value: &u64| {
+            let value = values.get(index).copied();
+            let inside = |value: u64| {
                 symbol
                     .range
-                    .is_none_or(|(least, most)| (least..=most).contains(value))
+                    .is_none_or(|(least, most)| (least..=most).contains(&value))
             };
             if !value.is_some_and(inside) {
-                let value = value.map_or("not set".to_owned(), u64::to_string);
-                let range = symbol.range.map(|(least, most)| format!("{least} to {most}"));
-                let range = range.as_deref().unwrap_or("any value");
-                let problem = format!("is {value}; its range is {range}");
+                let range = symbol
+                    .range
+                    .map(|(least, most)| format!("from {least} to {most}"));
+                let problem = match (value, range) {
+                    (Some(value), Some(range)) => format!("is {value}, but must be {range}"),
+                    (None, Some(range)) => format!("has no value, but must have one {range}"),
+                    (_, None) => "has no value".to_owned(),
+                };
                 let symbol = symbol.name.clone();
                 return Err(Error::Symbol { symbol, problem });
             }

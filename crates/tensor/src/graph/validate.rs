@@ -37,15 +37,19 @@ impl Graph {
             for output in &node.outputs {
                 let tensor = &self.tensors[output.index()];
                 let first = match (producers[output.index()], tensor.source) {
-                    (Some(first), _) => &self.nodes[first.index()].name,
-                    (None, TensorSource::Input(_)) => "the inputs",
-                    (None, TensorSource::Constant) => "the constants",
+                    (Some(first), _) => format!("an output of node `{}`", self.nodes[first.index()].name),
+                    (None, TensorSource::Input(_)) => "an input".to_owned(),
+                    (None, TensorSource::Constant) => "a constant".to_owned(),
                     (None, TensorSource::Node(_)) => {
                         producers[output.index()] = Some(NodeId(index as u32));
                         continue;
                     }
                 };
-                return Err(assigned_twice(&tensor.name, first, &node.name));
+                let problem = format!(
+                    "it is {first} and also an output of node `{}`; a tensor must be assigned exactly once",
+                    node.name
+                );
+                return Err(Error::tensor(&tensor.name, problem));
             }
         }
         for (tensor, producer) in self.tensors.iter_mut().zip(producers) {
@@ -115,7 +119,8 @@ impl Graph {
                         self.check_results(node, &self.block(arm).outputs)?;
                     }
                     if of.arms.is_empty() || node.inputs.is_empty() {
-                        let problem = "a branch needs an arm and an input that selects it";
+                        let problem =
+                            "a branch must have at least one arm, and an input that selects the arm";
                         return Err(Error::control(&node.name, problem));
                     }
                 }
@@ -141,7 +146,11 @@ impl Graph {
     /// Checks that two lists of tensors agree in number, element types and shapes, so that the first can be passed on as the second.
     fn check_same(&self, node: &Node, from: &[TensorId], to: &[TensorId], what: &str) -> Result<()> {
         if from.len() != to.len() {
-            let problem = format!("{} tensors are passed for {} {what}", from.len(), to.len());
+            let problem = format!(
+                "the number of tensors passed is {}, but the number of {what} is {}",
+                from.len(),
+                to.len()
+            );
             return Err(Error::control(&node.name, problem));
         }
         let mut pairs = from
@@ -151,7 +160,7 @@ impl Graph {
         match pairs.find(|(a, b)| a.element != b.element || a.shape != b.shape) {
             Some((a, b)) => {
                 let [a, b] = [a, b].map(|of| format!("`{}` {} {}", of.name, of.element, of.shape));
-                Err(Error::control(&node.name, format!("{a} becomes {b}")))
+                Err(Error::control(&node.name, format!("{a} cannot be passed as {b}")))
             }
             None => Ok(()),
         }
@@ -203,7 +212,7 @@ impl Graph {
             let count = body.nodes.len();
             if exit.after < last || exit.after as usize > count {
                 let problem = format!(
-                    "its exits are not in order: one is after node {} of {count}",
+                    "its exits must be in order and within the body's {count} nodes, but one is after node {}",
                     exit.after
                 );
                 return Err(Error::control(&node.name, problem));
@@ -236,7 +245,7 @@ impl Graph {
             let bases = || std::iter::successors(Some(id), next).take_while(|base| !is_finite[base.index()]);
             let count = bases().take(self.tensors.len() + 1).count();
             if count > self.tensors.len() {
-                return Err(wrong("the base is a view of it"));
+                return Err(wrong("views must not form a cycle"));
             }
             let bases: Vec<TensorId> = bases().collect();
             bases.into_iter().for_each(|base| is_finite[base.index()] = true);
@@ -252,7 +261,7 @@ impl Graph {
                 continue;
             };
             if view.offset.0.checked_add(part).is_none_or(|end| end > whole) {
-                return Err(wrong("it ends past the end of its base"));
+                return Err(wrong("it ends past the end of the base"));
             }
         }
         Ok(())
@@ -272,9 +281,4 @@ fn check_in_place(node: &Node) -> Result<()> {
         }
         None => Ok(()),
     }
-}
-
-pub(crate) fn assigned_twice(tensor: &str, first: &str, second: &str) -> Error {
-    let problem = format!("it is produced by `{first}` and again by `{second}`; a tensor is assigned once");
-    Error::tensor(tensor, problem)
 }

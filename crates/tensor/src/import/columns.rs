@@ -95,7 +95,7 @@ impl TableColumns {
                 continue;
             };
             if at.insert(*meaning, index).is_some() {
-                return Err(format!("the header names `{meaning}` twice"));
+                return Err(format!("the header has two columns for `{meaning}`"));
             }
             is_inclusive |= *name == "end" && ends == SpanEnds::ByColumn;
         }

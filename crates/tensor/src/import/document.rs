@@ -9,7 +9,6 @@ use super::document_schema::{
     Document, DocumentArm, DocumentDim, DocumentLoop, DocumentNode, DocumentTensor, FORMAT, VERSION,
 };
 use crate::error::{Error, Result};
-use crate::graph::assigned_twice;
 use crate::graph::{
     Dim, DimOperator, ElementType, Graph, GraphBuilder, InPlace, Operator, Shape, SymbolId, TensorId,
 };
@@ -55,7 +54,10 @@ pub fn read_graph(text: &str) -> Result<Graph> {
     reader.nodes(&document.nodes)?;
     for tensor in &document.tensors {
         if let (Some(&id), Some(view)) = (reader.ids.get(&tensor.name), &tensor.view) {
-            let base = reader.id(&view.of, &tensor.name)?;
+            let base = reader.ids.get(&view.of).copied().ok_or_else(|| {
+                let problem = format!("it is a view of `{}`, which does not exist", clip(&view.of));
+                Error::tensor(&tensor.name, problem)
+            })?;
             reader.graph.view(id, base, Bytes(view.offset));
         }
     }
@@ -100,7 +102,10 @@ impl Reader {
         }
         match self.ids.insert(name.to_owned(), id) {
             None => Ok(()),
-            Some(_) => Err(assigned_twice(name, "an earlier node", name)),
+            Some(_) => Err(Error::tensor(
+                name,
+                "it is defined more than once; a tensor must be assigned exactly once",
+            )),
         }
     }
 

@@ -188,7 +188,7 @@ impl TvmGraph {
         {
             let (name, op) = (clip(&strange.name), clip(&strange.op));
             return Err(wrong(format!(
-                "node `{name}` is a `{op}`: only null and tvm_op are known"
+                "node `{name}` is a `{op}`: only `null` and `tvm_op` are supported"
             )));
         }
         let is_there = |input: &String| form.nodes.iter().any(|node| is_null(node) && node.name == *input);

@@ -94,7 +94,7 @@ fn check_length(file: &File<'_>) -> Result<()> {
     let needed = program.max(segments.saturating_add(segment_bytes));
     if needed > bytes.len() as u64 {
         let problem = format!(
-            "the file has {} bytes, but its header says {needed}: it is incomplete",
+            "the file is incomplete: it has {} bytes, but its header says {needed}",
             bytes.len()
         );
         return Err(file.wrong(problem));
@@ -227,7 +227,9 @@ impl Plan<'_> {
             }
             self.accesses.set(self.accesses.get() + found.len());
             if self.accesses.get() > MAX_ACCESSES {
-                return Err(self.file.wrong(format!("more than {MAX_ACCESSES} operands")));
+                return Err(self
+                    .file
+                    .wrong(format!("the file has more than {MAX_ACCESSES} operands")));
             }
         }
         Ok(found)
@@ -270,7 +272,7 @@ impl Plan<'_> {
                 let step = self.steps.len() as u32;
                 let kind = instruction.u8((0, "`instr_args_type`"))?;
                 let arguments = instruction.table((1, "`instr_args`"))?;
-                let arguments = arguments.ok_or_else(|| self.file.wrong("`instr_args` are missing"))?;
+                let arguments = arguments.ok_or_else(|| self.file.wrong("`instr_args` is missing"))?;
                 let name = match kind {
                     1 => self.kernel(arguments, step)?,
                     2 => {
@@ -448,7 +450,7 @@ impl Plan<'_> {
         for (memory, &size) in sizes.iter().enumerate().skip(1) {
             let size = u64::try_from(size).map_err(|_| {
                 self.file.wrong(format!(
-                    "`non_const_buffer_sizes`: memory {memory} has {size} bytes"
+                    "`non_const_buffer_sizes`: memory {memory} has the negative size {size}"
                 ))
             })?;
             allocations.arenas.push(Arena {
@@ -476,8 +478,9 @@ impl Plan<'_> {
             };
             if memory == 0 || memory as usize >= sizes.len() {
                 let known = sizes.len().saturating_sub(1);
-                let problem =
-                    format!("value {index} is in memory {memory}, but only memories 1 to {known} have sizes");
+                let problem = format!(
+                    "value {index} is in memory {memory}, but `non_const_buffer_sizes` has sizes for {known} memories, numbered from 1"
+                );
                 return Err(self.file.wrong(problem));
             }
             let number = allocations.buffers.len() as u32;
@@ -533,13 +536,15 @@ impl Plan<'_> {
             }
         }
         if unbounded > 0 {
+            let s = if unbounded == 1 { "" } else { "s" };
             let note =
-                format!("{name}: {unbounded} tensors without an upper bound on their size are not judged");
+                format!("{name}: {unbounded} tensor{s} without an upper bound on the size, not judged");
             allocations.notes.push(note);
         }
         if unplaced_views > 0 {
             // The runtime gives them the bytes of their operand.
-            let note = format!("{name}: {unplaced_views} views without a place are not judged");
+            let s = if unplaced_views == 1 { "" } else { "s" };
+            let note = format!("{name}: {unplaced_views} view{s} without a placement, not judged");
             allocations.notes.push(note);
         }
         allocations.steps.append(&mut self.steps);

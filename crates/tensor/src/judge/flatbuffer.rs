@@ -102,7 +102,7 @@ impl<'a> File<'a> {
         let elements = self.elements.get().saturating_add(count);
         self.elements.set(elements);
         if elements > MAX_ELEMENTS {
-            let problem = format!("more than {MAX_ELEMENTS} elements up to {name}");
+            let problem = format!("the file has more than {MAX_ELEMENTS} elements, counted up to {name}");
             return Err(self.wrong(problem));
         }
         Ok(())

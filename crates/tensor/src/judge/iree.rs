@@ -65,7 +65,7 @@ pub fn read_iree(text: &str) -> Result<Allocations> {
     if !has_phase {
         let flag = "iree-stream-layout-slices";
         let problem = format!(
-            "no dump of {flag}: compile with --mlir-print-ir-before={flag} --mlir-print-ir-after={flag}"
+            "the dump of {flag} is missing: compile with --mlir-print-ir-before={flag} --mlir-print-ir-after={flag}"
         );
         return Err(Error::parse(FORMAT, problem));
     }
@@ -201,12 +201,12 @@ impl<'a> Function<'a> {
 
     fn judge(&self, after: &Function<'_>, name: &str, allocations: &mut Allocations) -> Result<(), String> {
         let lengths = [
-            (self.ranges.len(), after.ranges.len()),
-            (self.sizes.len(), after.sizes.len()),
+            ("ranges", self.ranges.len(), after.ranges.len()),
+            ("allocations", self.sizes.len(), after.sizes.len()),
         ];
-        if let Some((one, two)) = lengths.into_iter().find(|(one, two)| one != two) {
+        if let Some((what, one, two)) = lengths.into_iter().find(|(_, one, two)| one != two) {
             return Err(format!(
-                "{one} ranges before iree-stream-layout-slices, but {two} after"
+                "the number of {what} is {one} before iree-stream-layout-slices, but {two} after it"
             ));
         }
         let mut offsets: HashMap<(&str, usize), u64> = HashMap::new();
@@ -225,10 +225,7 @@ impl<'a> Function<'a> {
             let offset = after.constant(to)?;
             let known = *offsets.entry((pack, number)).or_insert(offset);
             if known != offset {
-                return Err(format!(
-                    "the offset of `{}` is both {known} and {offset}",
-                    clip(from)
-                ));
+                return Err(format!("`{}` has two offsets: {known} and {offset}", clip(from)));
             }
         }
         for (pack, slices) in &self.packs {

@@ -39,7 +39,7 @@ impl Format<'_> {
             return Ok(Format::ExecuTorch);
         }
         let text = tileheap_json::decode(bytes).map_err(|error| {
-            let problem = format!("{error}; and not a known binary format");
+            let problem = format!("{error}; the file is not in a known binary format either");
             Error::parse("file", problem)
         })?;
         let start = text.trim_start();

@@ -24,7 +24,7 @@ pub fn read_storage_ids(text: &str, inputs: &[String]) -> Result<Allocations> {
     if !text.contains("\"nodes\"") {
         return Err(Error::parse(
             "JSON file",
-            "no `nodes`, so it is not a TVM graph, the only JSON that is judged",
+            "`nodes` is missing, so this is not a TVM graph, the only JSON format that is supported",
         ));
     }
     let TvmGraph { graph, entries, .. } = TvmGraph::read(text, inputs)?;

@@ -6,7 +6,7 @@ use crate::units::Bytes;
 
 /// The note added to every plan with storages.
 pub(super) const NOTE: &str =
-    "storages are laid one after another: offsets within an arena are not in the file";
+    "storages are placed one after another, because the file has no offsets within an arena";
 
 /// The range of bytes of a storage in the arena of its scope.
 #[derive(Clone, Copy, Debug)]

@@ -86,7 +86,7 @@ pub fn read_table(text: &str, ends: SpanEnds) -> Result<Allocations> {
     for (output, name) in in_place {
         let of = &allocations.buffers[output as usize];
         let Some(&(_, input)) = seen.get(&name) else {
-            let problem = format!("in_place names an unknown id: `{}`", clip(&name));
+            let problem = format!("`in_place` refers to the unknown id `{}`", clip(&name));
             return Err(wrong(of.index, problem));
         };
         let step = of.lifetimes.first().map_or(Step(0), |span| span.first);
@@ -136,7 +136,12 @@ fn read_row(columns: &TableColumns, fields: &csv::StringRecord) -> Result<Row, S
     let span = span_of(columns, number("lower")?, number("upper")?)?;
     let (mut lifetimes, mut windows, mut at) = (Vec::new(), Vec::new(), span.first);
     for text in field("gaps").split_whitespace() {
-        let wrong = || format!("gap `{}` is not first-end or first-end@low:high", clip(text));
+        let wrong = || {
+            format!(
+                "gap `{}` is not of the form first-end or first-end@low:high",
+                clip(text)
+            )
+        };
         let (steps, window) = text.split_once('@').map_or((text, None), |(a, b)| (a, Some(b)));
         let pair = |text: &str, between| {
             let (a, b) = text.split_once(between)?;
@@ -149,7 +154,7 @@ fn read_row(columns: &TableColumns, fields: &csv::StringRecord) -> Result<Row, S
         let gap = span_of(columns, first, end)?;
         if gap.first < at || gap.end > span.end {
             return Err(format!(
-                "gap `{}` is not after the one before, within {span}",
+                "gap `{}` must be after the previous gap and within the lifetime {span}",
                 clip(text)
             ));
         }

@@ -197,7 +197,9 @@ impl<'a> Model<'a> {
             )));
         };
         if version != 0 && version != 1 {
-            return Err(wrong(format!("version {version} is not supported: 0 and 1 are")));
+            return Err(wrong(format!(
+                "version {version} is not supported: versions 0 and 1 are"
+            )));
         }
         let count = usize::try_from(count)
             .ok()
@@ -282,7 +284,7 @@ fn called(file: &File<'_>, of: Table<'_>, sharing: Sharing, count: usize) -> Res
         _ => return Ok(Vec::new()),
     };
     let Some(options) = of.table((4, "`builtin_options`"))? else {
-        return Err(file.wrong("`builtin_options` of a control flow operator are missing"));
+        return Err(file.wrong("`builtin_options` of a control flow operator is missing"));
     };
     let index = |&field: &Field| {
         let index = options.i32(field)?;
@@ -319,7 +321,9 @@ struct Run<'a> {
 impl Run<'_> {
     fn step(&mut self, name: &str) -> Result<u32> {
         if self.steps.len() >= MAX_STEPS {
-            return Err(self.file.wrong(format!("more than {MAX_STEPS} steps")));
+            return Err(self
+                .file
+                .wrong(format!("the model runs more than {MAX_STEPS} steps")));
         }
         self.steps.push(name.to_owned());
         Ok(self.steps.len() as u32 - 1)
@@ -358,7 +362,9 @@ impl Run<'_> {
             let step = self.step(&operator.name)?;
             self.accesses += (1 + operator.inputs.len()) * (1 + operator.outputs.len());
             if self.accesses > MAX_ACCESSES {
-                return Err(self.file.wrong(format!("more than {MAX_ACCESSES} operands")));
+                return Err(self
+                    .file
+                    .wrong(format!("the file has more than {MAX_ACCESSES} operands")));
             }
             for &input in &operator.inputs {
                 self.read(input, step, operator.is_custom);

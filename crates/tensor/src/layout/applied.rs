@@ -47,18 +47,22 @@ impl LayoutRule {
             sorted.sort_unstable();
             if !sorted.into_iter().eq(0..dims.len()) {
                 return Err(wrong(format!(
-                    "{:?} is not a permutation of {} axes",
+                    "the order {:?} is not a permutation of {} axes",
                     self.order,
                     dims.len()
                 )));
             }
             dims = self.order.iter().map(|&axis| dims[axis]).collect();
         }
-        let mut lanes = 1;
+        let (mut lanes, rank) = (1, dims.len());
         for pack in &self.packs {
             let dim = dims.get_mut(pack.axis).filter(|_| pack.by > 0);
-            let dim =
-                dim.ok_or_else(|| wrong(format!("axis {} cannot be packed by {}", pack.axis, pack.by)))?;
+            let dim = dim.ok_or_else(|| {
+                wrong(format!(
+                    "axis {} cannot be packed by {}: the rank is {rank}, and the factor must not be 0",
+                    pack.axis, pack.by
+                ))
+            })?;
             *dim = dim.div_ceil(pack.by);
             lanes *= pack.by;
         }
@@ -66,7 +70,7 @@ impl LayoutRule {
         if is_image && self.packs.is_empty() {
             if dims.last() != Some(&4) {
                 return Err(wrong(format!(
-                    "the last axis of {dims:?} is not 4, and none is packed"
+                    "an image must have a packed axis, or a last axis of 4 elements, but its dimensions are {dims:?}"
                 )));
             }
             dims.pop();

@@ -25,7 +25,7 @@ impl Layout {
     pub fn locate(&self, index: &[u64]) -> Location {
         assert!(
             index.len() == self.shape.len() && index.iter().zip(&self.shape).all(|(at, dim)| at < dim),
-            "index {index:?} lies within {:?}",
+            "index {index:?} is outside the shape {:?}",
             self.shape
         );
         let (texel, lane) = self.texel_of(index);

@@ -201,7 +201,7 @@ pub fn fit_layout(
         }
     }
     let problem = format!(
-        "it is an image of {extent} texels; the limit is {limit}, and no other layout, grid of images or buffer is allowed and possible"
+        "it needs an image of {extent} texels, but the limit is {limit}, and no other layout, grid of images or buffer is both allowed and possible"
     );
     Err(Error::tensor(name, problem))
 }

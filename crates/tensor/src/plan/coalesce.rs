@@ -31,7 +31,7 @@ pub(super) fn coalesce(rules: &mut Rules<'_>, carry: CarryRule, limit: u32) -> R
         if let (CarryRule::Forbid, Some(&(node, tensor))) = (carry, failed.first()) {
             let (tensor, limit) = (&rules.graph.tensor(tensor).name, limit.max(1));
             let problem = format!(
-                "the next value of `{tensor}` needs a copy in every round; unrolling up to {limit} times does not avoid it"
+                "the next value of `{tensor}` needs a copy in every round; unrolling by a factor of up to {limit} does not avoid the copy"
             );
             return Err(Error::control(&rules.graph.node(node).name, problem));
         }

@@ -88,7 +88,7 @@ fn check_pins(items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<()> {
 fn check_regions(items: &[SpaceItem], regions: &[Region], memories: &[MemoryDesc]) -> Result<(), String> {
     if regions.len() != items.len() {
         return Err(format!(
-            "one region per tensor is needed, but there are {} regions for {} tensors",
+            "it must return one region per tensor, but returned {} regions for {} tensors",
             regions.len(),
             items.len()
         ));
@@ -98,7 +98,7 @@ fn check_regions(items: &[SpaceItem], regions: &[Region], memories: &[MemoryDesc
         let Some(memory) = memories.get(region.memory.0 as usize) else {
             let (number, count) = (region.memory.0, memories.len());
             return Err(format!(
-                "tensor `{name}` is in memory {number}, which is out of range: there are {count} memories"
+                "tensor `{name}` is in memory {number}, which is out of range: the number of memories is {count}"
             ));
         };
         if !memory.can_hold(item) {
@@ -107,7 +107,7 @@ fn check_regions(items: &[SpaceItem], regions: &[Region], memories: &[MemoryDesc
         for alignment in [item.alignment, memory.alignment] {
             if !region.offset.is_aligned(alignment) {
                 return Err(format!(
-                    "tensor `{name}` is at {}, but its alignment in memory `{}` is {alignment}",
+                    "tensor `{name}` is at {} of memory `{}`, which is not a multiple of {alignment}",
                     region.offset, memory.name
                 ));
             }

@@ -48,9 +48,8 @@ fn entries(items: &[&SpaceItem]) -> Result<ObjectPool> {
             let other: &SpaceItem = items[other];
             if item.overlaps(other) {
                 let (id, other) = (item.storage_id.unwrap_or(u32::MAX), &other.name);
-                let problem = format!(
-                    "its storage id {id} is shared with a tensor of an overlapping lifetime: `{other}`"
-                );
+                let problem =
+                    format!("it has the storage id {id} of `{other}`, whose lifetime overlaps its own");
                 return Err(Error::tensor(&item.name, problem));
             }
         }

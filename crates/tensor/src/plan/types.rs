@@ -267,8 +267,8 @@ pub enum CopyReason {
 impl std::fmt::Display for CopyReason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            CopyReason::Asked => "copies were asked for",
-            CopyReason::Overlap => "both are needed at the same time, or one is the caller's",
+            CopyReason::Asked => "copies were requested",
+            CopyReason::Overlap => "both values are needed at the same time, or one is external",
         })
     }
 }

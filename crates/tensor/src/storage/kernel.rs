@@ -60,7 +60,7 @@ pub(super) fn takes_images(function: &str) -> Result<(), String> {
     match words.find(|word| !says_nothing(word) && !is_known(word)) {
         None => Ok(()),
         Some(word) => Err(format!(
-            "`{word}` in kernel `{function}` is not known to take images"
+            "kernel `{function}` is not known to accept images: `{word}` is unknown"
         )),
     }
 }

@@ -86,7 +86,7 @@ impl StoragePolicy for BuffersOnly {
     }
 
     fn rule(&self, _: &PackedTensor<'_>) -> Result<LayoutRule, String> {
-        Err("the policy has buffers only".to_owned())
+        Err("the policy uses only buffers".to_owned())
     }
 }
 
@@ -100,7 +100,7 @@ impl StoragePolicy for GivenScopes {
 
     fn rule(&self, tensor: &PackedTensor<'_>) -> Result<LayoutRule, String> {
         match tensor.graph.tensor(tensor.id).scope.as_deref() {
-            None | Some("" | "global") => Err("no texture scope was given to it".to_owned()),
+            None | Some("" | "global") => Err("no texture scope was given for it".to_owned()),
             Some(scope) => Ok(tensor.image(scope.parse::<Convention>()?, self.0)),
         }
     }
@@ -132,7 +132,7 @@ impl StoragePolicy for AdrenoLayered {
             return Err("weights are in buffers".to_owned());
         }
         if tensor.is_reduced() {
-            return Err("a reduction reads it, from a buffer".to_owned());
+            return Err("a reduction reads it from a buffer".to_owned());
         }
         by_scope(tensor, ConventionForm::Layered)
     }
@@ -150,7 +150,7 @@ fn by_scope(tensor: &PackedTensor<'_>, generation: ConventionForm) -> Result<Lay
         None => {
             let side = limits.side;
             Err(format!(
-                "no texture scope holds {blocked:?} within {side} texels a side"
+                "no texture scope fits {blocked:?} into {side} texels per side"
             ))
         }
     }
@@ -176,7 +176,7 @@ impl StoragePolicy for Balanced {
         // A row of single texels has no locality to preserve. Operands of elementwise operators are images too: otherwise results could
         // not be written over them.
         match has_window(tensor) {
-            false => Err("its rows are single texels".to_owned()),
+            false => Err("each of its rows is a single texel".to_owned()),
             true => Ok(tensor.image(Convention::Texture, ConventionForm::Flat)),
         }
     }

@@ -159,7 +159,7 @@ impl PackedTensor<'_> {
             Some(function) => kernel::takes_images(function),
             // Operators that accept other than plain tensors do not include conversions.
             None if operand_form(node) != OperandForm::Plain => Ok(()),
-            None => Err(format!("node `{}` takes it row-major", node.name)),
+            None => Err(format!("node `{}` needs it in row-major order", node.name)),
         }
     }
 }

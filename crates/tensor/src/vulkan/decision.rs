@@ -39,10 +39,10 @@ pub(super) fn rounds<'a>(
         .rounds
         .filter(|rounds| decided.is_some_and(|decided| decided.0 != *rounds));
     if let (Some(rounds), Some((other, ..))) = (known, decided) {
-        let problem = format!("it is planned for {rounds} rounds, but {other} are requested");
+        let problem = format!("its number of rounds is {rounds}, but {other} were requested");
         return Err(Error::control(&graph.node(node).name, problem));
     }
-    decided.ok_or_else(|| undecided(graph, node, "its number of rounds and one of its exits"))
+    decided.ok_or_else(|| undecided(graph, node, "the number of rounds, and the index of the exit"))
 }
 
 /// The arm that a branch takes.
@@ -56,7 +56,7 @@ pub(super) fn arm(
         Some(ControlFlowDecision::Arm(arm)) => branch.arms.get(arm).copied(),
         _ => None,
     };
-    decided.ok_or_else(|| undecided(graph, node, "the number of one of its arms"))
+    decided.ok_or_else(|| undecided(graph, node, "the index of the arm"))
 }
 
 fn of(node: NodeId, decisions: &[(NodeId, ControlFlowDecision)]) -> Option<ControlFlowDecision> {
@@ -67,6 +67,6 @@ fn of(node: NodeId, decisions: &[(NodeId, ControlFlowDecision)]) -> Option<Contr
 fn undecided(graph: &Graph, node: NodeId, what: &str) -> Error {
     Error::control(
         &graph.node(node).name,
-        format!("it needs {what}; give a decision for it"),
+        format!("it needs a valid decision: {what}"),
     )
 }

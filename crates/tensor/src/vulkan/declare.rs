@@ -433,11 +433,11 @@ fn resource_kind(name: &str, layout: &Layout) -> Result<ResourceKind> {
     let info = image_info(format, layout.extent, ash::vk::ImageUsageFlags::empty());
     // A frame's image with one layer is not viewed as an array.
     if layout.rule.storage == Storage::ImageArray && info.array_layers == 1 {
-        let problem = "an image array of one layer is a 2D image in a frame: lay it out as one";
+        let problem = "a frame describes an image array of one layer as a 2D image: use a 2D layout";
         return Err(Error::tensor(name, problem));
     }
     if layout.rule.storage == Storage::Image3d {
-        return Err(Error::tensor(name, "kernels have no 3D images"));
+        return Err(Error::tensor(name, "kernels do not support 3D images"));
     }
     Ok(ImageDesc {
         array_layers: info.array_layers,

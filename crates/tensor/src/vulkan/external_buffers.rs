@@ -11,7 +11,7 @@ pub(super) fn check(graph: &Graph, plan: &TensorPlan, bound: &[(TensorId, BoundB
     let name = |tensor: &TensorId| &graph.tensor(*tensor).name;
     for (tensor, _) in bound {
         if !graph.inputs().contains(tensor) && !graph.outputs().contains(tensor) {
-            let problem = "a buffer is bound to it, which is neither an input nor an output of the graph";
+            let problem = "a buffer is bound to it, but it is neither an input nor an output of the graph";
             return Err(Error::tensor(name(tensor), problem));
         }
     }
@@ -24,9 +24,8 @@ pub(super) fn check(graph: &Graph, plan: &TensorPlan, bound: &[(TensorId, BoundB
             };
             if share(a, b) && first != second && !may_follow(graph, plan, *input, *output) {
                 let (input, output) = (name(input), name(output));
-                let problem = format!(
-                    "it shares bytes with `{output}`, which is written before the last read of `{input}`"
-                );
+                let problem =
+                    format!("it shares bytes with `{output}`, but both are needed at the same time");
                 return Err(Error::tensor(input, problem));
             }
         }

@@ -94,7 +94,7 @@ impl Recorder<'_> {
                     ..region
                 };
                 let Some(resource) = self.network.objects().at(region, placed) else {
-                    return Err(unplaced(region.offset.0, "no image was created there"));
+                    return Err(unplaced(region.offset.0, "no image exists at this offset"));
                 };
                 let (space, bytes) = Objects::bytes_at(region);
                 let object = self.object(resource, space, bytes, false);
@@ -108,7 +108,7 @@ impl Recorder<'_> {
             }
             _ => Err(Error::InvalidPlan {
                 tensor: name.clone(),
-                problem: "has no place in this round".to_owned(),
+                problem: "has no placement in this round".to_owned(),
             }),
         }
     }
@@ -124,7 +124,8 @@ impl Recorder<'_> {
         let graph = self.network.graph.clone();
         let given = self.given(tensor)?;
         if layout.rule.storage.is_image() {
-            let problem = "it is an image, and the caller gives a buffer: plan it";
+            let problem =
+                "it has the layout of an image, but the caller binds a buffer: let the plan place it";
             return Err(Error::tensor(&graph.tensor(of).name, problem));
         }
         let part = BoundBuffer {

@@ -70,7 +70,7 @@ pub(super) fn supported_image(
     }
     let limit = limits(device).max_image_dimension2_d;
     let problem = format!(
-        "an image of {extent} texels, {format:?}, is not supported, or exceeds the limit of {limit} a side"
+        "an image of {extent} texels in {format:?} is not supported, or exceeds the limit of {limit} texels per side"
     );
     Err(Error::tensor(name, problem))
 }
@@ -118,7 +118,7 @@ fn measure_tensor(device: &Device, name: &str, layout: &Layout) -> Result<Tensor
         return measure_buffer(device, name, layout);
     }
     if layout.rule.storage == Storage::Image3d {
-        return Err(Error::tensor(name, "kernels have no 3D images"));
+        return Err(Error::tensor(name, "kernels do not support 3D images"));
     }
     let format = format(name, layout.element)?;
     let mut all = TensorRequirements {

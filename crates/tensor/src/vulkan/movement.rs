@@ -64,7 +64,8 @@ impl NodeCall<'_> {
     pub(super) fn transpose(&self) -> Result<Call> {
         let rank = self.graph.tensor(self.input(0)?).shape.rank();
         let ones = 4usize.checked_sub(rank);
-        let ones = ones.ok_or_else(|| self.fault(format!("kernels transpose 4 axes at most, not {rank}")))?;
+        let ones = ones
+            .ok_or_else(|| self.fault(format!("kernels transpose tensors of at most 4 axes, not {rank}")))?;
         let [mut axes, begins, repeats] = STRAIGHT;
         let order = match self.operator.attributes.get("axes") {
             Some(Attribute::Ints(order)) => order.clone(),
@@ -104,7 +105,7 @@ impl NodeCall<'_> {
             let count = elements(self.shape(input)?, axis);
             if by > 1 && count < 3 && index > 0 && index + 1 < inputs.len() {
                 return Err(self.fault(format!(
-                    "tensor `{name}` has {count} elements along the packed axis: between two others, its kernel needs at least 3"
+                    "tensor `{name}` has {count} elements along the packed axis, but an input between two others must have at least 3"
                 )));
             }
             begins.push(begins[index] + count);

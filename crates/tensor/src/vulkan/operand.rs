@@ -86,7 +86,7 @@ pub(super) fn operand_shape(name: &str, layout: &Layout) -> Result<OperandShape>
     if rank > 4 {
         let axes = &layout.blocked;
         return Err(fault(format!(
-            "kernels take at most 4 axes of vectors, but {axes:?} has more"
+            "kernels support at most 4 axes of vectors, but {axes:?} has more"
         )));
     }
     if rule.reshape.is_some() || !rule.order.is_empty() {
@@ -96,7 +96,7 @@ pub(super) fn operand_shape(name: &str, layout: &Layout) -> Result<OperandShape>
     if layout.tile.is_some() {
         let images = layout.grid().texels();
         return Err(fault(format!(
-            "it is split into {images} images, but kernels take one"
+            "it is split into {images} images, but kernels support only one"
         )));
     }
     let ones = 4 - rank;
@@ -109,7 +109,11 @@ pub(super) fn operand_shape(name: &str, layout: &Layout) -> Result<OperandShape>
         // The last axis, 4 elements, is not an axis of vectors.
         [] => Some((4, 4)),
         [pack] if pack.by == 4 => Some(((pack.axis + ones) as u32, layout.shape[pack.axis] as u32)),
-        ref packs => return Err(fault(format!("kernels take one axis packed by 4, not {packs:?}"))),
+        ref packs => {
+            return Err(fault(format!(
+                "kernels support one axis packed by 4, not {packs:?}"
+            )));
+        }
     };
     let storage = match rule.storage {
         Storage::Buffer if lanes.is_none() => OperandStorage::Plain,
@@ -117,7 +121,7 @@ pub(super) fn operand_shape(name: &str, layout: &Layout) -> Result<OperandShape>
         Storage::TexelBuffer => OperandStorage::Texels,
         Storage::Image2d => OperandStorage::Image,
         Storage::ImageArray => OperandStorage::Array,
-        Storage::Image3d => return Err(fault("kernels have no 3D images".to_owned())),
+        Storage::Image3d => return Err(fault("kernels do not support 3D images".to_owned())),
     };
     let flattening = rule.flattening;
     let rows = (flattening.rows + ones) as u32;
@@ -127,7 +131,7 @@ pub(super) fn operand_shape(name: &str, layout: &Layout) -> Result<OperandShape>
         _ => (3, flattening.layers),
     };
     if flattening.layers != layers || !(1..=4).contains(&split) {
-        let problem = format!("{flattening:?} of {rank} axes matches no convention");
+        let problem = format!("{flattening:?} of {rank} axes matches no storage convention");
         return Err(fault(problem));
     }
     let scope = OperandLayout { storage, split };

@@ -176,7 +176,7 @@ impl NodeCall<'_> {
                 let found = lanes.map(|(axis, _)| format!("packed along axis {axis}"));
                 let (name, found) = (self.name(tensor), found.as_deref().unwrap_or("not packed"));
                 Err(self.fault(format!(
-                    "its kernel needs tensor `{name}` packed by 4 along axis {axis} of its last four, but the tensor is {found}"
+                    "its kernel needs tensor `{name}` packed by 4 along axis {axis} of its last four axes, but the tensor is {found}"
                 )))
             }
         }
@@ -243,7 +243,7 @@ impl NodeCall<'_> {
             "depthwise"
         } else {
             return Err(self.fault(format!(
-                "{groups} groups of {all} channels for {outputs} outputs; kernels support one group, or one group per channel"
+                "it has {groups} groups, {all} input channels and {outputs} output channels, but kernels support only one group, or one group per channel"
             )));
         };
         let ([sy, sx], [py, px]) = (self.ints("strides", [1, 1])?, self.ints("padding", [0, 0])?);
@@ -441,7 +441,7 @@ pub(super) fn copy_call(
     target: OperandShape,
 ) -> Result<Call, String> {
     let (numbers, work) = match (source.lanes, target.lanes) {
-        (None, None) => return Err("both tensors are in plain buffers".to_owned()),
+        (None, None) => return Err("kernels do not copy between two plain buffers".to_owned()),
         (Some(from), Some(to)) if from != to => {
             return Err("the tensors are packed along different axes".to_owned());
         }

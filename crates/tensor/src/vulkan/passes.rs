@@ -177,7 +177,8 @@ impl Step {
             device, descriptors, ..
         } = dispatcher;
         if pass.device().handle() != device.raw().handle() {
-            let (pass, why) = ("a network's".to_owned(), "it was declared on another device");
+            let why = "the passes of the network were declared on another device";
+            let pass = "network".to_owned();
             return Err(tileheap::Error::from(RuntimeError::UnsupportedPass { pass, why }).into());
         }
         let accesses = &self.pipeline.kernel.operands;

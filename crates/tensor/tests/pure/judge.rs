@@ -311,7 +311,7 @@ fn errors_of_tables_name_the_line() {
         ),
         (
             "id,lower,start,upper,size,offset\n",
-            "line 1: the header names `lower` twice",
+            "line 1: the header has two columns for `lower`",
         ),
         (
             "id,lower,upper,size,offset\na,0,9,8,18446744073709551615\n",

@@ -399,7 +399,7 @@ fn errors_of_files_name_the_field() {
     );
     assert!(error(&[0xff, 0xfe, 0]).contains("not UTF-8 text"));
     let found = error(b"{\"format\": \"tileheap-frame\", \"passes\": []}");
-    assert!(found.contains("JSON file: no `nodes`"), "{found}");
+    assert!(found.contains("JSON file: `nodes` is missing"), "{found}");
 }
 
 #[test]
@@ -409,7 +409,10 @@ fn files_that_were_cut_short_are_named() {
         let bytes = data(name);
         for end in [64, bytes.len() / 2, bytes.len() - 1] {
             let found = error(&bytes[..end]);
-            let expected = format!("the file has {end} bytes, but its header says {}", bytes.len());
+            let expected = format!(
+                "the file is incomplete: it has {end} bytes, but its header says {}",
+                bytes.len()
+            );
             assert!(found.contains(&expected), "{name}: {found}");
         }
     }
@@ -432,14 +435,17 @@ fn files_that_were_cut_short_are_named() {
             "has no end",
             "is missing",
             "is not a list of slices",
-            "ranges before",
+            "before iree-stream-layout-slices, but",
         ]
         .iter()
         .any(|text| found.contains(text));
         assert!(found.starts_with("IREE dump: ") && is_told, "{end}: {found}");
     }
     let found = error(b"// -----// IR Dump Before CSE (cse) //----- //\nmodule {\n}\n");
-    assert!(found.contains("no dump of iree-stream-layout-slices"), "{found}");
+    assert!(
+        found.contains("the dump of iree-stream-layout-slices is missing"),
+        "{found}"
+    );
 }
 
 #[test]

@@ -108,7 +108,7 @@ fn past_the_limit_it_is_copied_or_an_error() {
     let plan = planned(&graph, &carried_by(CarryRule::Avoid, 2)).unwrap();
     assert!(!plan.copies.is_empty());
     let fault = planned(&graph, &carried_by(CarryRule::Forbid, 2)).unwrap_err();
-    assert_says(fault, &["`loop`", "`loop/", "2 times"]);
+    assert_says(fault, &["`loop`", "`loop/", "up to 2 "]);
 }
 
 /// A loop that is left at the beginning with the first parameter, or at the end with the first value that `body` carries.

@@ -38,7 +38,7 @@ impl Call<'_> {
         let shape = &tensor.ok_or_else(|| format!("input {input} is missing"))?.shape;
         match rank.filter(|&rank| shape.rank() != rank) {
             Some(rank) => Err(format!(
-                "input {input} is {shape}, where {rank} dimensions are expected"
+                "input {input} has the shape {shape}, but must have rank {rank}"
             )),
             None => Ok(&shape.0),
         }
@@ -61,7 +61,7 @@ impl Call<'_> {
         match self.ints(name)?.as_deref() {
             None => Ok(default),
             Some([value]) => Ok(*value),
-            Some(values) => Err(format!("`{name}` is {values:?}, where one number is expected")),
+            Some(values) => Err(format!("`{name}` is {values:?}, but must be one number")),
         }
     }
 
@@ -78,7 +78,7 @@ impl Call<'_> {
             Some([value]) => Ok([*value; 2]),
             Some([height, width]) => Ok([*height, *width]),
             Some(values) => Err(format!(
-                "`{name}` is {values:?}, where height and width are expected"
+                "`{name}` is {values:?}, but must be one number, or height and width"
             )),
         }
     }
@@ -90,9 +90,7 @@ impl Call<'_> {
             Some([all]) => Ok([*all; 4]),
             Some([height, width]) => Ok([*height, *width, *height, *width]),
             Some(&[top, left, bottom, right]) => Ok([top, left, bottom, right]),
-            Some(values) => Err(format!(
-                "`padding` is {values:?}, where 1, 2 or 4 numbers are expected"
-            )),
+            Some(values) => Err(format!("`padding` is {values:?}, but must be 1, 2 or 4 numbers")),
         }
     }
 
@@ -134,7 +132,7 @@ pub(super) fn wrap(axis: i64, rank: usize) -> Answer<usize> {
     let inside = (0..rank as i64).contains(&wrapped);
     inside
         .then_some(wrapped as usize)
-        .ok_or_else(|| format!("axis {axis} does not exist in a tensor of rank {rank}"))
+        .ok_or_else(|| format!("axis {axis} is out of range for a tensor of rank {rank}"))
 }
 
 pub(super) fn positive(name: &str, values: &[i64]) -> Answer<()> {
@@ -147,7 +145,7 @@ pub(super) fn positive(name: &str, values: &[i64]) -> Answer<()> {
 /// Returns an error if two dimensions differ; those with symbols are assumed to be equal.
 pub(super) fn agree(a: &Dim, b: &Dim) -> Answer<()> {
     match (a.fixed(), b.fixed()) {
-        (Some(x), Some(y)) if x != y => Err(format!("{x} meets {y}")),
+        (Some(x), Some(y)) if x != y => Err(format!("dimensions {x} and {y} must be equal")),
         _ => Ok(()),
     }
 }

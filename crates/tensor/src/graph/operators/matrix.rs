@@ -21,7 +21,9 @@ pub(super) const MATMUL: OperatorDefinition = OperatorDefinition {
 
 fn dense(call: &Call<'_>) -> Answer<Inferred> {
     let (data, weight) = (call.dims_of(0, None)?, call.dims_of(1, Some(2))?);
-    let (last, rest) = data.split_last().ok_or("a dense layer of a scalar")?;
+    let (last, rest) = data
+        .split_last()
+        .ok_or("the input of a dense layer must not be a scalar")?;
     agree(last, &weight[1])?;
     let mut dims = rest.to_vec();
     dims.push(weight[0].clone());
@@ -31,7 +33,7 @@ fn dense(call: &Call<'_>) -> Answer<Inferred> {
 fn matmul(call: &Call<'_>) -> Answer<Inferred> {
     let (a, b) = (call.dims_of(0, None)?, call.dims_of(1, None)?);
     let ([a_outer @ .., rows, inner], [b_outer @ .., other, columns]) = (a, b) else {
-        return Err("a product of matrices needs two dimensions of each".to_owned());
+        return Err("both inputs of a matrix product must have at least two dimensions".to_owned());
     };
     let transposed = call.int("transpose_b", 0)? != 0;
     let (other, columns) = if transposed {

@@ -37,7 +37,10 @@ fn reshape(call: &Call<'_>) -> Answer<Inferred> {
     for (axis, &dim) in shape.iter().enumerate() {
         let kept = || data.get(axis).cloned();
         dims.push(match dim {
-            0 => kept().ok_or("`shape` keeps a dimension that is not there")?,
+            0 => kept().ok_or_else(|| {
+                let rank = data.len();
+                format!("`shape` keeps the length of axis {axis}, but the input has rank {rank}")
+            })?,
             dim => Dim::from(dim),
         });
     }
@@ -54,7 +57,7 @@ fn reshape(call: &Call<'_>) -> Answer<Inferred> {
     }
     let both = all.fixed().zip(product(&dims).fixed());
     if let Some((from, to)) = both.filter(|(from, to)| from != to) {
-        return Err(format!("{from} elements cannot be reshaped to {to}"));
+        return Err(format!("cannot reshape {from} elements to {to} elements"));
     }
     Ok(call.reshaped(dims))
 }
@@ -73,7 +76,10 @@ fn transpose(call: &Call<'_>) -> Answer<Inferred> {
     let mut sorted = axes.clone();
     sorted.sort_unstable();
     if !sorted.into_iter().eq(0..data.len() as i64) {
-        return Err(format!("{axes:?} is not a permutation of {} axes", data.len()));
+        return Err(format!(
+            "`axes` is {axes:?}, which is not a permutation of the input's {} axes",
+            data.len()
+        ));
     }
     Ok(call.same_element(axes.iter().map(|&axis| data[axis as usize].clone()).collect()))
 }
@@ -122,7 +128,10 @@ fn split(call: &Call<'_>) -> Answer<Inferred> {
     let axis = call.axis("axis", 0, dims.len())?;
     let parts = call.int("parts", 2)?;
     if !(1..=MAX_PARTS).contains(&parts) || dims[axis].fixed().is_some_and(|dim| dim % parts != 0) {
-        return Err(format!("{} cannot be split into {parts}", dims[axis]));
+        return Err(format!(
+            "dimension {} cannot be split into {parts} equal parts (from 1 to {MAX_PARTS} are supported)",
+            dims[axis]
+        ));
     }
     dims[axis] = dims[axis].clone().floor_div(parts);
     let part = (call.inputs[0].element, Shape(dims));

@@ -165,7 +165,7 @@ impl Reader<'_> {
             });
             let Some(range) = range else {
                 return Err(format!(
-                    "axis {axis} of its output {output} has no bound below 2^63"
+                    "axis {axis} of its output {output} has no upper bound below 2^63"
                 ));
             };
             *dim = self.symbol_within(&name, axis, range);
@@ -185,7 +185,7 @@ impl Reader<'_> {
         described.cloned().ok_or_else(|| {
             let ranks: Vec<String> = shapes.iter().map(|dims| dims.len().to_string()).collect();
             format!(
-                "its branches return results of {} dimensions for `{}`: give ranges that decide the condition, or infer shapes when the file is written",
+                "its branches return results of {} dimensions for `{}`: give ranges that decide the condition, or run shape inference before saving the model",
                 ranks.join(" and "),
                 tileheap_json::clip(name)
             )
@@ -315,7 +315,7 @@ impl Reader<'_> {
                 .map_or("", String::as_str);
             let Some((element, mut shape)) = form? else {
                 let problem = format!(
-                    "the file has no shape of `{}`: infer shapes when it is written",
+                    "the file has no shape for `{}`: run shape inference before saving the model",
                     value.name
                 );
                 return Err(self.fault(of.node, problem));

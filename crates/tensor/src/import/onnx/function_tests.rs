@@ -213,7 +213,7 @@ fn arms_with_results_of_different_ranks_need_a_shape() {
     let (then, other) = arms();
     let mut graph = branching(then, other, node("", "Neg", &["y"], "z"));
     let said = read(graph.clone(), Vec::new()).unwrap_err().to_string();
-    for word in ["`If 1`", "1 and 2", "`y`", "infer shapes"] {
+    for word in ["`If 1`", "1 and 2", "`y`", "shape inference"] {
         assert!(said.contains(word), "{said} without {word}");
     }
     graph.value_info.push(value("y", &[1, 2]));

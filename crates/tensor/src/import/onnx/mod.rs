@@ -264,14 +264,14 @@ impl Reader<'_> {
             .map(|of| clip(&of.name).to_string());
         if let Some(first) = first {
             self.graph.note(format!(
-                "{others} tensors have elements of an unknown type (ONNX's {}), planned as {} bits each: `{first}` is the first",
+                "tensors with an unknown element type (ONNX type {}), planned with {} bits per element: {others}, the first is `{first}`",
                 types.join(", "),
                 UNKNOWN.bits()
             ));
         }
         if constants > 0 {
             self.graph.note(format!(
-                "{constants} constants have elements of an unknown type, counted by the size of their data"
+                "constants with an unknown element type, planned with the size of their data: {constants}"
             ));
         }
     }
@@ -281,7 +281,7 @@ impl Reader<'_> {
         if let Some(first) = self.unread.first() {
             let (count, first) = (self.unread.len(), clip(first).to_string());
             self.graph.note(format!(
-                "{count} constants that may be shapes are in files that are not beside the model: `{first}` is the first"
+                "constants that may be shapes, in external files that could not be read: {count}, the first is `{first}`"
             ));
         }
     }
@@ -289,7 +289,7 @@ impl Reader<'_> {
     /// Begins a function or body, within `MAX_DEPTH` levels: nothing else in the reader recurses.
     fn enter(&mut self, node: &NodeProto) -> Result<()> {
         if self.depth == MAX_DEPTH {
-            let problem = format!("functions and bodies are nested more than {MAX_DEPTH} deep");
+            let problem = format!("functions and bodies are nested more than {MAX_DEPTH} levels deep");
             return Err(self.fault(node, problem));
         }
         self.depth += 1;

@@ -31,7 +31,7 @@ impl Reader<'_> {
                     self.fault(
                         node,
                         format!(
-                            "it keeps dimension {axis}, but the input has {} dimensions",
+                            "its shape keeps the length of axis {axis}, but the input has rank {}",
                             data.len()
                         ),
                     )
@@ -47,7 +47,7 @@ impl Reader<'_> {
                 .try_fold(1i64, |all, dim| all.checked_mul(dim.fixed()?))
         };
         if let Some((from, to)) = count(&data).zip(count(&dims)).filter(|(from, to)| from != to) {
-            return Err(self.fault(node, format!("{from} elements cannot be reshaped to {to}")));
+            return Err(self.fault(node, format!("cannot reshape {from} elements to {to} elements")));
         }
         let (output, element) = (
             self.output(node)?.to_owned(),
@@ -79,7 +79,7 @@ impl Reader<'_> {
         let Some(mut places) = places else {
             return Err(self.fault(
                 node,
-                format!("not all of the axes {axes:?} exist in a tensor of rank {rank}"),
+                format!("one of the axes {axes:?} is out of range for a tensor of rank {rank}"),
             ));
         };
         places.sort_unstable();
@@ -92,7 +92,7 @@ impl Reader<'_> {
         let is_longer = |&&axis: &&usize| dims[axis].fixed().is_some_and(|side| side != 1);
         if let Some(axis) = places.iter().find(is_longer).filter(|_| !adds) {
             let problem = format!(
-                "axis {axis} has {} elements; only axes of 1 can be removed",
+                "axis {axis} has {} elements; only axes of 1 element can be removed",
                 dims[*axis]
             );
             return Err(self.fault(node, problem));
@@ -111,7 +111,7 @@ impl Reader<'_> {
         let (data, indices) = (self.dims(inputs[0]), self.dims(inputs[1]));
         let axis = node.int("axis", 0);
         let Some(place) = wrapped(axis, data.len()) else {
-            let problem = format!("axis {axis} does not exist in a tensor of rank {}", data.len());
+            let problem = format!("axis {axis} is out of range for a tensor of rank {}", data.len());
             return Err(self.fault(node, problem));
         };
         let dims = [&data[..place], &indices[..], &data[place + 1..]].concat();

@@ -176,7 +176,7 @@ impl Reader<'_> {
         for output in node.output.iter().filter(|output| !output.is_empty()) {
             let Some((element, shape)) = self.described.get(output) else {
                 let problem = format!(
-                    "its output shapes cannot be inferred, and the file has no shape of `{output}`: infer shapes when the file is written"
+                    "its output shapes cannot be inferred, and the file has no shape for `{output}`: run shape inference before saving the model"
                 );
                 return Err(self.fault(node, problem));
             };

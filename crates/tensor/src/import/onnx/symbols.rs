@@ -78,7 +78,7 @@ impl Reader<'_> {
             (true, _) => "all dimensions are fixed".to_owned(),
             (_, 0) => format!("the dynamic dimensions are {}", names.join(", ")),
             (_, more) => format!(
-                "the dynamic dimensions are {} and {more} others",
+                "the dynamic dimensions include {}; {more} more are not listed",
                 names.join(", ")
             ),
         };

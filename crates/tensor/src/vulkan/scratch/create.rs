@@ -59,7 +59,7 @@ impl ScratchPool {
         let (held, cap, wanted) = (self.held(), self.desc.cap, answer.size);
         if !within(held, wanted, cap) {
             let problem = format!(
-                "{wanted} do not fit: the pool holds {held} of at most {cap}, and none of that is free and large enough"
+                "cannot allocate {wanted}: the pool holds {held} of at most {cap}, and nothing free is large enough"
             );
             return Err(Error::tensor(name, problem));
         }

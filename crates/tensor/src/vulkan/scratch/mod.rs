@@ -246,7 +246,7 @@ impl ScratchPool {
             operands.push(self.operand(operand, call)?);
         }
         let Some((_, _, last)) = operands.last() else {
-            return Err(Error::kernel(call.kernel, "it was given no operand"));
+            return Err(Error::kernel(call.kernel, "the call has no operands"));
         };
         let ([a, b, c, d], [rows, columns]) = (last.extent, call.tile.map(|side| side.max(1)));
         let work = [a, b, c.div_ceil(rows), d.div_ceil(columns)];
@@ -393,10 +393,10 @@ fn vectors(name: &str, layout: &Layout, shape: &[u64]) -> Result<OperandShape> {
     };
     let fault = |problem: &str| Error::tensor(name, problem);
     let [outer @ .., 4] = shape else {
-        return Err(fault("its last dimension is not 4, the lanes of a vector"));
+        return Err(fault("its last dimension must be 4, the lanes of a vector"));
     };
     if outer.len() > 4 {
-        return Err(fault("kernels take at most 4 axes of vectors"));
+        return Err(fault("kernels support at most 4 axes of vectors"));
     }
     let mut extent = [1; 4];
     for (axis, &dim) in extent[4 - outer.len()..].iter_mut().zip(outer) {
