@@ -27,7 +27,7 @@ pub enum Error {
     #[error("texture {0} has chain {1} and cannot be created again with chain {2}")]
     ChainMismatch(TextureId, MipChainId, MipChainId),
     /// A texture is created out of order; the second id is the next new one.
-    #[error("texture {0} is created before texture {1}: new ids are consecutive")]
+    #[error("texture {0} is created before texture {1}: new ids must be consecutive")]
     IdOutOfOrder(TextureId, TextureId),
     /// A texture is created with a chain that the geometry does not have; the last field is the number of its chains.
     #[error("texture {0} has chain {1}, which is out of range: the geometry has {2} chains")]
@@ -39,11 +39,11 @@ pub enum Error {
     #[error("unknown {0} `{1}`; known ones: {2}")]
     UnknownName(&'static str, String, String),
     /// The first string sets no parameter of the named policy; the third lists the known parameters.
-    #[error("`{0}` sets no parameter of policy `{1}`; write name=value; its parameters: {2}")]
+    #[error("`{0}` does not set a parameter of policy `{1}`; use name=value with one of: {2}")]
     PolicyParameter(String, String, String),
     /// A frame number is out of order: the frame, the newest complete one, and the previous frame.
     #[error(
-        "frame {0} cannot begin after frame {2} with frame {1} complete: the next frame is {next}, and only earlier ones can be complete",
+        "frame {0} cannot begin after frame {2} with frames up to {1} complete: the next frame is {next}, and only earlier frames can be complete",
         next = .2 + 1
     )]
     FrameOrder(u64, u64, u64),

@@ -108,16 +108,20 @@ impl Geometry {
 const EIGHT: Alignment = Alignment::new(8).unwrap();
 
 fn check_chain(chain: usize, sizes: &[Bytes], unit: Alignment) -> Result<()> {
+    let levels = sizes.len();
+    if !(1..=32).contains(&levels) {
+        return Err(Error::Geometry(format!(
+            "the number of levels of chain {chain} is {levels}; it must be from 1 to 32"
+        )));
+    }
     let mut before = Bytes(1);
     let is_wrong =
         |&size: &Bytes| std::mem::replace(&mut before, size) > size || size.checked_align_up(unit).is_none();
-    let wrong = sizes.iter().position(is_wrong);
-    if wrong.is_none() && (1..=32).contains(&sizes.len()) {
-        return Ok(());
+    match sizes.iter().position(is_wrong) {
+        None => Ok(()),
+        Some(level) => Err(Error::Geometry(format!(
+            "level {level} of chain {chain} has {}; sizes must not be 0, decrease, or exceed 2^64 - 1 B when aligned",
+            sizes[level]
+        ))),
     }
-    let level = wrong.unwrap_or(sizes.len());
-    let size = sizes.get(level).copied().unwrap_or_default();
-    Err(Error::Geometry(format!(
-        "level {level} of chain {chain} has {size}; a chain must have 1 to 32 levels of non-zero sizes that do not decrease"
-    )))
 }

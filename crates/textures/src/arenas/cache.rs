@@ -29,7 +29,7 @@ impl Arenas {
     /// The policy with default parameters.
     pub const DESC: PolicyDesc<'static> = PolicyDesc::new(
         "arenas",
-        "An arena for each size of block, with walls that move by temperature (Blow 1998).",
+        "An arena for each block size, with walls that move by temperature (Blow 1998).",
         &create::<false>,
     )
     .with_parameters(ArenasDesc::PARAMETERS)

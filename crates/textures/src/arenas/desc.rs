@@ -79,7 +79,7 @@ impl ArenasDesc {
             "active-frames",
             2,
             1 << 16,
-            "frames for which a texture is active",
+            "number of frames for which a texture stays active",
         ),
         Parameter::number(
             "stride",
@@ -103,13 +103,13 @@ impl ArenasDesc {
             "idle-victim",
             0,
             &["oldest", "any"],
-            "eviction from a full arena that is not boiling",
+            "texture to evict from a full arena that is not boiling",
         ),
         Parameter::number(
             "damping",
             8,
             1 << 20,
-            "updates for which moving a wall back needs twice the margin",
+            "number of updates during which moving a wall back needs twice the margin",
         ),
     ];
 

@@ -27,13 +27,13 @@ impl CoherentDesc {
             "candidates",
             32,
             64,
-            "stale textures compared to find the least valuable",
+            "number of stale textures compared to find the least valuable",
         ),
         Parameter::number(
             "search-blocks",
             48,
             1 << 16,
-            "blocks or textures visited by a search",
+            "number of blocks or textures that a search visits",
         ),
         Parameter::number(
             "accepted-cost",

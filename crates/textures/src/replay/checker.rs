@@ -127,7 +127,7 @@ impl Checker {
             Call::Request(request, outcome) => self.judge_outcome(request, outcome, events),
             Call::Release(texture) if self.is_resident(texture) => {
                 Err(PolicyRule::Residence.broken(format!(
-                    "texture {texture} is released and stays resident at {}",
+                    "texture {texture} is released, but stays resident at {}",
                     Bytes(self.textures[texture.index()].offset)
                 )))
             }
@@ -209,7 +209,7 @@ impl Checker {
                 let needs = if whole { request.size } else { upload };
                 if block < needs {
                     return Err(PolicyRule::Size.broken(format!(
-                        "texture {texture} needs {needs} and is placed in a block of {block} at {offset}"
+                        "texture {texture} needs {needs}, but is placed in a block of {block} at {offset}"
                     )));
                 }
                 self.textures[texture.index()].chain = request.chain;
@@ -256,7 +256,7 @@ impl Checker {
                 let needs = self.geometry.size(chain, level).unwrap_or(Bytes(u64::MAX));
                 if level >= before || block > from || block < needs {
                     return Err(PolicyRule::Shrink.broken(format!(
-                        "texture {texture} at {offset} shrinks from level {before} in {from} to level {level}, of {needs}, in {block}"
+                        "texture {texture} at {offset} shrinks from level {before} in a block of {from} to level {level}, which needs {needs}, in a block of {block}"
                     )));
                 }
                 self.insert(texture, Level(0), level, (offset, block))

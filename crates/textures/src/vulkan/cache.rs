@@ -94,7 +94,7 @@ impl TextureCache {
         if types == 0 {
             return Err(unsupported(
                 "a texture cache".to_owned(),
-                "no memory type holds all shapes",
+                "no memory type supports all of its texture shapes",
             ));
         }
         let budget_extension = budget::is_supported(device)

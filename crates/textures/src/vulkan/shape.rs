@@ -161,7 +161,7 @@ pub(super) fn measure(device: &Device, shapes: &[TextureShape], apart: bool) -> 
             unit = unit.lcm(alignment).ok_or_else(|| {
                 unsupported(
                     name(&shape.shape),
-                    format!("alignments of {alignment} and {unit} together"),
+                    format!("the alignments {alignment} and {unit} have no common multiple below 2^64"),
                 )
             })?;
             memory_types &= needs.memory_type_bits;

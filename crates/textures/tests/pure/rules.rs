@@ -196,7 +196,7 @@ fn uses_of_textures_that_are_not_there_are_named() {
         ),
         (
             &[again(5, 0)],
-            "texture 5 is created before texture 0: new ids are consecutive",
+            "texture 5 is created before texture 0: new ids must be consecutive",
         ),
     ] {
         assert_eq!(error(records), text);
