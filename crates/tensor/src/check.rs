@@ -68,7 +68,7 @@ fn check_places(graph: &Graph, requirements: &[TensorRequirements], plan: &Tenso
             let Region { size, offset, .. } = region;
             let Some(memory) = plan.memories.get(region.memory.0 as usize) else {
                 let problem = format!(
-                    "is in memory {}, which is out of range: the number of memories is {}",
+                    "is in memory {}, which is out of range: the plan has {} memories",
                     region.memory.0,
                     plan.memories.len()
                 );

@@ -98,7 +98,7 @@ fn check_regions(items: &[SpaceItem], regions: &[Region], memories: &[MemoryDesc
         let Some(memory) = memories.get(region.memory.0 as usize) else {
             let (number, count) = (region.memory.0, memories.len());
             return Err(format!(
-                "tensor `{name}` is in memory {number}, which is out of range: the number of memories is {count}"
+                "tensor `{name}` is in memory {number}, which is out of range: the plan has {count} memories"
             ));
         };
         if !memory.can_hold(item) {
