@@ -15,6 +15,7 @@ use crate::handles::Handle;
 use crate::opaque::*;
 use crate::plan::PlanObject;
 use crate::status::{Fault, Status};
+use crate::strings::counted;
 use crate::structs::{self, begin, put, sized, write};
 
 sized! { Output: PassTarget to color_inputs; BoundAccess to address; }
@@ -234,7 +235,8 @@ fn access_of(state: &FrameState, pass: u32, access: u32) -> Result<Access, Fault
     let (count, name) = (declared.accesses.len(), &declared.name);
     if access as usize >= count {
         return Err(Fault::argument(format!(
-            "access {access} of pass `{name}` does not exist: there are {count}"
+            "access {access} is out of range: pass `{name}` has {}",
+            counted(count, "access")
         )));
     }
     match state.phase() {

@@ -22,7 +22,7 @@ pub(crate) fn check_not_calling_back() -> Result<(), Fault> {
     match CALLING_BACK.get() {
         false => Ok(()),
         true => Err(Fault::in_use(
-            "a callback of the library is running on this thread, and must not use devices and dynamic frames: return from it first",
+            "a callback of the library is running on this thread: return from it before calling functions of devices and dynamic frames",
         )),
     }
 }

@@ -15,7 +15,7 @@ use crate::enums::{
 };
 use crate::frame_desc::*;
 use crate::status::Fault;
-use crate::strings::needed_text;
+use crate::strings::{counted, needed_text};
 use crate::structs::{Array, elements, read, reserved};
 
 /// The bits of [`ResourceFlag`].
@@ -211,7 +211,7 @@ impl Description {
             [only] => only,
             _ => {
                 return Err(Fault::argument(
-                    "it has several queues: describe submits, which name them, in place of passes",
+                    "the frame has several queues: describe submits, which name their queue, instead of passes",
                 ));
             }
         };
@@ -356,7 +356,7 @@ impl Description {
 /// The fault for an access whose subpass is neither that of the previous access nor the next one.
 fn wrong_subpass(own: u32, before: u32) -> Fault {
     let what_to_do = match own < before {
-        true => "list accesses by subpass",
+        true => "list accesses in the order of their subpasses",
         false => "every subpass between them needs an access",
     };
     Fault::argument(format!(
@@ -445,7 +445,7 @@ fn usual(kind: AccessKind, load_op: vk::AttachmentLoadOp) -> Result<(bool, bool)
         | AccessKind::StorageTexelBuffer
         | AccessKind::DeviceAddress => {
             let message = format!(
-                "has neither TH_ACCESS_FLAG_READ nor TH_ACCESS_FLAG_WRITE, and {} needs one",
+                "has neither TH_ACCESS_FLAG_READ nor TH_ACCESS_FLAG_WRITE, but {} needs at least one of them",
                 kind.noun()
             );
             return Err(Fault::argument(message).within("flags"));
@@ -473,7 +473,7 @@ fn load_op(
         vk::AttachmentLoadOp::CLEAR => Ok(LoadOp::Clear(clear_value(&desc.clear, resource.format))),
         other => {
             let message = format!(
-                "is {}: only load, clear and don't care are possible",
+                "is {}: it must be VK_ATTACHMENT_LOAD_OP_LOAD, VK_ATTACHMENT_LOAD_OP_CLEAR or VK_ATTACHMENT_LOAD_OP_DONT_CARE",
                 other.as_raw()
             );
             Err(Fault::argument(message).within("loadOp"))
@@ -499,7 +499,8 @@ fn range(range: &vk::ImageSubresourceRange, resource: &Declared) -> Result<Subre
         (0, 0 | vk::REMAINING_MIP_LEVELS) => Ok(Run::new(0, 0)),
         (_, 0 | vk::REMAINING_MIP_LEVELS) if first < all => Ok(Run::new(first, all)),
         (_, 0 | vk::REMAINING_MIP_LEVELS) => Err(Fault::argument(format!(
-            "{what} {first} does not exist: there are {all}"
+            "{what} {first} is out of range: the resource has {}",
+            counted(all as usize, what)
         ))),
         _ => match first.checked_add(count) {
             Some(end) => Ok(Run::new(first, end)),
@@ -529,23 +530,21 @@ fn image(desc: &ResourceDesc) -> Result<ImageDesc, Fault> {
     let vk::Extent3D { width, height, depth } = desc.extent;
     let extent = match (desc.scale, (width, height, depth)) {
         ([0.0, 0.0], (0, 0, _)) => {
-            return Err(Fault::argument(
-                "it has neither extent nor scale: set one of them",
-            ));
+            return Err(Fault::argument("has neither extent nor scale: set one of them"));
         }
         ([0.0, 0.0], _) => frame::Extent::Texels(vk::Extent3D {
             depth: depth.max(1),
             ..desc.extent
         }),
         (scale, (0, 0, 0)) => frame::Extent::Scaled(scale),
-        _ => return Err(Fault::argument("it has both extent and scale: set one of them")),
+        _ => return Err(Fault::argument("has both extent and scale: set only one of them")),
     };
     let has = |flag: ResourceFlag| desc.flags & flag as u32 != 0;
     let image_type = match (has(ResourceFlag::Image1d), has(ResourceFlag::Image3d)) {
         (false, false) => vk::ImageType::TYPE_2D,
         (true, false) => vk::ImageType::TYPE_1D,
         (false, true) => vk::ImageType::TYPE_3D,
-        (true, true) => return Err(Fault::argument("it is both 1D and 3D: set one of the flags")),
+        (true, true) => return Err(Fault::argument("is both 1D and 3D: set only one of the flags")),
     };
     let samples = match desc.samples.as_raw() {
         0 => vk::SampleCountFlags::TYPE_1,
@@ -582,16 +581,20 @@ pub(crate) fn at<T: Copy>(elements: &[T], index: u32, what: &str) -> Result<T, F
 /// Returns the id at an index from C.
 pub(crate) fn nth<T>(mut ids: impl ExactSizeIterator<Item = T>, index: u32, what: &str) -> Result<T, Fault> {
     let count = ids.len();
-    ids.nth(index as usize)
-        .ok_or_else(|| Fault::argument(format!("{what} {index} does not exist: there are {count}")))
+    ids.nth(index as usize).ok_or_else(|| {
+        Fault::argument(format!(
+            "{what} {index} is out of range: the frame has {}",
+            counted(count, what)
+        ))
+    })
 }
 
 /// Returns the element at an index from C.
 fn find<'a, T>(elements: &'a [T], index: u32, what: &str) -> Result<&'a T, Fault> {
     elements.get(index as usize).ok_or_else(|| {
         Fault::argument(format!(
-            "{what} {index} does not exist: there are {}",
-            elements.len()
+            "{what} {index} is out of range: the frame has {}",
+            counted(elements.len(), what)
         ))
     })
 }

@@ -18,6 +18,7 @@ use crate::loader;
 use crate::opaque::*;
 use crate::profile::ProfileObject;
 use crate::status::{Fault, Status};
+use crate::strings::counted;
 use crate::structs::{Array, begin, check_array, need, put, read, sized};
 use crate::text::put_text;
 use crate::vulkan::OptionalGetInstanceProcAddr;
@@ -86,7 +87,9 @@ impl DeviceObject {
         check_not_calling_back()?;
         let guard = match self.device.try_read() {
             Ok(guard) => guard,
-            Err(TryLockError::WouldBlock) => return Err(Fault::in_use("another call destroys the device")),
+            Err(TryLockError::WouldBlock) => {
+                return Err(Fault::in_use("another call is destroying the device"));
+            }
             Err(TryLockError::Poisoned(_)) => return Err(Fault::unusable()),
         };
         match guard.is_some() {
@@ -113,7 +116,8 @@ impl DeviceObject {
         let frames = self.frames.load(Ordering::Acquire);
         if frames > 0 {
             return Err(Fault::in_use(format!(
-                "the device has {frames} dynamic frames: call thDestroyDynamicFrame or thAbandonDynamicFrame first"
+                "the device still has {}: call thDestroyDynamicFrame or thAbandonDynamicFrame first",
+                counted(frames as usize, "dynamic frame")
             )));
         }
         if let Some(device) = guard.take() {
@@ -181,8 +185,7 @@ unsafe fn wrap(desc: &DeviceDesc, additions: &DeviceAdditionsObject) -> Result<D
     let allocate = desc.allocate_block.ok_or_else(|| Fault::null("allocateBlock"))?;
     let free = desc.free_block.ok_or_else(|| Fault::null("freeBlock"))?;
     let differs = |field: &str| {
-        let message =
-            "is not the one that the additions were created for: create the device with additions of its own";
+        let message = "is not the one that the additions were created with: use additions that were created for this device";
         Fault::argument(message).within(field)
     };
     if desc.instance == vk::Instance::null() {
@@ -242,7 +245,7 @@ unsafe fn wrap(desc: &DeviceDesc, additions: &DeviceAdditionsObject) -> Result<D
 unsafe fn queues_of(desc: &DeviceDesc) -> Result<Vec<Queue>, Fault> {
     check_array(desc.queues, desc.queue_count, QUEUES)?;
     if desc.queue_count == 0 {
-        return Err(Fault::argument("is 0: a device needs a queue").within("queueCount"));
+        return Err(Fault::argument("is 0: a device needs at least one queue").within("queueCount"));
     }
     let queue = |index: usize| {
         // SAFETY: the array has `queue_count` elements.

@@ -13,7 +13,7 @@ use crate::handles::{Handle, object};
 use crate::opaque::{ErrorHandle, FrameHandle, FrameT, TextHandle};
 use crate::origins::LazyOrigins;
 use crate::status::{Fault, Status};
-use crate::strings::{StringView, needed_text, view};
+use crate::strings::{StringView, counted, needed_text, view};
 use crate::structs::{begin, need, put, sized, write};
 use crate::text::put_text;
 use crate::vulkan::NameKindValue;
@@ -347,6 +347,17 @@ fn names(frame: &frame::Frame, kind: NameKind) -> Vec<&str> {
     }
 }
 
+/// The kind of a name, in words.
+fn noun(kind: NameKind) -> &'static str {
+    match kind {
+        NameKind::Resource => "resource",
+        NameKind::Pass => "pass",
+        NameKind::CommandBuffer => "command buffer",
+        NameKind::Semaphore => "semaphore",
+        NameKind::Queue => "queue",
+    }
+}
+
 /// Returns the name of an object of a frame, for debug names and labels. It is valid until the frame is destroyed.
 ///
 /// Thread safety: may be called by several threads at once.
@@ -360,10 +371,15 @@ pub unsafe extern "C" fn get_frame_name(
 ) -> Status {
     run("thGetFrameName", error, || {
         let object = frame.get("frame")?;
-        let names = names(&object.frame, NameKind::from_number(kind, "kind")?);
+        let kind = NameKind::from_number(kind, "kind")?;
+        let names = names(&object.frame, kind);
         let known = names.get(index as usize);
         let known = known.ok_or_else(|| {
-            Fault::argument(format!("index {index} does not exist: there are {}", names.len()))
+            let what = noun(kind);
+            Fault::argument(format!(
+                "{what} {index} is out of range: the frame has {}",
+                counted(names.len(), what)
+            ))
         })?;
         // SAFETY: null or writable.
         unsafe { put(name, view(known), "name") }
@@ -391,13 +407,7 @@ pub unsafe extern "C" fn find_frame_name(
         let name = unsafe { needed_text(name, "name") }?;
         let found = names(&object.frame, kind).iter().position(|known| *known == name);
         let frame = object.frame.name();
-        let what = match kind {
-            NameKind::Resource => "resource",
-            NameKind::Pass => "pass",
-            NameKind::CommandBuffer => "command buffer",
-            NameKind::Semaphore => "semaphore",
-            NameKind::Queue => "queue",
-        };
+        let what = noun(kind);
         let found =
             found.ok_or_else(|| Fault::argument(format!("frame `{frame}` has no {what} `{name}`")))?;
         // SAFETY: null or writable.

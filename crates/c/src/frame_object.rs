@@ -24,6 +24,7 @@ use crate::handles::{Exclusive, object};
 use crate::imports::ImportLists;
 use crate::opaque::{CommandsT, DynamicFrameT};
 use crate::status::{Fault, Status};
+use crate::strings::counted;
 
 object!(DynamicFrameT, DynamicFrameObject: DynamicFrame);
 object!(CommandsT, CommandsObject: Commands);
@@ -132,7 +133,8 @@ impl DynamicFrameObject {
         match self.open.load(Ordering::Acquire) {
             0 => Ok(()),
             open => Err(Fault::in_use(format!(
-                "{open} command buffers of the frame are being recorded: call thEndCommands or thDiscardCommands first"
+                "the recording of {} has not ended: call thEndCommands or thDiscardCommands first",
+                counted(open as usize, "command buffer")
             ))),
         }
     }
@@ -190,7 +192,7 @@ impl FrameState {
             Phase::None => None,
             _ => frame.last_selected(),
         };
-        bound.ok_or_else(|| Fault::state("no frame was selected: call thSelectFrame first"))
+        bound.ok_or_else(|| Fault::state("no frame is selected: call thSelectFrame first"))
     }
 
     pub(crate) fn phase(&self) -> &Phase {
@@ -240,7 +242,9 @@ impl FrameState {
             }
         }
         let selected = frame.selected();
-        let selected = selected.ok_or_else(|| Fault::state("select the frame again: call thSelectFrame"))?;
+        let selected = selected.ok_or_else(|| {
+            Fault::state("the selection is no longer valid: select the frame again with thSelectFrame")
+        })?;
         read(imports, selected.plan().input.frame())?;
         *phase = Phase::Idle;
         // SAFETY: the imports are alive until the frame is complete, and in their entry states (the caller's duty).

@@ -8,6 +8,7 @@ use tileheap::units::Run;
 
 use crate::describe::nth;
 use crate::status::Fault;
+use crate::strings::counted;
 use crate::structs::{Array, plain_elements, read_optional, reserved, sized};
 use crate::vulkan::VulkanSemaphore;
 
@@ -222,8 +223,8 @@ fn range(range: &vk::ImageSubresourceRange, whole: SubresourceRange) -> Result<S
         match first < end && end <= all.end {
             true => Ok(Run::new(first, end)),
             false => Err(Fault::argument(format!(
-                "{what} {first} with a count of {count} is out of range: there are {}",
-                all.end
+                "{what} {first} with a count of {count} is out of range: the resource has {}",
+                counted(all.end as usize, what)
             ))),
         }
     };

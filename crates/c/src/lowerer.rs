@@ -306,13 +306,13 @@ impl Lowering {
         } = self.current()?;
         if !Arc::ptr_eq(own, plan) && own != plan {
             return Err(Fault::argument(
-                "the previous tables belong to another plan: lower the first frame of a plan without previous",
+                "the previous tables belong to another plan: set previous to null for the first frame of a plan",
             ));
         }
         let declared = situation.queues.declared().iter();
         if !queues.are(declared.map(|index| situation.queues.queue(*index))) {
             return Err(Fault::argument(
-                "the previous tables were lowered for other queues",
+                "the previous tables were lowered for other queues: set previous to null for the first frame on these queues",
             ));
         }
         let mut next = spare.unwrap_or_else(|| LoweringDesc::first(situation.queues.clone()));

@@ -332,7 +332,10 @@ fn chosen(desc: &PlanOptionsDesc) -> Result<PlanOptions, Fault> {
     known_bits(desc.flags, all, "ThPlanFlag", "flags")?;
     let has = |flag: PlanFlag| desc.flags & flag as u32 != 0;
     if has(PlanFlag::NoBinCost) && desc.bin_cost > 0 {
-        let message = format!("is {}, but flags has TH_PLAN_FLAG_NO_BIN_COST", desc.bin_cost);
+        let message = format!(
+            "is {}, but flags has TH_PLAN_FLAG_NO_BIN_COST: set only one of them",
+            desc.bin_cost
+        );
         return Err(Fault::argument(message).within("binCost"));
     }
     let defaults = PlanOptions::default();

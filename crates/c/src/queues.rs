@@ -22,7 +22,7 @@ impl Queues {
         let queues = Queues { first, count };
         let special = |queue: &FamilyQueue| queue.family >= vk::QUEUE_FAMILY_FOREIGN_EXT;
         if let Some((index, queue)) = queues.iter(0).enumerate().find(|(_, queue)| special(queue)) {
-            let message = format!("is {}, which is not a queue family of a device", queue.family);
+            let message = format!("is {}, which is not the index of a queue family", queue.family);
             return Err(Fault::argument(message).within("family").at("queues", index));
         }
         Ok(queues)

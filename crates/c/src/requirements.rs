@@ -17,6 +17,7 @@ use crate::handles::{Handle, object};
 use crate::opaque::{ErrorHandle, FrameHandle, ProfileHandle, RequirementsHandle, RequirementsT};
 use crate::profile::ProfileObject;
 use crate::status::{Fault, Status};
+use crate::strings::counted;
 use crate::structs::{self, Array, Output, begin, elements, need, put, reserved, write};
 use crate::vulkan::{DedicatedValue, MemoryKindValue};
 use tileheap::frame::Frame;
@@ -40,14 +41,19 @@ impl RequirementsObject {
         let name = frame.name();
         if self.frame != *frame {
             return Err(Fault::argument(format!(
-                "the requirements belong to a frame other than `{name}`"
+                "the requirements were created for a frame that differs from `{name}`"
             )));
         }
         if !Arc::ptr_eq(&self.profile, profile) && self.profile != *profile {
-            return Err(Fault::argument(format!(
-                "the requirements of frame `{name}` are for `{}`, but it is planned for `{}`",
-                self.profile.name, profile.name
-            )));
+            let (of, own) = (&self.profile.name, &profile.name);
+            return Err(Fault::argument(match of == own {
+                true => format!(
+                    "the requirements of frame `{name}` were created for a different profile named `{of}`"
+                ),
+                false => format!(
+                    "the requirements of frame `{name}` were created for profile `{of}`, but the plan is for profile `{own}`"
+                ),
+            }));
         }
         Ok(())
     }
@@ -320,7 +326,8 @@ fn answer_of(
     let types = profile.memory_types.len() as u32;
     if memory_type_bits == 0 || memory_type_bits.checked_shr(types).unwrap_or(0) != 0 {
         return Err(Fault::argument(format!(
-            "is {memory_type_bits:#b}: it must be nonzero and name only the {types} memory types of the profile"
+            "is {memory_type_bits:#b}: at least one bit must be set, and only bits of memory types of the profile, which has {}",
+            counted(types as usize, "memory type")
         ))
         .within("requirements.memoryTypeBits"));
     }

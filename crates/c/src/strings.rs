@@ -41,7 +41,7 @@ unsafe fn text<'a>(view: StringView) -> Result<&'a str, Fault> {
         unsafe { std::ffi::CStr::from_ptr::<'a>(data) }.to_bytes()
     } else if length > isize::MAX as usize {
         return Err(Fault::argument(format!(
-            "its length is {length}, which exceeds the address space"
+            "has a length of {length}, which exceeds the address space"
         )));
     } else {
         // SAFETY: the string has `length` bytes.
@@ -49,6 +49,15 @@ unsafe fn text<'a>(view: StringView) -> Result<&'a str, Fault> {
     };
     let text = std::str::from_utf8(bytes);
     text.map_err(|error| Fault::argument(format!("is not UTF-8: {error}")))
+}
+
+/// A number and a noun: `1 queue`, `2 passes`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        _ if noun.ends_with("ss") => format!("{count} {noun}es"),
+        _ => format!("{count} {noun}s"),
+    }
 }
 
 /// Returns a text of the library as a string for the caller.

@@ -86,7 +86,7 @@ fn wrong_size(name: &str, size: usize, known: usize) -> Fault {
 #[cold]
 fn unknown_field(name: &str, size: usize, known: usize, unknown: usize) -> Fault {
     let message = format!(
-        "{name} has {size} bytes, this library knows {known}, and byte {unknown} is not zero: it belongs to a newer header"
+        "structSize of {name} is {size}, but this library knows only the first {known} bytes, and byte {unknown} is not zero: it belongs to a field of a newer header"
     );
     Fault::new(Status::ErrorStructSize, message)
 }
@@ -205,7 +205,7 @@ fn no_array(count: u32, Array(name, counted): Array) -> Fault {
             format!("is null, but {counted} is {count}"),
         ),
         _ => Fault::argument(format!(
-            "has too many elements: {counted} is {count}, and at most {MAX_COUNT} are possible"
+            "has too many elements: {counted} is {count}, but at most {MAX_COUNT} are allowed"
         )),
     };
     fault.within(name)

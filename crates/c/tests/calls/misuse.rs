@@ -120,7 +120,7 @@ fn wrong_numbers_in_descriptions_name_the_pass_or_resource() {
         (
             |s| s.second[0].resource = 2,
             Status::ErrorInvalidArgument,
-            &["`lighting`", "resource 2", "there are 2"],
+            &["`lighting`", "resource 2", "has 2 resources"],
         ),
         (
             |s| s.second[0].kind = 99,
@@ -140,7 +140,7 @@ fn wrong_numbers_in_descriptions_name_the_pass_or_resource() {
         (
             |s| s.second[0].subpass = 1,
             Status::ErrorInvalidArgument,
-            &["`lighting`", "by subpass"],
+            &["`lighting`", "in the order of their subpasses"],
         ),
         (
             |s| s.first[0].load_op = vk::AttachmentLoadOp::from_raw(7),
@@ -235,7 +235,7 @@ fn wrong_numbers_in_descriptions_name_the_pass_or_resource() {
         (
             |s| s.second[0].range.base_array_layer = u32::MAX,
             Status::ErrorInvalidArgument,
-            &["`lighting`", "layer 4294967295", "there are 1"],
+            &["`lighting`", "layer 4294967295", "has 1 layer"],
         ),
         (
             |s| s.second[0].range.layer_count = 3,

@@ -104,7 +104,7 @@ fn every_level_of_a_description_is_named() {
         ),
         (
             |s| s.submits[1].queue = 4,
-            "thCreateFrame: ThFrameDesc.submits[1].queue: queue 4 does not exist: there are 1",
+            "thCreateFrame: ThFrameDesc.submits[1].queue: queue 4 is out of range: the frame has 1 queue",
         ),
         (
             |s| s.batches[1].struct_size = 2,
@@ -112,11 +112,11 @@ fn every_level_of_a_description_is_named() {
         ),
         (
             |s| s.waits[0].semaphore = 1,
-            "thCreateFrame: ThFrameDesc.submits[1].batches[0].waits[0].semaphore: semaphore 1 does not exist: there are 1",
+            "thCreateFrame: ThFrameDesc.submits[1].batches[0].waits[0].semaphore: semaphore 1 is out of range: the frame has 1 semaphore",
         ),
         (
             |s| s.signals[1].semaphore = 9,
-            "thCreateFrame: ThFrameDesc.submits[1].batches[0].signals[1].semaphore: semaphore 9 does not exist: there are 1",
+            "thCreateFrame: ThFrameDesc.submits[1].batches[0].signals[1].semaphore: semaphore 9 is out of range: the frame has 1 semaphore",
         ),
         (
             |s| s.signals[1].struct_size = 0,
@@ -191,11 +191,11 @@ fn fields_are_named() {
         ),
         (
             |s| s.second[0].resource = 2,
-            "pass `lighting`: ThFrameDesc.passes[1].accesses[0].resource: resource 2 does not exist: there are 2",
+            "pass `lighting`: ThFrameDesc.passes[1].accesses[0].resource: resource 2 is out of range: the frame has 2 resources",
         ),
         (
             |s| (s.second[1].kind, s.second[1].resolve_source) = (2, 8),
-            "pass `lighting`: ThFrameDesc.passes[1].accesses[1].resolveSource: resource 8 does not exist: there are 2",
+            "pass `lighting`: ThFrameDesc.passes[1].accesses[1].resolveSource: resource 8 is out of range: the frame has 2 resources",
         ),
         (
             |s| s.second[0].reach_texels = 2,
@@ -212,7 +212,7 @@ fn fields_are_named() {
         ),
         (
             |s| s.second[0].range.base_mip_level = 5,
-            "pass `lighting`: ThFrameDesc.passes[1].accesses[0].range: level 5 does not exist: there are 1",
+            "pass `lighting`: ThFrameDesc.passes[1].accesses[0].range: level 5 is out of range: the resource has 1 level",
         ),
         (
             |s| s.second[1].subpass = 3,
@@ -309,7 +309,7 @@ fn arguments_and_options_are_named() {
         ),
         (
             with(&options),
-            "thCreatePlan: ThPlanOptionsDesc.binCost is 12, but flags has TH_PLAN_FLAG_NO_BIN_COST",
+            "thCreatePlan: ThPlanOptionsDesc.binCost is 12, but flags has TH_PLAN_FLAG_NO_BIN_COST: set only one of them",
         ),
         (
             with(&PlanOptionsDesc {
@@ -332,7 +332,7 @@ fn arguments_and_options_are_named() {
                 queue_count,
                 ..sized()
             }),
-            "thLower: ThLowerDesc.queues[0].family is 4294967295, which is not a queue family of a device",
+            "thLower: ThLowerDesc.queues[0].family is 4294967295, which is not the index of a queue family",
         ),
         (
             lowered(LowerDesc {
@@ -364,7 +364,7 @@ fn arguments_and_options_are_named() {
                     error,
                 )
             })),
-            "thCreateAliasing: ThAliasingDesc.queues[0].family is 4294967295, which is not a queue family of a device",
+            "thCreateAliasing: ThAliasingDesc.queues[0].family is 4294967295, which is not the index of a queue family",
         ),
         (
             search(SearchDesc {

@@ -83,7 +83,7 @@ int main(void) {
     ThPlanDesc desc = {
         .structSize = sizeof(ThPlanDesc), .frame = frame, .requirements = requirements, .profile = profile, .options = &options};
     expect(thCreatePlan(&desc, &plan, error), TH_STATUS_ERROR_INVALID_ARGUMENT,
-           "thCreatePlan: ThPlanOptionsDesc.binCost is 5, but flags has TH_PLAN_FLAG_NO_BIN_COST");
+           "thCreatePlan: ThPlanOptionsDesc.binCost is 5, but flags has TH_PLAN_FLAG_NO_BIN_COST: set only one of them");
     options.binCost = 0;
     if (thCreatePlan(&desc, &plan, error) < 0 || thCreateLowerer(&lowerer, error) < 0) return 1;
 
@@ -91,7 +91,7 @@ int main(void) {
     const ThFamilyQueue ignored = {VK_QUEUE_FAMILY_IGNORED, 0};
     const ThLowerDesc none = {.structSize = sizeof(ThLowerDesc), .plan = plan, .queueCount = 1, .queues = &ignored};
     expect(thLower(lowerer, &none, &lowered, error), TH_STATUS_ERROR_INVALID_ARGUMENT,
-           "thLower: ThLowerDesc.queues[0].family is 4294967295, which is not a queue family of a device");
+           "thLower: ThLowerDesc.queues[0].family is 4294967295, which is not the index of a queue family");
     expect(thGetLowered(lowerer, &lowered, error), TH_STATUS_ERROR_INVALID_ARGUMENT,
            "thGetLowered: the lowerer has no tables: nothing was lowered, or the last call failed");
 

@@ -314,7 +314,7 @@ fn devices_without_handles_are_refused() {
     // It has a dynamic frame.
     let (status, message) = call(|error| destroy_device(engine.device, error)).unwrap_err();
     assert_eq!(status, Status::ErrorInUse);
-    assert_says(message, &["1 dynamic frames", "thDestroyDynamicFrame"]);
+    assert_says(message, &["1 dynamic frame:", "thDestroyDynamicFrame"]);
     engine.end();
 }
 

@@ -227,7 +227,7 @@ fn functions_in_the_wrong_state_name_the_one_to_call() {
         assert_eq!(status, Status::ErrorInUse, "{name}: {message}");
         assert_says(
             message,
-            &["1 command buffers", "thEndCommands", "thDiscardCommands"],
+            &["1 command buffer ", "thEndCommands", "thDiscardCommands"],
         );
     }
     call(|error| discard_commands(commands, error)).unwrap();
@@ -248,7 +248,7 @@ fn indices_that_do_not_exist_are_errors() {
     let wrongs: [(Call<'_>, &[&str]); 14] = [
         (
             &|error| th!(begin_pass(commands, 8, null_mut(), error)),
-            &["pass 8", "there are 8"],
+            &["pass 8", "has 8 passes"],
         ),
         (
             &|error| skip_pass(commands, u32::MAX, error),
@@ -276,7 +276,7 @@ fn indices_that_do_not_exist_are_errors() {
         ),
         (
             &|error| th!(get_selected_queue(frame, 2, to_queue, error)),
-            &["queue 2", "there are 2"],
+            &["queue 2", "has 2 queues"],
         ),
         (
             &|error| begin_secondary(frame, buffer(), 0, 1, error),
@@ -307,7 +307,7 @@ fn indices_that_do_not_exist_are_errors() {
         ),
         (
             &|error| th!(begin_commands(frame, 4, buffer(), &mut null_mut(), error)),
-            &["command buffer 4", "there are 4"],
+            &["command buffer 4", "has 4 command buffers"],
         ),
     ];
     for (function, words) in wrongs {
