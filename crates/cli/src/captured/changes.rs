@@ -98,19 +98,19 @@ fn wasted(frame: &Frame, capture: &Capture, operation: AttachmentOperation) -> O
         .filter(|one| one.operation == operation)
         .collect();
     let saves_bytes = all.iter().map(|one| one.bytes).sum();
-    let (verb, replaced) = match operation {
-        AttachmentOperation::Load => ("loaded but not used", "LOAD_OP_DONT_CARE"),
-        AttachmentOperation::Store => ("stored but never read", "STORE_OP_DONT_CARE"),
+    let (verb, but, replaced) = match operation {
+        AttachmentOperation::Load => ("loaded", "but not used", "LOAD_OP_DONT_CARE"),
+        AttachmentOperation::Store => ("stored", "but never read", "STORE_OP_DONT_CARE"),
     };
     let lines = all.iter().filter_map(|one| {
         let (pass, id) = at(frame, one.pass, one.resource)?;
-        let assumed = if one.assumed {
-            " (assumed: the next frame does not use it)"
-        } else {
-            ""
+        let assumed = match (one.assumed, capture.compared) {
+            (false, _) => "",
+            (true, true) => " (assumed: the next frame does not show it)",
+            (true, false) => " (assumed: no next frame was captured)",
         };
         let line = format!(
-            "{}: {verb} in `{}`; {replaced} saves {} per frame; {}{assumed}",
+            "{}: {verb} by `{}` {but}; {replaced} saves {} per frame; {}{assumed}",
             described(frame, id),
             frame.pass(pass).name,
             amount(one.bytes),
@@ -143,7 +143,7 @@ fn lazily_allocated(frame: &Frame, capture: &Capture) -> Option<Change> {
             .filter(|facts| facts.memoryless)?;
         let unused = match facts.unused_usage.as_str() {
             "" => String::new(),
-            usage => format!("; leave out usage {usage}, which neither frame uses"),
+            usage => format!("; leave out usage {usage}, which neither this frame nor the next one uses"),
         };
         let line = format!("{}: {}{unused}", described(frame, id), amount(facts.bytes));
         Some((facts.bytes, line))
@@ -250,7 +250,10 @@ fn arranged(frame: &Frame, best: &ArrangedPlan<'_>, traffic: &Traffic) -> Vec<Ch
                 (
                     format!("Run {} strip by strip", names(&group.passes)),
                     charge,
-                    format!("{} for repeated passes and halos, deducted", amount(charge)),
+                    format!(
+                        "{} for repeated passes and halos, already deducted from the savings",
+                        amount(charge)
+                    ),
                     in_group(&changed, frame, &group.passes),
                     HelpedDevices::OnlyTileHeap,
                 )

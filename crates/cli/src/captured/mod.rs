@@ -28,7 +28,7 @@ use self::names::described;
 use self::traffic::Traffic;
 use crate::error::Result;
 use crate::frames::arrange::{ArrangedPlan, Limits};
-use crate::values::{amount, percent};
+use crate::values::{amount, counted, percent};
 
 /// The report about one captured frame.
 #[derive(Clone, Debug, Serialize)]
@@ -150,7 +150,7 @@ fn is_whole_run(capture: &Capture) -> bool {
 fn moved(capture: &Capture, now: u64) -> String {
     let now = amount(now);
     match is_whole_run(capture) {
-        true => format!("All that the program submitted moves {now} to and from memory"),
+        true => format!("All work that the program submitted moves {now} to and from memory"),
         false => format!("A frame moves {now} to and from memory"),
     }
 }
@@ -190,7 +190,7 @@ fn verdict(
                 false => "nothing is eligible for tile memory",
             };
             match why.split_last() {
-                None => format!("{moves}: it has no loads and stores."),
+                None => format!("{moves}: it has no loads or stores."),
                 Some((last, [])) => format!("{moves}; {what}, because {last}."),
                 Some((last, others)) => {
                     format!("{moves}; {what}, because {}; and {last}.", others.join("; "))
@@ -270,14 +270,14 @@ fn why_in_memory(plan: &Plan, capture: &Capture, id: ResourceId) -> (&'static st
         PlacementReason::External => ("are needed after the frame, or come from before it", true),
         _ if facts.inferred == InferredLifetime::History => ("are read again by the next frame", true),
         reason if traffic::is_kept_by_driver(reason) => (
-            "belong to attachments of one render pass, which its tiles hold already: only their loads and stores move",
+            "belong to attachments of one render pass, which its tiles already hold: only their loads and stores cause traffic",
             false,
         ),
         PlacementReason::Arena(why) | PlacementReason::Dedicated(why) => {
             (not_tile(why), matches!(why, OffChipReason::History))
         }
         PlacementReason::Tile { .. } => (
-            "lose their place in tile memory to resources that save more, or move in and out of it",
+            "make room in tile memory for resources that save more, or move in and out of it",
             false,
         ),
         _ => ("move in or out of tile memory", false),
@@ -304,10 +304,10 @@ fn not_tile(why: OffChipReason) -> &'static str {
         OffChipReason::DeclaredUsage => {
             "belong to images or buffers created with a usage that tile memory does not allow, such as TRANSFER_SRC"
         }
-        OffChipReason::Refused => "are refused in tile memory by the driver",
+        OffChipReason::Refused => "belong to resources that the driver refuses in tile memory",
         OffChipReason::TooLarge { .. } => "are larger than the tile heap",
         OffChipReason::CostExceedsSavings { .. } => "cost more in the driver's binning than they save",
-        OffChipReason::Excluded { .. } => "are excluded by the frame",
+        OffChipReason::Excluded { .. } => "belong to resources that are excluded from tile memory",
         OffChipReason::NoRoom { .. } => "do not fit in the tile heap with the resources that save more",
         OffChipReason::OnePass { .. } | OffChipReason::Stored { .. } => "move in or out of tile memory",
     }
@@ -316,7 +316,10 @@ fn not_tile(why: OffChipReason) -> &'static str {
 fn facts(frame: &Frame, capture: &Capture) -> Vec<(&'static str, String)> {
     let followed = match capture.followed() {
         Some(share) => format!("{:.1} % of the accessed bytes", (share * 1000.0).floor() / 10.0),
-        None => format!("{}, and accesses of unknown size", amount(capture.followed_bytes)),
+        None => format!(
+            "{}; the size of other accesses is unknown",
+            amount(capture.followed_bytes)
+        ),
     };
     let decided = |decision| {
         let all = capture.resources.iter().filter(|facts| facts.decided == decision);
@@ -364,8 +367,9 @@ fn times(frame: &Frame, capture: &Capture) -> Option<String> {
     let count = times.len();
     (count > 0).then(|| {
         format!(
-            "{} in {count} measured passes, most of it in {}",
+            "{} in {}, most of it in {}",
             milliseconds(all),
+            counted(count as u64, "measured pass"),
             longest.join(", ")
         )
     })
@@ -400,7 +404,13 @@ fn which_frame(capture: &Capture) -> String {
     };
     let repeated = choice.repeated_frames;
     match choice.is_repeated {
-        true => format!("{number}, the heaviest of {repeated} repeating frames ({count} captured){skipped}"),
+        true => format!(
+            "{number}, the heaviest of {} ({count} captured){skipped}",
+            counted(repeated, "repeating frame")
+        ),
+        false if count == 1 => {
+            format!("{number}, the only captured frame")
+        }
         false => {
             format!(
                 "{number}, the heaviest of {count} frames, none of which is repeated by the next frame{skipped}"
@@ -432,14 +442,18 @@ fn not_known(frame: &Frame, capture: &Capture, cannot_run: &[String]) -> Vec<Str
         } else {
             String::new()
         };
+        let why = match capture.compared {
+            true => "the next frame does not show whether they do",
+            false => "no next frame was captured",
+        };
         all.push(format!(
-            "Later frames may read {listed}{more}: the next frame does not use them, so the captured frame was assumed to repeat."
+            "Later frames may read {listed}{more}: {why}, so the captured frame was assumed to repeat."
         ));
     }
     let times = match capture.passes.iter().any(|pass| pass.nanoseconds.is_some()) {
         true => "times are those of the device that the frame was captured on",
         false => {
-            "time was not measured: `--timestamps` does, except of command buffers with SIMULTANEOUS_USE"
+            "time was not measured: `--timestamps` measures it, except in command buffers with SIMULTANEOUS_USE"
         }
     };
     all.push(format!(
@@ -463,8 +477,8 @@ fn unfollowed(frame: &Frame, one: &UnresolvedAccesses) -> String {
         true => String::new(),
         false => format!(", in {}", names.join(", ")),
     };
-    let (kind, count, first) = (one.kind.words(), one.count, &one.first);
-    format!("Not followed: {kind}, {count} times, of {bytes}{place}: {first}.")
+    let (kind, times, first) = (one.kind.words(), counted(one.count, "time"), &one.first);
+    format!("Not followed: {kind}, {times}, of {bytes}{place}: {first}.")
 }
 
 #[cfg(test)]

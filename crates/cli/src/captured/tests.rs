@@ -192,7 +192,7 @@ fn a_store_that_nothing_reads_is_the_first_change() {
     );
     assert!(
         changes[0].details[0].starts_with(
-            "depth (`image 12`), D32, 1920x1080, from `scene`: stored but never read in `scene`; STORE_OP_DONT_CARE saves 7.9 MiB per frame"
+            "depth (`image 12`), D32, 1920x1080, from `scene`: stored by `scene` but never read; STORE_OP_DONT_CARE saves 7.9 MiB per frame"
         ),
         "{}",
         changes[0].details[0]
@@ -327,7 +327,7 @@ fn a_program_that_does_not_present_is_told_first_that_its_whole_run_counts() {
     captured.render("scene", &[], &[(result, false, true)]);
     let report = captured.report();
     assert_complete(&report);
-    let moves = "All that the program submitted moves 7.9 MiB to and from memory; ";
+    let moves = "All work that the program submitted moves 7.9 MiB to and from memory; ";
     assert!(report.verdict.starts_with(moves), "{}", report.verdict);
     let notice = report.notice.expect("a notice");
     assert!(notice.starts_with("No frame ended before") && notice.contains("--border submits:N"));

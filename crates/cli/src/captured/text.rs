@@ -41,7 +41,7 @@ impl CaptureReport {
             text += &format!("  {}\n", self.description_changes.none);
         } else {
             let bytes = amount(self.description_changes.saves_bytes);
-            text += &format!("  together {bytes} more per frame; check the picture\n");
+            text += &format!("  together they keep {bytes} more on chip per frame; check the picture\n");
         }
         for change in &self.description_changes.changes {
             text += &format!("  {change}\n");

@@ -146,7 +146,7 @@ fn report_again(arguments: &Arguments, document: &Path) -> Result<()> {
     ];
     if let Some((option, _)) = of_programs.into_iter().find(|(_, is_given)| *is_given) {
         return Err(Error::usage(format!(
-            "{option} applies only to running a program, but {} is a captured frame: leave it out",
+            "{option} applies only to running a program, but {} is a captured frame: leave the option out",
             shown(document)
         )));
     }
@@ -194,8 +194,7 @@ fn planned(arguments: &Arguments, document: &Path) -> Result<(CaptureReport, Vec
     let imported = frame.frame_from(&text_of_document, options.size)?;
     let capture = Capture::from_json(&text_of_document).map_err(|error| named(&error))?;
     let Some(capture) = capture else {
-        let text =
-            "it has no object `capture`, so it is not a captured frame: `tileheap plan` plans any frame";
+        let text = "not a captured frame, because it has no object `capture`: use `tileheap plan`, which accepts any frame";
         return Err(named(&text));
     };
     let progress = Progress::new("planning", 0);
@@ -236,7 +235,7 @@ fn writable(out: &Path) -> Result<PathBuf> {
 
 fn cannot_write(out: &Path, error: &std::io::Error) -> Error {
     Error::new(format!(
-        "cannot write captures to `{}`: {error}: give -o another folder",
+        "cannot write captures to `{}`: {error}: choose another folder with -o",
         out.display()
     ))
 }
@@ -299,7 +298,7 @@ fn why_none(program: &[OsString], ended: ExitStatus, folder: &Path) -> Error {
         (Ok(devices), _) if devices.is_empty() => "this machine has no Vulkan device".to_owned(),
         (Ok(_), Some(last)) => last.to_owned(),
         (Ok(_), None) => {
-            "it created no Vulkan device under the layer: it does not use Vulkan, or not through this machine's loader"
+            "the program created no Vulkan device under the layer: it does not use Vulkan, or does not use this machine's loader"
                 .to_owned()
         }
     };
