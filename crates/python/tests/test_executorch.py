@@ -125,12 +125,14 @@ def test_errors_name_the_spec():
     itself = Spec([0, 9], 64)
     itself.storage_base = itself
     odd = Spec([0, 9], 16, storage_base=base, storage_base_offset=8)
+    before = Spec([0, 9], 16, storage_base=base, storage_base_offset=-16)
     for specs, says in [
         (wrong(Spec([None, None], 4)), "spec 1 has no lifetime"),
-        (wrong(Spec([0, 9], 4, storage_base=base)), "spec 1 has a storage_base that is not planned with it"),
-        ([base, view], "spec 1 of 64 bytes is at byte 16 of its storage_base, which has 64"),
+        (wrong(Spec([0, 9], 4, storage_base=base)), "spec 1 has a storage_base that is not among the specs to plan"),
+        ([base, view], "spec 1 ends at byte 80 of its storage_base, which has 64 bytes"),
         ([base, odd], "spec 1 is at byte 8 of its storage_base, which is not a multiple of the alignment 16"),
-        (wrong(itself), "spec 1 is its own storage_base"),
+        ([base, before], "spec 1 has a storage_base_offset of -16, which must not be negative"),
+        (wrong(itself), "spec 1 has storage_bases that form a cycle"),
     ]:
         with pytest.raises(Error, match=says) as raised:
             plan_memory(16, specs)

@@ -29,7 +29,7 @@ __all__ += ["__version__", "pack", "plan", "select"]
 
 Verdict = Literal["proved", "out-of-steps", "interrupted"]
 STEPS = 400_000
-"""The default budget of a search; a million steps take a second or two."""
+"""The default limit on search steps; a million steps take a second or two."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,25 +37,25 @@ class Problem:
     """Items to pack: item `i` is live at the steps `spans[i]` and takes `sizes[i]` bytes."""
 
     spans: ArrayLike
-    """Shape `[n, 2]`: the first step and the first after; an empty span conflicts with nothing."""
+    """Shape `[n, 2]`: the first step, and the first step after the last; an empty span conflicts with nothing."""
     sizes: ArrayLike
     """Shape `[n]`, bytes."""
     alignments: ArrayLike = 1
-    """Bytes, shape `[n]` or one for all; not only powers of two."""
+    """Bytes, shape `[n]` or one for all items; they need not be powers of two."""
     names: Sequence[str] = ()
-    """For messages and plans."""
+    """Names for messages and plans."""
     fixed: Mapping[int, int] = field(default_factory=dict)
-    """Given offsets, by item."""
+    """Required offsets, by item."""
     lowest: Mapping[int, int] = field(default_factory=dict)
-    """The lowest offset, by item."""
+    """The lowest allowed offset, by item."""
     highest: Mapping[int, int] = field(default_factory=dict)
-    """The highest offset, by item."""
+    """The highest allowed offset, by item."""
     together: Mapping[int, int] = field(default_factory=dict)
-    """A group, by item: items of one group share one offset. A lifetime with gaps is a group of an item for each span."""
+    """A group, by item: items of one group share one offset. A lifetime with gaps is a group with one item for each span."""
     conflicts: Sequence[tuple[int, int]] = ()
     """Pairs that must not share bytes, whatever their lifetimes."""
     capacity: int | None = None
-    """The bytes of the memory."""
+    """The size of the memory in bytes."""
 
     def _fields(self) -> _native.Fields:
         sizes = _whole("sizes", self.sizes)
@@ -69,7 +69,7 @@ class Problem:
         alignments = _whole("alignments", self.alignments, shape=(count,), least=1)
         names = _texts("names", self.names)
         if names and len(names) != count:
-            raise _error(f"names has {len(names)} entries for {count} items")
+            raise _error(f"names has length {len(names)}, but sizes has length {count}")
         given: list[list[Any]] = []
         for name, default in [("fixed", None), ("lowest", 0), ("highest", None), ("together", None)]:
             column: list[Any] = [default] * count
@@ -90,7 +90,7 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Packing:
-    """The answer of `pack`."""
+    """The result of `pack`."""
 
     offsets: NDArray[np.int64] | None
     """Shape `[n]`; None if no packing was found, see `conflict`."""
@@ -110,7 +110,7 @@ class Packing:
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """The answer of `select`."""
+    """The result of `select`."""
 
     chosen: NDArray[np.bool_]
     """Shape `[n]`."""
@@ -147,7 +147,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class Reuse:
-    """A node writes bytes that other tensors used: their last accesses have to complete before."""
+    """A node writes bytes that other tensors used: their last accesses must complete first."""
 
     step: int
     node: str
@@ -180,14 +180,14 @@ class Tensor:
     backing: str
     """`planned`, `external` (the caller's), or `constant`."""
     regions: NDArray[np.int64]
-    """Rows of memory, offset, size: several where it moves from round to round of a loop."""
+    """Rows of memory, offset, size: several if the tensor moves from one iteration of a loop to the next."""
     lifetimes: NDArray[np.int64]
-    """Rows of the first step and the first after."""
+    """Rows of first step, first step after the last."""
 
 
 @dataclass(frozen=True, eq=False)
 class TensorPlan:
-    """The answer of `plan`: tables of rows; tensors, and memories in `regions`, by index."""
+    """The result of `plan`: tables of rows; tensors, and memories in `regions`, by index."""
 
     memories: tuple[Memory, ...]
     names: tuple[str, ...]
@@ -198,7 +198,7 @@ class TensorPlan:
     regions: NDArray[np.int64]
     """Rows of tensor, memory, offset, size."""
     lifetimes: NDArray[np.int64]
-    """Rows of tensor, first step, first step after."""
+    """Rows of tensor, first step, first step after the last."""
     reuses: tuple[Reuse, ...]
     copies: tuple[ValueCopy, ...]
     unrolled: Mapping[str, int]
@@ -219,7 +219,7 @@ class TensorPlan:
         return sum(memory.lower_bound for memory in self.memories)
 
     def tensor(self, name: str) -> Tensor:
-        """A tensor by name; KeyError without one."""
+        """A tensor by name; raises KeyError if there is none."""
         if name not in self.names:
             raise KeyError(name)
         index = self.names.index(name)
@@ -262,7 +262,7 @@ def select(
     fields = _fields(problem)
     numbers = _whole("weights", weights, shape=(len(fields["items"]),)).tolist()
     if sum(numbers) > 2**63:
-        raise _error(f"weights sum to {sum(numbers)}, past 2^63", max(range(len(numbers)), key=numbers.__getitem__))
+        raise _error(f"weights sum to {sum(numbers)}, which exceeds 2^63", max(range(len(numbers)), key=numbers.__getitem__))
     answer = json.loads(_native.select(fields, numbers, *_limits(steps, seconds)))
     offsets = _array([-1 if offset is None else offset for offset in answer.pop("offsets")])
     return Selection(chosen=offsets >= 0, offsets=offsets, **answer)
@@ -303,7 +303,7 @@ def plan(
         for name in ["fixed", "lowest", "highest", "together", "conflicts", "capacity"]:
             value = getattr(source, name)
             if value is not None and (name == "capacity" or len(value)):
-                raise _error(f"`{name}` does not apply to a plan of tensors: see `pack`, and `memories`")
+                raise _error(f"`{name}` does not apply to tensor plans: use `pack`, or give capacities in `memories`")
         given["names"] = given["names"] or [str(index) for index in range(len(given["items"]))]
     elif isinstance(source, bytes):
         given = source
@@ -371,13 +371,13 @@ def _limits(steps: int | None, seconds: float | None) -> tuple[int | None, float
     if seconds is None:
         return None if steps is None else _integer("steps", steps, top=2**64), None
     if not seconds >= 0:
-        raise _error(f"seconds: {seconds}, not at least 0")
+        raise _error(f"seconds is {seconds}, but must be at least 0")
     return None, seconds
 
 
 def _texts(name: str, texts: Iterable[str]) -> list[str]:
     if isinstance(texts, str):
-        raise _error(f"{name} is one string, not several")
+        raise _error(f"{name} is one string, not a sequence of strings")
     found = list(texts)
     for index, text in enumerate(found):
         if not isinstance(text, str):
@@ -395,8 +395,8 @@ def _integer(name: str, value: Any, *, top: int, item: int | None = None, means:
     if 0 <= number < top:
         return number
     if means:
-        raise _error(f"{name}: {means} {number}, but the problem has {top} {means}s", number)
-    raise _error(f"{name}: {number}{at}, not in [0, {top})", item)
+        raise _error(f"{name}: {means} {number} is out of range: the problem has {top} {means}{'s' if top != 1 else ''}", number)
+    raise _error(f"{name}: {number}{at} is not in [0, {top})", item)
 
 
 def _pair(pair: Any) -> tuple[int, int]:
@@ -411,7 +411,7 @@ def _array(values: list[Any]) -> NDArray[np.int64]:
     try:
         return np.array(values, dtype=np.int64)
     except OverflowError:
-        raise _error("offsets past 2^63 - 1") from None
+        raise _error("offsets exceed 2^63 - 1") from None
 
 
 def _whole(
@@ -427,7 +427,7 @@ def _whole(
     if shape is not None and array.ndim == 0:
         array = np.broadcast_to(array, shape)
     if array.shape != (shape or (array.size,)):
-        count = f" for {shape[0]} sizes" if shape else ""
+        count = f" for {shape[0]} size{'s' if shape[0] != 1 else ''}" if shape else ""
         raise _error(f"{name} has the shape {list(array.shape)}, not {list(shape or (array.size,))}{count}")
     if array.dtype.kind not in "iuO":
         raise _error(f"{name} are {'text' if array.dtype.kind in 'SU' else array.dtype}, not integers")
@@ -438,5 +438,5 @@ def _whole(
     wrong = (array < least) | (array >= top)
     if wrong.any():
         item = int(np.argwhere(wrong)[0][0])
-        raise _error(f"{name}: {array.tolist()[item]} at item {item}, not in [{least}, {top})", item)
+        raise _error(f"{name}: {array.tolist()[item]} at item {item} is not in [{least}, {top})", item)
     return array.astype(np.int64)

@@ -77,14 +77,16 @@ def _root(index: int, specs: list[Any], index_of: dict[int, int], alignment: int
         if base is None:
             return root, offset
         if id(base) not in index_of:
-            raise _error("has a storage_base that is not planned with it", root)
+            raise _error("has a storage_base that is not among the specs to plan", root)
         at, size, room = spec.storage_base_offset, spec.allocated_memory, base.allocated_memory
-        if at < 0 or at % alignment:
+        if at < 0:
+            raise _error(f"has a storage_base_offset of {at}, which must not be negative", root)
+        if at % alignment:
             raise _error(f"is at byte {at} of its storage_base, which is not a multiple of the alignment {alignment}", root)
         if at + size > room:
-            raise _error(f"of {size} bytes is at byte {at} of its storage_base, which has {room}", root)
+            raise _error(f"ends at byte {at + size} of its storage_base, which has {room} bytes", root)
         root, offset = index_of[id(base)], offset + at
-    raise _error("is its own storage_base", index)
+    raise _error("has storage_bases that form a cycle", index)
 
 
 def _span(family: list[tuple[Any, int]]) -> tuple[int, int]:
