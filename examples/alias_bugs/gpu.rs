@@ -48,12 +48,13 @@ impl Gpu {
             )
         };
         if properties.api_version < vk::API_VERSION_1_3 {
-            return Err(no_device("the device has no Vulkan 1.3"));
+            return Err(no_device("the device does not support Vulkan 1.3"));
         }
         let wanted = vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE;
         let mut families = (0..).zip(&families);
         let family = families.find(|(_, family)| family.queue_flags.contains(wanted));
-        let (family, _) = family.ok_or_else(|| no_device("no queue draws and computes"))?;
+        let (family, _) =
+            family.ok_or_else(|| no_device("no queue family supports both graphics and compute"))?;
 
         let queue = [vk::DeviceQueueCreateInfo::default()
             .queue_family_index(family)

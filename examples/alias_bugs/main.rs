@@ -59,7 +59,7 @@ fn run(args: &Args) -> Result<()> {
         for bug in Bug::value_variants() {
             println!("{:24} {}", name(*bug), sentence(*bug));
         }
-        println!("\nRun one with --bug NAME, and the same program without it with --fixed.");
+        println!("\nRun a bug with --bug NAME, and the same program without the bug by adding --fixed.");
         return Ok(());
     };
     let file = format!("{}{}.png", name(bug), if args.fixed { "-fixed" } else { "" });

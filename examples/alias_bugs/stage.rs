@@ -238,7 +238,7 @@ fn transient_type(gpu: &Gpu) -> Result<u32> {
     let found = types.find(|(index, kind)| bits >> index & 1 == 1 && kind.property_flags.contains(local));
     match found {
         Some((index, _)) => Ok(index),
-        None => bail!("no device-local memory type supports all images and buffers of the gallery"),
+        None => bail!("no device-local memory type supports all images and buffers of this program"),
     }
 }
 

@@ -55,7 +55,11 @@ impl Executor {
         mut draw: impl FnMut(vk::CommandBuffer, PassId),
     ) -> Result<()> {
         if tables.command_buffers.len() > buffers.len() {
-            bail!("the frame has {} command buffers", tables.command_buffers.len());
+            bail!(
+                "the frame needs more command buffers than were allocated: {} instead of {}",
+                tables.command_buffers.len(),
+                buffers.len()
+            );
         }
         for (row, &buffer) in tables.command_buffers.iter().zip(buffers) {
             let recording = Recording {
@@ -169,7 +173,9 @@ impl Recording<'_> {
                     }
                 }
                 PassContents::Clear => self.clear(&tables.clears[pass.row.get().expect("a row") as usize]),
-                PassContents::Store => bail!("lifetimes are split: plan without `split`"),
+                PassContents::Store => {
+                    bail!("this program does not store split lifetimes: plan without `split`")
+                }
             }
             self.barriers(&pass.after);
         }
@@ -224,7 +230,7 @@ impl Recording<'_> {
     fn begin(&self, row: &InstanceRow) -> Result<()> {
         if !row.dynamic || row.local_read || row.secondary || row.tile_shading || row.hook > 0 {
             bail!(
-                "this program begins dynamic render passes of one subpass, without secondaries and tile shading"
+                "this program supports only dynamic render passes without local reads, secondary command buffers, tile shading or hooks"
             );
         }
         let tables = self.tables;

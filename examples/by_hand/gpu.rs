@@ -48,7 +48,7 @@ impl Gpu {
         let physical = devices.get(number).copied();
         let count = devices.len();
         let physical =
-            physical.ok_or_else(|| no_device(format!("device {number} of {count}, counted from 0")))?;
+            physical.ok_or_else(|| no_device(format!("device {number} is out of range: devices are counted from 0, and the number of devices is {count}")))?;
         // SAFETY: the physical device is one of the instance.
         let (properties, memory, families, extensions) = unsafe {
             (
@@ -59,12 +59,13 @@ impl Gpu {
             )
         };
         if properties.api_version < vk::API_VERSION_1_3 {
-            return Err(no_device("the device has no Vulkan 1.3"));
+            return Err(no_device("the device does not support Vulkan 1.3"));
         }
         let wanted = vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE;
         let mut families = (0..).zip(&families);
         let family = families.find(|(_, family)| family.queue_flags.contains(wanted));
-        let (family, _) = family.ok_or_else(|| no_device("no queue draws and computes"))?;
+        let (family, _) =
+            family.ok_or_else(|| no_device("no queue family supports both graphics and compute"))?;
         let extensions = extensions.called("vkEnumerateDeviceExtensionProperties")?;
         let lists = |name: &CStr| {
             extensions
@@ -320,7 +321,7 @@ fn profile(
         let on_heap = profile.memory_types.iter().position(|kind| kind.heap == heap);
         profile.tile = Some(TileHeap {
             heap,
-            memory_type: on_heap.ok_or_else(|| anyhow!("no memory type is on the tile heap"))? as u32,
+            memory_type: on_heap.ok_or_else(|| anyhow!("no memory type belongs to the tile heap"))? as u32,
             size,
             queue_submit_boundary: of_tile.queue_submit_boundary == vk::TRUE,
             buffer_transfers: of_tile.tile_buffer_transfers == vk::TRUE,

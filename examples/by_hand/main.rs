@@ -115,7 +115,7 @@ fn run(args: &Args) -> Result<()> {
     if let Some(path) = &args.compare {
         let other = Rendered::read(path)?;
         if other.extent != rendered.extent {
-            bail!("{}: a picture of another size", path.display());
+            bail!("{}: the picture has another size", path.display());
         }
         let texels = rendered.same_texels(&other)?;
         println!("identical: {texels} texels by the runtime and by hand");

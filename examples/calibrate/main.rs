@@ -256,7 +256,7 @@ impl<'a> Figures<'a> {
     /// Prints every variant next to the one it is compared with, and the resulting costs.
     fn print(&self, bound: Bytes, halo_bytes: Bytes) -> MeasuredCosts {
         println!(
-            "{:<32} {:>12}  against, with its 95 % interval",
+            "{:<32} {:>12}  compared with, and 95 % interval",
             "variant", "GPU time"
         );
         for Variant {
@@ -288,10 +288,13 @@ impl<'a> Figures<'a> {
         };
         println!("a copy moves {bandwidth:.2} GB/s; {bound} of tile memory were bound");
         let bin = costs.bin.map_or("unknown".to_owned(), |bytes| bytes.to_string());
-        println!("one more bin: {bin}");
-        println!("one more execution of the passes in strips: {}", costs.repeat);
-        println!("a byte of a halo: {:.2} bytes", costs.halo);
-        println!("a merged pass: {}", costs.merged);
+        println!("cost of one more bin: {bin}");
+        println!(
+            "cost of one more execution of the passes in strips: {}",
+            costs.repeat
+        );
+        println!("cost of a byte of a halo: {:.2} bytes", costs.halo);
+        println!("cost of a merged pass: {}", costs.merged);
         costs
     }
 

@@ -72,7 +72,7 @@ impl<'a> Timed<'a> {
         };
         let bits = families[family as usize].timestamp_valid_bits;
         if bits == 0 {
-            bail!("this device's first queue has no timestamps");
+            bail!("the first queue of this device does not support timestamps");
         }
         let set_layout = SetLayout::new(device, &[&CALIBRATE_READ_FRAG], 0, &[])?;
         let layout = create_pipeline_layout(device, &[set_layout.handle], &[&CALIBRATE_READ_FRAG])?;

@@ -218,7 +218,7 @@ fn render(args: &Args, context: &Context) -> Result<()> {
         );
     }
     if totals.stored_bytes > Bytes::ZERO {
-        println!("split lifetimes: {} a frame are stored", totals.stored_bytes);
+        println!("split lifetimes: {} stored per frame", totals.stored_bytes);
     }
     println!("{}", args.output.display());
 
@@ -235,7 +235,7 @@ fn render(args: &Args, context: &Context) -> Result<()> {
         let pairs = rendered.pictures.iter().zip(&apart.pictures);
         match pairs.filter(|(one, other)| one != other).count() {
             0 => println!("identical: {of} texels with and without aliasing, in each of {frames} frames"),
-            frames => bail!("the pictures of {frames} frames differ but should be identical"),
+            different => bail!("pictures that should be identical differ in {different} of {frames} frames"),
         }
         if let Some(arrangement) = &planned.arrangement {
             let plain = reference(RendererDesc {

@@ -38,7 +38,7 @@ impl Machine {
         let Some((physical_device, family)) = found else {
             // SAFETY: nothing was created from it.
             unsafe { instance.destroy_instance(None) };
-            return Err(no_device("no device draws with Vulkan 1.3"));
+            return Err(no_device("no device supports graphics with Vulkan 1.3"));
         };
         // SAFETY: the device is one of the instance.
         let memory = unsafe { instance.get_physical_device_memory_properties(physical_device) };

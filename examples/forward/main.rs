@@ -149,7 +149,9 @@ fn run(args: &Args) -> Result<()> {
                 &*step_4::planned::planned(args.size)?,
                 step_4::renderer::render,
             ),
-            _ => Err(anyhow!("frames are recorded as planned from step 3 on")),
+            _ => Err(anyhow!(
+                "--best needs step 3 or 4: earlier steps do not record frames as planned"
+            )),
         };
     }
     if !args.compare {
@@ -202,7 +204,12 @@ fn render_best(
 /// Writes the frame as JSON.
 fn dump_frame(args: &Args, path: &Path) -> Result<()> {
     let frame = match args.step {
-        0 | 1 => return Err(file(path, "frames are described from step 2 on")),
+        0 | 1 => {
+            return Err(file(
+                path,
+                "steps 0 and 1 do not describe a frame: choose step 2 or later",
+            ));
+        }
         2 | 3 => step_2::frame::describe(args.size)?.frame,
         _ => step_4::frame::describe(args.size)?.frame,
     };

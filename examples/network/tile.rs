@@ -111,7 +111,7 @@ fn stays(plan: &Plan) -> String {
         .filter(|memory| *memory == Some(MemoryKind::Tile))
         .count();
     format!(
-        "{} passes, {there} resources in {} of tile memory, {kept} of {all} of traffic ({:.2} %)",
+        "{} passes, {there} resources in {} of tile memory, {kept} of {all} of traffic on chip ({:.2} %)",
         frame.passes().len(),
         plan.totals.tile_bytes,
         kept.0 as f64 * 100.0 / all.0.max(1) as f64

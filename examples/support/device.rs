@@ -24,7 +24,7 @@ pub fn physical_devices(instance: &ash::Instance) -> Result<Vec<vk::PhysicalDevi
     };
     let none = || {
         no_device(format!(
-            "TILEHEAP_DEVICE is `{wanted}`, which selects none of {count} devices"
+            "TILEHEAP_DEVICE is `{wanted}`, which no device matches (devices found: {count})"
         ))
     };
     found.map(|device| vec![device]).ok_or_else(none)

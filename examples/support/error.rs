@@ -25,15 +25,15 @@ pub fn file(path: &Path, why: impl Display) -> Error {
 }
 
 pub fn no_device(why: impl Display) -> Error {
-    anyhow!("no Vulkan to draw with: {why}")
+    anyhow!("cannot draw with Vulkan: {why}")
 }
 
 pub fn no_tile_memory(missing: impl Display) -> Error {
-    anyhow!("no tile memory here: {missing}; enable the emulator, see docs/guide/emulator.md")
+    anyhow!("no tile memory: {missing}; enable the emulator, see docs/guide/emulator.md")
 }
 
 pub fn no_window(why: &str) -> Error {
-    anyhow!("no window: {why} (without --window the picture goes to a file)")
+    anyhow!("no window: {why} (without --window, the program writes a file)")
 }
 
 /// An error for two pictures that should be identical.

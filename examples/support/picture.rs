@@ -147,7 +147,7 @@ impl Rendered {
         };
         let (info, texels) = read().map_err(|error| file(path, error))?;
         if (info.color_type, info.bit_depth) != (png::ColorType::Rgba, png::BitDepth::Eight) {
-            return Err(file(path, "not a picture of four bytes a texel"));
+            return Err(file(path, "not an RGBA picture with 8 bits per channel"));
         }
         let (width, height) = (info.width, info.height);
         let extent = vk::Extent2D { width, height };

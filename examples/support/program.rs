@@ -59,6 +59,7 @@ pub fn report(messages: &[ValidationMessage]) -> Result<()> {
     }
     match messages.len() {
         0 => Ok(()),
-        count => bail!("Vulkan's validation reported {count} errors, listed above"),
+        1 => bail!("Vulkan's validation reported 1 message, printed above"),
+        count => bail!("Vulkan's validation reported {count} messages, printed above"),
     }
 }

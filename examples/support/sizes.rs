@@ -17,9 +17,9 @@ pub const fn area(x: u32, y: u32, extent: vk::Extent2D) -> vk::Rect2D {
 /// Parses a size as the command does: `25165824`, `24MiB` or `24.5MB`.
 pub fn parse_bytes(text: &str) -> Result<Bytes, String> {
     let bytes = parse_size::parse_size(text).ok().filter(|bytes| *bytes > 0);
-    bytes
-        .map(Bytes)
-        .ok_or_else(|| "write a size in bytes or with a unit: 25165824, 24MiB, 24.5MB".to_owned())
+    bytes.map(Bytes).ok_or_else(|| {
+        "expected a size above 0, in bytes or with a unit, such as 25165824, 24MiB or 24.5MB".to_owned()
+    })
 }
 
 /// Parses `1280x720`, with sides from `LEAST` to 16384.

@@ -42,7 +42,9 @@ impl Swapchain {
         let format = formats
             .into_iter()
             .find(|one| plain.contains(&one.format) && one.color_space == vk::ColorSpaceKHR::SRGB_NONLINEAR)
-            .ok_or_else(|| no_window("its surface has no format of four plain 8-bit channels"))?;
+            .ok_or_else(|| {
+                no_window("its surface supports neither B8G8R8A8_UNORM nor R8G8B8A8_UNORM with sRGB colors")
+            })?;
         let device = context.device();
         let acquired = [create_semaphore(device)?, create_semaphore(device)?];
         Ok(Swapchain {

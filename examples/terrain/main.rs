@@ -190,7 +190,7 @@ fn summary(args: &Args, tile: &Device, records: &[FrameRecord], textures: usize,
         args.memory
     );
     println!(
-        "{}: {} a frame, p99 {}, at most {}, of texels at most {}; coarser for {:.2} % of {requests} requests, nothing for {plain}",
+        "{}: uploads of {} per frame, p99 {}, at most {}, of texels at most {}; coarser levels for {:.2} % of {requests} requests, no texture for {plain}",
         args.policy,
         Bytes(sum / count as u64),
         Bytes(bytes.get(count * 99 / 100).copied().unwrap_or(0)),
@@ -213,7 +213,7 @@ fn compare(args: &Args, tile: &Device, mut flight: Flight) -> Result<()> {
         let last = flight.last();
         let (waiting, needs) = (last.coarser.max(last.plain), flight.renderer.working_set());
         bail!(
-            "{waiting} textures still wait after {PATIENCE} frames: this view needs {needs}, and the budget is {}",
+            "{waiting} textures still wait after {PATIENCE} frames: this view needs {needs}, but the budget is {}",
             args.memory
         );
     };
@@ -236,6 +236,6 @@ fn compare(args: &Args, tile: &Device, mut flight: Flight) -> Result<()> {
         // The difference is reported in any case.
         let _ = write(&streamed, "streamed.png").and(write(&reference, "whole.png"));
     })?;
-    println!("identical after {frames} frames: {of} texels, streamed and with everything there");
+    println!("identical after {frames} frames: {of} texels, streamed and with all textures loaded");
     Ok(())
 }
