@@ -53,7 +53,7 @@ impl Error {
     /// An error about a file that cannot be written; `instead` is the suggestion.
     pub(crate) fn cannot_write(path: &Path, error: &io::Error, instead: &str) -> Error {
         Error::Message(format!(
-            "cannot write `{}`: {error}: give {instead}",
+            "cannot write `{}`: {error}: choose {instead}",
             path.display()
         ))
     }
@@ -101,11 +101,11 @@ impl Error {
             .map(|word| word.to_string_lossy().into_owned())
             .collect();
         let message = if let Some((old, new)) = renamed {
-            format!("`{old}` is now `{new}`")
+            format!("`{old}` was renamed to `{new}`")
         } else if let Some(program) = bare_program(error, command.as_deref()) {
             format!("write `--` before the program: `-- {program}`")
         } else if let Some((option, value)) = negative_value(error, &words) {
-            format!("invalid value '{value}' for '{option}': no value is negative")
+            format!("invalid value '{value}' for '{option}': negative values are not allowed")
         } else {
             kept.collect::<Vec<_>>().join("; ")
         };

@@ -87,13 +87,13 @@ impl Layer {
                 .iter()
                 .map(|folder| folder.display().to_string())
                 .collect();
-            format!("{manifest} is not in {}", folders.join(", "))
+            format!("{manifest} is in none of these folders: {}", folders.join(", "))
         } else {
             broken.join("; ")
         };
         Err(Error::new(format!(
-            "no layer {name}: {problem}: install it with `bash scripts/install.sh`, keep `bin` of an unpacked package in its folder \
-             (a symbolic link to it works), or give its folder with --layers"
+            "cannot find the layer {name}: {problem}: install it with `bash scripts/install.sh`, keep `bin` of an unpacked package in \
+             its folder (a symbolic link to it works), or name the folder of the layer with --layers"
         )))
     }
 
@@ -191,7 +191,8 @@ fn library_of(manifest: &Path) -> Result<PathBuf, String> {
     let library = document
         .pointer("/layer/library_path")
         .and_then(|path| path.as_str());
-    let library = Path::new(library.ok_or_else(|| wrong(&"it names no library (layer.library_path)"))?);
+    let library =
+        Path::new(library.ok_or_else(|| wrong(&"the manifest names no library (layer.library_path)"))?);
     let library = library.strip_prefix(".").unwrap_or(library);
     Ok(manifest.parent().unwrap_or(Path::new("")).join(library))
 }

@@ -31,7 +31,7 @@ impl Output {
             return written.map_err(|error| match error.kind() {
                 ErrorKind::BrokenPipe => Error::BrokenPipe,
                 _ => Error::new(format!(
-                    "cannot write to standard output: {error}: give -o a file that can be written"
+                    "cannot write to standard output: {error}: use -o to write to a file"
                 )),
             });
         };

@@ -69,10 +69,10 @@ pub(crate) fn pack(problem: &PoolsProblem, budget: Steps, watch: ProgressCallbac
 /// Says that nothing is proved, and which limit ended the search.
 pub(crate) fn unproved(verdict: Verdict, found: bool) -> &'static str {
     match (verdict, found) {
-        (Verdict::Interrupted, true) => "none within the time",
-        (Verdict::Interrupted, false) => "none within the time, and no packing either",
+        (Verdict::Interrupted, true) => "none within the time limit",
+        (Verdict::Interrupted, false) => "none within the time limit, and no packing was found",
         (_, true) => "none within the budget",
-        (_, false) => "none within the budget, and no packing either",
+        (_, false) => "none within the budget, and no packing was found",
     }
 }
 

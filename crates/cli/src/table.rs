@@ -9,7 +9,7 @@ use tileheap_json::without_mark;
 use tileheap_pack::Item;
 use tileheap_tensor::import::{SpanEnds, TableColumns, parse_number};
 
-use crate::values::parse_bytes;
+use crate::values::{counted, parse_bytes};
 
 /// A table of items.
 #[derive(Debug)]
@@ -84,9 +84,13 @@ impl Table {
         for (line, row) in records {
             if row.len() != header.len() {
                 let what = if text.matches('"').count() % 2 == 1 {
-                    "a quoted field does not end".to_owned()
+                    "a quoted field has no closing quote".to_owned()
                 } else {
-                    format!("{} fields, but the header has {}", row.len(), header.len())
+                    format!(
+                        "{}, but the header has {}",
+                        counted(row.len() as u64, "field"),
+                        header.len()
+                    )
                 };
                 return Err(bad(line, what));
             }
@@ -107,8 +111,8 @@ impl Table {
             let span = columns.span(number(lower)?, number(upper)?);
             let span = span.map_err(|problem| bad(line, problem))?;
             let aligned = maybe(alignment)?.unwrap_or(1);
-            let aligned =
-                Alignment::new(aligned).ok_or_else(|| bad(line, "the alignment is 0".to_owned()))?;
+            let aligned = Alignment::new(aligned)
+                .ok_or_else(|| bad(line, "the alignment is 0: it must be at least 1".to_owned()))?;
             let value = maybe(weight)?.unwrap_or(if weight.is_some() { 0 } else { 1 });
             total = total
                 .checked_add(value)

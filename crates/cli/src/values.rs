@@ -34,8 +34,12 @@ pub(crate) fn named<T: Copy + Send + Sync + 'static>(
 
 /// Parses bytes, rounded to whole ones: `8355840`, `18MiB`, `8.5MB`.
 pub(crate) fn parse_bytes(text: &str) -> Result<Bytes, String> {
-    let help = |_| "write a size in bytes or with a unit: 8355840, 18MiB, 8.5MB".to_owned();
-    parse_size::parse_size(text).map(Bytes).map_err(help)
+    parse_size::parse_size(text)
+        .map(Bytes)
+        .map_err(|error| match error {
+            parse_size::Error::PosOverflow => "the size exceeds 64 bits".to_owned(),
+            _ => "write a size in bytes or with a unit: 8355840, 18MiB, 8.5MB".to_owned(),
+        })
 }
 
 /// Parses the cost of a repeated pass: at most 1 TiB, the largest that a frame may declare.
@@ -43,7 +47,7 @@ pub(crate) fn parse_repeat_cost(text: &str) -> Result<Bytes, String> {
     let cost = parse_bytes(text)?;
     (cost <= Bytes(1 << 40))
         .then_some(cost)
-        .ok_or_else(|| format!("{cost} to repeat a pass: at most 1 TiB is allowed"))
+        .ok_or_else(|| format!("a cost of {cost} exceeds the limit of 1 TiB"))
 }
 
 /// Parses a time: `2s`, `1.5s`, `500ms`, `1min`.
@@ -61,7 +65,7 @@ pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     // More than a year is a mistake.
     match seconds {
         seconds if seconds > 0.0 && seconds <= 3.2e7 => Ok(Duration::from_secs_f64(seconds)),
-        _ => Err(help()),
+        _ => Err("the time must be above 0 and at most 370 days".to_owned()),
     }
 }
 
@@ -123,7 +127,7 @@ pub(crate) fn parse_factor(text: &str) -> Result<f64, String> {
         .parse::<f64>()
         .ok()
         .filter(|factor| (1.0..=1e6).contains(factor));
-    factor.ok_or_else(|| "write a factor of at least 1: 1.5".to_owned())
+    factor.ok_or_else(|| "expected a factor of at least 1 and at most 1,000,000, such as 1.5".to_owned())
 }
 
 /// Search steps; `none` for no limit.
@@ -176,7 +180,9 @@ impl FromStr for Sweep {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Sweep, String> {
-        let help = || "write heap=2MiB..24MiB, size=640x360..2560x1440 or repeat=0..6MB".to_owned();
+        let help = || {
+            "expected a range such as heap=2MiB..24MiB, size=640x360..2560x1440 or repeat=0..6MB".to_owned()
+        };
         let (what, range) = text.split_once('=').ok_or_else(help)?;
         let (from, to) = range.split_once("..").ok_or_else(help)?;
         let sweep = match what {
@@ -189,7 +195,12 @@ impl FromStr for Sweep {
             Sweep::Heap(from, to) | Sweep::Repeat(from, to) => from < to,
             Sweep::Size(from, to) => from.0 <= to.0 && from.1 <= to.1 && from != to,
         };
-        if ascends { Ok(sweep) } else { Err(help()) }
+        match ascends {
+            true => Ok(sweep),
+            false => Err(format!(
+                "the end of the range {range} must be greater than its start"
+            )),
+        }
     }
 }
 
@@ -204,7 +215,7 @@ fn parse_start(from: &str, to: &str) -> Result<Bytes, String> {
 
 /// Parses an extent: `1920x1080`.
 pub(crate) fn parse_extent(text: &str) -> Result<(u32, u32), String> {
-    let help = || "write width and height in texels, both at least 1: 1920x1080".to_owned();
+    let help = || "expected WIDTHxHEIGHT in texels, such as 1920x1080, with both at least 1".to_owned();
     let (width, height) = text.split_once(['x', 'X']).ok_or_else(help)?;
     let side = |digits: &str| {
         let plain = digits.bytes().all(|digit| digit.is_ascii_digit());

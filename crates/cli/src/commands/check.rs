@@ -22,7 +22,7 @@ use crate::frames::plan::{AssumedReach, frame_from, with_values};
 use crate::input::{is_stdin, read_text, shown};
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::values::parse_extent;
+use crate::values::{counted, parse_extent};
 
 /// Validate a plan or a certificate
 #[derive(Debug, Args)]
@@ -81,11 +81,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     drop(progress);
     let barriers = barriers(&plan).map_err(|error| invalid(&arguments.plan, error.to_string()))?;
     Output::stdout().write(&format!(
-        "valid: frame `{}` on {}, {} passes, {} resources, {barriers} barriers\n",
+        "valid: frame `{}` on {}, {}, {}, {}\n",
         frame.name(),
         plan.profile.name,
-        plan.passes.len(),
-        plan.resources.len(),
+        counted(plan.passes.len() as u64, "pass"),
+        counted(plan.resources.len() as u64, "resource"),
+        counted(barriers as u64, "barrier"),
     ))
 }
 

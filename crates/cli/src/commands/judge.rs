@@ -206,7 +206,7 @@ fn overlap_in_words(of: &Allocations, overlap: &Overlap) -> String {
         ""
     };
     format!(
-        "{} and {} share {} at {} of arena {arena}, {}{more}",
+        "{} and {} share {} at offset {} of arena {arena}, {}{more}",
         buffer_in_words(of, overlap.a),
         buffer_in_words(of, overlap.b),
         overlap.bytes,
@@ -241,14 +241,14 @@ fn fault_in_words(of: &Allocations, fault: &Fault) -> String {
     let arena = &of.arenas[buffer.arena as usize].name;
     let problem = match &fault.fault {
         BufferFault::OutsideArena { end, size } => {
-            format!("ends at {end}, but arena {arena} has {size}")
+            format!("ends at offset {end}, but arena {arena} has {size}")
         }
         BufferFault::OutsideStorage { storage, end, size } => {
-            format!("ends at {end} of storage {storage}, which has {size}")
+            format!("ends at offset {end} of storage {storage}, which has {size}")
         }
         BufferFault::Misaligned { alignment } => {
             format!(
-                "is at {} of arena {arena}, not a multiple of {alignment}",
+                "is at offset {} of arena {arena}, which is not a multiple of {alignment}",
                 buffer.offset
             )
         }
@@ -261,7 +261,9 @@ fn fault_in_words(of: &Allocations, fault: &Fault) -> String {
         BufferFault::DetachedView { base, expected } => {
             let base = buffer_in_words(of, *base);
             let offset = buffer.offset;
-            format!("is at {offset} of arena {arena}, but as a view of {base} it must be at {expected}")
+            format!(
+                "is at offset {offset} of arena {arena}, but as a view of {base} it must be at offset {expected}"
+            )
         }
         other => format!("{other:?}"),
     };

@@ -229,7 +229,7 @@ fn in_words(arguments: &Arguments, table: &Table, outcome: &PackOutcome, took: D
     let mut row = |name: &str, value: String| text += &format!("{name:<10} {value}\n");
     row("items", table.items.len().to_string());
     if table.has_gaps {
-        row("gaps", "not used: items keep their bytes in them".to_owned());
+        row("gaps", "not used: items keep their bytes during gaps".to_owned());
     }
     if let Some(capacity) = arguments.capacity {
         row("capacity", capacity.to_string());
@@ -264,15 +264,18 @@ fn in_words(arguments: &Arguments, table: &Table, outcome: &PackOutcome, took: D
         let words = outcome.certificate.as_ref().map(certificates::in_words);
         row(
             "certified",
-            words.unwrap_or_else(|| "nothing, as the bound is 0 B".to_owned()),
+            words.unwrap_or_else(|| match outcome.bound {
+                0 => "nothing, as the bound is 0 B".to_owned(),
+                _ => "nothing: no certificate was found".to_owned(),
+            }),
         );
     }
     row("steps", outcome.steps.0.to_string());
     row("time", format!("{:.3} ms", took.as_secs_f64() * 1e3));
     if let Some(conflict) = &outcome.conflict {
         let minimal = match (conflict.minimal, conflict.items.len()) {
-            (true, 1) => "it does not fit by itself",
-            (true, _) => "minimal: without any one of them the others fit",
+            (true, 1) => "this item does not fit by itself",
+            (true, _) => "minimal: if any one of them is left out, the others fit",
             (false, _) => "not minimal",
         };
         let items = counted(conflict.items.len() as u64, "item");

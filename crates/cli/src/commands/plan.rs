@@ -128,7 +128,7 @@ fn parse_queue(text: &str) -> Result<FamilyQueue, String> {
     let parts = text
         .split_once('.')
         .and_then(|(family, index)| Some((parse(family)?, parse(index)?)));
-    let (family, index) = parts.ok_or("write a queue family and a queue of it: 0.0")?;
+    let (family, index) = parts.ok_or("expected FAMILY.QUEUE, such as 0.0 for queue 0 of family 0")?;
     Ok(FamilyQueue { family, index })
 }
 
@@ -151,7 +151,10 @@ fn wrong_claims(imported: &ImportedFrame, plan: &Plan) -> Vec<String> {
         let claim = (*claim)?;
         let why = plan.reason_text(id);
         match (claim, eligible) {
-            (true, false) => Some(format!("`{}` is declared eligible: {why}", resource.name)),
+            (true, false) => Some(format!(
+                "`{}` is declared eligible, but is not: {why}",
+                resource.name
+            )),
             (false, true) => Some(format!(
                 "`{}` is declared not eligible, but the rules allow it",
                 resource.name

@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 /// Writes `<trace>-<policy>.svg` for each policy.
 fn write_plots(folder: &Path, played: &Played) -> Result<()> {
     let failed =
-        |path: &Path, error: std::io::Error| Error::cannot_write(path, &error, "--plot another folder");
+        |path: &Path, error: std::io::Error| Error::cannot_write(path, &error, "another folder with --plot");
     std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
     let trace = &played.trace;
     let stem = trace.file_stem().unwrap_or(trace.as_os_str()).to_string_lossy();

@@ -204,7 +204,7 @@ fn read(arguments: &Arguments, path: &Path) -> Result<Input> {
         Some(other) if other != "tileheap-frame" => Err(Error::of(
             shown(path),
             format!(
-                "`{other}` is not supported: give a frame, plan, sweep, tensor graph or plan, texture trace or replay, \
+                "the format `{other}` is not supported: give a frame, plan, sweep, tensor graph or plan, texture trace or replay, \
                  or a trace of the emulator"
             ),
         )),
@@ -287,7 +287,7 @@ fn planned(arguments: &Arguments, frame: &FrameArguments, text: &str) -> Result<
     let document = with_advice(from, arranged.as_ref(), limits)?;
     if !thorough && arguments.detail == Detail::Auto {
         notes.push(format!(
-            "more than {SMALL_FRAME} resources: give --detail full for advice and other heap sizes"
+            "the frame has more than {SMALL_FRAME} resources: give --detail full for advice and other heap sizes"
         ));
     }
     drop(progress);

@@ -197,7 +197,10 @@ fn read_network(arguments: &Arguments) -> Result<Network> {
     }
     #[cfg(feature = "onnx")]
     if let Some(range) = arguments.range.first() {
-        let problem = format!("--range {range}: {} is not an ONNX file", shown(file));
+        let problem = format!(
+            "--range {range} applies only to ONNX files, but {} is not one",
+            shown(file)
+        );
         return Err(Error::usage(problem));
     }
     let text = text_of(&bytes, file, "graph", form)?;
@@ -231,7 +234,9 @@ fn read_onnx(arguments: &Arguments, bytes: &[u8]) -> Result<ImportedInput> {
             Some((name.to_owned(), (min.parse().ok()?, max.parse().ok()?)))
         });
         let (name, range) = parsed.ok_or_else(|| {
-            Error::usage(format!("--range {form}: write NAME=MIN..MAX, both ends included"))
+            Error::usage(format!(
+                "--range {form}: expected NAME=MIN..MAX, where both ends are included"
+            ))
         })?;
         options.ranges.insert(name, range);
     }
@@ -252,7 +257,7 @@ fn is_onnx(_: &[u8]) -> bool {
 #[cfg(not(feature = "onnx"))]
 fn read_onnx(arguments: &Arguments, _: &[u8]) -> Result<ImportedInput> {
     Err(Error::new(format!(
-        "{} is an ONNX file: this build lacks the feature `onnx`",
+        "{} is an ONNX file, which this build cannot read: build tileheap with the feature `onnx`",
         shown(&arguments.file)
     )))
 }

@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let path = &arguments.output;
-    let failed = |error: std::io::Error| Error::cannot_write(path, &error, "-o another path");
+    let failed = |error: std::io::Error| Error::cannot_write(path, &error, "another path with -o");
     let scenario = arguments.scenario;
     let progress = Progress::new("writing", 0);
     let file = BufWriter::new(File::create(path).map_err(failed)?);

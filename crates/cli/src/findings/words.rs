@@ -165,7 +165,7 @@ pub(super) fn cause(finding: &Finding) -> Row {
             ("missing", text)
         }
         Problem::NeverWritten => {
-            let text = "no command wrote them after the resource was created";
+            let text = "no command wrote the contents after the resource was created";
             ("cause", text.to_owned())
         }
         Problem::Discarded => ("cause", discard(first).to_owned()),
@@ -187,7 +187,7 @@ pub(super) fn cause(finding: &Finding) -> Row {
             let before = before_transition(&finding.second);
             let is = layout(is);
             let text = format!(
-                "the {before} must be that of the image ({is}), or UNDEFINED to discard its contents"
+                "the {before} must be the current layout of the image ({is}), or UNDEFINED to discard its contents"
             );
             ("cause", text)
         }

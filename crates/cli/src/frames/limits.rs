@@ -62,7 +62,7 @@ pub(crate) fn limits_in_words(plan: &Plan, found: &SearchResult) -> String {
     let all = found.described.described;
     let mut words = String::new();
     if !found.caps.is_empty() || !found.crowded.is_empty() || found.fixed > Bytes::ZERO {
-        words += &format!("Limits that cap the frame at {} of traffic\n", share(found.cap()));
+        words += &format!("Limits that cap the traffic on chip at {}\n", share(found.cap()));
     }
     if found.fixed > Bytes::ZERO {
         words += &format!(

@@ -56,7 +56,9 @@ pub(crate) fn text(profile: &DeviceProfile) -> Result<String> {
     }
     if let Some(merge) = profile.merge {
         let (attachments, bits) = (merge.attachments, merge.color_bits);
-        text += &format!("  merges passes with   {attachments} attachments, {bits} color bits a pixel\n");
+        text += &format!(
+            "  merges passes with   at most {attachments} attachments, {bits} color bits per pixel\n"
+        );
     }
     text += "\nLimits\n";
     for (name, limit) in limits(profile)? {

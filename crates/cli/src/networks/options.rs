@@ -130,7 +130,7 @@ fn memory(form: &str) -> Result<MemoryDesc> {
     };
     if name.is_empty() {
         return Err(invalid(
-            "write NAME=SIZE, or NAME for an unlimited memory".to_owned(),
+            "expected NAME=SIZE, or NAME for a memory without a limit".to_owned(),
         ));
     }
     Ok(MemoryDesc {

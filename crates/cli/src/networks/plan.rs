@@ -134,7 +134,9 @@ pub(super) fn of_graph(
     if !outside.is_empty() {
         let (count, bytes) = (outside.len() as u64, Bytes(outside.iter().sum()));
         let constants = counted(count, "constant");
-        notes.push(format!("{constants} of {bytes}, outside the planned memory"));
+        notes.push(format!(
+            "{constants}, {bytes} in total, outside the planned memory"
+        ));
     }
     for copy in &plan.copies {
         let name = |id| &choice.graph.tensor(id).name;

@@ -88,10 +88,16 @@ fn draw(out: &mut String, arranged: &Value, (left, right): (f64, f64), inks: &In
     }
     let amount = |field: &str| amount(bytes(&arranged[field]));
     let note = format!(
-        "saves {} per frame; costs {} for repeated passes and {} for halos, assumed and not measured; {:.2} pixels shaded per pixel",
+        "saves {} per frame; costs {} for repeated passes, {} for halos and {} for merged passes ({}); computes {:.2} times the pixels",
         amount("saves_bytes"),
         amount("repeats_bytes"),
         amount("halos_bytes"),
+        amount("merges_bytes"),
+        if arranged["costs_measured"] == true {
+            "measured"
+        } else {
+            "assumed"
+        },
         arranged["shaded"].as_f64().unwrap_or(1.0),
     );
     text(out, (left, bottom + 14.0), inks.soft, "", &note);

@@ -27,7 +27,7 @@ pub(crate) struct Chart {
     pub(crate) facts: Facts,
     /// The report about a captured frame, shown first, in place of the verdict.
     pub(crate) report: Option<Value>,
-    /// A plan's field `arrangement`: before and after.
+    /// A plan's field `arrangement`: before and after; and in `costs_measured`, whether its costs were measured.
     #[serde(skip)]
     pub(crate) arrangement: Option<Value>,
     pub(crate) steps: Vec<Step>,

@@ -58,7 +58,11 @@ pub(crate) fn chart(plan: &Value) -> Chart {
         arrangement: plan
             .get("arrangement")
             .filter(|arranged| arranged.is_object())
-            .cloned(),
+            .map(|arranged| {
+                let mut arranged = arranged.clone();
+                arranged["costs_measured"] = plan["profile"]["costs"].is_object().into();
+                arranged
+            }),
         steps: passes
             .iter()
             .map(|pass| pass::step(pass, list(&plan["resources"])))

@@ -111,9 +111,9 @@ fn verdict(trace: &Trace, discards: usize, lost: u64) -> Verdict {
     let contents = match discards {
         0 => "No contents of tile memory were discarded".to_owned(),
         _ => format!(
-            "{} of {} of tile memory contents",
-            counted(discards as u64, "discard"),
-            amount(lost)
+            "{} of tile memory contents were lost in {}",
+            amount(lost),
+            counted(discards as u64, "discard")
         ),
     };
     let messages = match &trace.messages {
@@ -122,7 +122,9 @@ fn verdict(trace: &Trace, discards: usize, lost: u64) -> Verdict {
             .values()
             .fold(0, |sum: u64, count| sum.saturating_add(*count))
         {
-            0 if discards > 0 => "the emulator reported no read of them, and nothing else".to_owned(),
+            0 if discards > 0 => {
+                "the emulator reported no read of lost contents, and nothing else".to_owned()
+            }
             0 => "the emulator reported nothing".to_owned(),
             count => format!("the emulator reported {}", counted(count, "message")),
         },

@@ -213,7 +213,7 @@ fn a_missing_layer_or_program_is_named() {
             "bash scripts/install.sh",
             "a symbolic link to it works",
             "--layers",
-            "VkLayer_tileheap_emulator.json is not in",
+            "VkLayer_tileheap_emulator.json is in none of these folders",
         ],
     );
     let manifest = Path::new(&empty).join("VkLayer_tileheap_emulator.json");
@@ -222,7 +222,10 @@ fn a_missing_layer_or_program_is_named() {
             MANIFEST,
             "libVkLayer_tileheap_emulator.so`, which does not exist: install it",
         ),
-        (r#"{"layer": {}}"#, "it names no library (layer.library_path)"),
+        (
+            r#"{"layer": {}}"#,
+            "the manifest names no library (layer.library_path)",
+        ),
         ("no JSON", "expected"),
     ] {
         std::fs::write(&manifest, text).expect("a manifest");

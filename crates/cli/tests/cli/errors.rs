@@ -112,7 +112,10 @@ fn what_does_not_fit_is_proved() {
     assert_eq!(run.status, 3);
     contains(run.out, &["proved: infeasible", "conflict   2 items"]);
     let alone = tileheap_with(table, &["pack", "-", "--capacity", "3"]);
-    contains(alone.out, &["conflict   1 item; it does not fit by itself"]);
+    contains(
+        alone.out,
+        &["conflict   1 item; this item does not fit by itself"],
+    );
     let tight = include_str!("../data/commands/packs.txt");
     let tight = tight
         .split_once("<< pools.json\n")

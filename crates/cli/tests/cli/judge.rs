@@ -11,8 +11,8 @@ fn findings_are_named_with_buffers_bytes_and_steps() {
     let run = tileheap_in(&folder, b"", &["judge", "bad.csv"]);
     assert_eq!((run.status, run.err.as_str()), (3, ""));
     for part in [
-        "`a` (line 2) and `b` (line 3) share 4 B at 4 B of arena 0, in step 2",
-        "`c` (line 4) is at 1 B of arena 0, not a multiple of 2 B",
+        "`a` (line 2) and `b` (line 3) share 4 B at offset 4 B of arena 0, in step 2",
+        "`c` (line 4) is at offset 1 B of arena 0, which is not a multiple of 2 B",
         "Found 1 overlap and 1 buffer fault",
         "uses 12 B; 0.75 of the bound, 16 B; tileheap needs 16 B",
     ] {
