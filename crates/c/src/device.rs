@@ -273,7 +273,7 @@ fn check_families(queues: &[Queue], families: &[vk::QueueFamilyProperties]) -> R
             let (own, count) = (queue.family, families.len());
             return problem(
                 "family",
-                format!("is {own}, but the physical device has {count} queue families"),
+                format!("is {own}, but the number of queue families of the physical device is {count}"),
             );
         };
         let lacking = queue.capabilities & !family.queue_flags;

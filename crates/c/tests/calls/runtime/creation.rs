@@ -273,7 +273,7 @@ fn devices_without_handles_are_refused() {
         (
             &|desc| desc.queues = foreign.as_ptr(),
             Status::ErrorInvalidArgument,
-            "ThDeviceDesc.queues[1].family is 9, but the physical device has 2 queue families",
+            "ThDeviceDesc.queues[1].family is 9, but the number of queue families of the physical device is 2",
         ),
         (
             &|desc| desc.queues = incapable.as_ptr(),
