@@ -76,17 +76,17 @@ impl fmt::Display for Toggle {
         let (warm, later) = (seen.min(WARM), seen.saturating_sub(WARM));
         writeln!(
             f,
-            "{frames} frames of {seen} topologies, {} found again",
+            "{frames} frames of {seen} topologies; {} frames repeat an earlier topology",
             frames as usize - seen
         )?;
         writeln!(
             f,
-            "created: {first} objects for the first {warm}, {new} for {later} new ones, {again} for those found again"
+            "created: {first} objects for the first {warm}, {new} for {later} new ones, {again} for repeated ones"
         )?;
         let share = self.held.0 as f64 / self.largest.0.max(1) as f64;
         write!(
             f,
-            "held: {}, {share:.2} of the largest topology's {}",
+            "memory held: {}, {share:.2} times the {} of the largest topology",
             self.held, self.largest
         )
     }

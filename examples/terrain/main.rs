@@ -182,7 +182,7 @@ fn summary(args: &Args, tile: &Device, records: &[FrameRecord], textures: usize,
         .sum::<u64>();
     let written = records.iter().map(|record| record.texels).max();
     println!(
-        "{} frames at {} x {} on {}, {took:.0} ms each; {textures} textures, {most} in view at most, through {}",
+        "{} frames at {} x {} on {}, {took:.0} ms each; {textures} textures, at most {most} in view, through a cache of {}",
         records.len(),
         args.size.width,
         args.size.height,
