@@ -215,7 +215,10 @@ fn parse_start(from: &str, to: &str) -> Result<Bytes, String> {
 
 /// Parses an extent: `1920x1080`.
 pub(crate) fn parse_extent(text: &str) -> Result<(u32, u32), String> {
-    let help = || "expected WIDTHxHEIGHT in texels, such as 1920x1080, with both at least 1".to_owned();
+    let help = || {
+        "expected WIDTHxHEIGHT in texels, such as 1920x1080, with both at least 1 and within 32 bits"
+            .to_owned()
+    };
     let (width, height) = text.split_once(['x', 'X']).ok_or_else(help)?;
     let side = |digits: &str| {
         let plain = digits.bytes().all(|digit| digit.is_ascii_digit());
