@@ -51,7 +51,7 @@ impl Uses<'_> {
             .ok_or("the frame has no such resource")?;
         let Some(scale) = scale_of(measures.whole, extent_of(self.frame, resource)) else {
             return Err(
-                "the size of the largest image that the strips write is not a whole multiple of its own",
+                "the size of the largest image that the strips write is not a whole multiple of this image's size",
             );
         };
         if matches!(described.persistence, Persistence::External(_)) {
@@ -90,10 +90,10 @@ impl Uses<'_> {
         let written = used.iter().find(|(_, access)| access.writes);
         let leaves = written.is_some_and(|(_, write)| self.is_kept_after(resource, write.pass));
         if !enters && !leaves {
-            return Err("nothing else uses it");
+            return Err("nothing outside the run needs its contents");
         }
         if enters && leaves && halo > 0 {
-            return Err("strips would read beyond their edge what earlier strips have changed");
+            return Err("strips would read texels beyond their edge that earlier strips have changed");
         }
         Ok(DividedImage {
             resource,

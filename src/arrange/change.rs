@@ -64,16 +64,15 @@ impl DescriptionChange {
             }
             DescriptionChange::Extent { image, quarters } if known(image) && (1..4).contains(&quarters) => {
                 scaled(frame, image, quarters).ok_or_else(|| {
-                    refused("a side is not a multiple of 4, a pass has a render area of its own, or the image is a level of another one".to_owned())
+                    refused("the width or height is not a multiple of 4, a pass has a render area of its own, or the image is a level of another one".to_owned())
                 })?
             }
             DescriptionChange::Use { resource, pass } if known(resource) => without(frame, resource, pass)
                 .ok_or_else(|| refused("the pass does not use the resource, or no other pass does".to_owned()))?,
-            _ => {
-                return Err(refused(
-                    "the frame has no such resource, or the quarters are not 1 to 3".to_owned(),
-                ));
+            DescriptionChange::Extent { image, quarters } if known(image) => {
+                return Err(refused(format!("the number of quarters must be 1, 2 or 3, but is {quarters}")));
             }
+            _ => return Err(refused("the frame has no such resource".to_owned())),
         };
         changed.map_err(|error| refused(error.to_string()))
     }

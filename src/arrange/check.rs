@@ -28,22 +28,36 @@ impl Arrangement {
         let mut times = vec![0; frame.passes().len()];
         for ArrangedBatch { batches, groups } in &self.batches {
             if batches.first != next || batches.is_empty() || batches.end as usize > frame.batches().len() {
-                return not_once(format!("batch {next}"), 0);
+                let (first, end, count) = (batches.first, batches.end, frame.batches().len());
+                let why = format!(
+                    "must begin the next range, but that is [{first}, {end}), and the frame has batches [0, {count})"
+                );
+                return Err(ArrangeError::Batch { batch: next, why });
             }
             for second in batches.first + 1..batches.end {
                 fusible(frame, BatchId(second - 1), BatchId(second))?;
             }
             if groups.iter().any(|group| group.passes.is_empty()) {
-                return not_once(format!("a pass of a group in batch {}", batches.first), 0);
+                let (batch, why) = (batches.first, "has a group without passes".to_owned());
+                return Err(ArrangeError::Batch { batch, why });
             }
             for &pass in groups.iter().flat_map(|group| &group.passes) {
                 let Some(count) = times.get_mut(pass.index()) else {
-                    return not_once(format!("pass {}", pass.0), 0);
+                    let (batch, count) = (batches.first, frame.passes().len());
+                    let why = format!("lists pass {}, but the frame has passes [0, {count})", pass.0);
+                    return Err(ArrangeError::Batch { batch, why });
                 };
                 *count += 1;
                 let batch = frame.batch_of(pass).0;
                 if !(batches.first..batches.end).contains(&batch) {
-                    return not_once(format!("pass `{}` of batch {batch}", frame.pass(pass).name), 0);
+                    let why = format!(
+                        "lists pass `{}`, which is described in batch {batch}",
+                        frame.pass(pass).name
+                    );
+                    return Err(ArrangeError::Batch {
+                        batch: batches.first,
+                        why,
+                    });
                 }
             }
             next = batches.end;

@@ -6,13 +6,21 @@ use tileheap_json::{JsonSyntaxError, written_by};
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArrangeError {
-    /// A pass or batch is missing, occurs twice, or does not exist.
+    /// A pass or batch is missing, or a pass occurs twice.
     #[error("arrangement: {what} occurs {times} times instead of once")]
     NotOnce {
         /// The pass or batch.
         what: String,
         /// Number of occurrences.
         times: usize,
+    },
+    /// A range of batches that is empty or does not come next, or a group that does not fit its batch.
+    #[error("arrangement: batch {batch} {why}")]
+    Batch {
+        /// The first described batch that is meant.
+        batch: u32,
+        /// The demand, and how it is violated.
+        why: String,
     },
     /// Batches that a queue or a semaphore keeps apart.
     #[error("arrangement: batches {first} and {second} cannot be submitted as one: {why}")]
@@ -76,7 +84,7 @@ pub enum ArrangeError {
 #[non_exhaustive]
 pub enum CannotGroup {
     /// A grid without strips, or with more than there are texels.
-    #[error("{columns} x {rows} strips of {width} x {height} pixels")]
+    #[error("{width} x {height} pixels cannot be divided into {columns} x {rows} strips")]
     Grid {
         /// Requested columns.
         columns: u32,
@@ -123,7 +131,7 @@ pub enum CannotGroup {
     Scale(String),
     /// Repeating a pass around each strip would modify contents that exist already.
     #[error(
-        "strips repeat pass `{pass}` around their edges, which would modify `{resource}` more than once, but it is used afterwards"
+        "strips repeat pass `{pass}` around their edges, which would modify `{resource}` more than once, but its contents are needed afterwards"
     )]
     Repeats {
         /// The pass.
@@ -133,7 +141,7 @@ pub enum CannotGroup {
     },
     /// A strip would read texels that the strip before has overwritten.
     #[error(
-        "strips of `{pass}` need `{resource}` beyond their edge, but the run overwrites it, and it is used afterwards"
+        "strips of `{pass}` need `{resource}` beyond their edge, but the run overwrites it, and its contents are needed afterwards"
     )]
     Overwritten {
         /// The reader.
@@ -153,11 +161,11 @@ pub enum CannotGroup {
     #[error("it fits only if split into at least {0} strips, and the cost of repeating passes is too high")]
     StripCost(u32),
     /// No image of the passes would become smaller in strips.
-    #[error("every image that these passes write is also used by other passes")]
+    #[error("these passes write no image that only they use")]
     NothingInside,
     /// Passes that are not consecutive render passes, or that read one another's output elsewhere than at their own pixel.
     #[error(
-        "cannot merge `{second}` into `{first}`: it has to be a render pass of the same area, samples and command buffer that reads the results of `{first}` only at its own pixel"
+        "cannot merge `{second}` into `{first}`: it must be a render pass with the same area, sample count and command buffer, and read the results of `{first}` only at its own pixel"
     )]
     NotOnePass {
         /// The first pass.

@@ -62,7 +62,11 @@ impl ShortfallCause {
         match self {
             ShortfallCause::Repeats(pass, times) => {
                 let pass = &frame.pass(*pass).name;
-                format!("pass `{pass}` runs {times} more times, once for each strip but the first")
+                let times = match *times {
+                    1 => "1 more time".to_owned(),
+                    times => format!("{times} more times"),
+                };
+                format!("pass `{pass}` runs {times}, once for each strip but the first")
             }
             ShortfallCause::Halo(resource) => format!("halos of `{}`, which is not on chip", name(*resource)),
             ShortfallCause::Merged => "render passes are merged into others".to_owned(),

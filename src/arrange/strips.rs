@@ -273,7 +273,7 @@ pub(super) fn can_repeat(frame: &Frame, id: PassId) -> Result<(), CannotGroup> {
         _ if pass.kind == PassKind::Render && (pass.layers > 1 || pass.view_mask != 0) => {
             "renders to several layers"
         }
-        _ if writes_smaller_level(frame, id) => "writes to a level of an image other than the first",
+        _ if writes_smaller_level(frame, id) => "writes to a mip level other than the first",
         _ => {
             let updates = |access: &&Access| {
                 access.reads && access.writes && !frame.resource(access.resource).is_image()

@@ -36,14 +36,16 @@ impl Checker<'_> {
                 .iter()
                 .any(|one| queue(one) != frame.submits()[batch.submit.index()].queue)
             {
-                return Some(format!("batch {index} is submitted to another queue"));
+                return Some(format!(
+                    "batch {index} is submitted to a different queue than described"
+                ));
             }
             // Fused batches belong to one submit, which continues if that of the last fused batch does.
             if let Some(before) = before {
                 let last = &described.batches()[before.end as usize - 1];
                 let one = frame.batches()[index - 1].submit == batch.submit;
                 if one != (last.submit == all[0].submit) {
-                    return Some(format!("batch {index} is in another submit"));
+                    return Some(format!("batch {index} is in a different submit than described"));
                 }
             }
             for pass in frame
@@ -69,7 +71,11 @@ impl Checker<'_> {
         }
         let left = (next..described.batches().len() as u32).filter(|&batch| !self.is_idle(batch));
         let left = left.count();
-        (left > 0).then(|| format!("{left} described batches are not submitted"))
+        match left {
+            0 => None,
+            1 => Some("1 described batch is not submitted".to_owned()),
+            left => Some(format!("{left} described batches are not submitted")),
+        }
     }
 
     /// Returns true if a described batch runs nothing, waits for nothing and signals nothing.

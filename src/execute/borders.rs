@@ -79,21 +79,21 @@ impl Checker<'_> {
             return Some("the caller records it");
         };
         let Some(border) = self.border(pass) else {
-            return Some("it does not copy between an image and that of a strip");
+            return Some("it does not copy between an image and a strip's image");
         };
         let (part, whole) = (self.origin_of(border.part), self.origin_of(border.whole));
         if [part.resource, whole.resource] != [resource; 2] || part.value != whole.value {
-            return Some("it copies something else");
+            return Some("it copies another resource or another value");
         }
         let area = part.area.unwrap_or_default();
         let rendered = frame.pass(pass).area;
         let vk::Offset2D { x: left, y: top } = area.offset;
         let moved = if border.enters { (left, top) } else { (-left, -top) };
         if (x, y) != moved {
-            return Some("it copies from another place");
+            return Some("its offset is not that of the strip's area");
         }
         if border.enters && (rendered.offset != vk::Offset2D::default() || rendered.extent != area.extent) {
-            return Some("it fills a part of the strip's image");
+            return Some("it does not fill exactly the strip's image");
         }
         if frame.queue_of(pass) != self.executed.described().queue_of(beside) {
             return Some("it runs on another queue");
@@ -146,7 +146,9 @@ impl Checker<'_> {
         for part in frame.resource_ids() {
             if let Some(why) = self.is_lost(part, &lifetimes, &borders) {
                 let name = &frame.resource(part).name;
-                faults.push(format!("`{name}` lacks a copy at the border of its strip: {why}"));
+                faults.push(format!(
+                    "`{name}` lacks a complete copy at the border of its strip: {why}"
+                ));
             }
         }
         for message in faults {
@@ -229,7 +231,9 @@ impl Checker<'_> {
         }
         let source = of_part(true).map(|border| border.whole);
         let mut sources = source.filter(|&id| !holds(frame.resource(id), frame.base_extent(), area));
-        sources.next().map(|_| "it is larger than what is copied into it")
+        sources
+            .next()
+            .map(|_| "the image that is copied into it does not cover its area")
     }
 }
 

@@ -76,8 +76,9 @@ impl Checker<'_> {
         ];
         for (what, ours, theirs) in lengths {
             if ours != theirs {
-                let message =
-                    format!("the origin map has {ours} {what}, but the executed frame has {theirs}");
+                let message = format!(
+                    "the number of {what} is {ours} in the origin map, but {theirs} in the executed frame"
+                );
                 self.report(OriginRule::Index, message);
             }
         }
@@ -123,7 +124,8 @@ impl Checker<'_> {
         let (frame, described) = (self.executed.frame(), self.executed.described());
         let same = frame.queues() == described.queues() && frame.semaphores() == described.semaphores();
         if !same {
-            let message = "the executed frame has other queues or semaphores than the described one";
+            let message =
+                "the queues or semaphores of the executed frame differ from those of the described frame";
             self.report(OriginRule::Queues, message.to_owned());
         }
     }
@@ -188,16 +190,22 @@ impl Checker<'_> {
             let theirs = described.pass(run.pass);
             if run.subpass != subpass {
                 return Some(format!(
-                    "`{}` begins with subpass {}, not {subpass}",
+                    "the subpasses of `{}` begin at {}, but must begin at {subpass}",
                     theirs.name, run.subpass
                 ));
             }
             subpass += theirs.subpasses;
             if alike(ours) != alike(theirs) || frame.queue_of(pass) != described.queue_of(run.pass) {
-                return Some(format!("`{}` is another kind of pass", theirs.name));
+                return Some(format!(
+                    "its kind, queue or another property differs from that of `{}`",
+                    theirs.name
+                ));
             }
             if run.strip != strip {
-                return Some(format!("`{}` is in another strip", theirs.name));
+                return Some(format!(
+                    "`{}` is in a different strip than the first described pass",
+                    theirs.name
+                ));
             }
         }
         let areas = runs.iter().map(|run| described.pass(run.pass).area);
@@ -206,14 +214,14 @@ impl Checker<'_> {
             None => around(areas),
         };
         if ours.area != area {
-            return Some("it renders a different area".to_owned());
+            return Some("its area is not that of its strip or described passes".to_owned());
         }
         if strip.is_some_and(|strip| strip.number >= strip.of) {
             return Some("its strip's number is not below the number of strips".to_owned());
         }
         if ours.subpasses != subpass {
             return Some(format!(
-                "it has {} subpasses, but the described passes have {subpass}",
+                "its number of subpasses is {}, but that of its described passes is {subpass}",
                 ours.subpasses
             ));
         }
@@ -237,14 +245,14 @@ impl Checker<'_> {
         };
         let [from, to] = [read, write].map(|access| self.origins.resources[access.resource.index()]);
         if read.writes || !write.writes {
-            return Some("it does not read and then write");
+            return Some("its accesses are not a read followed by a write");
         }
         let other_part = (from.value, from.area) != (to.value, to.area);
         if [from.resource, to.resource] != [resource; 2] || read.resource == write.resource || other_part {
-            return Some("it stores something else");
+            return Some("it does not copy between stretches of the same part of that resource");
         }
         if from.until != Some(after) {
-            return Some("the lifetime that it reads does not end there");
+            return Some("the stretch that it reads does not end after the pass that its origin names");
         }
         let mut before = self.origins.passes[..pass.index()].iter().rev();
         let follows = before.find_map(|origin| match origin {
@@ -253,7 +261,7 @@ impl Checker<'_> {
             PassOrigin::Border { beside, .. } => (*beside == after).then_some(true),
             PassOrigin::Store { .. } => None,
         });
-        (follows != Some(true)).then_some("it follows another pass")
+        (follows != Some(true)).then_some("it does not follow the pass that its origin names")
     }
 
     fn check_resources(&mut self) {
@@ -315,7 +323,7 @@ impl Checker<'_> {
             } else if area.is_some() && !stretch && ours.tile_constraint != theirs.tile_constraint {
                 "its constraint differs"
             } else if !stretch && !is_value && area.is_none() && !whole {
-                "its name, persistence or constraint differs"
+                "its name, persistence, constraint or level differs"
             } else if is_value && ours.persistence != Persistence::Transient {
                 "a value must be transient"
             } else if is_value && !unconstrained {
@@ -323,7 +331,7 @@ impl Checker<'_> {
             } else if stretch && ours.persistence != Persistence::Transient {
                 "the stretch of a lifetime must be transient"
             } else if stretch && (stores.next().is_none() || stores.next().is_some()) {
-                "not exactly one store ends the stretch"
+                "exactly one store must end the stretch"
             } else {
                 continue;
             };
@@ -340,7 +348,7 @@ impl Checker<'_> {
             };
             let (pass, resource) = (frame.pass(access.pass), frame.resource(access.resource));
             let message = format!(
-                "access {index}, pass `{}` to `{}`, is not the described one: {why}",
+                "access {index} (pass `{}`, resource `{}`) does not match its origin: {why}",
                 pass.name, resource.name
             );
             self.report(OriginRule::Access, message);
@@ -353,13 +361,15 @@ impl Checker<'_> {
         let origin = self.origins.accesses[index];
         let runs = match (&self.origins.passes[access.pass.index()], origin) {
             (PassOrigin::Runs(runs), Some(_)) => runs,
-            (PassOrigin::Runs(_), None) => return Some("it has no origin, but its pass is not a store"),
+            (PassOrigin::Runs(_), None) => {
+                return Some("it has no origin, but its pass runs described passes");
+            }
             (_, Some(_)) => return Some("it has an origin, but the runtime records its pass"),
             (_, None) => return None,
         };
         let theirs = &described.accesses()[origin? as usize];
         let Some(run) = runs.iter().find(|run| run.pass == theirs.pass) else {
-            return Some("it belongs to a pass that does not run here");
+            return Some("its origin is an access of a pass that does not run here");
         };
         if access.subpass != theirs.subpass + run.subpass {
             return Some("it is in another subpass");
@@ -383,9 +393,9 @@ impl Checker<'_> {
             ..as_described
         };
         if ours.resource != theirs.resource || ours.resolves != theirs.resolves {
-            return Some("it is for another resource");
+            return Some("it accesses or resolves another resource");
         }
-        (ours != *theirs).then_some("it is another kind of access")
+        (ours != *theirs).then_some("its kind, range, stages or another property differs")
     }
 
     /// Converts an access of a strip to that of the whole pass: its bytes and share follow from the strip.
@@ -428,7 +438,7 @@ impl Checker<'_> {
         let areas: Vec<vk::Rect2D> = runs.iter().filter_map(|run| Some(run.strip?.area)).collect();
         let computed = computed_area(self.executed.described(), pass);
         let missed = computed.is_some_and(|computed| !is_covered(computed, &areas));
-        missed.then(|| "computes less in its strips than described".to_owned())
+        missed.then(|| "has strips that do not cover its whole area".to_owned())
     }
 
     fn check_charges(&mut self) {
@@ -452,7 +462,7 @@ impl Checker<'_> {
                 .any(|run| run.strip.is_some_and(|strip| strip.number > 0));
             let why = match charge.cause {
                 ChargeCause::Repeat if !repeats => "is not a strip after the first",
-                ChargeCause::Merge if runs.len() < 2 => "runs no more than one described pass",
+                ChargeCause::Merge if runs.len() < 2 => "runs at most one described pass",
                 cause
                     if charges[..at]
                         .iter()
@@ -463,7 +473,7 @@ impl Checker<'_> {
                 _ => continue,
             };
             faults.push(format!(
-                "pass `{}` is charged {} for a {cause}, and {why}",
+                "pass `{}` is charged {} for a {cause}, but {why}",
                 pass.name, charge.bytes
             ));
         }
@@ -499,9 +509,12 @@ impl Checker<'_> {
                         1 => "once".to_owned(),
                         strips => format!("in each of {strips} strips"),
                     };
-                    let times = count[index];
+                    let times = match count[index] {
+                        1 => "1 time".to_owned(),
+                        times => format!("{times} times"),
+                    };
                     missing.push(format!(
-                        "the access of described pass `{name}` to `{resource}` happens {times} times instead of {wanted}"
+                        "the access of described pass `{name}` to `{resource}` happens {times} instead of {wanted}"
                     ));
                 }
             }

@@ -85,7 +85,7 @@ impl Checker<'_> {
         for (id, origin) in self.holders() {
             match origin.value {
                 Some(value) if origin.until.is_none() && origin.area.is_none() => values.push((value, id)),
-                None if !self.is_persistent() => return Some("one has no number".to_owned()),
+                None if !self.is_persistent() => return Some("one of them has no number".to_owned()),
                 _ => {}
             }
         }
@@ -110,8 +110,8 @@ impl Checker<'_> {
             if passes.is_empty() || before.is_some_and(|before| passes.iter().any(|&pass| pass <= before)) {
                 let name = &self.executed.frame().resource(id).name;
                 return Some(format!(
-                    "`{name}` is not used after value {} of {count}",
-                    value.number - 1
+                    "`{name}`, value {} of {count}, must be used, and only after the values before it",
+                    value.number
                 ));
             }
             before = passes.into_iter().max();
@@ -180,7 +180,7 @@ impl Checker<'_> {
             origin.value.is_some() && uses.any(|access| access.version == HistoryVersion::Previous)
         };
         if self.holders().any(|(id, origin)| previous(id, origin)) {
-            return Some("one has a previous version".to_owned());
+            return Some("a pass uses the previous version of one of them".to_owned());
         }
         let outside = self.holders().find(|(_, origin)| origin.is_whole());
         let kept = outside.and_then(|(id, _)| contents[id.index()].as_ref());

@@ -115,7 +115,10 @@ pub(super) fn resolve(tables: &mut Tables) -> Result<(), FrameError> {
         }
         let mut before = tables.resources[..index].iter();
         if let Some(other) = before.find(|other| other.level_of == resource.level_of) {
-            return broken(&format!("level {level} of `{}` is `{}`", of.name, other.name));
+            return broken(&format!(
+                "level {level} of `{}` is already `{}`",
+                of.name, other.name
+            ));
         }
         if let ResourceKind::Image { desc, extent, .. } = &mut tables.resources[index].kind {
             *extent = level_extent(whole, level);

@@ -227,7 +227,7 @@ pub(super) fn resolve_ranges(tables: &mut Tables) -> Result<(), FrameError> {
         for (what, run, count) in outside {
             if run.first > run.end || run.end > count {
                 return Err(FrameRule::Range.broken(format!(
-                    "pass `{pass}` uses {what} [{first}, {end}) of `{resource}`, which has {count}",
+                    "pass `{pass}` uses {what} [{first}, {end}) of `{resource}`, which is not a range within [0, {count})",
                     pass = tables.passes[access.pass.index()].name,
                     resource = resource.name,
                     what = if resource.is_3d() && what == "layers" {
@@ -242,8 +242,9 @@ pub(super) fn resolve_ranges(tables: &mut Tables) -> Result<(), FrameError> {
         }
         if !whole.aspects.contains(range.aspects) {
             return Err(FrameRule::Misuse.broken(format!(
-                "pass `{pass}` uses `{resource}` as {kind}: its format does not have the \
-                 aspects",
+                "pass `{pass}` uses `{resource}` as {kind}: its format does not have all of the aspects \
+                 {aspects:?}",
+                aspects = range.aspects,
                 pass = tables.passes[access.pass.index()].name,
                 resource = resource.name,
                 kind = access.kind.noun()
@@ -297,7 +298,7 @@ pub(super) fn derive_parts(tables: &mut Tables) -> Result<(), FrameError> {
             let count = levels.len() * layers.len() * aspects.len() + parts.len();
             if count > MAX_PARTS {
                 return Err(FrameRule::TooMany.broken(format!(
-                    "the frame has {count} parts of images: at most {limit} can be planned",
+                    "the accesses of the frame divide its images into {count} parts: at most {limit} can be planned",
                     limit = MAX_PARTS
                 )));
             }

@@ -32,11 +32,11 @@ impl Frame {
             .find(|access| access.version == HistoryVersion::Current)
             .ok_or("no pass uses it")?;
         if first.needs_contents() {
-            return Err("it has contents before the frame");
+            return Err("its first use needs contents from before the frame");
         }
         store_of(self.resource(resource))?;
         match self.keeps_earlier_contents(resource) {
-            true => Err("it keeps contents from before the frame around what is written first"),
+            true => Err("part of its contents from before the frame is needed"),
             false => Ok(()),
         }
     }
@@ -55,7 +55,7 @@ impl Frame {
         let queue = &self.queues()[self.queue_of(pass).index()];
         match queue.capabilities.contains(store.needs) {
             true => Ok(store.writes),
-            false => Err("its queue cannot draw"),
+            false => Err("the queue of the passes cannot draw"),
         }
     }
 

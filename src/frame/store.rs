@@ -37,7 +37,7 @@ pub(crate) enum Texels {
 pub(crate) fn texels_of(format: vk::Format) -> Result<Texels, &'static str> {
     let aspects = crate::format::aspects(format);
     if aspects.contains(vk::ImageAspectFlags::STENCIL) {
-        return Err("shaders cannot write stencil on every device (VK_EXT_shader_stencil_export)");
+        return Err("not every device lets shaders write stencil (VK_EXT_shader_stencil_export)");
     }
     if aspects.contains(vk::ImageAspectFlags::DEPTH) {
         // A 32-bit float is too imprecise for the products of 24-bit depth with 2^24 - 1 to be exact.
@@ -69,7 +69,7 @@ pub(super) fn store_of(resource: &Resource) -> Result<Store, &'static str> {
                 return Err("it is multisampled");
             }
             if (desc.mip_levels, desc.array_layers) != (1, 1) || desc.image_type != vk::ImageType::TYPE_2D {
-                return Err("it is more than one 2D level and layer");
+                return Err("it is not a 2D image of one level and one layer");
             }
             let (writes, attachment) = match texels_of(desc.format)? {
                 Texels::Depth => (
@@ -80,7 +80,9 @@ pub(super) fn store_of(resource: &Resource) -> Result<Store, &'static str> {
             };
             // Both parts are created like the whole that was measured.
             if !usage.contains(attachment | vk::ImageUsageFlags::SAMPLED) {
-                return Err("a store samples it and draws into it, but its passes do not do both");
+                return Err(
+                    "a store needs it as a sampled image and an attachment, but its passes do not use it as both",
+                );
             }
             Ok(Store {
                 kind: PassKind::Render,
@@ -91,7 +93,7 @@ pub(super) fn store_of(resource: &Resource) -> Result<Store, &'static str> {
         }
         ResourceKind::Buffer { desc, usage } => {
             if !usage.contains(vk::BufferUsageFlags::STORAGE_BUFFER) {
-                return Err("a store needs it as a storage buffer, but no pass does");
+                return Err("a store needs it as a storage buffer, but no pass uses it as one");
             }
             if desc.size.0 % 4 != 0 {
                 return Err("its size is not a multiple of 4 bytes");
@@ -123,7 +125,7 @@ fn check_border(pass: &Pass, extents: [vk::Extent3D; 2], [x, y]: [i32; 2]) -> Re
         && is_within(offset.y, 0, extent.height, target.height);
     match fits {
         true => Ok(()),
-        false => Err("the copied area exceeds an image"),
+        false => Err("the copied area is not inside both images"),
     }
 }
 
@@ -158,7 +160,7 @@ pub(super) fn border_of(resource: &Resource) -> Result<Store, &'static str> {
 pub(super) fn check_store(tables: &Tables, pass: &Pass, accesses: &[Access]) -> Result<(), &'static str> {
     let is_border = matches!(pass.contents, CommandSource::Border { .. });
     let [from, to] = accesses else {
-        return Err("a store must only read one resource and overwrite another one");
+        return Err("a store must have exactly two accesses");
     };
     let resource = |access: &Access| &tables.resources[access.resource.index()];
     let reads = from.reads && !from.writes && from.version == HistoryVersion::Current;
@@ -184,7 +186,7 @@ pub(super) fn check_store(tables: &Tables, pass: &Pass, accesses: &[Access]) -> 
     };
     let ((format, ..), (other_format, ..)) = (shape(resource(from)), shape(resource(to)));
     if is_border && (format, resource(from).is_image()) != (other_format, true) {
-        return Err("the images at the border of a strip differ in format");
+        return Err("a copy at the border of a strip needs two images of the same format");
     }
     if let CommandSource::Border { x, y } = pass.contents {
         check_border(pass, [shape(resource(from)).1, shape(resource(to)).1], [x, y])?;

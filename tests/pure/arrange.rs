@@ -287,7 +287,7 @@ fn passes_that_write_to_smaller_levels_do_not_run_in_strips() {
     let grid = StripGrid { columns: 1, rows: 2 };
     groups.splice(..3, [PassGroup::new(passes, GroupMode::Strips(grid))]);
     let error = arrangement.check(frame).unwrap_err().to_string();
-    let why = "pass `down 1` writes to a level of an image other than the first";
+    let why = "pass `down 1` writes to a mip level other than the first";
     assert!(error.ends_with(why), "{error}");
     replanned(&plan, &found(&plan));
 }

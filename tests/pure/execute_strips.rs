@@ -330,7 +330,7 @@ fn borders_that_cannot_be_are_refused_by_name() {
     };
     refused(
         &["toned"],
-        "`toned` cannot be copied into strips and out of them: nothing else uses it",
+        "`toned` cannot be copied into strips and out of them: nothing outside the run needs its contents",
     );
     refused(&["out"], "no pass of the run uses it");
     let mut merged = with_borders(&frame, &["lit"]);

@@ -72,7 +72,7 @@ fn one() -> u32 {
 
 /// Scale of an image relative to the base extent: one factor for both sides, or one for each.
 #[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(untagged, expecting = "expected a number or two")]
+#[serde(untagged, expecting = "expected a number or an array of two numbers")]
 pub(super) enum Scale {
     Both(f32),
     Each([f32; 2]),

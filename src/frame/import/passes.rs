@@ -199,8 +199,8 @@ fn merge(
                 "unknown use{}",
                 accepted_uses(&entry.usage, is_image[index])
             ))),
-            Some(Use::ReadOnly(_)) if writes => Err(fault("it only reads")),
-            Some(Use::Present) if writes => Err(fault("presenting reads")),
+            Some(Use::ReadOnly(_)) if writes => Err(fault("this use cannot write: list it in `reads`")),
+            Some(Use::Present) if writes => Err(fault("presenting only reads: list it in `reads`")),
             Some(Use::Present) => {
                 presented[index] = true;
                 Ok(None)

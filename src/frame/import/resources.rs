@@ -82,7 +82,7 @@ fn image_desc(resource: &Resource, as_depth: bool, notes: &mut Vec<String>) -> R
         Some(FormatReading::Named(format)) => format,
         Some(FormatReading::Guessed(format)) => {
             notes.push(format!(
-                "resource `{name}`: format `{format_name}` is not known, taken as {} for its {bytes} bytes per texel",
+                "resource `{name}`: format `{format_name}` is not known: {} is assumed, because `bytes_per_texel` is {bytes}",
                 names::name_of(format)
             ));
             format
@@ -90,10 +90,10 @@ fn image_desc(resource: &Resource, as_depth: bool, notes: &mut Vec<String>) -> R
         None => {
             return Err(match bytes {
                 0 => format!(
-                    "format `{format_name}` is not known: write Vulkan's name, or add `bytes_per_texel`, by which a format is chosen"
+                    "format `{format_name}` is not known: use its Vulkan name, or add `bytes_per_texel`, by which a format is chosen"
                 ),
                 _ => format!(
-                    "format `{format_name}` is not known, and none is chosen for `bytes_per_texel` = {bytes}: write Vulkan's name"
+                    "format `{format_name}` is not known, and none is assumed for `bytes_per_texel` = {bytes}: use its Vulkan name"
                 ),
             });
         }
@@ -101,7 +101,7 @@ fn image_desc(resource: &Resource, as_depth: bool, notes: &mut Vec<String>) -> R
     let block = texel_block(format).filter(|block| (block.width, block.height) == (1, 1));
     if let Some(block) = block.filter(|block| bytes != 0 && bytes != block.bytes) {
         notes.push(format!(
-            "resource `{name}`: the file says {bytes} bytes per texel, but {} has {}",
+            "resource `{name}`: `bytes_per_texel` is {bytes}, but that of {} is {}",
             names::name_of(format),
             block.bytes
         ));
@@ -119,7 +119,7 @@ fn image_desc(resource: &Resource, as_depth: bool, notes: &mut Vec<String>) -> R
             };
             (Extent::from(vk::Extent3D { width, height, depth }), image_type)
         }
-        (Some(_), None) => return Err("has an `extent` of other than 2 or 3 numbers".to_owned()),
+        (Some(_), None) => return Err("must have 2 or 3 numbers in `extent`".to_owned()),
         (None, Some(Scale::Both(by))) => (Extent::Scaled([by, by]), vk::ImageType::TYPE_2D),
         (None, Some(Scale::Each(by))) => (Extent::Scaled(by), vk::ImageType::TYPE_2D),
         (None, None) => return Err("is an image with neither `extent` nor `extent_scale`".to_owned()),
@@ -127,7 +127,7 @@ fn image_desc(resource: &Resource, as_depth: bool, notes: &mut Vec<String>) -> R
     };
     if resource.samples.count_ones() != 1 || resource.samples > 64 {
         return Err(format!(
-            "has {} samples: 1, 2, 4, 8, 16, 32 or 64 are possible",
+            "must have 1, 2, 4, 8, 16, 32 or 64 samples, but has {}",
             resource.samples
         ));
     }

@@ -257,7 +257,7 @@ fn part<'de, D: Deserializer<'de>>(from: D) -> Result<SubresourceRange, D::Error
     } = Part::deserialize(from)?;
     let range = |name: &str, range: Option<Run>| match range {
         Some(range) if range.is_empty() => Err(D::Error::custom(format!(
-            "`{name}` [{}, {}] is empty: write [first, end), the end not included, or leave it out for all",
+            "`{name}` [{}, {}] is empty, because its end is not included: make it larger, or leave `{name}` out to use all",
             range.first, range.end
         ))),
         range => Ok(range.unwrap_or_default()),

@@ -107,7 +107,7 @@ pub(super) static USES: &Rules<fn(&Use<'_>) -> Problem> = &[
             let other = used.access.stages
                 & !(graphics | tiles | ENDS | S::VERTEX_INPUT | S::PRE_RASTERIZATION_SHADERS);
             (used.pass.kind == PassKind::Render && !other.is_empty())
-                .then(|| format!("render passes do not use {}", listed(other)))
+                .then(|| format!("render passes cannot use {}", listed(other)))
         },
     },
     Rule {
@@ -119,7 +119,7 @@ pub(super) static USES: &Rules<fn(&Use<'_>) -> Problem> = &[
                 PassKind::Transfer => ("transfer passes", TRANSFERS),
             };
             let other = used.access.stages & !(allowed | ENDS | S::ALL_COMMANDS);
-            (!other.is_empty()).then(|| format!("{commands} do not use {}", listed(other)))
+            (!other.is_empty()).then(|| format!("{commands} cannot use {}", listed(other)))
         },
     },
     Rule {
@@ -151,7 +151,8 @@ pub(super) static USES: &Rules<fn(&Use<'_>) -> Problem> = &[
         broken: |used| {
             let written = used.access.writes && used.access.kind == AccessKind::TileAttachment;
             let color = used.resource.aspects().contains(vk::ImageAspectFlags::COLOR);
-            (written && !color).then(|| "shaders cannot write depth or stencil in their tile".to_owned())
+            (written && !color)
+                .then(|| "shaders cannot write tile attachments that have depth or stencil".to_owned())
         },
     },
     Rule {
@@ -159,8 +160,9 @@ pub(super) static USES: &Rules<fn(&Use<'_>) -> Problem> = &[
         broken: |used| {
             let written = used.access.writes && used.access.kind == AccessKind::TileAttachment;
             let dispatched = used.access.stages.contains(S::COMPUTE_SHADER);
-            (written && !dispatched)
-                .then(|| "only dispatches write a tile attachment: use the stage COMPUTE_SHADER".to_owned())
+            (written && !dispatched).then(|| {
+                "only dispatches can write a tile attachment: use the stage COMPUTE_SHADER".to_owned()
+            })
         },
     },
 ];

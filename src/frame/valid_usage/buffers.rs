@@ -93,7 +93,7 @@ pub(super) static PREVIOUS: &Rules<fn(&Buffer<'_>) -> Problem> = &[Rule {
     broken: |buffer| {
         (buffer.size.0 % 4 != 0).then(|| {
             format!(
-                "vkCmdFillBuffer clears its previous version in the first frame and needs a multiple of 4 B, but its size is {}",
+                "vkCmdFillBuffer clears its previous version in the first frame, so its size must be a multiple of 4 B, but is {}",
                 buffer.size
             )
         })

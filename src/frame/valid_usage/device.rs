@@ -82,7 +82,12 @@ fn format_lacks(format: vk::Format, device: &DeviceProfile) -> Problem {
 
 /// Returns the problem if a number exceeds a limit.
 pub(super) fn exceeds(device: &DeviceProfile, what: &str, found: u32, limit: u32, name: &str) -> Problem {
-    (found > limit).then(|| format!("{what} {found}, but `{}` allows {limit} ({name})", device.name))
+    (found > limit).then(|| {
+        format!(
+            "{what} {found}, but `{}` allows at most {limit} ({name})",
+            device.name
+        )
+    })
 }
 
 /// Returns the problem if a side of an image is longer than a device allows for its type. Not checked if a driver is queried about each image, nor for
@@ -352,7 +357,7 @@ pub(super) static BUFFERS: &Rules<fn(&Buffer<'_>, &DeviceProfile) -> Problem> = 
             let limit = device.limits.max_buffer_size;
             (buffer.size > limit).then(|| {
                 format!(
-                    "its size is {}, but `{}` allows {limit} (maxBufferSize)",
+                    "its size is {}, but `{}` allows at most {limit} (maxBufferSize)",
                     buffer.size, device.name
                 )
             })
@@ -375,7 +380,7 @@ pub(super) static BUFFERS: &Rules<fn(&Buffer<'_>, &DeviceProfile) -> Problem> = 
         rule: "VUID-VkMemoryAllocateInfo-flags-03331",
         broken: |buffer, device| {
             let usage = B::SHADER_DEVICE_ADDRESS;
-            let user = "its usage SHADER_DEVICE_ADDRESS, whose memory has the flag DEVICE_ADDRESS,";
+            let user = "memory with the flag DEVICE_ADDRESS, required by the usage SHADER_DEVICE_ADDRESS,";
             let allocated = buffer.usage.contains(usage) && !buffer.is_external;
             let problem = || lacks(device, Feature::BUFFER_DEVICE_ADDRESS, user);
             allocated.then(problem).flatten()

@@ -52,7 +52,7 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>, &DeviceProfile) -> P
             let limit = device.limits.max_per_stage_descriptor_input_attachments;
             exceeds(
                 device,
-                "a subpass has a number of input attachments of",
+                "the number of input attachments of a subpass is",
                 pass.most_inputs(),
                 limit,
                 "maxPerStageDescriptorInputAttachments",

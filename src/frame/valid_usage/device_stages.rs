@@ -196,7 +196,7 @@ fn whole_barriers<'a>(
     let problem = problem(external, external.resource.aspects())?;
     let device = &device.name;
     Some(format!(
-        "{problem} on `{device}`, which has not enabled the feature separateDepthStencilLayouts"
+        "{problem}, because `{device}` has not enabled the feature separateDepthStencilLayouts"
     ))
 }
 

@@ -145,7 +145,7 @@ fn layout_of_other_aspects(external: &External<'_>, layout: L) -> Problem {
     let fits = external.resource.aspects().intersects(needed);
     (external.resource.is_image() && external.state.layout == layout && !fits).then(|| {
         format!(
-            "layout {layout:?} needs a format with {needed:?}, but its format is {:?}",
+            "layout {layout:?} needs a format with {needed:?}, but the format of this image is {:?}",
             external.resource.format()
         )
     })

@@ -201,7 +201,7 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
             ];
             let found = image.desc.image_type;
             (!types.contains(&found))
-                .then(|| format!("images must be 1D, 2D or 3D, but its type is {found:?}"))
+                .then(|| format!("images must be 1D, 2D or 3D, but the type of this one is {found:?}"))
         },
     },
     Rule {
@@ -259,7 +259,7 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
         broken: |image| {
             let depth = image.extent.depth;
             (image.desc.image_type == vk::ImageType::TYPE_2D && depth > 1)
-                .then(|| format!("2D images must have a depth of 1, but its depth is {depth}"))
+                .then(|| format!("2D images must have a depth of 1, but that of this one is {depth}"))
         },
     },
     Rule {
@@ -327,7 +327,7 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
         broken: |image| {
             let solid = image.desc.image_type == vk::ImageType::TYPE_3D;
             (image.has(F::TYPE_2D_ARRAY_COMPATIBLE) && !solid)
-                .then(|| "TYPE_2D_ARRAY_COMPATIBLE is for 3D images".to_owned())
+                .then(|| "TYPE_2D_ARRAY_COMPATIBLE is only for 3D images".to_owned())
         },
     },
     Rule {
@@ -336,7 +336,7 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
             let compressed = image.info.is_some_and(FormatInfo::is_compressed);
             let format = image.desc.format;
             (image.has(F::BLOCK_TEXEL_VIEW_COMPATIBLE) && !compressed).then(|| {
-                format!("BLOCK_TEXEL_VIEW_COMPATIBLE needs a compressed format, but its format is {format:?}")
+                format!("BLOCK_TEXEL_VIEW_COMPATIBLE needs a compressed format, but the format of this image is {format:?}")
             })
         },
     },
@@ -487,7 +487,7 @@ pub(super) static PREVIOUS: &Rules<fn(&Image<'_>) -> Problem> = &[
                 .info
                 .is_some_and(|info| info.block.bytes > 16 && !info.is_compressed());
             let format = image.desc.format;
-            large.then(|| format!("its previous version is cleared in the first frame, which formats of more than two 64-bit components do not allow: {format:?}"))
+            large.then(|| format!("its previous version is cleared in the first frame, which format {format:?}, with more than two 64-bit components, does not allow"))
         },
     },
 ];

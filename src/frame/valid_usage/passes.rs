@@ -393,7 +393,7 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>) -> Problem> = &[
                 |(source, target): &(&Access, &Access)| pass.format_of(source) != pass.format_of(target);
             let (source, target) = pass.resolves().find(differ)?;
             Some(format!(
-                "it resolves `{}` of format {:?} into `{}` of format {:?}: make them the same",
+                "it resolves `{}` of format {:?} into `{}` of format {:?}: make the formats the same",
                 pass.name_of(source),
                 pass.format_of(source),
                 pass.name_of(target),

@@ -167,7 +167,7 @@ fn check_performed(subject: &impl Subject, stages: S, access: A) -> Result<(), I
     let Some(index) = missing else { return Ok(()) };
     let access = names::bit_names(PERFORMED[index].access).join(" and ");
     let problem = match stages.is_empty() {
-        true => format!("it names no stage, but {access} needs one that performs it"),
+        true => format!("no stage is named, but {access} needs one that performs it"),
         false => format!("no stage of {} performs {access}", listed(stages)),
     };
     Err(InvalidUsage::new(row_at(index), subject, problem))

@@ -58,7 +58,7 @@ impl<'a> View<'a> {
     fn slices_in_shaders(&self, view_type: V) -> Problem {
         let solid = self.image.desc.image_type == vk::ImageType::TYPE_3D;
         (solid && !self.access.kind.is_attached() && self.is_declared(&[view_type]))
-            .then(|| "shaders access 3D images through views of type TYPE_3D".to_owned())
+            .then(|| "shaders can access 3D images only through views of type TYPE_3D".to_owned())
     }
 
     /// Returns true if the view shows compressed blocks as texels.
@@ -118,7 +118,7 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>) -> Problem> = &[
         rule: "VUID-VkFramebufferCreateInfo-flags-04113",
         broken: |view| {
             (view.access.kind.is_attached() && view.is_declared(&[V::TYPE_3D]))
-                .then(|| "attachments cannot use views of type TYPE_3D: slices are layers".to_owned())
+                .then(|| "attachments cannot use views of type TYPE_3D: use TYPE_2D or TYPE_2D_ARRAY, whose layers are slices".to_owned())
         },
     },
     Rule {
@@ -263,7 +263,7 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>) -> Problem> = &[
 
 /// Returns the problem if the format of a view does not fit that of its image.
 fn incompatible(own: &FormatInfo, view: &View<'_>) -> String {
-    let class = view.info.map_or("no class", |found| found.class);
+    let class = view.info.map_or("unknown", |found| found.class);
     format!(
         "format {:?} of class {} is not compatible with view format {:?} of class {class}",
         own.format, own.class, view.format

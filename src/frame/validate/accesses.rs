@@ -47,13 +47,17 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
                     && (other.writes && access.writes || of_depth && other.kind == access.kind)
                     && other.range.intersects(access.range)
             };
-            if (again || of_depth) && accesses.iter().any(twice) {
-                return Err(FrameRule::TwoWriters.broken(format!(
-                    "pass `{pass}` declares two writers of `{resource}`: merge the accesses or split \
-                     the pass",
-                    pass = pass.name,
-                    resource = tables.resources[resource].name
-                )));
+            let other = accesses.iter().find(|&other| (again || of_depth) && twice(other));
+            if let Some(other) = other {
+                let (pass, resource) = (&pass.name, &tables.resources[resource].name);
+                return Err(FrameRule::TwoWriters.broken(match other.writes && access.writes {
+                    true => format!(
+                        "pass `{pass}` declares two writers of `{resource}`: merge the accesses or split the pass"
+                    ),
+                    false => format!(
+                        "pass `{pass}` uses `{resource}` twice as a depth and stencil attachment: merge the accesses"
+                    ),
+                }));
             }
             // Depth and stencil of one image may be declared apart.
             let part = |of: &Access| (of.resource, of.version, of.range.levels, of.range.layers);
@@ -122,8 +126,8 @@ fn check_resolve(
     let (sources, targets) = (attachments_among(accesses, is_source), targets.count());
     if (1..targets).contains(&sources) {
         return Err(FrameRule::ResolveSource.broken(format!(
-            "pass `{pass}` resolves one resource {targets} times, into `{resource}` among others, but has \
-             only {sources} attachments of it",
+            "pass `{pass}` resolves one resource into {targets} targets, such as `{resource}`, but attaches only \
+             {sources} of its parts",
             pass = pass.name,
             resource = tables.resources[access.resource.index()].name
         )));

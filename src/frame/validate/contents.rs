@@ -79,7 +79,7 @@ pub(super) fn check_optional(tables: &Tables) -> Result<(), FrameError> {
         if let Some(access) = pass.accesses.of(&tables.accesses).iter().find(overwritten) {
             return Err(FrameRule::Optional.broken(format!(
                 "pass `{pass}` keeps its outputs when it is skipped, but overwrites `{resource}`: load, clear or \
-                 update that, or declare that outputs are lost",
+                 update it, or declare that outputs are lost",
                 pass = pass.name,
                 resource = tables.resources[access.resource.index()].name
             )));
@@ -165,7 +165,7 @@ fn read_before_write(pass: &str, resource: &Resource, part: SubresourceRange, ac
             "to read what the previous frame left, access its previous version; or write or clear it first"
         }
         Persistence::External(_) => {
-            "name the layout in which it enters, now UNDEFINED, or write or clear it first"
+            "set the layout of its entry state, now UNDEFINED, or write or clear it first"
         }
     };
     let loads = access.kind.is_attachment() && access.writes && access.load_op == LoadOp::Load;

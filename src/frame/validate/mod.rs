@@ -153,8 +153,8 @@ pub(super) fn check_name(what: &'static str, name: &str) -> Result<(), FrameErro
         return Ok(());
     }
     Err(FrameRule::Name.broken(format!(
-        "{what} name `{name}` cannot be used: give it 1 to {limit} bytes that print on \
-         one line",
+        "{what} name `{name}` cannot be used: use 1 to {limit} bytes without \
+         line breaks or control characters",
         name = shortened(name),
         limit = MAX_NAME_BYTES
     )))
@@ -252,7 +252,7 @@ fn resolve_image(name: &str, desc: &ImageDesc, base: vk::Extent2D) -> Result<vk:
 
 fn no(resource: &str, what: &'static str) -> FrameError {
     FrameRule::ZeroCount.broken(format!(
-        "resource `{resource}` has no {what}: it must be at least 1"
+        "resource `{resource}` has no {what}: it must have at least 1"
     ))
 }
 

@@ -135,7 +135,7 @@ pub(super) fn check_order(tables: &Tables) -> Result<(), FrameError> {
                 if !ordered && version == access.version && (wrote || access.writes) {
                     return Err(FrameRule::Unordered.broken(format!(
                         "passes `{first}` and `{second}` use `{resource}` on two queues without synchronization \
-                         between them: signal a semaphore, and wait for it at stages of the later one",
+                         between them: signal a semaphore, and wait for it at stages of the later pass",
                         resource = resource.name,
                         first = tables.passes[pass.index()].name,
                         second = tables.passes[access.pass.index()].name

@@ -30,7 +30,7 @@ pub(super) fn check_subpasses(tables: &mut Tables) -> Result<(), FrameError> {
         if pass.kind != PassKind::Render || pass.tile_shading {
             return Err(broken(
                 pass,
-                "only render passes without tile shading can have several",
+                "only render passes without tile shading can have several subpasses",
             ));
         }
         for later in accesses.clone() {
@@ -64,11 +64,13 @@ pub(in crate::frame) fn shares(before: &Access, after: &Access) -> Result<bool, 
     if !(attached || before.writes || after.writes) {
         Ok(false)
     } else if !attached {
-        Err("written by one and used by another, and not an attachment of both")
+        Err("written by one subpass and used by another, but not an attachment of both")
     } else if part(before) != part(after) {
-        Err("attached as several views")
+        Err("attached by subpasses through different views")
     } else if resolves(after) || after.writes && after.load_op != LoadOp::Load {
-        Err("loaded, cleared or discarded where it is attached first: later subpasses load it")
+        Err(
+            "attached by an earlier subpass, so later ones must load it: they cannot clear it, overwrite it or resolve into it",
+        )
     } else {
         Ok(true)
     }

@@ -47,7 +47,9 @@ fn a_store_stores_something_else() {
                 };
             });
         },
-        |fault, _| fault.rule == PlanRule::Store && fault.message.contains("it stores something else"),
+        |fault, _| {
+            fault.rule == PlanRule::Store && fault.message.contains("it does not copy between stretches")
+        },
     );
 }
 
