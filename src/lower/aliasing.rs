@@ -163,7 +163,9 @@ fn check(plan: &Plan, queues: &DeviceQueues) -> Result<(), LowerError> {
         .iter()
         .any(|resource| is_ladder(resource.placements))
     {
-        return more("it has an image in each of several tile memory objects: plan with `Ladder::Off`");
+        return more(
+            "it binds several tile memory objects that hold the same image: plan with `Ladder::Off`",
+        );
     }
     if plan.options.windows == WindowRule::WholeFrame {
         let frame = plan.frame.name().to_owned();
@@ -176,7 +178,7 @@ fn check(plan: &Plan, queues: &DeviceQueues) -> Result<(), LowerError> {
         frame.resource(id).is_image() && !history && !external && first_passes(frame, queues, id).len() > 1
     };
     if frame.resource_ids().any(|id| is_split(&id)) {
-        return more("an image of it is first used on several queues at the same time, in parts");
+        return more("parts of an image are first used on several queues at the same time");
     }
     if plan.stores().next().is_some() {
         return more("it splits lifetimes by stores: plan without `split`");

@@ -403,7 +403,10 @@ fn impossible_changes_of_a_description_are_named() {
             },
             "images need a format other than VK_FORMAT_UNDEFINED",
         ),
-        (DescriptionChange::Extent { image, quarters: 4 }, "not 1 to 3"),
+        (
+            DescriptionChange::Extent { image, quarters: 4 },
+            "must be 1, 2 or 3, but is 4",
+        ),
         (
             DescriptionChange::Use {
                 resource: image,

@@ -400,7 +400,7 @@ fn a_stretch_is_said_to_be_whole() {
             ids.filter(|&id| executed.part(id).until.is_some()).collect()
         },
         |tables, id: &ResourceId| tables.resources[id.index()].until = None,
-        |fault, _| fault.rule == OriginRule::Store && fault.message.contains("does not end there"),
+        |fault, _| fault.rule == OriginRule::Store && fault.message.contains("does not end after the pass"),
     );
 }
 

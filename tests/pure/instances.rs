@@ -286,7 +286,7 @@ fn more_resolve_attachments_than_attachments_are_refused() {
     pass.resolve(samples, a).resolve(samples, b);
     let error = frame.build().unwrap_err().to_string();
     assert!(
-        error.contains("2 times") && error.contains("1 attachments"),
+        error.contains("2 targets") && error.contains("only 1 of its parts"),
         "{error}"
     );
 }

@@ -344,7 +344,7 @@ fn an_image_that_cannot_be_a_level_is_refused() {
             with("bloom level 3", 1),
             "`bloom level 3` must not itself be a level of another image",
         ),
-        (with("bloom", 2), "level 2 of `bloom` is `bloom level 1`"),
+        (with("bloom", 2), "level 2 of `bloom` is already `bloom level 1`"),
         (with("bloom", 0), "level 0 is not between 1 and 31"),
         (with("bloom", 32), "level 32 is not between 1 and 31"),
     ];

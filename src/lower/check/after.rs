@@ -113,8 +113,9 @@ pub(super) fn check_contents(checker: &mut Checker<'_>, contents: &mut Contents,
             });
             if listed != Vec::from_iter(found) {
                 let resource = checker.resource(resource);
-                let message =
-                    format!("after the frame `{resource}` is {found:?}, but `after` says {listed:?}");
+                let message = format!(
+                    "after the frame, the state of `{resource}` is {found:?}, but `after` lists {listed:?}"
+                );
                 checker.report(LoweringRule::AfterContents, message);
             }
         }

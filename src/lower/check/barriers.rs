@@ -69,7 +69,7 @@ pub(super) fn check(checker: &mut Checker<'_>, queue: DeviceQueueIndex, pass: Pa
                 && other.range.intersects(barrier.range)
                 && (other.old_layout != other.new_layout || other.families.src != other.families.dst)
         });
-        let needs = "changed once in a dependency: its barriers are not ordered";
+        let needs = "changed by one barrier of a dependency: those of one dependency are not ordered";
         at.demand(!again, "image", barrier.image, needs);
     }
     for barrier in row.buffers.of(&tables.buffer_barriers) {
@@ -81,7 +81,9 @@ pub(super) fn check(checker: &mut Checker<'_>, queue: DeviceQueueIndex, pass: Pa
         let size = tables.buffers[barrier.buffer as usize].size;
         let end = barrier.offset.0.checked_add(barrier.size.0);
         let fits = barrier.size != Bytes::ZERO && end.is_some_and(|end| end <= size.0);
-        let needs = format!("a non-empty range within its {size} (VUID-VkBufferMemoryBarrier2-size-01189)");
+        let needs = format!(
+            "a non-empty range within the {size} of the buffer (VUID-VkBufferMemoryBarrier2-size-01189)"
+        );
         at.demand(fits, "size", (barrier.offset, barrier.size), needs);
     }
     for barrier in row.memory.of(&tables.memory_barriers) {
@@ -163,15 +165,14 @@ fn check_families(
         let shared = at.checker.is_concurrent(object);
         let wanted = if shared { ignored } else { family };
         let needs = format!(
-            "{wanted}, since the other one is outside the device (VUID-VkImageMemoryBarrier2-image-09118)"
+            "{wanted}, since the other family is outside the device (VUID-VkImageMemoryBarrier2-image-09118)"
         );
         at.demand(own == wanted, parameter, own, needs);
     } else if src == ignored || dst == ignored || src >= known || dst >= known {
-        let needs =
-            format!("two queue families of the device (it has {known}), or QUEUE_FAMILY_IGNORED twice");
+        let needs = format!("two queue families of the device, below {known}, or QUEUE_FAMILY_IGNORED twice");
         at.wrong(parameter, &(src, dst), &needs);
     } else if at.checker.is_concurrent(object) {
-        let needs = "QUEUE_FAMILY_IGNORED twice: its sharing mode is concurrent (VUID-VkImageMemoryBarrier2-None-09097)";
+        let needs = "QUEUE_FAMILY_IGNORED twice, since the sharing mode is concurrent (VUID-VkImageMemoryBarrier2-None-09097)";
         at.wrong(parameter, &(src, dst), &needs);
     } else if ![src, dst].contains(&family) {
         let needs = format!(
@@ -249,7 +250,7 @@ fn check_layouts(at: &mut CheckedRow<'_, '_>, barrier: &ImageBarrierRow) {
         fits,
         "newLayout",
         new,
-        "a layout (VUID-VkImageMemoryBarrier2-newLayout-01198)",
+        "neither UNDEFINED nor PREINITIALIZED (VUID-VkImageMemoryBarrier2-newLayout-01198)",
     );
 }
 
@@ -297,7 +298,7 @@ pub(super) fn check_semaphores(
             let name = &at.checker.frame.semaphores()[op.semaphore.index()].name;
             at.what = format!("a {of} of batch {batch}, semaphore `{name}`");
             let fits = row.stages.contains(op.stages) || row.stages.contains(S::ALL_COMMANDS);
-            let needs = format!("{:?} at least, as declared", op.stages);
+            let needs = format!("at least {:?}, as declared", op.stages);
             at.demand(fits, "stageMask", row.stages, needs);
         }
     }
@@ -306,7 +307,7 @@ pub(super) fn check_semaphores(
             let value = row.semaphore.value;
             let known = signaled[other.0 as usize];
             let mut at = checker.at(format!("a wait of batch {batch} for queue {}", other.0));
-            let needs = format!("at most {known}: nothing submitted before signals more");
+            let needs = format!("at most {known}, the highest value that earlier batches signal");
             at.demand(value <= known, "value", value, needs);
         }
     }

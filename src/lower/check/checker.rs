@@ -36,7 +36,7 @@ impl CheckedRow<'_, '_> {
     #[cold]
     pub(super) fn wrong(&mut self, parameter: &'static str, found: &dyn Debug, needs: &dyn Display) {
         let what = &self.what;
-        let message = format!("{what}: {parameter} is {found:?}: it must be {needs}");
+        let message = format!("{what}: {parameter} is {found:?}, but must be {needs}");
         self.checker.report(LoweringRule::Parameter(parameter), message);
     }
 

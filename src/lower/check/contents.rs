@@ -18,7 +18,7 @@ enum State {
 }
 
 /// The reason for initially missing contents.
-const NEVER_WRITTEN: &str = "nothing wrote the contents";
+const NEVER_WRITTEN: &str = "nothing in the frame has written them";
 
 /// The contents of every part of every image and of every buffer; for tile memory, per queue.
 pub(super) struct Contents {

@@ -57,9 +57,10 @@ fn check_memory(checker: &mut Checker<'_>, row: usize) {
     let most = usable
         .map_or(heap, |usable| usable.size.min(heap))
         .min(profile.limits.max_allocation);
-    let fits = memory.size != Bytes::ZERO && memory.size <= most;
-    let needs = format!("more than 0 and at most {most} (VUID-vkAllocateMemory-pAllocateInfo-01713)");
-    at.demand(fits, "allocationSize", memory.size, needs);
+    let needs = "more than 0 (VUID-VkMemoryAllocateInfo-allocationSize-07897)";
+    at.demand(memory.size != Bytes::ZERO, "allocationSize", memory.size, needs);
+    let needs = format!("at most {most} (VUID-vkAllocateMemory-pAllocateInfo-01713)");
+    at.demand(memory.size <= most, "allocationSize", memory.size, needs);
     // VUID-vkBindBufferMemory-bufferDeviceAddress-03339
     let mut buffers = at.checker.tables.buffers.iter();
     let addressed = buffers.any(|buffer| {
@@ -95,7 +96,10 @@ fn check_dedicated(at: &mut CheckedRow<'_, '_>, row: u32, memory: MemoryRow) {
     let single = [MemoryKind::Dedicated, MemoryKind::Lazy].contains(&memory.kind);
     let only = wanted == bound && single;
     let fits = if wanted.is_empty() { !required } else { only };
-    let needs = "the one image or buffer that is bound to it, or none";
+    let needs = match required {
+        true => "the one image or buffer that is bound to the memory: it requires a dedicated allocation",
+        false => "the one image or buffer that is bound to the memory, or none",
+    };
     at.demand(fits, "VkMemoryDedicatedAllocateInfo", wanted, needs);
 }
 
@@ -133,7 +137,7 @@ fn check_image(checker: &mut Checker<'_>, row: u32) {
         needs |= I::TRANSIENT_ATTACHMENT;
         let attached = I::COLOR_ATTACHMENT | I::DEPTH_STENCIL_ATTACHMENT | I::INPUT_ATTACHMENT;
         let fits = (attached | I::TRANSIENT_ATTACHMENT).contains(image.usage);
-        let needs = "attachment usage only (VUID-VkImageCreateInfo-usage-00963)";
+        let needs = "only attachment usages (VUID-VkImageCreateInfo-usage-00963)";
         at.demand(fits, "usage", image.usage, needs);
     }
     let clears = if cleared { I::TRANSFER_DST } else { I::empty() };
@@ -151,8 +155,7 @@ fn tile_image(at: &mut CheckedRow<'_, '_>, image: &ImageRow) {
     let mut accesses = at.checker.frame.accesses().iter();
     let resolved = accesses
         .any(|access| access.kind == AccessKind::ResolveAttachment && access.resource == image.resource);
-    let needs =
-        "ordinary memory: it is resolved into (VUID-VkRenderingAttachmentInfo-resolveImageView-10728)";
+    let needs = "ordinary memory: a pass resolves into the image (VUID-VkRenderingAttachmentInfo-resolveImageView-10728)";
     at.demand(!resolved, "memory", MemoryKind::Tile, needs);
 }
 
@@ -201,7 +204,7 @@ fn check_binding(checker: &mut Checker<'_>, object: ImageOrBuffer) {
             external,
             "binding",
             binding,
-            "memory: the caller does not supply it",
+            "in a memory object: the caller does not supply the memory",
         );
     };
     at.demand(!external, "binding", memory, "the caller's memory");
@@ -211,7 +214,11 @@ fn check_binding(checker: &mut Checker<'_>, object: ImageOrBuffer) {
     let (least, alignment, types) = match (row.kind, requirement.tile) {
         (MemoryKind::Tile, Some(tile)) => (tile.size, tile.alignment, of_tile),
         (MemoryKind::Tile, None) => {
-            return at.wrong("memory", &row.kind, &"ordinary: the driver refuses tile memory");
+            return at.wrong(
+                "memory",
+                &row.kind,
+                &"ordinary memory: the driver refuses the resource in tile memory",
+            );
         }
         (MemoryKind::Lazy, _) => (requirement.size, requirement.alignment, of_lazy),
         _ => (
@@ -225,7 +232,7 @@ fn check_binding(checker: &mut Checker<'_>, object: ImageOrBuffer) {
         fits,
         "memoryTypeIndex",
         row.memory_type,
-        format_args!("one of bits {types:#x}"),
+        format_args!("a bit of the mask {types:#x}"),
     );
     let multiple = alignment.get();
     let needs = format!("a multiple of {multiple} (VUID-VkBindImageMemoryInfo-pNext-01616)");
@@ -242,7 +249,7 @@ fn check_binding(checker: &mut Checker<'_>, object: ImageOrBuffer) {
         fits,
         "memoryOffset",
         offset,
-        "0: it requires a dedicated allocation",
+        "0: the resource requires a dedicated allocation",
     );
 }
 
@@ -261,12 +268,11 @@ fn check_sharing(checker: &mut Checker<'_>, object: ImageOrBuffer) {
     let mut at = checker.at(format!("`{}`", checker.name_of(object)));
     let parameter = "pQueueFamilyIndices";
     let fits = reason.is_shared() != families.is_empty();
-    at.demand(
-        fits,
-        parameter,
-        families,
-        format_args!("those that share it: {reason:?}"),
-    );
+    let needs = match reason.is_shared() {
+        true => "the families that share the resource",
+        false => "empty",
+    };
+    at.demand(fits, parameter, families, format_args!("{needs}, for {reason:?}"));
     if families.is_empty() {
         return;
     }
@@ -281,13 +287,13 @@ fn check_sharing(checker: &mut Checker<'_>, object: ImageOrBuffer) {
         fits,
         parameter,
         families,
-        format_args!("below {known}, the families of the device"),
+        format_args!("below {known}, the number of queue families of the device"),
     );
     if let Some(family) = outside {
         at.wrong(
             parameter,
             &families,
-            &format_args!("with family {family}, which uses it"),
+            &format_args!("a list with family {family}, which uses the resource"),
         );
     }
 }
@@ -347,7 +353,7 @@ pub(super) fn demand_inside(at: &mut CheckedRow<'_, '_>, parameter: &'static str
         fits,
         parameter,
         run,
-        format_args!("not empty, inside [0, {count})"),
+        format_args!("a non-empty range inside [0, {count})"),
     );
 }
 
@@ -370,7 +376,7 @@ fn check_view(checker: &mut Checker<'_>, row: usize) {
     );
     let restricts = image.flags.contains(vk::ImageCreateFlags::EXTENDED_USAGE) || view.format != image.format;
     let fits = view.usage.is_empty() || restricts && image.usage.contains(view.usage);
-    let needs = "none, or some of the image's (VUID-VkImageViewCreateInfo-pNext-02662)";
+    let needs = "empty, or part of the image's usage (VUID-VkImageViewCreateInfo-pNext-02662)";
     at.demand(fits, "usage", view.usage, needs);
     let slices = image.image_type == vk::ImageType::TYPE_3D && view.view_type != V::TYPE_3D;
     let layers = if slices {
@@ -391,11 +397,14 @@ fn check_view(checker: &mut Checker<'_>, row: usize) {
     let fits = of_type.contains(&view.view_type)
         && (!single || layers == 1)
         && (!cube || image.flags.contains(vk::ImageCreateFlags::CUBE_COMPATIBLE) && layers % 6 == 0);
-    let needs = format!("one for {layers} layers of {:?}", image.image_type);
+    let needs = format!(
+        "one that fits {:?}, a layer count of {layers}, and the image's flags",
+        image.image_type
+    );
     at.demand(fits, "viewType", view.view_type, needs);
     let attached = I::COLOR_ATTACHMENT | I::DEPTH_STENCIL_ATTACHMENT | I::INPUT_ATTACHMENT;
     let viewed = I::SAMPLED | I::STORAGE | attached | I::TRANSIENT_ATTACHMENT;
-    let needs = "one with views (VUID-VkImageViewCreateInfo-image-04441)";
+    let needs = "one that allows views (VUID-VkImageViewCreateInfo-image-04441)";
     at.demand(viewed.intersects(image.usage), "usage", image.usage, needs);
 }
 

@@ -482,8 +482,8 @@ impl Hazards {
                 "a barrier at pass `{}` changes the layout or owner of `{resource}`",
                 pass(at)
             ),
-            CommandOwner::Entry => format!("`{resource}` enters the frame"),
-            CommandOwner::Exit => format!("`{resource}` leaves the frame"),
+            CommandOwner::Entry => format!("the use of `{resource}` before the frame"),
+            CommandOwner::Exit => format!("the use of `{resource}` after the frame"),
             CommandOwner::Earlier => "earlier work".to_owned(),
         }
     }

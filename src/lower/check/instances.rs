@@ -88,7 +88,7 @@ fn check_store(checker: &mut Checker<'_>, pass: PassId, store: &StoreRow) {
         fits,
         "groupCountX",
         store.groups,
-        "0 for a draw, else 1 to 65,535",
+        "0 for a draw, and 1 to 65,535 for a dispatch",
     );
 }
 
@@ -142,14 +142,14 @@ fn check_list(at: &mut CheckedRow<'_, '_>, instance: &InstanceRow) {
             !twice,
             "view",
             attachment.view,
-            "another: each view is attached once",
+            "a view that is not yet in the list: each is attached once",
         );
         let layouts = [attachment.layout, attachment.stencil_layout];
         let fits = match attachment.combined_layout {
             vk::ImageLayout::UNDEFINED => instance.dynamic,
             combined => stands_for(attachment.format, combined, layouts),
         };
-        let needs = format!("one that stands for {layouts:?}");
+        let needs = format!("the equivalent of {layouts:?}");
         at.demand(fits, "initialLayout", attachment.combined_layout, needs);
     }
     let used: Vec<ReferenceRow> = instance
@@ -176,7 +176,7 @@ fn check_list(at: &mut CheckedRow<'_, '_>, instance: &InstanceRow) {
             at.equal("resolve", found, (None, vk::ResolveModeFlags::NONE));
         }
         let is_used = used.iter().any(|one| one.get() == Some(position));
-        let needs = "referred to by a subpass";
+        let needs = "a view that a subpass refers to";
         at.demand(is_used, "pAttachments", attachment.view, needs);
         let color = crate::format::aspects(attachment.format).contains(vk::ImageAspectFlags::COLOR);
         let drawn = instance.dynamic && color && !resolved.contains(&position);
@@ -184,7 +184,7 @@ fn check_list(at: &mut CheckedRow<'_, '_>, instance: &InstanceRow) {
         at.equal("pColorAttachments", listed, drawn);
     }
     let begins = instance.colors.is_empty() || instance.colors.first == instance.attachments.first;
-    let needs = "the first of the attachments";
+    let needs = "at the start of the attachments";
     at.demand(begins, "pColorAttachments", instance.colors, needs);
     for (parameter, found, aspect) in [
         ("pDepthAttachment", instance.depth, vk::ImageAspectFlags::DEPTH),
@@ -399,7 +399,11 @@ fn check_attachments(at: &mut CheckedRow<'_, '_>, index: u32, number: u32, row: 
         for access in declared {
             match attachment_of(at.checker, index, access) {
                 Some(attachment) => check_attachment(at.checker, access, attachment),
-                None => at.wrong(parameter, &access, &"a reference to its attachment"),
+                None => at.wrong(
+                    parameter,
+                    &format_args!("without the attachment of access {access}"),
+                    &"a list that includes it",
+                ),
             }
             if kind == AccessKind::ResolveAttachment {
                 check_resolve(at, instance, index, row, access);
@@ -412,7 +416,7 @@ fn check_attachments(at: &mut CheckedRow<'_, '_>, index: u32, number: u32, row: 
         fits,
         "pResolveAttachments",
         count,
-        "as many as color attachments, or none",
+        "the number of color attachments, or 0",
     );
     let features = at.checker.device.profile.features;
     let resolves = instance.dynamic || features.contains(Features::DEPTH_STENCIL_RESOLVE);
@@ -436,8 +440,8 @@ fn check_resolve(
     let Some((source, _)) = resolved_into(at.checker, row, target) else {
         return at.wrong(
             "pResolveAttachments",
-            &target,
-            &"that of an attachment of the subpass",
+            &format_args!("without a source for access {target}"),
+            &"a list that pairs it with an attachment of the subpass",
         );
     };
     let [source, target] = [source, target].map(|access| attachment_of(at.checker, index, access));
@@ -515,7 +519,7 @@ fn check_access_views(checker: &mut Checker<'_>) {
         let fits = access.range.aspects.contains(view.range.aspects);
         let needs = format!("among {:?}, which the access uses", access.range.aspects);
         at.demand(fits, "aspectMask", view.range.aspects, needs);
-        let needs = "one of depth and stencil (VUID-VkDescriptorImageInfo-imageView-01976)";
+        let needs = "either depth or stencil (VUID-VkDescriptorImageInfo-imageView-01976)";
         at.demand(
             !view.range.aspects.contains(both),
             "view",

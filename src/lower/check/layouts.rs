@@ -103,7 +103,7 @@ impl Layouts {
             let (pass, resource) = (checker.pass(pass), checker.name_of(part.object));
             let named = barrier.old_layout;
             let message = format!(
-                "a barrier at pass `{pass}` takes `{resource}` from {named:?}, but it is in {tracked:?} \
+                "a barrier at pass `{pass}` names {named:?} as the old layout of `{resource}`, but it is in {tracked:?} \
                  (VUID-VkImageMemoryBarrier2-oldLayout-01197)"
             );
             checker.report(LoweringRule::OldLayout, message);
@@ -170,7 +170,7 @@ impl Layouts {
             self.state(part).layout = needs;
             let (pass, resource) = (checker.pass(pass), checker.name_of(part.object));
             let message = format!(
-                "pass `{pass}` uses `{resource}` in {needs:?}, but it is in {tracked:?} (VUID-vkCmdDraw-None-09600)"
+                "pass `{pass}` uses `{resource}` in layout {needs:?}, but it is in {tracked:?} (VUID-vkCmdDraw-None-09600)"
             );
             checker.report(LoweringRule::Layout, message);
         }
@@ -184,12 +184,11 @@ impl Layouts {
     /// Checks at the end of the frame that the used parts of external resources are in their exit state.
     pub(super) fn exit(&mut self, checker: &mut Checker<'_>, part: Part, exit: ResourceState) {
         let needs = exit.layout;
-        let owner = exit.family.map(ExternalFamily::index);
-        if owner.is_some_and(|owner| self.owner_of(part) != Some(owner)) {
+        let unmet = |family: &ExternalFamily| self.owner_of(part) != Some(family.index());
+        if let Some(family) = exit.family.filter(unmet) {
             let resource = checker.name_of(part.object);
             let message = format!(
-                "external `{resource}` is not released to {:?} at the end of the frame",
-                exit.family
+                "external `{resource}` is not released to queue family {family:?} at the end of the frame"
             );
             checker.report(LoweringRule::NotReleased, message);
         }
@@ -197,7 +196,7 @@ impl Layouts {
         if matches!(part.object, ImageOrBuffer::Image(_)) && needs != L::UNDEFINED && tracked != needs {
             let resource = checker.name_of(part.object);
             let message = format!(
-                "external `{resource}` leaves the frame in {tracked:?} but must leave it in {needs:?}"
+                "external `{resource}` is in layout {tracked:?} after the frame, but must be in {needs:?}"
             );
             checker.report(LoweringRule::Layout, message);
         }
@@ -229,7 +228,7 @@ impl Layouts {
             let Families { src, dst } = families;
             let (resource, pass) = (checker.name_of(part.object), checker.pass(pass));
             let message = format!(
-                "the acquire of `{resource}` at pass `{pass}` does not follow a release from family {src} to {dst} in these \
+                "the acquire of `{resource}` at pass `{pass}` does not follow a release from family {src} to {dst} with the same \
                  layouts (VUID-vkQueueSubmit2-commandBuffer-03879)"
             );
             checker.report(LoweringRule::NotReleased, message);
@@ -268,7 +267,7 @@ impl Layouts {
         if let Owner::Between(Families { src, dst }, pass, _) = self.state(part).owner {
             let (resource, pass) = (checker.name_of(part.object), checker.pass(pass));
             let message = format!(
-                "`{resource}` is released from family {src} to {dst} at pass `{pass}` but not acquired before its next use"
+                "`{resource}` is released from family {src} to {dst} at pass `{pass}` but not acquired before its next use or the end of the frame"
             );
             checker.report(LoweringRule::NotAcquired, message);
             self.state(part).owner = Owner::Anyone;
@@ -295,7 +294,8 @@ pub(super) fn check_fit(checker: &mut Checker<'_>) {
             row.layout,
             format_args!("one for {}", access.kind.noun()),
         );
-        let needs = "GENERAL: it has an image in several tile memory objects, which share no layout";
+        let needs =
+            "GENERAL: the resource has images in several tile memory objects, whose layouts are independent";
         at.demand(
             !image || !several || row.layout == L::GENERAL,
             "layout",

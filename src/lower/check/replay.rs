@@ -203,7 +203,7 @@ impl Replay {
             at.demand(kind == MemoryKind::Tile, "tile_memory", kind, needs);
             let flags = at.checker.flags(here.queue);
             let binds = flags.intersects(vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
-            let needs = "none: the queue cannot bind it (VUID-vkCmdBindTileMemoryQCOM-commandBuffer-cmdpool)";
+            let needs = "none: the queue cannot bind tile memory (VUID-vkCmdBindTileMemoryQCOM-commandBuffer-cmdpool)";
             at.demand(binds, "tile_memory", bound, needs);
         }
         if row.contents == PassContents::Clear {
@@ -381,7 +381,12 @@ impl Replay {
             let image = at.checker.tables.images[row as usize];
             let all = image.image_type != vk::ImageType::TYPE_3D
                 || range.layers == Run::new(0, vk::REMAINING_ARRAY_LAYERS);
-            at.demand(all, "layers", range.layers, "all slices: a clear names none");
+            at.demand(
+                all,
+                "layers",
+                range.layers,
+                "all slices: clears cannot select some",
+            );
             creation::check_range(&mut at, &image, range);
             let whole = parts
                 .iter()

@@ -38,7 +38,9 @@ impl Row<'_, '_> {
     fn index(&mut self, field: &str, index: u32, len: usize) {
         let Row { table, row, .. } = self;
         if index as usize >= len {
-            let message = format!("{table} row {row}: {field} index {index} is out of range ({len} entries)");
+            let message = format!(
+                "{table} row {row}: {field} index {index} is out of range (number of entries: {len})"
+            );
             self.checker.report(LoweringRule::Index, message);
         }
     }
@@ -53,7 +55,7 @@ impl Row<'_, '_> {
         let Row { table, row, .. } = self;
         if first > end || end as usize > len {
             let message =
-                format!("{table} row {row}: {field} [{first}, {end}) is not a valid range of {len} rows");
+                format!("{table} row {row}: {field} [{first}, {end}) is not a range within [0, {len})");
             self.checker.report(LoweringRule::Index, message);
         }
     }
@@ -94,7 +96,7 @@ fn each<'a, T>(
 
 fn rows(checker: &mut Checker<'_>, table: &str, rows: usize, needs: usize) {
     if rows != needs {
-        let message = format!("{table} has {rows} rows, but the frame needs {needs}");
+        let message = format!("{table}: the number of rows is {rows}, but the frame needs {needs}");
         checker.report(LoweringRule::Rows, message);
     }
 }
@@ -228,7 +230,7 @@ fn check_recorded(checker: &mut Checker<'_>) {
         at.index_if("row", pass.row, rows);
         if pass.row.is_none() && pass.contents != PassContents::Described {
             let message = format!(
-                "passes row {}: `row` is none, but must be one of {rows} {table}",
+                "passes row {}: `row` is none, but must refer to one of {rows} {table}",
                 at.row
             );
             at.checker.report(LoweringRule::Index, message);
@@ -411,7 +413,7 @@ fn check_accesses(checker: &mut Checker<'_>) {
         if frame.resource(checker.resource_of(object)).is_image() != is_image {
             let table = if is_image { "images" } else { "buffers" };
             let name = checker.name_of(object);
-            let message = format!("{table} row 0 is {object:?}, but `{name}` is another kind of resource");
+            let message = format!("{table}: {object:?} is for `{name}`, which is another kind of resource");
             checker.report(LoweringRule::Order, message);
         }
     }

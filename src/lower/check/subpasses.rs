@@ -69,7 +69,12 @@ fn check_instance(at: &mut CheckedRow<'_, '_>, index: u32, instance: &InstanceRo
     } else {
         for one in instance.attachments.of(&tables.attachments) {
             let fits = one.layout != vk::ImageLayout::RENDERING_LOCAL_READ_KHR;
-            at.demand(fits, "layout", one.layout, "another: there is no local read");
+            at.demand(
+                fits,
+                "layout",
+                one.layout,
+                "another layout: the pass has no local read",
+            );
         }
     }
     check_dependencies(at.checker, index, instance);
@@ -113,7 +118,7 @@ fn check_local_read(at: &mut CheckedRow<'_, '_>, index: u32, instance: &Instance
             profile.features.contains(Features::LOCAL_READ),
             "the device has no local read",
         ),
-        (attached.iter().all(single), "it is multisampled"),
+        (attached.iter().all(single), "an attachment is multisampled"),
         (
             inputs().all(drawn),
             "an input attachment is not a color attachment",
@@ -124,15 +129,15 @@ fn check_local_read(at: &mut CheckedRow<'_, '_>, index: u32, instance: &Instance
         ),
         (
             !subpasses.iter().any(twice),
-            "a subpass reads one attachment by two indices",
+            "a subpass reads one attachment through two indices",
         ),
         (
             depths.all(|other| Some(other) == first),
-            "it has two depth attachments",
+            "the subpasses have different depth attachments",
         ),
         (
             colors <= profile.limits.max_color_attachments,
-            "the device has fewer color attachments",
+            "the device supports fewer color attachments",
         ),
     ];
     for (fits, why) in rules {
