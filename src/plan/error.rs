@@ -8,7 +8,7 @@ use crate::units::Bytes;
 pub enum PlanError {
     /// The requirements belong to another frame.
     #[error(
-        "frame `{frame}` has {resources} resources, but the requirements are for {requirements}: measure this frame"
+        "the number of resources of frame `{frame}` is {resources}, but the requirements are for {requirements}: measure this frame"
     )]
     Requirements {
         /// The frame.
@@ -33,7 +33,7 @@ pub enum PlanError {
     InvalidUsage(#[from] crate::frame::valid_usage::InvalidUsage),
     /// The frame already has stores of split lifetimes, which only planning may add.
     #[error(
-        "frame `{frame}` has the store `{pass}` already: plan the frame without splits, and let `PlanOptions::split` split lifetimes"
+        "frame `{frame}` already has the store `{pass}`: plan the frame without splits, and let `PlanOptions::split` split lifetimes"
     )]
     HasStores {
         /// The frame.

@@ -66,7 +66,7 @@ impl Plan {
         let frame = self.input.frame();
         assert!(
             pass.index() < frame.passes().len(),
-            "pass {} does not belong to frame `{}`, which has {} passes",
+            "pass {} is out of range: the number of passes of frame `{}` is {}",
             pass.index(),
             frame.name(),
             frame.passes().len()

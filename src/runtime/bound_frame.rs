@@ -528,7 +528,7 @@ impl BoundFrame {
         };
         found.unwrap_or_else(|| match which {
             AccessKey::Nth(n) => panic!(
-                "pass `{}` has {} accesses, but access {n} was requested",
+                "access {n} is out of range: the number of accesses of pass `{}` is {}",
                 declared.name,
                 declared.accesses.len()
             ),

@@ -115,7 +115,7 @@ impl fmt::Display for DeviceSelection {
         match self {
             DeviceSelection::Best => f.write_str("that draws and computes with Vulkan 1.1"),
             DeviceSelection::Index(index) => {
-                write!(f, "of index {index} that draws and computes with Vulkan 1.1")
+                write!(f, "at index {index} that draws and computes with Vulkan 1.1")
             }
             DeviceSelection::Name(name) => {
                 write!(

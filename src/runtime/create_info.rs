@@ -148,7 +148,7 @@ impl DeviceState {
             ResourceKind::Image { desc, .. } => desc.hook > 0,
             ResourceKind::Buffer { desc, .. } => desc.hook > 0,
         };
-        let why = "it is described with a hook, and DeviceDesc::hooks has none";
+        let why = "it is described with a hook, but DeviceDesc::hooks is None";
         let (resources, passes) = (plan.frame.resources(), plan.frame.passes());
         match (
             resources.iter().find(|one| has_hook(&one.kind)),

@@ -223,7 +223,7 @@ impl FrameRecorder<'_> {
             }
             Some(area) if intersection(area, declared.area) != Some(area) => {
                 let (area, described) = (words(area), words(declared.area));
-                format!("{area} is empty or not inside of {described}, which it is described for")
+                format!("{area} is empty or not inside the described area, {described}")
             }
             _ => {
                 self.bound.recording.areas[pass.index()] = area;

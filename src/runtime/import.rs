@@ -118,7 +118,7 @@ impl BoundFrame {
             if !declared.external {
                 let name = &declared.name;
                 return Err(RuntimeRule::NotExternal.broken(format!(
-                    "`{name}` is imported as external semaphore, but the frame does not declare it as one"
+                    "`{name}` is imported as an external semaphore, but the frame does not declare it as one"
                 )));
             }
         }
@@ -525,7 +525,7 @@ fn check_external(frame: &Frame, id: ResourceId, is_image: bool) -> Result<()> {
     }
     let (what, name) = (kind_of(is_image), &resource.name);
     Err(RuntimeRule::NotExternal.broken(format!(
-        "`{name}` is imported as external {what}, but the frame does not declare it as one"
+        "`{name}` is imported as an external {what}, but the frame does not declare it as one"
     )))
 }
 

@@ -312,10 +312,10 @@ fn find_validation(entry: &ash::Entry) -> Result<bool> {
         // The usual reason if it is installed.
         let what = match std::env::var_os("VK_LAYER_PATH") {
             Some(_) => {
-                "VK_LAYER_KHRONOS_validation (VK_LAYER_PATH is set and hides the layers of the system: VK_ADD_LAYER_PATH adds to them)"
+                "VK_LAYER_KHRONOS_validation (VK_LAYER_PATH is set and hides the layers of the system: use VK_ADD_LAYER_PATH instead, which adds to them)"
             }
             None => {
-                "VK_LAYER_KHRONOS_validation (install vulkan-validationlayers, or say with VK_ADD_LAYER_PATH where it is)"
+                "VK_LAYER_KHRONOS_validation (install vulkan-validationlayers, or set VK_ADD_LAYER_PATH to its folder)"
             }
         };
         return Err(RuntimeError::missing(INSTALLATION, what));

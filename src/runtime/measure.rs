@@ -188,7 +188,7 @@ impl DeviceState {
         };
         let vk::Extent3D { width, height, depth } = info.extent;
         let why = format!(
-            "{:?} with usage {:?}, {width} x {height} x {depth} texels, {} levels, {} layers, {:?} samples exceeds its limits ({rule})",
+            "its limits exclude {:?} with usage {:?}, {width} x {height} x {depth} texels, level count {}, layer count {} and sample count {:?} ({rule})",
             info.format, info.usage, info.mip_levels, info.array_layers, info.samples
         );
         Err(RuntimeError::unsupported(&resource.name, why))

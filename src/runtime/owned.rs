@@ -173,7 +173,7 @@ impl OwnedObjects {
                 desc.memory_type
             )
         } else if !known {
-            "it is dedicated to an object that is not created here".to_owned()
+            "it is dedicated to an image or buffer that was not created with the same OwnedObjects".to_owned()
         } else if profile.memory_types[desc.memory_type as usize]
             .flags
             .intersects(kinds)
@@ -191,7 +191,7 @@ impl OwnedObjects {
                 desc.size
             )
         } else if desc.device_address && functions.buffer_device_address.is_none() {
-            "its device address is used, but bufferDeviceAddress is not enabled \
+            "it needs a device address, but bufferDeviceAddress is not enabled \
              (VUID-VkMemoryAllocateInfo-flags-03331)"
                 .to_owned()
         } else {

@@ -102,7 +102,7 @@ impl Commands<'_> {
         self.check_contents(pass, CommandSource::Secondary)?;
         if contents.len() != self.subpasses() as usize {
             return Err(RuntimeRule::Contents.broken(format!(
-                "{} has {} subpasses but is recorded with the contents of {}",
+                "the number of subpasses of {} is {}, but contents are given for {}",
                 self.next_name(),
                 self.subpasses(),
                 contents.len()
@@ -191,7 +191,7 @@ impl PassCommands<'_> {
         if self.contents() == CommandSource::Secondary {
             // VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT, VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS.
             return refuse(
-                "its contents are secondary: begin it in them, with FrameRecorder::per_tile_secondary",
+                "the pass has secondary contents: begin it in those, with FrameRecorder::per_tile_secondary",
             );
         }
         if per_tile.replace(true) {

@@ -51,7 +51,7 @@ impl PerTileExecution<'_> {
         let functions = state.functions.tile_shading.as_ref();
         let functions = functions.filter(|_| needed.into_iter().any(|one| state.profile.may_have(one)));
         let Some(functions) = functions else {
-            let why = "per-tile execution needs the feature tileShadingPerTileDraw or tileShadingPerTileDispatch, which is not enabled";
+            let why = "per-tile execution needs the feature tileShadingPerTileDraw or tileShadingPerTileDispatch, neither of which is enabled";
             return Err(RuntimeError::unsupported_pass(pass.name.as_str(), why));
         };
         // SAFETY: the caller's duty; the pass has tile shading, and one of the features is enabled.

@@ -455,7 +455,7 @@ impl<'a> Creator<'a> {
         let (plan, tables) = (self.creation.plan, self.creation.tables);
         let (requirements, _) = self.grown.get_or_insert_with(|| {
             let error = RuntimeRule::Grown.broken(format!(
-                "resource `{resource}` was planned with {planned} and requires {needed} once \
+                "resource `{resource}` was planned with {planned} but requires {needed} once \
                  created, even after replanning",
                 resource = plan.frame.resource(resource).name,
                 planned = format_args!("{} at offset {}", place.size, place.offset)

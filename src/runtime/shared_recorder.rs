@@ -78,7 +78,7 @@ impl<'a> SharedRecorder<'a> {
         let Some(slot) = self.bound.recording.slots.get(id.index()) else {
             let frame = self.bound.plan.frame.name();
             return Err(RuntimeRule::Recording.broken(format!(
-                "command buffer {} does not belong to frame `{frame}`, which has {} command buffers",
+                "command buffer {} is out of range: the number of command buffers of frame `{frame}` is {}",
                 id.index(),
                 self.bound.recording.slots.len()
             )));

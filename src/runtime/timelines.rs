@@ -105,7 +105,7 @@ impl Timelines {
     pub(super) fn assert_not_held(&self) {
         assert!(
             self.holder.load(Relaxed) != this_thread(),
-            "this thread holds the queues of the device: drop the guard of `Device::lock_queues` before it binds, submits or locks them again"
+            "this thread holds the queues of the device: drop the guard of `Device::lock_queues` before binding, submitting or locking them again"
         );
     }
 

@@ -77,11 +77,11 @@ fn faults_name_the_thing_the_demand_and_the_limit() {
         ),
         (
             |plan| plan.resources[0].placements.end += 1,
-            "one run, but is in 2",
+            "one resource, but is in 2",
         ),
         (
             |plan| plan.resources[0].placements.end -= 1,
-            "one run, but is in 0",
+            "one resource, but is in 0",
         ),
         (
             |plan| plan.resources[0].placements = Run { first: 5, end: 1000 },

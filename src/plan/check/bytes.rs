@@ -32,7 +32,7 @@ fn check_objects(checker: &mut Checker<'_>) {
         let tile = profile.tile_type_bits() & bit != 0;
         let lazy = profile.lazy_type_bits() & bit != 0;
         let why = match (object.memory, profile.tile) {
-            (MemoryKind::Tile, None) => Some("is of a device without a tile heap"),
+            (MemoryKind::Tile, None) => Some("belongs to a device without a tile heap"),
             (MemoryKind::Tile, Some(_)) if !tile => {
                 Some("is not on a tile heap (VUID-VkTileMemoryBindInfoQCOM-memory-10726)")
             }
@@ -117,7 +117,7 @@ fn check_placement(checker: &mut Checker<'_>, index: usize) {
     };
     if bits & 1 << object.memory_type == 0 {
         let message = format!(
-            "resource `{resource}` is in memory type {}, but allows types {bits:#b} \
+            "resource `{resource}` is in memory type {}, but only allows types {bits:#b} \
              (VUID-vkBindImageMemory-memory-01047)",
             object.memory_type
         );

@@ -153,7 +153,7 @@ fn check_tile(checker: &mut Checker<'_>, index: usize) {
     let plan = checker.plan;
     let id = plan.placements[index].resource;
     if plan.options.strategy == ResidencyStrategy::Off {
-        against_options(checker, index, "strategy `off`");
+        against_options(checker, index, "the strategy is `off`");
     }
     if plan.frame.resource(id).tile_constraint == TileConstraint::Excluded {
         against_options(checker, index, "the resource is excluded from tile memory");
@@ -169,8 +169,7 @@ fn check_tile(checker: &mut Checker<'_>, index: usize) {
 
 fn against_options(checker: &mut Checker<'_>, index: usize, option: &str) {
     let (resource, memory) = (checker.resident(index), checker.plan.placements[index].memory);
-    let message =
-        format!("resource `{resource}` is placed in {memory:?}, but the options forbid it: {option}");
+    let message = format!("resource `{resource}` must not be placed in {memory:?}: {option}");
     checker.report(PlanRule::AgainstOptions, message);
 }
 
@@ -180,7 +179,7 @@ fn check_lazy(checker: &mut Checker<'_>, index: usize) {
     let id = plan.placements[index].resource;
     let resource = checker.resident(index);
     if !plan.options.lazy {
-        against_options(checker, index, "no lazily allocated memory");
+        against_options(checker, index, "the options disable lazily allocated memory");
     }
     let transient = vk::ImageUsageFlags::COLOR_ATTACHMENT
         | vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT
@@ -196,7 +195,7 @@ fn check_lazy(checker: &mut Checker<'_>, index: usize) {
     } else if !usage_fits || !uses.iter().all(|access| stays_on_chip(access.kind)) {
         "it is more than an attachment (VUID-VkImageCreateInfo-usage-00963)"
     } else if uses.iter().any(|access| access.pass != uses[0].pass) {
-        "two passes use it"
+        "several passes use it"
     } else {
         return;
     };
@@ -293,7 +292,7 @@ fn check_bindings(checker: &mut Checker<'_>) {
             let (pass, resource) = (checker.pass(access.pass), checker.resource(access.resource));
             let bound = bound.map_or("nothing".to_owned(), |other| format!("object {}", other.index()));
             let message = format!(
-                "pass `{pass}` uses `{resource}` of tile object {} with {bound} bound: it must be that object \
+                "pass `{pass}` uses `{resource}` of tile object {}, but binds {bound} \
                  (VUID-vkCmdDraw-commandBuffer-10746)",
                 object.index()
             );

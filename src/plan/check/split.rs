@@ -99,7 +99,7 @@ fn check_submits(checker: &mut Checker<'_>) {
         && runs.submits() == planned.submits()
         && runs.pass_ids().all(same_place);
     if !same {
-        let message = "the executed frame has other submits, batches or command buffers than the planned one";
+        let message = "the submits, batches or command buffers of the executed frame differ from those of the planned frame";
         checker.report(PlanRule::Described, message.to_owned());
     }
 }

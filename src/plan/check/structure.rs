@@ -45,7 +45,8 @@ fn check_lengths(checker: &mut Checker<'_>) {
     ];
     for (table, entries, needs) in tables {
         if entries != needs {
-            let message = format!("the plan has {entries} entries in `{table}`, but its frame needs {needs}");
+            let message =
+                format!("the length of the plan's `{table}` is {entries}, but its frame needs {needs}");
             checker.report(PlanRule::Length, message);
         }
     }
@@ -105,7 +106,8 @@ fn check_runs(checker: &mut Checker<'_>) {
         }
     }
     for (index, times) in placed.into_iter().enumerate().filter(|&(_, times)| times != 1) {
-        let message = format!("entry {index} of `placements` must be in exactly one run, but is in {times}");
+        let message =
+            format!("placement {index} must be in the range of exactly one resource, but is in {times}");
         checker.report(PlanRule::Covered, message);
     }
 }
@@ -119,7 +121,7 @@ fn check_references(checker: &mut Checker<'_>) {
         }
     }
     for (index, resource) in plan.conflicts.iter().enumerate() {
-        let by = format!("collision {index}");
+        let by = format!("conflict {index}");
         check_index(checker, &by, "resources", resource.index(), plan.resources.len());
     }
 }
@@ -132,7 +134,7 @@ fn check_owners(checker: &mut Checker<'_>) {
             if plan.placements[placement].resource != id {
                 let (name, owner) = (checker.resource(id), checker.resident(placement));
                 let message = format!(
-                    "the run of resource {} belongs to `{name}`, but refers to placement {placement}, which belongs to `{owner}`",
+                    "the range of resource {}, `{name}`, includes placement {placement}, which belongs to `{owner}`",
                     id.index()
                 );
                 checker.report(PlanRule::Foreign, message);
@@ -146,20 +148,20 @@ fn check_counts(checker: &mut Checker<'_>) {
     for (id, resource) in plan.frame.resource_ids().zip(&plan.resources) {
         let has = resource.placements.len();
         let (fits, needs) = if plan.frame.uses_of(id).is_empty() {
-            (has == 0, "none: no pass uses it")
+            (has == 0, "0: no pass uses it")
         } else {
             match plan.frame.resource(id).persistence {
-                Persistence::Transient => (has >= 1, "at least one"),
-                Persistence::External(_) => (has == 1, "one: the caller's memory"),
+                Persistence::Transient => (has >= 1, "at least 1"),
+                Persistence::External(_) => (has == 1, "1: the caller's memory"),
                 Persistence::History if reads_previous(checker, id) => {
-                    (has == 2, "two: the current and the previous version")
+                    (has == 2, "2: the current and the previous version")
                 }
-                Persistence::History => (has == 1, "one: nothing reads the previous version"),
+                Persistence::History => (has == 1, "1: nothing reads the previous version"),
             }
         };
         if !fits {
             let resource = checker.resource(id);
-            let message = format!("resource `{resource}` has {has} placements, but needs {needs}");
+            let message = format!("the number of placements of `{resource}` is {has}, but must be {needs}");
             checker.report(PlanRule::PlacementCount, message);
         }
     }
@@ -218,8 +220,9 @@ fn check_reasons(checker: &mut Checker<'_>) {
         let Some(&memory) = memories.first() else { continue };
         if !fits {
             let resource = checker.resource(id);
-            let message =
-                format!("resource `{resource}` is placed in {memory:?}, but its reason is {reason}");
+            let message = format!(
+                "resource `{resource}` is placed in {memory:?}, but the reason of the placement is `{reason}`"
+            );
             checker.report(PlanRule::PlacementReason, message);
         }
     }
@@ -241,8 +244,9 @@ fn check_index(
     entries: usize,
 ) {
     if index >= entries {
-        let message =
-            format!("{by} refers to entry {index} of `{table}`, which is out of range ({entries} entries)");
+        let message = format!(
+            "{by} refers to entry {index} of `{table}`, which is out of range (number of entries: {entries})"
+        );
         checker.report(PlanRule::Index, message);
     }
 }
@@ -259,7 +263,7 @@ fn check_run(
         Some(covered) => covered.iter_mut().for_each(|times| *times += 1),
         None => {
             let message = format!(
-                "{by} refers to entries [{first}, {end}) of `{table}`, which is not a valid range ({entries} entries)"
+                "{by} refers to entries [{first}, {end}) of `{table}`, which is not a valid range (number of entries: {entries})"
             );
             checker.report(PlanRule::Index, message);
         }

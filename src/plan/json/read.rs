@@ -227,7 +227,10 @@ fn unique<'a>(
 ) -> Result<impl Iterator<Item = &'a String> + use<'a>, PlanJsonError> {
     let mut seen = BTreeSet::new();
     match parts.iter().find(|part| !seen.insert(&part.name)) {
-        Some(again) => Err(fault(format!("two {what}s are called `{}`", clip(&again.name)))),
+        Some(again) => Err(fault(format!(
+            "more than one {what} is named `{}`",
+            clip(&again.name)
+        ))),
         None => Ok(parts.iter().map(|part| &part.name)),
     }
 }
@@ -242,7 +245,7 @@ fn check_objects(document: &Document) -> Result<(), PlanJsonError> {
     {
         None => Ok(()),
         Some((index, object)) => Err(fault(format!(
-            "object {index} has memory type {}, which is out of range: the profile has {types} memory types",
+            "object {index} has memory type {}, which is out of range: the number of memory types in the profile is {types}",
             object.memory_type
         ))),
     }
@@ -280,7 +283,7 @@ fn check_object(object: Option<ObjectId>, document: &Document, by: &str) -> Resu
     let objects = document.objects.len();
     match object {
         Some(object) if object.index() >= objects => Err(fault(format!(
-            "{by} names object {}, which is out of range: the plan has {objects} objects",
+            "{by} names object {}, which is out of range: the number of objects in the plan is {objects}",
             object.index()
         ))),
         _ => Ok(()),
@@ -336,10 +339,11 @@ fn difference(given: &Value, written: &Value, path: &str) -> Option<String> {
                 .keys()
                 .find(|key| !written.contains_key(*key) && *key != "text")
             {
-                return Some(format!(
-                    "`{path}` has a field `{}`, which does not belong there",
-                    clip(key)
-                ));
+                let part = match path {
+                    "" => "the plan".to_owned(),
+                    path => format!("`{path}`"),
+                };
+                return Some(format!("{part} has an unexpected field `{}`", clip(key)));
             }
             let absent = |key: &str| key == "within" && !given.contains_key(key);
             let mut keys = written.iter().filter(|(key, _)| *key != "text" && !absent(key));

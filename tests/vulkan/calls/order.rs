@@ -107,7 +107,7 @@ fn passes_come_in_declared_order() {
     let wrong = on_fake!(bound.begin(&imports));
     said(
         wrong.map(drop),
-        "`albedo` is imported as external image, but the frame does not declare it as one",
+        "`albedo` is imported as an external image, but the frame does not declare it as one",
     );
 
     let recorder = rig.fake.begin(&mut bound).unwrap();
@@ -140,7 +140,7 @@ fn passes_come_in_declared_order() {
     let unknown = bound.wait(FrameNumber(0), 0);
     said(
         unknown.map(drop),
-        "cannot wait for frame 0: only 0 frames are submitted",
+        "cannot wait for frame 0: the number of submitted frames is 0",
     );
 }
 

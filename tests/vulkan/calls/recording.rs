@@ -121,7 +121,9 @@ fn an_import_that_is_refused_changes_nothing() {
     assert_eq!(twice.to_string(), wanted);
     let wrong = on_fake!(recorder.import(&of(&[import(right, other), import(own, other)]))).unwrap_err();
     assert!(
-        wrong.to_string().contains("`own` is imported as external image"),
+        wrong
+            .to_string()
+            .contains("`own` is imported as an external image"),
         "{wrong}"
     );
     assert_eq!(recorder.access(draw, right).image(), vk::Image::null());

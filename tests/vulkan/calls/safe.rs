@@ -237,7 +237,7 @@ const PROGRAMS: &[Program] = &[
     }),
     (
         "allocate for an image of somebody else",
-        "not created here",
+        "was not created with the same OwnedObjects",
         |rig| {
             let other = DedicatedTo::Image(<vk::Image as vk::Handle>::from_raw(7));
             allocate(rig, |desc| desc.dedicated_to = Some(other))

@@ -235,6 +235,6 @@ fn secondary_contents_have_no_per_tile_execution_around_them() {
     let pass = commands.pass_commands();
     refused(
         pass.per_tile(|_| ()),
-        &["pass `shade`", "its contents are secondary"],
+        &["pass `shade`", "the pass has secondary contents"],
     );
 }

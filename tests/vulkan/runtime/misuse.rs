@@ -78,7 +78,7 @@ fn a_context_names_what_is_missing() {
             |desc| desc.device = DeviceSelection::Name("no such device".to_owned()),
             "whose name contains `no such device`",
         ),
-        (|desc| desc.device = DeviceSelection::Index(99), "of index 99"),
+        (|desc| desc.device = DeviceSelection::Index(99), "at index 99"),
         (
             // SAFETY: no device has it.
             |desc| desc.device_extensions = unsafe { ExtensionNames::new([c"VK_FOO_bar"]) },

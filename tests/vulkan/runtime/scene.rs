@@ -312,7 +312,7 @@ impl Scene {
                     }
                     // SAFETY: it is refused.
                     let refused = unsafe { commands.pass_secondary(pass, &[secondaries]) };
-                    let said = "has 3 subpasses but is recorded with the contents of 1";
+                    let said = "is 3, but contents are given for 1";
                     assert_says(refused.expect_err("of all subpasses"), &[said]);
                     let contents: Vec<_> = secondaries.chunks(1).collect();
                     // SAFETY: begun for these subpasses in this frame.

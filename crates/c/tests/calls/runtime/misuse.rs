@@ -203,7 +203,7 @@ fn functions_in_the_wrong_state_name_the_one_to_call() {
             check(name, *function, &["thSelectFrame"]);
         }
     }
-    check("wait", SHARED[7].1, &["frame 0", "only 0 frames"]);
+    check("wait", SHARED[7].1, &["frame 0", "submitted frames is 0"]);
     engine.select().unwrap();
     for (name, function) in EXCLUSIVE.iter().chain(&SHARED[..3]) {
         if !is_any_time(name) && *name != "begin" {
