@@ -60,21 +60,18 @@ impl DescriptionChange {
                         desc.format = format;
                     }
                 };
-                frame.with_images(format)
+                frame.with_images(format).map_err(|error| error.to_string())
             }
-            DescriptionChange::Extent { image, quarters } if known(image) && (1..4).contains(&quarters) => {
-                scaled(frame, image, quarters).ok_or_else(|| {
-                    refused("the width or height is not a multiple of 4, a pass has a render area of its own, or the image is a level of another one".to_owned())
-                })?
-            }
-            DescriptionChange::Use { resource, pass } if known(resource) => without(frame, resource, pass)
-                .ok_or_else(|| refused("the pass does not use the resource, or no other pass does".to_owned()))?,
-            DescriptionChange::Extent { image, quarters } if known(image) => {
-                return Err(refused(format!("the number of quarters must be 1, 2 or 3, but is {quarters}")));
-            }
-            _ => return Err(refused("the frame has no such resource".to_owned())),
+            DescriptionChange::Extent { image, quarters } if known(image) => match quarters {
+                1..=3 => scaled(frame, image, quarters),
+                _ => Err(format!(
+                    "the number of quarters must be 1, 2 or 3, but is {quarters}"
+                )),
+            },
+            DescriptionChange::Use { resource, pass } if known(resource) => without(frame, resource, pass),
+            _ => Err("the frame has no such resource".to_owned()),
         };
-        changed.map_err(|error| refused(error.to_string()))
+        changed.map_err(refused)
     }
 
     /// Describes the change: the images or resource, and the new value.
@@ -123,18 +120,29 @@ fn attached_with(frame: &Frame, image: ResourceId) -> Vec<ResourceId> {
     group
 }
 
-/// Scales an image and those attached with it to `quarters` of each side; `None` if a side is not divisible or a pass declares its render area.
-fn scaled(frame: &Frame, image: ResourceId, quarters: u32) -> Option<crate::Result<Frame>> {
+/// Scales an image and those attached with it to `quarters` of each side.
+///
+/// # Errors
+/// The reason, as text: a side is not divisible, a pass declares its render area, or the extent follows from another image's.
+fn scaled(frame: &Frame, image: ResourceId, quarters: u32) -> Result<Frame, String> {
     let group = attached_with(frame, image);
-    let side = |texels: u32| (texels % 4 == 0).then_some(texels / 4 * quarters);
     let mut extents = Vec::new();
     for &id in &group {
-        let ResourceKind::Image { extent, .. } = frame.resource(id).kind else {
-            return None;
+        let resource = frame.resource(id);
+        let name = &resource.name;
+        let ResourceKind::Image { extent, .. } = resource.kind else {
+            return Err(format!("`{name}` is not an image"));
         };
+        // The extent of a level follows from its image's.
+        if resource.level_of.is_some() {
+            return Err(format!("`{name}` is a level of another image"));
+        }
+        if extent.width % 4 != 0 || extent.height % 4 != 0 {
+            return Err(format!("the width and height of `{name}` must be multiples of 4"));
+        }
         extents.push(vk::Extent3D {
-            width: side(extent.width)?,
-            height: side(extent.height)?,
+            width: extent.width / 4 * quarters,
+            height: extent.height / 4 * quarters,
             depth: extent.depth,
         });
     }
@@ -143,36 +151,37 @@ fn scaled(frame: &Frame, image: ResourceId, quarters: u32) -> Option<crate::Resu
         accesses.any(|access| access.kind.is_attached() && group.contains(&access.resource))
     };
     let has_area = |pass| frame.pass(pass).render_area.is_some();
-    // The extent of a level follows from its image's.
-    let has_level = group.iter().any(|&id| frame.resource(id).level_of.is_some());
-    if has_level || frame.pass_ids().any(|pass| attaches(pass) && has_area(pass)) {
-        return None;
+    if let Some(pass) = frame.pass_ids().find(|&pass| attaches(pass) && has_area(pass)) {
+        return Err(format!(
+            "pass `{}` has a render area of its own",
+            frame.pass(pass).name
+        ));
     }
     let image = |id, desc: &mut ImageDesc| {
         if let Ok(at) = group.binary_search(&id) {
             desc.extent = Extent::Texels(extents[at]);
         }
     };
-    Some(frame.with_images(image))
+    frame.with_images(image).map_err(|error| error.to_string())
 }
 
-/// Removes the accesses of one pass to a resource; `None` if it has none, or if no others would remain.
-fn without(frame: &Frame, resource: ResourceId, pass: PassId) -> Option<crate::Result<Frame>> {
+/// Removes the accesses of one pass to a resource.
+///
+/// # Errors
+/// The reason, as text: there are none, no others would remain, or the frame is invalid without them.
+fn without(frame: &Frame, resource: ResourceId, pass: PassId) -> Result<Frame, String> {
     let mut uses = frame.accesses_to(resource).map(|access| access.pass);
     if !uses.any(|other| other != pass) {
-        return None;
+        return Err("no other pass uses the resource".to_owned());
     }
     let mut changed: Option<Frame> = None;
     loop {
         let current = changed.as_ref().unwrap_or(frame);
         let mut accesses = current.accesses().iter();
         let Some(at) = accesses.position(|access| access.pass == pass && access.resource == resource) else {
-            return changed.map(Ok);
+            return changed.ok_or_else(|| "the pass does not use the resource".to_owned());
         };
-        match current.without_access(at) {
-            Ok(without) => changed = Some(without),
-            Err(error) => return Some(Err(error)),
-        }
+        changed = Some(current.without_access(at).map_err(|error| error.to_string())?);
     }
 }
 

@@ -279,7 +279,7 @@ impl Plan {
         let more = percent_up(Bytes(bound.saturating_sub(value)), Bytes(value));
         writeln!(
             f,
-            "  At most {more} more could stay on chip: not proved in {steps}."
+            "  Not proved optimal in {steps}: at most {more} more could stay on chip."
         )
     }
 

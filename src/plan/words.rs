@@ -223,7 +223,7 @@ impl Plan {
                 "its savings of {savings:#} of traffic per frame are less than the binning cost of {binning_cost:#} in its passes"
             ),
             OffChipReason::NoRoom { savings, conflicts } => format!(
-                "no room beside {}, with savings of {savings:#} per frame: shorten their lifetimes, or shrink it",
+                "no room beside {} for its savings of {savings:#} per frame: shorten lifetimes, or shrink the resource",
                 self.conflicts_text(conflicts)
             ),
         }

@@ -280,7 +280,7 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
             );
             (levels > limit).then(|| {
                 format!(
-                    "{width} x {height} x {depth} texels allow {limit} levels, but this image has {levels}"
+                    "the level count of {width} x {height} x {depth} texels is at most {limit}, but that of this image is {levels}"
                 )
             })
         },

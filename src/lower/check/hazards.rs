@@ -514,11 +514,11 @@ impl Hazards {
             MissingDependency::Execution => (LoweringRule::Execution, "no execution dependency orders them"),
             MissingDependency::Availability => (
                 LoweringRule::Memory,
-                "ordered, but the write is not made available",
+                "they are ordered, but the write is not made available",
             ),
             MissingDependency::Visibility => (
                 LoweringRule::Memory,
-                "ordered, but the write is not made visible to it",
+                "they are ordered, but the write is not made visible to the later access",
             ),
         };
         let message = format!("{second} at bytes [{from}, {to}) after {first}: {how}");
