@@ -1,7 +1,7 @@
 //! Errors of lowering.
 
 /// A count with its noun: `1 queue`, `2 queues`.
-fn counted(count: usize, noun: &str) -> String {
+pub(super) fn counted(count: usize, noun: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{ending}")
 }

@@ -5,6 +5,7 @@ use std::fmt::{self, Write as _};
 use ash::vk;
 
 use super::create::ALL_SLICES;
+use super::error::counted;
 use super::resolver::IGNORED;
 use super::tables::commands::{DependencyRow, Families, PassContents, PassRow, Scopes};
 use super::tables::instances::{AttachmentRow, InstanceRow, SubpassRow};
@@ -67,14 +68,15 @@ impl Writer<'_> {
         }
         for (index, image) in lowered.images.iter().enumerate() {
             let vk::Extent3D { width, height, depth } = image.extent;
-            let (levels, layers) = (image.mip_levels, image.array_layers);
+            let levels = counted(image.mip_levels as usize, "level");
+            let layers = counted(image.array_layers as usize, "layer");
             let (name, format) = (
                 self.object(ImageOrBuffer::Image(index as u32)),
                 short(image.format),
             );
             let (sharing, binding) = (self.sharing(image.sharing), bound(image.binding));
             write!(self.out, "{name}: {format} {width} x {height} x {depth}, ")?;
-            writeln!(self.out, "{levels} levels, {layers} layers, {sharing}{binding}")?;
+            writeln!(self.out, "{levels}, {layers}, {sharing}{binding}")?;
             writeln!(self.out, "    {}", names::bit_names(image.usage).join(" "))?;
         }
         for (index, buffer) in lowered.buffers.iter().enumerate() {
@@ -154,11 +156,9 @@ impl Writer<'_> {
         } else {
             "render pass object"
         };
-        let (vk::Extent2D { width, height }, layers) = (instance.area.extent, instance.layers);
-        writeln!(
-            self.out,
-            "        {kind} {index}: {width} x {height}, {layers} layers"
-        )?;
+        let vk::Extent2D { width, height } = instance.area.extent;
+        let layers = counted(instance.layers as usize, "layer");
+        writeln!(self.out, "        {kind} {index}: {width} x {height}, {layers}")?;
         for (number, row) in self.lowered.subpasses_of(index).iter().enumerate() {
             if number > 0 {
                 writeln!(self.out, "        subpass {number}")?;

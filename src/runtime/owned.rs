@@ -169,7 +169,7 @@ impl OwnedObjects {
             "its size must not be 0".to_owned()
         } else if desc.memory_type as usize >= types {
             format!(
-                "memory type {} does not exist: the device has {types} memory types",
+                "memory type {} is out of range: the number of memory types of the device is {types}",
                 desc.memory_type
             )
         } else if !known {

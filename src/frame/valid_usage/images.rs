@@ -280,7 +280,7 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
             );
             (levels > limit).then(|| {
                 format!(
-                    "the level count of {width} x {height} x {depth} texels is at most {limit}, but that of this image is {levels}"
+                    "the number of levels for {width} x {height} x {depth} texels is at most {limit}, but that of this image is {levels}"
                 )
             })
         },

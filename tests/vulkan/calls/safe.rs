@@ -245,7 +245,7 @@ const PROGRAMS: &[Program] = &[
     ),
     (
         "allocate memory of a type that is not there",
-        "memory type 40 does not exist",
+        "memory type 40 is out of range",
         |rig| allocate(rig, |desc| (desc.memory_type, desc.own_object) = (40, true)),
     ),
     (
