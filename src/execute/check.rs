@@ -433,7 +433,9 @@ impl Checker<'_> {
                 .is_some_and(|strip| (strip.number, strip.of) == (number, of))
         });
         if !in_order || runs.len() != of as usize {
-            return Some(format!("does not run in each of its {of} strips, in order"));
+            return Some(format!(
+                "does not run once in each of its strips, in order (number of strips: {of})"
+            ));
         }
         let areas: Vec<vk::Rect2D> = runs.iter().filter_map(|run| Some(run.strip?.area)).collect();
         let computed = computed_area(self.executed.described(), pass);

@@ -189,6 +189,6 @@ fn check_operations(at: &mut CheckedRow<'_, '_>, access: &Access, operations: Op
         Store::NONE => features.contains(Features::STORE_OP_NONE),
         _ => false,
     };
-    let needs = "STORE or DONT_CARE: the device has no VK_KHR_load_store_op_none";
+    let needs = "STORE or DONT_CARE, or NONE if the device has VK_KHR_load_store_op_none";
     at.demand(fits, "storeOp", store, needs);
 }

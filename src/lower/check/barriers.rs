@@ -187,10 +187,12 @@ fn check_range(at: &mut CheckedRow<'_, '_>, barrier: &ImageBarrierRow) {
     let image = at.checker.tables.images[barrier.image as usize];
     let aspects = crate::format::aspects(image.format);
     let apart = Features::SEPARATE_DEPTH_STENCIL_LAYOUTS;
-    let some = at.checker.device.profile.features.contains(apart)
-        && !barrier.range.aspects.is_empty()
-        && aspects.contains(barrier.range.aspects);
-    let needs = format!("{aspects:?} (VUID-VkImageMemoryBarrier2-image-03320)");
+    let separate = at.checker.device.profile.features.contains(apart);
+    let some = separate && !barrier.range.aspects.is_empty() && aspects.contains(barrier.range.aspects);
+    let needs = match separate {
+        true => format!("some of {aspects:?}"),
+        false => format!("{aspects:?} (VUID-VkImageMemoryBarrier2-image-03320)"),
+    };
     let fits = barrier.range.aspects == aspects || some;
     at.demand(fits, "aspectMask", barrier.range.aspects, needs);
     demand_inside(at, "levels", barrier.range.levels, image.mip_levels);

@@ -59,16 +59,15 @@ fn check_objects(checker: &mut Checker<'_>) {
         let is_tile = object.memory == MemoryKind::Tile;
         let usable = profile.tile.filter(|_| is_tile).map(|tile| tile.size);
         let asked = plan.options.tile_limit.filter(|_| is_tile);
-        let heap = "the size of its heap (VUID-vkAllocateMemory-pAllocateInfo-01713)";
-        let tile_heap = "the size of the tile heap (VUID-vkAllocateMemory-pAllocateInfo-01713)";
-        for (limit, most) in [
-            (heap, Some(heap_size)),
-            ("maxMemoryAllocationSize", Some(profile.limits.max_allocation)),
-            (tile_heap, usable),
-            ("the part of the tile heap that the plan may bind", asked),
+        let rule = " (VUID-vkAllocateMemory-pAllocateInfo-01713)";
+        for (limit, most, rule) in [
+            ("the size of its heap", Some(heap_size), rule),
+            ("maxMemoryAllocationSize", Some(profile.limits.max_allocation), ""),
+            ("the size of the tile heap", usable, rule),
+            ("the part of the tile heap that the plan may bind", asked, ""),
         ] {
             if let Some(most) = most.filter(|&most| object.size > most) {
-                let message = format!("object {index} of {} exceeds {limit}, {most}", object.size);
+                let message = format!("object {index} of {} exceeds {limit}, {most}{rule}", object.size);
                 checker.report(PlanRule::ObjectTooLarge, message);
             }
         }
