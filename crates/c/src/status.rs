@@ -260,7 +260,7 @@ const C_NAMES: [(&str, &str); 9] = [
     ("`PlanOptions::split`", "TH_PLAN_FLAG_SPLIT"),
     ("DeviceDesc::queues", "ThDeviceDesc.queues"),
     (
-        "it is described with a hook, and DeviceDesc::hooks has none",
+        "it is described with a hook, but DeviceDesc::hooks is None",
         "its hook is not 0, which dynamic frames do not support",
     ),
     ("add it to Imports", "add it to ThImports"),

@@ -261,7 +261,7 @@ fn messages_name_what_is_in_the_header() {
     let known = known.split_once("];").unwrap().0;
     let literals = Regex::new(r#"(?s)//[^\n]*|'(?:[^'\\]|\\.[^']*)'|"((?:[^"\\]|\\.)*)""#).unwrap();
     let names = Regex::new(r"\b[A-Z]\w+::[A-Za-z_]+\b|\bto Imports\b").unwrap();
-    let (mut folders, mut found) = (vec![root().join("src")], 0);
+    let (mut folders, mut found, mut all) = (vec![root().join("src")], 0, String::new());
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();
@@ -279,6 +279,7 @@ fn messages_name_what_is_in_the_header() {
                 .captures_iter(source)
                 .filter_map(|literal| literal.get(1));
             for text in texts.filter(|text| text.as_str().contains(' ')) {
+                all += text.as_str();
                 for name in names.find_iter(text.as_str()).map(|name| name.as_str()) {
                     found += 1;
                     assert!(
@@ -292,4 +293,12 @@ fn messages_name_what_is_in_the_header() {
         }
     }
     assert!(found > 10, "{found}");
+    // What is replaced is what the messages say, on however many lines.
+    let all = Regex::new(r"\\\n\s*").unwrap().replace_all(&all, "");
+    let replaced = literals
+        .captures_iter(known)
+        .filter_map(|literal| Some(literal.get(1)?.as_str()));
+    for words in replaced.step_by(2) {
+        assert!(all.contains(words), "no message says {words}");
+    }
 }
