@@ -46,7 +46,7 @@ struct Args {
     /// Number of runs of each variant; variants alternate
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(6..))]
     rounds: u32,
-    /// Size of the images: two of them must fit in the tile heap [default: three quarters of it]
+    /// Size of each image; two must fit in the tile heap together [default: two images fill three quarters of it]
     #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = parse_extent::<64>)]
     size: Option<vk::Extent2D>,
     /// Number of triangles that the repeated pass draws

@@ -213,7 +213,7 @@ fn compare(args: &Args, tile: &Device, mut flight: Flight) -> Result<()> {
         let last = flight.last();
         let (waiting, needs) = (last.coarser.max(last.plain), flight.renderer.working_set());
         bail!(
-            "{waiting} textures still wait after {PATIENCE} frames: this view needs {needs}, but the budget is {}",
+            "textures that still wait after {PATIENCE} frames: {waiting}; this view needs {needs}, but the budget is {}",
             args.memory
         );
     };

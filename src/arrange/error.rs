@@ -14,7 +14,8 @@ pub enum ArrangeError {
         /// Number of occurrences.
         times: usize,
     },
-    /// A range of batches that is empty or does not come next, or a group that does not fit its batch.
+    /// A range of batches that is empty, exceeds the frame, or does not begin where the previous one ended; or a group that is empty or lists a pass from
+    /// outside its batches.
     #[error("arrangement: batch {batch} {why}")]
     Batch {
         /// The first described batch that is meant.

@@ -109,7 +109,7 @@ impl Frame {
         let resource = self.resource(id);
         let ResourceKind::Buffer { desc, .. } = resource.kind else {
             let message = format!(
-                "a list assumption refers to image `{}`: only buffers have lists",
+                "`lists` of the reach assumptions names image `{}`: only a buffer can hold a list for each tile",
                 resource.name
             );
             return Err(FrameRule::Lists.broken(message).into());

@@ -32,7 +32,7 @@ pub enum LowerError {
         /// Name of the frame.
         frame: String,
     },
-    /// Executing the plan needs more than the previous users of bytes.
+    /// The plan needs more than barriers between resources that share bytes, so it cannot be lowered for aliasing only.
     #[error("the plan of frame `{frame}` needs more than aliasing: {why}")]
     NotOnlyAliasing {
         /// Name of the frame.

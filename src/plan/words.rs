@@ -4,7 +4,7 @@ use ash::vk;
 
 use super::{Ladder, OffChipReason, PlacementReason, Plan, ResidencyStrategy, WindowRule};
 use crate::frame::tables::ResourceKind;
-use crate::frame::{PassId, ResourceId};
+use crate::frame::{AccessKind, PassId, ResourceId};
 use crate::measure::DedicatedRequirement;
 use crate::names;
 use crate::units::Run;
@@ -180,15 +180,19 @@ impl Plan {
                 self.pass(pass)
             ),
             OffChipReason::BufferUse { pass, kind } => format!(
-                "{} uses it as {}, which tile buffers do not allow: fetch it as a storage buffer to keep it on chip",
+                "{} uses it as {}, which tile buffers do not allow: {} to keep it on chip",
                 self.pass(pass),
-                kind.noun()
+                kind.noun(),
+                match kind {
+                    AccessKind::IndirectBuffer => "draw or dispatch with sizes from the host",
+                    _ => "fetch it as a storage buffer",
+                }
             ),
             OffChipReason::Stored { pass } => format!("{} stores it here", self.pass(pass)),
             OffChipReason::OnePass { pass } => {
                 let lazy = match (self.options.lazy, self.profile.lazy_type_bits() != 0) {
                     (false, true) => "lazily allocated memory, which could avoid the allocation, is disabled",
-                    _ => "there is no lazily allocated memory to avoid the allocation",
+                    _ => "the device has no lazily allocated memory, which could avoid the allocation",
                 };
                 format!(
                     "used only in {}, whose own tiles keep it on chip; {lazy}",

@@ -405,8 +405,8 @@ impl BoundFrame {
             if let Some([first, second]) = waits_without_signal(frame, is_imported_as).filter(|_| own.2 == 0)
             {
                 return Err(RuntimeRule::ImportedTwice.broken(format!(
-                    "external semaphores `{}` and `{}` are imported as the same binary semaphore, and the frame waits for both without a \
-                     signal of it between them: import another one, or give the value if it is a timeline semaphore",
+                    "external semaphores `{}` and `{}` are imported as the same binary semaphore, and the frame waits for it twice \
+                     without a signal between the waits: import another one, or give the value if it is a timeline semaphore",
                     name(first),
                     name(second)
                 )));

@@ -518,7 +518,7 @@ fn lists_without_room_are_refused() {
     let refused = |text: &str| assumed(text).unwrap_err().to_string();
     let image = refused(r#"{ "lists": { "depth": 16 } }"#);
     assert!(
-        image.contains("image `depth`: only buffers have lists"),
+        image.contains("image `depth`: only a buffer can hold a list for each tile"),
         "{image}"
     );
     let unknown = refused(r#"{ "lists": { "nothing": 16 } }"#);

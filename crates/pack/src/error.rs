@@ -143,7 +143,7 @@ pub enum CertificateError {
     #[error("item {0} is listed twice")]
     Repeated(u32),
     /// A branch on an item that is not listed.
-    #[error("branch {0} is on item {1}, which is not listed")]
+    #[error("branch {0} is on item {1}, which the certificate does not list")]
     NotListed(usize, u32),
     /// A branch on two items that may share bytes.
     #[error("branch {0} is on items {1} and {2}, which may share bytes")]

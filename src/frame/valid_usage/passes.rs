@@ -169,7 +169,7 @@ impl RenderPass<'_> {
         })?;
         let layers = short.range.layers.len();
         Some(format!(
-            "its view mask is {mask:#b}, but the layer count of `{}` is {layers}",
+            "its view mask {mask:#b} requires a layer count of at least {views}, but that of `{}` is {layers}",
             self.name_of(short)
         ))
     }

@@ -20,7 +20,7 @@ pub(super) fn check_bytes(checker: &mut Checker<'_>, hazards: &mut Hazards, batc
         if one.last.value > 0 {
             let (queue, value) = (one.last.queue.0, one.last.value);
             let message = format!(
-                "`after` lists a use of queue {queue} at value {value}, which the frame does not reach"
+                "`after` lists a use of queue {queue} at value {value}: values are relative to the end of the frame, and must be 0 or less"
             );
             checker.report(LoweringRule::AfterPoint, message);
         }

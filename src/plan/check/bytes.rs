@@ -92,15 +92,11 @@ fn check_placement(checker: &mut Checker<'_>, index: usize) {
         );
         checker.report(PlanRule::WrongObject, message);
     }
+    let is_image = plan.frame.resource(placement.resource).is_image();
     // Only the tile requirement determines what tile memory accepts; the residence checks verify that there is one.
-    let (needs, alignment, bits, rule) = match memory {
+    let (needs, alignment, bits) = match memory {
         MemoryKind::Tile => match requirement.tile {
-            Some(tile) => (
-                tile.size,
-                tile.alignment,
-                plan.profile.tile_type_bits(),
-                "VUID-VkBindImageMemoryInfo-pNext-12329, -VkBindBufferMemoryInfo-memory-10740",
-            ),
+            Some(tile) => (tile.size, tile.alignment, plan.profile.tile_type_bits()),
             None => return,
         },
         MemoryKind::Lazy | MemoryKind::Arena | MemoryKind::Dedicated => (
@@ -111,20 +107,41 @@ fn check_placement(checker: &mut Checker<'_>, index: usize) {
             } else {
                 requirement.memory_type_bits
             },
-            "VUID-VkBindImageMemoryInfo-pNext-01616, -VkBindBufferMemoryInfo-None-10739",
         ),
+    };
+    let [type_rule, alignment_rule, size_rule] = match (is_image, memory == MemoryKind::Tile) {
+        (true, true) => [
+            "vkBindImageMemory-memory-01047",
+            "VkBindImageMemoryInfo-pNext-12329",
+            "VkBindImageMemoryInfo-pNext-12330",
+        ],
+        (true, false) => [
+            "vkBindImageMemory-memory-01047",
+            "VkBindImageMemoryInfo-pNext-01616",
+            "VkBindImageMemoryInfo-pNext-01617",
+        ],
+        (false, true) => [
+            "vkBindBufferMemory-memory-01035",
+            "VkBindBufferMemoryInfo-memory-10740",
+            "VkBindBufferMemoryInfo-memory-10742",
+        ],
+        (false, false) => [
+            "vkBindBufferMemory-memory-01035",
+            "VkBindBufferMemoryInfo-None-10739",
+            "VkBindBufferMemoryInfo-None-10741",
+        ],
     };
     if bits & 1 << object.memory_type == 0 {
         let message = format!(
             "resource `{resource}` is in memory type {}, but only allows types {bits:#b} \
-             (VUID-vkBindImageMemory-memory-01047)",
+             (VUID-{type_rule})",
             object.memory_type
         );
         checker.report(PlanRule::TypeNotAllowed, message);
     }
     if !offset.is_aligned(alignment) {
         let message = format!(
-            "resource `{resource}` is at offset {offset} in {memory:?}, which is not a multiple of its alignment {alignment} ({rule})"
+            "resource `{resource}` is at offset {offset} in {memory:?}, which is not a multiple of its alignment {alignment} (VUID-{alignment_rule})"
         );
         checker.report(PlanRule::Misaligned, message);
     }
@@ -134,8 +151,8 @@ fn check_placement(checker: &mut Checker<'_>, index: usize) {
     }
     if offset.0.checked_add(size.0).is_none_or(|end| end > object.size.0) {
         let message = format!(
-            "resource `{resource}` takes {size} at offset {offset} of object {}, which has {} \
-             (VUID-VkBindImageMemoryInfo-pNext-12330)",
+            "resource `{resource}` takes {size} at offset {offset} of object {}, which has only {} \
+             (VUID-{size_rule})",
             id.index(),
             object.size
         );

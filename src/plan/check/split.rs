@@ -142,7 +142,7 @@ fn check_needs(checker: &mut Checker<'_>) {
     for id in plan.frame.resource_ids().filter(differs) {
         let described = plan.described().resource(plan.origins.resource(id).resource);
         let message = format!(
-            "resource `{}` is created differently from described resource `{}`, or needs other memory",
+            "resource `{}` must have the same creation parameters and memory requirements as described resource `{}`",
             plan.frame.resource(id).name,
             described.name
         );

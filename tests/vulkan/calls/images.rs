@@ -294,7 +294,7 @@ fn a_binary_semaphore_is_waited_for_once_per_signal() {
     };
     let error = imported([8, 9, 8], 0).unwrap_err().to_string();
     assert!(
-        error.contains("`first` and `second`") && error.contains("waits for both"),
+        error.contains("`first` and `second`") && error.contains("waits for it twice"),
         "{error}"
     );
     imported([8, 8, 8], 0).unwrap();

@@ -122,8 +122,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     if status_of(ended) != 0 {
         let status = status_of(ended);
-        let note =
-            format!("tileheap: the program ended with {status}; the frames captured until then are kept\n");
+        let note = format!(
+            "tileheap: the program ended with status {status}; the frames captured before that are kept\n"
+        );
         // There is no other place to report a closed standard error.
         let _ = std::io::stderr().write_all(note.as_bytes());
     }

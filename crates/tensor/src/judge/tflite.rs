@@ -362,9 +362,9 @@ impl Run<'_> {
             let step = self.step(&operator.name)?;
             self.accesses += (1 + operator.inputs.len()) * (1 + operator.outputs.len());
             if self.accesses > MAX_ACCESSES {
-                return Err(self
-                    .file
-                    .wrong(format!("the file has more than {MAX_ACCESSES} operands")));
+                return Err(self.file.wrong(format!(
+                    "the operators of the file have more than {MAX_ACCESSES} pairs of an input and an output"
+                )));
             }
             for &input in &operator.inputs {
                 self.read(input, step, operator.is_custom);

@@ -405,7 +405,11 @@ impl NodeCall<'_> {
         let epsilon = match self.operator.attributes.get("epsilon") {
             None => 1e-5,
             Some(Attribute::Float(value)) => *value as f32,
-            Some(other) => return Err(self.fault(format!("`epsilon` is {other:?}, not a number"))),
+            Some(other) => {
+                return Err(self.fault(format!(
+                    "`epsilon` must be a floating-point number, but is {other:?}"
+                )));
+            }
         };
         call.numbers[1][0] = epsilon.to_bits() as i32;
         Ok(call)

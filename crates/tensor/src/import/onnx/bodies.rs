@@ -249,7 +249,8 @@ impl Reader<'_> {
             .filter(|&states| states <= body.output.len());
         let Some(states) = states.filter(|_| slices > 0 && parameters == inputs) else {
             let problem = format!(
-                "the node has {inputs} inputs, {slices} of them scanned, and its body has {parameters} parameters: the body must have one parameter for each input, and return every input that is not scanned"
+                "the node has {inputs} inputs, {slices} of them scanned, and its body has {parameters} parameters and {} outputs: the node must scan at least one input, and the body must have one parameter for each input, and return every input that is not scanned",
+                body.output.len()
             );
             return Err(self.fault(node, problem));
         };
