@@ -293,7 +293,7 @@ fn messages_name_what_is_in_the_header() {
         }
     }
     assert!(found > 10, "{found}");
-    // What is replaced is what the messages say, on however many lines.
+    // The replaced words are those of messages, on however many lines.
     let all = Regex::new(r"\\\n\s*").unwrap().replace_all(&all, "");
     let replaced = literals
         .captures_iter(known)
