@@ -91,13 +91,13 @@ TH_ENUM(ThStatus, int32_t) {
     TH_STATUS_ERROR_CANNOT_PLAN = -9,
     /** The frame cannot run in this arrangement. */
     TH_STATUS_ERROR_CANNOT_ARRANGE = -10,
-    /** The plan cannot be lowered for these queues, or needs more than aliasing. */
+    /** The plan cannot be lowered for these queues, or `thCreateAliasing` does not support it. */
     TH_STATUS_ERROR_CANNOT_LOWER = -11,
     /** A checker refused a plan or tables. */
     TH_STATUS_ERROR_CHECK_FAILED = -12,
     /** The Vulkan driver returned an error, or lacks a function. */
     TH_STATUS_ERROR_VULKAN = -13,
-    /** A defect of the library. The objects of the call can only be destroyed. */
+    /** A defect in the library. The objects that were passed to the call can only be destroyed. */
     TH_STATUS_ERROR_INTERNAL = -14,
     /** Functions were called in the wrong order; the message names the function to call first. */
     TH_STATUS_ERROR_WRONG_STATE = -15,
@@ -161,7 +161,7 @@ TH_ENUM(ThDedicated, uint32_t) {
     TH_DEDICATED_REQUIRED,
 };
 
-/** The copy of history resources that is current in a frame. */
+/** The parity of a frame, which selects the current copy of each history resource. */
 TH_ENUM(ThParity, uint32_t) {
     /** The copy of frames 0, 2, 4 and so on. */
     TH_PARITY_EVEN,
@@ -326,7 +326,7 @@ TH_ENUM(ThStrategy, uint32_t) {
 TH_ENUM(ThLadder, uint32_t) {
     /** A ladder if the model estimates a lower binning cost. */
     TH_LADDER_AUTO,
-    /** No ladder. Aliasing only (`thCreateAliasing`) needs this. */
+    /** No ladder. `thCreateAliasing` requires this. */
     TH_LADDER_OFF,
     /** A ladder wherever it reserves fewer bytes. */
     TH_LADDER_ALWAYS,
@@ -366,9 +366,9 @@ TH_ENUM(ThExternalFamily, uint32_t) {
 TH_ENUM(ThSkippedOutputs, uint32_t) {
     /** The pass must not be skipped. */
     TH_SKIPPED_OUTPUTS_NONE,
-    /** The outputs keep their contents, or are cleared. */
+    /** If the pass is skipped, its outputs keep their contents, or are cleared. */
     TH_SKIPPED_OUTPUTS_KEPT,
-    /** The contents that the pass would overwrite are undefined. */
+    /** If the pass is skipped, the contents that it would overwrite are undefined. */
     TH_SKIPPED_OUTPUTS_LOST,
 };
 
@@ -424,9 +424,9 @@ TH_ENUM(ThFeatureFlag, uint32_t) {
 TH_ENUM(ThResourceFlag, uint32_t) {
     /** Each level may be a separate image. */
     TH_RESOURCE_FLAG_SEPARATE_LEVELS = (1 << 0),
-    /** An image is 1D. Without this flag and the next, it is 2D. */
+    /** The image is 1D. Without this flag and the next, an image is 2D. */
     TH_RESOURCE_FLAG_IMAGE1D = (1 << 1),
-    /** An image is 3D. */
+    /** The image is 3D. */
     TH_RESOURCE_FLAG_IMAGE3D = (1 << 2),
 };
 
@@ -458,7 +458,7 @@ TH_ENUM(ThAccessFlag, uint32_t) {
     TH_ACCESS_FLAG_MEASURED = (1 << 5),
 };
 
-/** Options of planning that are on or off. */
+/** Planning options that are on or off. */
 TH_ENUM(ThPlanFlag, uint32_t) {
     /** Resources do not share bytes. */
     TH_PLAN_FLAG_NO_ALIASING = (1 << 0),
@@ -472,7 +472,7 @@ TH_ENUM(ThPlanFlag, uint32_t) {
 
 /** The changes that a search for arrangements may make. */
 TH_ENUM(ThSearchFlag, uint32_t) {
-    /** The order of passes. */
+    /** Passes may run in another order. */
     TH_SEARCH_FLAG_ORDER = (1 << 0),
     /** Render passes may run as one. */
     TH_SEARCH_FLAG_MERGE = (1 << 1),
@@ -591,7 +591,7 @@ typedef struct ThProfileInfo {
     struct ThStringView source;
     /** The size of the tile heap in bytes; 0 without a tile heap. */
     uint64_t tileSize;
-    /** The on-chip memory that the tile heap and the driver's binning share; 0 if unknown. */
+    /** The on-chip memory that the tile heap and the driver's binning share, in bytes; 0 if unknown. */
     uint64_t gmem;
     /** The index of the tile heap, or `TH_NONE`. */
     uint32_t tileHeap;
@@ -609,9 +609,9 @@ typedef struct ThExternalState {
     VkImageLayout layout;
     /** The queue family outside of the device that owns the resource. */
     ThExternalFamily family;
-    /** The pipeline stages of the accesses. */
+    /** The pipeline stages that access the resource before or after the frame. */
     VkPipelineStageFlags2 stages;
-    /** The types of the accesses. */
+    /** The access types of those stages. */
     VkAccessFlags2 access;
 } ThExternalState;
 
@@ -954,7 +954,7 @@ typedef struct ThPassOrigin {
 typedef struct ThDescribedPass {
     /** The index of the pass in the described frame. */
     uint32_t pass;
-    /** The subpass of that other pass in which it begins. */
+    /** The subpass of the other frame's pass in which the described pass begins. */
     uint32_t subpass;
 } ThDescribedPass;
 
@@ -962,11 +962,14 @@ typedef struct ThDescribedPass {
 typedef struct ThResourceOrigin {
     /** The index of the resource in the described frame. */
     uint32_t described;
-    /** The number of the value that the resource is, from 1, among those of the described resource; 0 if that was not divided. */
+    /** The number of this value, from 1, if the described resource was divided into values; 0 if it was not. */
     uint32_t value;
-    /** The number of values that the described resource has; 0 if it was not divided. */
+    /** The number of values that the described resource was divided into; 0 if it was not divided. */
     uint32_t valueCount;
-    /** The described pass after which the contents of the resource are stored; `TH_NONE` unless it is a part of a lifetime in tile memory. */
+    /**
+     * The described pass after which the contents of the resource are stored; `TH_NONE` unless the resource is the part of a split
+     * lifetime that is in tile memory.
+     */
     uint32_t untilPass;
     /** The area of the described image that the resource holds; empty for all of the image. */
     VkRect2D area;
@@ -1065,7 +1068,7 @@ typedef struct ThResourceRequirements {
 /** A planner; see `thCreatePlanner`. */
 typedef struct ThPlannerT *ThPlanner;
 
-/** Options of planning. All zeros are the defaults. */
+/** Planning options. All zeros are the defaults. */
 typedef struct ThPlanOptionsDesc {
     /** `sizeof(ThPlanOptionsDesc)`. */
     uint32_t structSize;
@@ -1075,7 +1078,7 @@ typedef struct ThPlanOptionsDesc {
     ThLadder ladder;
     /** Bits of `ThPlanFlag`. */
     uint32_t flags;
-    /** The maximum number of steps of the search; 0 for the default of 2,000, a millisecond with 256 passes. */
+    /** The maximum number of steps of the search; 0 for the default of 2,000, which take a millisecond with 256 passes. */
     uint64_t budget;
     /**
      * The cost of each bin that reserving tile memory adds to a render pass, in bytes of traffic; 0 for the model's cost. It must be 0 with
@@ -1104,7 +1107,7 @@ typedef struct ThPlanDesc {
     const struct ThPlanOptionsDesc *options;
 } ThPlanDesc;
 
-/** The placement of a resource. */
+/** The placements of a resource. */
 typedef struct ThPlannedResource {
     /**
      * The placements of the resource, a run of `ThPlanArrays::placements`: none if it is unused, two for a history whose previous version is read,
@@ -1127,9 +1130,9 @@ typedef struct ThPlannedPlacement {
     uint32_t endPass;
     /** Zero. */
     uint32_t reserved;
-    /** The offset in the memory object. */
+    /** The offset in the memory object, in bytes. */
     uint64_t offset;
-    /** The size in the memory object. */
+    /** The size in the memory object, in bytes. */
     uint64_t size;
 } ThPlannedPlacement;
 
@@ -1288,7 +1291,7 @@ typedef struct ThArrangedPass {
 typedef struct ThArrangedResource {
     /** The index of the resource in the described frame. */
     uint32_t described;
-    /** The position in the described resource of the resource's first texel. */
+    /** The position of this resource's first texel in the described resource, in texels. */
     VkOffset2D origin;
 } ThArrangedResource;
 
@@ -1332,8 +1335,8 @@ typedef struct ThLowerDesc {
     /** The plan. */
     ThPlan plan;
     /**
-     * The lowerer with the tables of the previous frame, which may be the one that lowers; null for the first frame of a plan. The previous frame
-     * must have the same plan and queues.
+     * The lowerer with the tables of the previous frame, which may be the one that is passed to `thLower`; null for the first frame of a plan. The
+     * previous frame must have the same plan and queues.
      */
     ThLowerer previous;
 } ThLowerDesc;
@@ -1894,7 +1897,7 @@ typedef struct ThContentState {
 typedef struct ThLowered {
     /** `sizeof(ThLowered)`. */
     uint32_t structSize;
-    /** The copy of history resources that is current in this frame. */
+    /** The parity of this frame, which selects the current copy of each history resource. */
     ThParity parity;
     /** The number of `deviceQueues`. */
     uint32_t deviceQueueCount;
@@ -2156,7 +2159,7 @@ typedef struct ThBlockRequest {
     VkBool32 deviceAddress;
     /** The name of the block, for reports; valid during the call. */
     struct ThStringView name;
-    /** Size, alignment and memory types, of which exactly one is allowed. */
+    /** Size, alignment, and `memoryTypeBits` with exactly one bit set. */
     VkMemoryRequirements requirements;
     /** The image that the block is for, if the driver wants a dedicated allocation; else null. */
     VkImage dedicatedImage;
@@ -2243,7 +2246,7 @@ typedef struct ThDynamicFrameDesc {
     ThPlanMode mode;
     /** The device. */
     ThDevice device;
-    /** Options of planning, or null for the defaults. */
+    /** Planning options, or null for the defaults. */
     const struct ThPlanOptionsDesc *options;
 } ThDynamicFrameDesc;
 
@@ -2254,7 +2257,7 @@ typedef struct ThDynamicFrameT *ThDynamicFrame;
 typedef struct ThSelectedFrame {
     /** `sizeof(ThSelectedFrame)`. */
     uint32_t structSize;
-    /** The copy of history resources that is current in this frame. */
+    /** The parity of this frame, which selects the current copy of each history resource. */
     ThParity parity;
     /**
      * Identifies the images and buffers bound for the description: a key for descriptor sets. Numbers are not reused on the device. A description
@@ -2293,7 +2296,7 @@ typedef struct ThPassTarget {
     uint32_t layers;
     /** The extent of the described render area. */
     VkExtent2D extent;
-    /** The aspects of depth and stencil that the subpass uses: pipelines must not test or write others. */
+    /** The depth and stencil aspects that the subpass uses: pipelines must not test or write others. */
     VkImageAspectFlags depthAspects;
     /** The format of the depth aspect, or `VK_FORMAT_UNDEFINED`. */
     VkFormat depthFormat;
@@ -2303,7 +2306,10 @@ typedef struct ThPassTarget {
     uint32_t colorFormatCount;
     /** Formats of the color attachments. */
     const VkFormat *colorFormats;
-    /** Per color attachment, the location that writes it (`VkRenderingAttachmentLocationInfo`); null unless the subpass uses local read. */
+    /**
+     * Per color attachment, the fragment output location that writes it (`VkRenderingAttachmentLocationInfo`); null unless the subpass uses local
+     * read.
+     */
     const uint32_t *colorLocations;
     /**
      * Per color attachment, its input attachment index (`VkRenderingInputAttachmentIndexInfo`), with `VK_ATTACHMENT_UNUSED` for depth and stencil;
@@ -2366,7 +2372,7 @@ typedef struct ThImportedImage {
 typedef struct ThImportedView {
     /** The index of the resource. */
     uint32_t resource;
-    /** The levels and layers, as accesses name them; aspects are ignored. */
+    /** The levels and layers, exactly as an access describes them; aspects are ignored. */
     VkImageSubresourceRange range;
     /** The view. */
     VkImageView view;
@@ -2426,7 +2432,7 @@ typedef struct ThImports {
 
 /** One call of `vkQueueSubmit2`, or of `vkQueueSubmit` on devices without synchronization2. Everything in it is valid during the callback. */
 typedef struct ThSubmitCall {
-    /** The size of the structure in the library's version. */
+    /** The size of this structure in the library's version of the header. */
     uint32_t structSize;
     /** The number of `submits` or `olderSubmits`. */
     uint32_t submitCount;
@@ -3276,8 +3282,8 @@ ThStatus thReportDeviceLost(ThDevice device,
                             ThError error);
 
 /**
- * Calls `useQueues` while the queues of the device are locked: for submissions, presents and `vkDeviceWaitIdle` of the program, if other threads
- * may submit frames meanwhile. The callback must not call functions of devices and dynamic frames.
+ * Calls `useQueues` while the queues of the device are locked: for the program's own submissions, presents and calls of `vkDeviceWaitIdle`, if
+ * other threads may submit frames meanwhile. The callback must not call functions of devices and dynamic frames.
  *
  * Thread safety: may be called by several threads at once; each waits until the queues are free.
  */

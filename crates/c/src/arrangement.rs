@@ -121,7 +121,7 @@ pub struct ArrangedPass {
 pub struct ArrangedResource {
     /// The index of the resource in the described frame.
     pub described: u32,
-    /// The position in the described resource of the resource's first texel.
+    /// The position of this resource's first texel in the described resource, in texels.
     pub origin: vk::Offset2D,
 }
 

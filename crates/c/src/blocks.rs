@@ -21,7 +21,7 @@ pub struct BlockRequest {
     pub device_address: vk::Bool32,
     /// The name of the block, for reports; valid during the call.
     pub name: StringView,
-    /// Size, alignment and memory types, of which exactly one is allowed.
+    /// Size, alignment, and `memoryTypeBits` with exactly one bit set.
     pub requirements: vk::MemoryRequirements,
     /// The image that the block is for, if the driver wants a dedicated allocation; else null.
     pub dedicated_image: vk::Image,

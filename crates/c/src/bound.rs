@@ -41,7 +41,7 @@ pub struct PassTarget {
     pub layers: u32,
     /// The extent of the described render area.
     pub extent: vk::Extent2D,
-    /// The aspects of depth and stencil that the subpass uses: pipelines must not test or write others.
+    /// The depth and stencil aspects that the subpass uses: pipelines must not test or write others.
     pub depth_aspects: vk::ImageAspectFlags,
     /// The format of the depth aspect, or `VK_FORMAT_UNDEFINED`.
     pub depth_format: vk::Format,
@@ -51,7 +51,8 @@ pub struct PassTarget {
     pub color_format_count: u32,
     /// Formats of the color attachments.
     pub color_formats: *const vk::Format,
-    /// Per color attachment, the location that writes it (`VkRenderingAttachmentLocationInfo`); null unless the subpass uses local read.
+    /// Per color attachment, the fragment output location that writes it (`VkRenderingAttachmentLocationInfo`); null unless the subpass uses local
+    /// read.
     pub color_locations: *const u32,
     /// Per color attachment, its input attachment index (`VkRenderingInputAttachmentIndexInfo`), with `VK_ATTACHMENT_UNUSED` for depth and stencil;
     /// null unless the subpass uses local read.

@@ -414,8 +414,8 @@ pub extern "C" fn report_device_lost(device: DeviceHandle, error: ErrorHandle) -
 /// A callback that uses the queues of a device while they are locked (`thUseQueues`).
 pub type UseQueuesCallback = Option<unsafe extern "C" fn(data: *mut c_void)>;
 
-/// Calls `use_queues` while the queues of the device are locked: for submissions, presents and `vkDeviceWaitIdle` of the program, if other threads
-/// may submit frames meanwhile. The callback must not call functions of devices and dynamic frames.
+/// Calls `use_queues` while the queues of the device are locked: for the program's own submissions, presents and calls of `vkDeviceWaitIdle`, if
+/// other threads may submit frames meanwhile. The callback must not call functions of devices and dynamic frames.
 ///
 /// Thread safety: may be called by several threads at once; each waits until the queues are free.
 #[unsafe(export_name = "thUseQueues")]

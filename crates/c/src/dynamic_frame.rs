@@ -27,7 +27,7 @@ pub struct DynamicFrameDesc {
     pub mode: PlanModeValue,
     /// The device.
     pub device: DeviceHandle,
-    /// Options of planning, or null for the defaults.
+    /// Planning options, or null for the defaults.
     pub options: *const PlanOptionsDesc,
 }
 
@@ -37,7 +37,7 @@ pub struct DynamicFrameDesc {
 pub struct SelectedFrame {
     /// `sizeof(ThSelectedFrame)`.
     pub struct_size: u32,
-    /// The copy of history resources that is current in this frame.
+    /// The parity of this frame, which selects the current copy of each history resource.
     pub parity: Parity,
     /// Identifies the images and buffers bound for the description: a key for descriptor sets. Numbers are not reused on the device. A description
     /// gets a new number if its memory was replaced or it was not selected for 1024 frames. Objects of an old number are destroyed once the device

@@ -99,7 +99,7 @@ impl From<Strategy> for plan::ResidencyStrategy {
 pub enum Ladder {
     /// A ladder if the model estimates a lower binning cost.
     Auto,
-    /// No ladder. Aliasing only (`thCreateAliasing`) needs this.
+    /// No ladder. `thCreateAliasing` requires this.
     Off,
     /// A ladder wherever it reserves fewer bytes.
     Always,
@@ -205,9 +205,9 @@ pub enum PassType {
 pub enum SkippedOutputs {
     /// The pass must not be skipped.
     None,
-    /// The outputs keep their contents, or are cleared.
+    /// If the pass is skipped, its outputs keep their contents, or are cleared.
     Kept,
-    /// The contents that the pass would overwrite are undefined.
+    /// If the pass is skipped, the contents that it would overwrite are undefined.
     Lost,
 }
 
@@ -301,7 +301,7 @@ pub enum ReportFormat {
     Json,
 }
 
-/// The copy of history resources that is current in a frame.
+/// The parity of a frame, which selects the current copy of each history resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Parity {
@@ -370,9 +370,9 @@ const _: () = {
 pub enum ResourceFlag {
     /// Each level may be a separate image.
     SeparateLevels = 1 << 0,
-    /// An image is 1D. Without this flag and the next, it is 2D.
+    /// The image is 1D. Without this flag and the next, an image is 2D.
     Image1d = 1 << 1,
-    /// An image is 3D.
+    /// The image is 3D.
     Image3d = 1 << 2,
 }
 
@@ -408,7 +408,7 @@ pub enum AccessFlag {
     Measured = 1 << 5,
 }
 
-/// Options of planning that are on or off.
+/// Planning options that are on or off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum PlanFlag {
@@ -426,7 +426,7 @@ pub enum PlanFlag {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum SearchFlag {
-    /// The order of passes.
+    /// Passes may run in another order.
     Order = 1 << 0,
     /// Render passes may run as one.
     Merge = 1 << 1,

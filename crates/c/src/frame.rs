@@ -22,7 +22,7 @@ sized! { Output: FrameInfo to reserved; ResourceInfo to size; PassInfo to reserv
 
 object!(FrameT, FrameObject: Frame);
 
-/// A frame, whose names C reads in place.
+/// A frame; the strings that C receives point into it.
 pub struct FrameObject {
     pub(crate) frame: frame::Frame,
     /// The frame, and the described frame that it comes from.

@@ -51,9 +51,9 @@ pub struct ExternalState {
     pub layout: vk::ImageLayout,
     /// The queue family outside of the device that owns the resource.
     pub family: ExternalFamilyValue,
-    /// The pipeline stages of the accesses.
+    /// The pipeline stages that access the resource before or after the frame.
     pub stages: vk::PipelineStageFlags2,
-    /// The types of the accesses.
+    /// The access types of those stages.
     pub access: vk::AccessFlags2,
 }
 

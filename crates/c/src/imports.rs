@@ -34,7 +34,7 @@ pub struct ImportedImage {
 pub struct ImportedView {
     /// The index of the resource.
     pub resource: u32,
-    /// The levels and layers, as accesses name them; aspects are ignored.
+    /// The levels and layers, exactly as an access describes them; aspects are ignored.
     pub range: vk::ImageSubresourceRange,
     /// The view.
     pub view: vk::ImageView,

@@ -47,8 +47,8 @@ pub struct LowerDesc {
     pub queues: *const FamilyQueue,
     /// The plan.
     pub plan: PlanHandle,
-    /// The lowerer with the tables of the previous frame, which may be the one that lowers; null for the first frame of a plan. The previous frame
-    /// must have the same plan and queues.
+    /// The lowerer with the tables of the previous frame, which may be the one that is passed to `thLower`; null for the first frame of a plan. The
+    /// previous frame must have the same plan and queues.
     pub previous: LowererHandle,
 }
 
@@ -65,7 +65,7 @@ pub struct LowerDesc {
 pub struct Lowered {
     /// `sizeof(ThLowered)`.
     pub struct_size: u32,
-    /// The copy of history resources that is current in this frame.
+    /// The parity of this frame, which selects the current copy of each history resource.
     pub parity: Parity,
     /// The number of `deviceQueues`.
     pub device_queue_count: u32,

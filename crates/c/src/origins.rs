@@ -16,7 +16,7 @@ sized! { Output: FrameOrigins to resources; }
 pub struct DescribedPass {
     /// The index of the pass in the described frame.
     pub pass: u32,
-    /// The subpass of that other pass in which it begins.
+    /// The subpass of the other frame's pass in which the described pass begins.
     pub subpass: u32,
 }
 
@@ -34,11 +34,12 @@ pub struct PassOrigin {
 pub struct ResourceOrigin {
     /// The index of the resource in the described frame.
     pub described: u32,
-    /// The number of the value that the resource is, from 1, among those of the described resource; 0 if that was not divided.
+    /// The number of this value, from 1, if the described resource was divided into values; 0 if it was not.
     pub value: u32,
-    /// The number of values that the described resource has; 0 if it was not divided.
+    /// The number of values that the described resource was divided into; 0 if it was not divided.
     pub value_count: u32,
-    /// The described pass after which the contents of the resource are stored; `TH_NONE` unless it is a part of a lifetime in tile memory.
+    /// The described pass after which the contents of the resource are stored; `TH_NONE` unless the resource is the part of a split
+    /// lifetime that is in tile memory.
     pub until_pass: u32,
     /// The area of the described image that the resource holds; empty for all of the image.
     pub area: vk::Rect2D,

@@ -26,7 +26,7 @@ sized! { Output: PlanArrays to passes; PlanTotals to charged_bytes; }
 object!(PlannerT, PlannerObject: Planner);
 object!(PlanT, PlanObject: Plan);
 
-/// A planner, which one call at a time may use.
+/// A planner; only one call at a time may use it.
 #[derive(Default)]
 pub struct PlannerObject {
     pub(crate) planner: Exclusive<Planner>,
@@ -41,7 +41,7 @@ pub struct PlanObject {
     pub(crate) reasons: OnceLock<Vec<String>>,
 }
 
-/// Options of planning. All zeros are the defaults.
+/// Planning options. All zeros are the defaults.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct PlanOptionsDesc {
@@ -53,7 +53,7 @@ pub struct PlanOptionsDesc {
     pub ladder: LadderValue,
     /// Bits of `ThPlanFlag`.
     pub flags: PlanFlags,
-    /// The maximum number of steps of the search; 0 for the default of 2,000, a millisecond with 256 passes.
+    /// The maximum number of steps of the search; 0 for the default of 2,000, which take a millisecond with 256 passes.
     pub budget: u64,
     /// The cost of each bin that reserving tile memory adds to a render pass, in bytes of traffic; 0 for the model's cost. It must be 0 with
     /// `TH_PLAN_FLAG_NO_BIN_COST`.
@@ -82,7 +82,7 @@ pub struct PlanDesc {
     pub options: *const PlanOptionsDesc,
 }
 
-/// The placement of a resource.
+/// The placements of a resource.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct PlannedResource {
@@ -107,9 +107,9 @@ pub struct PlannedPlacement {
     pub end_pass: u32,
     /// Zero.
     pub reserved: u32,
-    /// The offset in the memory object.
+    /// The offset in the memory object, in bytes.
     pub offset: u64,
-    /// The size in the memory object.
+    /// The size in the memory object, in bytes.
     pub size: u64,
 }
 

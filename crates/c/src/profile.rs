@@ -61,7 +61,7 @@ pub struct ProfileInfo {
     pub source: StringView,
     /// The size of the tile heap in bytes; 0 without a tile heap.
     pub tile_size: u64,
-    /// The on-chip memory that the tile heap and the driver's binning share; 0 if unknown.
+    /// The on-chip memory that the tile heap and the driver's binning share, in bytes; 0 if unknown.
     pub gmem: u64,
     /// The index of the tile heap, or `TH_NONE`.
     pub tile_heap: u32,

@@ -21,7 +21,7 @@ use crate::vulkan::VulkanResult;
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct SubmitCall {
-    /// The size of the structure in the library's version.
+    /// The size of this structure in the library's version of the header.
     pub struct_size: u32,
     /// The number of `submits` or `olderSubmits`.
     pub submit_count: u32,

@@ -36,13 +36,13 @@ pub enum Status {
     ErrorCannotPlan = -9,
     /// The frame cannot run in this arrangement.
     ErrorCannotArrange = -10,
-    /// The plan cannot be lowered for these queues, or needs more than aliasing.
+    /// The plan cannot be lowered for these queues, or `thCreateAliasing` does not support it.
     ErrorCannotLower = -11,
     /// A checker refused a plan or tables.
     ErrorCheckFailed = -12,
     /// The Vulkan driver returned an error, or lacks a function.
     ErrorVulkan = -13,
-    /// A defect of the library. The objects of the call can only be destroyed.
+    /// A defect in the library. The objects that were passed to the call can only be destroyed.
     ErrorInternal = -14,
     /// Functions were called in the wrong order; the message names the function to call first.
     ErrorWrongState = -15,
@@ -61,7 +61,7 @@ pub(crate) struct Fault(Box<FaultFields>);
 pub(crate) struct FaultFields {
     pub(crate) status: Status,
     pub(crate) message: String,
-    /// The argument or the field, in the notation of C: `ThFrameDesc.passes[1].name`. Empty if the message says it.
+    /// The argument or the field, in the notation of C: `ThFrameDesc.passes[1].name`. Empty if the message names it.
     place: String,
     /// The named part of a description that the fault belongs to; empty for none.
     part: String,

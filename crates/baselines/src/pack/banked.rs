@@ -11,7 +11,7 @@ use tileheap_pack::{Packer, Packing, PackingStrategy, PartialPacking, Problem, S
 
 use super::facts::{are_plain, takes_bytes};
 
-/// ExecuTorch's banked greedy rule. O(n²).
+/// ExecuTorch's banked greedy rule, from its description: the largest item first, bank by bank. O(n²).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BankedGreedy;
 

@@ -9,7 +9,7 @@ use tileheap_pack::{Item, Packer, Packing, PackingStrategy, Problem, Strategy};
 
 use super::facts::{align_up, are_plain};
 
-/// ExecuTorch's greedy rule. O(n²).
+/// ExecuTorch's greedy rule: shared objects, one above the other. O(n²).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Executorch;
 

@@ -17,7 +17,7 @@ pub use ping_pong::PingPong;
 pub use smallest_gap::{Iree, LitertArena};
 use tileheap_pack::PackingStrategy;
 
-/// Every packing strategy of other planners.
+/// The packing strategies of other planners that this crate implements.
 pub const STRATEGIES: [&dyn PackingStrategy; 7] = [
     &Executorch,
     &BankedGreedy,

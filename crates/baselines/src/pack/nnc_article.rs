@@ -21,7 +21,7 @@ use tileheap_pack::{Item, Packer, Packing, PackingStrategy, Problem};
 use super::edges::{DUMMY, Edge, pack_by_rule, tightest};
 use super::facts::{align_up, before, ordered, overlap_counts, takes_bytes};
 
-/// NNC's packing rule as its article describes it. O(n³).
+/// NNC's packing rule as its article describes it: tuples of up to three items, the most conflicts first. O(n³).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NncArticle;
 
@@ -46,9 +46,9 @@ struct Tuple {
     count: usize,
     /// The size of the largest member.
     size: u64,
-    /// The sum of the members' numbers of conflicts.
+    /// The total number of conflicts of the members.
     conflicts: u64,
-    /// The alignment of every member.
+    /// The alignment, which is the same for all members.
     alignment: Alignment,
 }
 

@@ -9,7 +9,7 @@ use tileheap_pack::{Item, Packer, Packing, PackingStrategy, Problem, Strategy, l
 
 use super::facts::{are_plain, takes_bytes};
 
-/// CLML's ping-pong rule. O(n²) for each pool size tried.
+/// CLML's ping-pong rule, from its description: the smallest free segment, at alternating ends. O(n²) for each pool size tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PingPong;
 

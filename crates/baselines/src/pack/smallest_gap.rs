@@ -9,7 +9,7 @@ use tileheap_pack::{Item, Packer, Packing, PackingStrategy, Problem, Strategy};
 
 use super::facts::{align_up, are_plain, takes_bytes};
 
-/// LiteRT's arena: items that are live throughout first, then the largest; ties are broken by the earliest start. O(n²).
+/// LiteRT's arena: items that are live throughout first, then the largest, of equals the one that starts first; each in the smallest gap. O(n²).
 ///
 /// LiteRT keeps inputs and variables to the end: give them such lifetimes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,8 +41,8 @@ impl PackingStrategy for LitertArena {
     }
 }
 
-/// IREE's layout of slices: in the order given, sizes rounded up to the alignment. The total that IREE reports is the height, rounded up to the
-/// alignment too. O(n²).
+/// IREE's layout of slices: in the order given, each in the smallest gap, with sizes rounded up to the alignment. The total that IREE reports is
+/// the height, rounded up to the alignment too. O(n²).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Iree;
 

@@ -140,8 +140,8 @@ impl HeapCache {
         })
     }
 
-    /// Compacts a part of memory if enough bytes are free but no free block fits. This shows the policy without fragmentation,
-    /// under the assumption that copies within the cache cost nothing.
+    /// Makes the cache compact a part of its memory if enough bytes are free but no free block fits. This shows the policy without
+    /// fragmentation, under the assumption that copies within the cache cost nothing.
     pub fn compacting(mut self) -> HeapCache {
         self.compacting = true;
         self

@@ -26,7 +26,7 @@ pub struct Slab {
     unassigned: Vec<u32>,
     residents: Vec<ResidentTexture>,
     recency: Links,
-    /// Free blocks and taken ones, by offset in units.
+    /// The links of the lists of free blocks, by a block's offset in units.
     free: Links,
     owner: Vec<u32>,
     frame: u32,

@@ -13,13 +13,13 @@ use super::share::share;
 pub enum Rule {
     /// One object per tensor.
     Naive,
-    /// Objects of exactly the tensor's size.
+    /// Each tensor in a free object of exactly its size.
     Equality,
     /// Tensors in the order of their first tasks, each in the free object that wastes the least.
     InOrder,
-    /// A minimum-cost flow.
+    /// A minimum-cost flow decides which tensors share an object.
     MinCostFlow,
-    /// The task with the most bytes first.
+    /// Tensors task by task, the task with the most bytes first.
     ByBreadth,
     /// Tensors by rank among the positional maximums, then by distance in time to the tensors in an object, then by size.
     BySize,
@@ -78,8 +78,8 @@ impl Assignment {
         self.sizes.iter().map(|size| size.iter().product::<u64>()).sum()
     }
 
-    /// Places objects at consecutive offsets: an offset for each tensor, and the end of the last, in bytes (elements
-    /// for images).
+    /// Places objects at consecutive offsets; returns the offset of each tensor and the end of the last object, in bytes (elements for
+    /// images).
     pub fn offsets(&self) -> (Vec<u64>, u64) {
         let mut starts = Vec::with_capacity(self.sizes.len());
         let mut end = 0;
@@ -210,7 +210,7 @@ fn in_order_covering(records: &[LiteRecord]) -> Assignment {
     })
 }
 
-/// Tensors in use at each task, the largest first.
+/// Per task, the indices of the tensors in use, the largest first.
 pub fn task_profiles(records: &[LiteRecord]) -> Vec<Vec<usize>> {
     let tasks = records.iter().map(|record| record.last + 1).max().unwrap_or(0);
     let mut profiles = vec![Vec::new(); tasks as usize];
@@ -225,7 +225,7 @@ pub fn task_profiles(records: &[LiteRecord]) -> Vec<Vec<usize>> {
     profiles
 }
 
-/// The largest of all tasks' largest tensors, of their second largest, and so on: no object of that rank can be smaller.
+/// For each rank by size, the size of the largest tensor that has this rank among the tensors of any task: the object of that rank cannot be smaller.
 pub fn positional_maximums(records: &[LiteRecord]) -> Vec<u64> {
     let mut maximums: Vec<u64> = Vec::new();
     for profile in task_profiles(records) {

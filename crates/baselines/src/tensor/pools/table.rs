@@ -55,7 +55,7 @@ pub static POOLS: [Pool; 13] = [
     LITERT_BEST,
 ];
 
-/// ExecuTorch's code without overlapping allocations, as its Vulkan delegate uses it.
+/// ExecuTorch's implemented rule without overlapping allocations, which its Vulkan delegate uses.
 pub const EXECUTORCH_OBJECTS: Pool = Pool::new("executorch-objects", executorch::objects);
 
 /// TVM: buffers in blocks that are larger or smaller by at most a factor of 16; images by the RFC's text (least added area, then least waste).
@@ -67,7 +67,7 @@ pub const TOKEN_LATER: Pool = Pool::new("token-later", |items| tokens(items, Tok
 /// LiteRT: one object per tensor.
 pub const LITERT_NAIVE: Pool = Pool::new("litert-naive", |items| lite(items, Rule::Naive));
 
-/// LiteRT: a minimum-cost flow.
+/// LiteRT: a minimum-cost flow decides which tensors share an object.
 pub const LITERT_MIN_COST_FLOW: Pool =
     Pool::new("litert-min-cost-flow", |items| lite(items, Rule::MinCostFlow));
 

@@ -8,11 +8,11 @@ use tileheap_tensor::ElementType;
 /// The rule that selects a block for an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenRule {
-    /// The RFC's text: the free block of the same type with the least added area, then the least waste; always expands one if any is free.
+    /// The RFC's text: the free block of the same element type with the least added area, then the least waste, however much it has to grow.
     Rfc,
     /// The first version that shipped: like the RFC's text, but adds a block if a free one would grow by more than the request.
     First,
-    /// TVM's later rule: compares each axis, for the same type and scope, with sides within a factor of 5.
+    /// TVM's later rule: compares free blocks of the same element type and scope axis by axis, with sides within a factor of 5.
     Later,
 }
 
@@ -21,7 +21,7 @@ pub enum TokenRule {
 pub struct Token {
     /// Width and height in texels; for a buffer, its bytes and 1.
     pub size: [u64; 2],
-    /// Element type and storage scope of an image.
+    /// Element type and storage scope of an image; `None` for a buffer.
     pub image: Option<(ElementType, String)>,
 }
 
@@ -43,12 +43,12 @@ impl Token {
     }
 }
 
-/// A block of the pool: its index is the storage id.
+/// A block of the pool; its index is its storage id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
     /// Width and height in texels; for a buffer, its bytes and 1.
     pub size: [u64; 2],
-    /// Element type and storage scope of images.
+    /// Element type and storage scope of images; `None` for buffers.
     pub image: Option<(ElementType, String)>,
     /// The size of the tensor whose token represents the block. TVM reports this size, which is not the block's own after the block has
     /// grown.
@@ -95,7 +95,7 @@ impl TokenPool {
         &self.blocks
     }
 
-    /// Finds a free block, enlarges it if needed, and takes it.
+    /// Takes a free block, and enlarges it if needed; `None` if the rule finds no suitable block.
     pub fn request(&mut self, token: &Token) -> Option<Granted> {
         let block = match token.image {
             None => self.find_bytes(token.size[0]),
@@ -229,8 +229,8 @@ pub struct TokenPlan {
     pub storage_ids: Vec<usize>,
     /// The blocks, by storage id.
     pub blocks: Vec<Block>,
-    /// The size of the first value in each block, width and height in texels or bytes by 1: the storage size that TVM reported before its pull
-    /// request #17571.
+    /// The size of the first value in each block, width and height in texels, or bytes and 1 for a buffer: the storage size that TVM reported
+    /// before its pull request #17571.
     pub first: Vec<[u64; 2]>,
 }
 
