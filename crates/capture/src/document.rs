@@ -16,16 +16,16 @@ pub mod recording;
 
 pub use recording::{Layout, MemoryBinding, SemaphoreUse, UnresolvedKind};
 
-/// The name of the object's field in a frame document.
+/// The name of the field of a frame document that holds a [`Capture`].
 pub const FIELD: &str = "capture";
-/// The version that this crate writes.
+/// The version of [`Capture`] that this crate writes.
 pub const VERSION: u64 = 2;
 
 /// Data about a captured frame in addition to the frame itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Capture {
-    /// The version of the object's format: [`VERSION`].
+    /// The version of the format of this object: [`VERSION`].
     pub version: u64,
     /// The program's file name.
     pub program: String,
@@ -85,10 +85,10 @@ pub struct PassFacts {
     /// Number of indirect draws among `draws`; their vertices and indices are not known.
     #[serde(skip_serializing_if = "is_default")]
     pub indirect_draws: u64,
-    /// The number of vertices, multiplied by the number of instances.
+    /// The number of vertices of all draws, each counted once for every instance.
     #[serde(skip_serializing_if = "is_default")]
     pub vertices: u64,
-    /// The number of indices, multiplied by the number of instances.
+    /// The number of indices of all draws, each counted once for every instance.
     #[serde(skip_serializing_if = "is_default")]
     pub indices: u64,
     /// Bytes of vertices and indices that the draws fetch; a vertex counts each time it is drawn.
@@ -121,7 +121,7 @@ pub struct PassFacts {
     /// The GPU time of the pass, including the following passes up to the next one with a time, if the layer's timestamps measured it.
     #[serde(skip_serializing_if = "is_default")]
     pub nanoseconds: Option<u64>,
-    /// True if the pass has queries, atomics by unresolved accesses, or anything else that forbids running it twice.
+    /// True if the pass has queries, atomics on memory that could not be resolved, or anything else that forbids running it twice.
     #[serde(skip_serializing_if = "is_default")]
     pub has_side_effects: bool,
 }
@@ -132,7 +132,7 @@ pub struct PassFacts {
 pub struct AccessedBytes {
     /// The resource.
     pub resource: u32,
-    /// The number of bytes that each access of the pass moves, at most.
+    /// An upper bound on the bytes that each access of the pass to the resource moves.
     pub bytes: u64,
 }
 
@@ -155,8 +155,7 @@ pub enum InferredLifetime {
 pub struct FrameChoice {
     /// Bytes that each frame accesses, starting with the first one; empty if the program ended before frames were compared, or before a requested frame.
     pub moved_bytes: Vec<u64>,
-    /// Number of frames that the next frame after them repeats, with passes of the same kinds and attachments: these contain no uploads or one-time
-    /// computations.
+    /// Number of compared frames whose next frame has passes of the same kinds and attachments: they contain no uploads or one-time computations.
     pub repeated_frames: u64,
     /// True if the next frame repeats the chosen one.
     pub is_repeated: bool,
@@ -242,7 +241,7 @@ pub struct UnresolvedAccesses {
     pub kind: UnresolvedKind,
     /// The number of commands that make the accesses.
     pub count: u64,
-    /// An upper bound on the bytes that they access, if there is one.
+    /// An upper bound on the number of bytes accessed; `None` if it is unknown.
     #[serde(skip_serializing_if = "is_default")]
     pub bytes: Option<u64>,
     /// The passes that make the accesses, in order.
@@ -255,7 +254,7 @@ pub struct UnresolvedAccesses {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CaptureError {
-    /// The text is not JSON, or the object has a different form.
+    /// The text is not JSON, or the object is not of the expected form.
     #[error("frame JSON, {0}")]
     Syntax(#[from] JsonSyntaxError),
     /// The object has a later version than this crate reads.
@@ -266,7 +265,7 @@ pub enum CaptureError {
 }
 
 impl Capture {
-    /// Reads the object of a frame document, if it has one.
+    /// Reads the object `capture` of a frame document; `None` if the document has none.
     ///
     /// Also reads objects of earlier versions; their [`recording`](Capture::recording) is empty.
     ///

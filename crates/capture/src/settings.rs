@@ -60,7 +60,7 @@ pub static LAYER: LayerDesc = LayerDesc {
 /// The default document folder on Android, in the application's own folder.
 const APP_FOLDER: &str = "tileheap-capture";
 
-/// The log file in the folder, one line per problem; the last line is the reason why nothing was captured.
+/// The log file in the document folder, one line per problem; if nothing was captured, the last line is the reason.
 pub const LOG: &str = "capture.log";
 
 /// Checks settings before a program runs with them; `get` returns the text of a setting by its key.

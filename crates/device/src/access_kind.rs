@@ -53,7 +53,7 @@ enum Layouts {
 /// The properties of one kind of access, as Vulkan defines them.
 struct Row {
     accessor: Accessor,
-    /// Usage flags of color images, and of images with depth or stencil.
+    /// Usage flags for color images and for images with depth or stencil, in this order.
     image: [I; 2],
     buffer: B,
     /// The stages that perform this access; empty for shader accesses, whose stages depend on the pass.

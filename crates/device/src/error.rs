@@ -14,7 +14,7 @@ pub enum Error {
     /// No profile has this name.
     #[error("no device profile is named `{name}`: choose one of {}, or give a JSON file", .known.join(", "))]
     UnknownProfile {
-        /// The name.
+        /// The unknown name.
         name: String,
         /// The names of all profiles.
         known: &'static [&'static str],
@@ -22,7 +22,7 @@ pub enum Error {
     /// A profile that has no tile heap to resize.
     #[error("profile `{profile}` has no tile heap to resize: choose a profile that has one")]
     NoTileHeap {
-        /// The profile.
+        /// The profile's name.
         profile: String,
     },
     /// A tile heap of 0 bytes.
@@ -30,15 +30,15 @@ pub enum Error {
         "the tile heap of profile `{profile}` has 0 B: give it at least {block}, or use the profile `no-tile-memory`"
     )]
     EmptyTileHeap {
-        /// The profile.
+        /// The profile's name.
         profile: String,
-        /// Bytes of one block.
+        /// The number of bytes of one tile block, which is the minimum.
         block: Bytes,
     },
     /// Numbers that contradict each other or Vulkan.
     #[error("profile `{profile}`: {what}")]
     Inconsistent {
-        /// The profile.
+        /// The profile's name.
         profile: String,
         /// The property, its value and the limit.
         what: String,
@@ -49,19 +49,19 @@ pub enum Error {
     /// A feature name that profiles do not have.
     #[error("not a device profile: unknown feature `{feature}`: use one of {}", .known.join(", "))]
     UnknownFeature {
-        /// The feature.
+        /// The unknown name.
         feature: String,
-        /// All features.
+        /// The names of all features.
         known: Vec<&'static str>,
     },
     /// A resource that exceeds a limit of the device.
     #[error("resource `{resource}` is {size}, but profile `{profile}` allows {limit}: make it smaller")]
     ResourceTooLarge {
-        /// The resource.
+        /// The resource's name.
         resource: String,
         /// The resource's size, with unit.
         size: String,
-        /// The profile.
+        /// The profile's name.
         profile: String,
         /// The limit, with unit and name.
         limit: String,

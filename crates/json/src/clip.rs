@@ -1,6 +1,6 @@
 //! Quotations of documents in messages.
 
-/// Returns the text as one line of limited length, since it may quote the file.
+/// Returns the text on one line, cut after 300 characters: a message may quote a whole document.
 pub fn clip(text: &str) -> String {
     clip_to(text, 300)
 }

@@ -82,7 +82,7 @@ pub fn write<T: Serialize>(document: &T) -> String {
 /// and sums of a million such numbers do not overflow.
 pub const LARGEST: u64 = 1 << 43;
 
-/// The largest integer in a document.
+/// The largest integer in a document; 0 if there is none.
 pub fn largest(value: &serde_json::Value) -> u64 {
     use serde_json::Value;
     match value {

@@ -3,8 +3,8 @@
 /// Names longer than this are not compared: Vulkan's longest has about 70 characters.
 const MAX_NAME_LENGTH: usize = 100;
 
-/// The candidate with the fewest edits (a swap of neighbouring characters is one edit) from `name`, if there are few of them relative to its length, or a
-/// candidate that contains it.
+/// The candidate that is the fewest edits away from `name` (a swap of neighbouring characters is one edit), or one that contains `name`; `None` if all
+/// differ too much.
 ///
 /// Case is ignored: `graphics` finds `VK_QUEUE_GRAPHICS_BIT`. O(candidates x length²).
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {

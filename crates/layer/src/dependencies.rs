@@ -26,11 +26,11 @@ pub enum DependencyMemory {
 /// A memory dependency.
 #[derive(Clone, Copy, Debug)]
 pub struct Dependency {
-    /// The first scope.
+    /// The stages of the first scope.
     pub src: S,
     /// Accesses that are made available.
     pub src_access: A,
-    /// The second scope.
+    /// The stages of the second scope.
     pub dst: S,
     /// Accesses to which memory is made visible.
     pub dst_access: A,
@@ -110,7 +110,7 @@ macro_rules! of_image {
     };
 }
 
-/// The dependencies of memory barriers of the original form.
+/// The dependencies of `VkMemoryBarrier`s, with the stages of the command.
 #[inline]
 pub fn of_memory<'a>(
     (from, to): (vk::PipelineStageFlags, vk::PipelineStageFlags),

@@ -92,7 +92,7 @@ fn each_of_entry(
     }
 }
 
-/// An update template.
+/// A descriptor update template.
 #[derive(Debug)]
 pub struct UpdateTemplate {
     entries: Vec<vk::DescriptorUpdateTemplateEntry>,

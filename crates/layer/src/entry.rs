@@ -6,7 +6,7 @@ macro_rules! arities {
     ($($name:ident: $($type:ident $arg:ident)+;)+) => {
         $(plain_arity! { $name: $($type $arg)+ })+
 
-        /// Entry points that are quick in nearly all calls.
+        /// Entry points that only jump to another command in nearly all calls.
         pub mod quick {
             use super::EntryPoint;
 
@@ -17,7 +17,7 @@ macro_rules! arities {
 
 macro_rules! plain_arity {
     ($name:ident: $($type:ident $arg:ident)+) => {
-        /// The function of a command's type that runs `body`, which captures nothing; `types` is never called.
+        /// Returns an entry point that runs `body`, which captures nothing. `types` only states the type of the command, and is never called.
         pub fn $name<T, $($type,)+ R, F: Fn($($type),+) -> R + Copy>(
             types: impl Fn(&T) -> Option<unsafe extern "system" fn($($type),+) -> R>,
             body: F,
@@ -38,8 +38,8 @@ macro_rules! plain_arity {
 
 macro_rules! quick_arity {
     ($name:ident: $($type:ident $arg:ident)+) => {
-        /// Same as the function outside of this module, but if `quick` returns a command, the entry point only jumps to it: if `quick` has no calls
-        /// and cannot panic, the arguments stay in their registers, and nothing is saved.
+        /// Like the function of the same name outside of this module, but if `quick` returns a command, the entry point only jumps to it: if
+        /// `quick` has no calls and cannot panic, the arguments stay in their registers, and nothing is saved.
         pub fn $name<T, $($type: Copy,)+ R, Q, F: Fn($($type),+) -> R + Copy>(
             types: impl Fn(&T) -> Option<unsafe extern "system" fn($($type),+) -> R>,
             quick: Q,

@@ -22,7 +22,7 @@ struct TableSlot<T> {
 
 /// Objects by handle. An object is not found if another live object occupies its slot.
 ///
-/// A place belongs to a handle from insertion to removal, so a caller that synchronizes both with its own use of the object, as Vulkan
+/// A slot belongs to a handle from insertion to removal, so a caller that synchronizes both with its own use of the object, as Vulkan
 /// requires for handles, finds that object.
 pub struct HandleTable<T>([TableSlot<T>; 1 << PLACES]);
 

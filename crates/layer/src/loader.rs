@@ -31,7 +31,7 @@ pub struct NegotiateLayerInterface {
 }
 
 impl NegotiateLayerInterface {
-    /// Agrees on interface version 2, and returns the layer's look-ups to the loader.
+    /// Agrees on interface version 2, and gives the layer's look-up functions to the loader.
     pub fn negotiate(&mut self, instance: EntryPoint, device: EntryPoint) -> vk::Result {
         if self.s_type != NEGOTIATE_INTERFACE || self.version < INTERFACE_VERSION {
             return vk::Result::ERROR_INITIALIZATION_FAILED;
@@ -154,7 +154,7 @@ unsafe fn take_instance_link(p_next: *const c_void) -> Option<vk::PFN_vkGetInsta
     Some(link.get_instance_proc_addr)
 }
 
-/// Creates an instance in the next layer; returns it with the next layer's look-up.
+/// Creates an instance in the next layer; returns it with the next layer's `vkGetInstanceProcAddr`.
 ///
 /// # Errors
 /// The next layer's, or an error if there is no next layer.
@@ -180,7 +180,7 @@ pub unsafe fn create_instance(
     Ok((unsafe { *out }, look_up))
 }
 
-/// Functions of the next layer: `vkCreateDevice`, and the look-up of device commands.
+/// The next layer's `vkCreateDevice` and `vkGetDeviceProcAddr`; `None` if the next layer does not provide them.
 ///
 /// # Safety
 /// `p_next` is the chain that the loader passed to `vkCreateDevice`, and `instance` the physical device's.

@@ -11,7 +11,7 @@ const WORD: usize = 4;
 /// Maximum number of words that are tracked: more than any driver supports.
 const MAX_WORDS: usize = 1 << 12;
 
-/// The push constants in words; `None` for those that were not pushed, or not for compute shaders.
+/// The push constants as 32-bit words; `None` for those that were not pushed, or not for compute shaders.
 #[derive(Clone, Debug, Default)]
 pub struct PushConstants {
     words: Vec<Option<u32>>,

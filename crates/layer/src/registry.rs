@@ -17,7 +17,7 @@ impl<T> Registry<T> {
         Registry(LazyLock::new(Sharded::default))
     }
 
-    /// The object that a live handle belongs to: its own handle, or that of a physical device, a queue or a command buffer.
+    /// The object of a live handle: of an instance or a device, or of one of its physical devices, queues or command buffers.
     pub fn of(&self, handle: impl Handle) -> Option<Arc<T>> {
         self.0.get(key(handle))
     }

@@ -7,7 +7,7 @@ use ash::vk;
 use crate::dependencies::{Dependency, of_subpass, of_subpass2};
 use crate::{array, chained};
 
-/// A render pass create info.
+/// The contents of a `VkRenderPassCreateInfo` or `VkRenderPassCreateInfo2`.
 #[derive(Clone, Debug, Default)]
 pub struct RenderPassDesc {
     /// The attachments.
@@ -16,7 +16,7 @@ pub struct RenderPassDesc {
     pub subpasses: Vec<Subpass>,
     /// Source and destination subpasses, with the dependency between them.
     pub dependencies: Vec<(u32, u32, Dependency)>,
-    /// Attachments with separate stencil layouts: the index, and the initial and the final layout of stencil.
+    /// Attachments with separate stencil layouts: the index, and the initial and the final stencil layout.
     pub stencils: Vec<(u32, [vk::ImageLayout; 2])>,
     /// The fragment density map attachment.
     pub density_map: Option<AttachmentReference>,
@@ -38,7 +38,7 @@ pub struct Subpass {
     pub resolves: Vec<(u32, AttachmentReference)>,
     /// The aspects of depth and stencil that have a resolve mode; empty if neither is resolved.
     pub resolved: vk::ImageAspectFlags,
-    /// The layouts of stencil that differ from those of depth, by attachment.
+    /// Attachments whose stencil layout differs from their depth layout, with the stencil layout.
     pub stencils: Vec<AttachmentReference>,
     /// The mask of the views that the subpass renders; 0 without multiview.
     pub view_mask: u32,

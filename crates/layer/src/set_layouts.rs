@@ -29,7 +29,7 @@ pub struct SetBinding {
 }
 
 impl SetLayout {
-    /// The layout of a create info.
+    /// The layout that a create info describes.
     pub fn new(info: &vk::DescriptorSetLayoutCreateInfo<'_>) -> SetLayout {
         let flags = chained!(info.p_next => vk::DescriptorSetLayoutBindingFlagsCreateInfo<'_>);
         let flags = flags.map_or(&[][..], |one| array!(one.p_binding_flags, one.binding_count));

@@ -66,9 +66,9 @@ pub type ProgressCallback<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 /// The answer of [`minimise`](super::minimise()) and [`fit`](super::fit()). By default, nothing is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// The lowest packing found; `None` if upper bounds on offsets or a capacity were not met.
+    /// The lowest packing found; `None` if none was found that respects the upper bounds on offsets and the capacity.
     pub packing: Option<Packing>,
-    /// The method that found it, among those that the strategy runs: the name of a built-in strategy, or `large-first`.
+    /// The method that found the packing, among those that the strategy runs: the name of a built-in strategy, or `large-first`.
     #[serde(default)]
     pub found_by: Option<Cow<'static, str>>,
     /// A lower bound on the height of every packing.
@@ -99,6 +99,6 @@ impl Answer {
 pub struct Conflict {
     /// Item indices, ascending.
     pub items: Vec<u32>,
-    /// True if they can be packed without any one of them (a group counts as one). A packing proves this for each.
+    /// True if leaving out any single item (a group counts as one) makes the others packable; a packing proved this for each.
     pub minimal: bool,
 }

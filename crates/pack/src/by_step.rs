@@ -5,7 +5,7 @@ use crate::lists::{refill, reset};
 /// Scratch memory of sorting by step.
 #[derive(Debug, Default)]
 pub(super) struct ByStep {
-    /// Position of the next id of each step.
+    /// Per step, the position of its next id in the sorted list.
     next: Vec<u32>,
     /// Step and position of each id as one number, so that an unstable sort, which needs no memory, keeps the order of equal steps.
     keys: Vec<u64>,

@@ -8,7 +8,7 @@ use crate::units::Bytes;
 /// Pairs of items that count as one step in each branch.
 const PAIRS_PER_STEP: usize = 256;
 
-/// Looks for a certificate of an answer: of its bound, or of the infeasibility of its capacity.
+/// Looks for a certificate of an answer: a proof that no packing is lower than its bound, or that no packing fits its capacity.
 ///
 /// The searches have shorter proofs than branches on the order of items. If branching exceeds the budget, the certificate only covers
 /// [`lower_bound`](super::lower_bound()), which shows in its [`above`](Certificate::above). Returns `None` if the bound is 0 bytes.

@@ -22,7 +22,7 @@ pub(super) struct Commands {
     pub(super) buffers: Vec<Arc<program::CommandBuffer>>,
     /// The number of accesses in each command buffer.
     pub(super) accesses: Vec<u64>,
-    /// By index: the tag of the first command of each command buffer.
+    /// The tag of the first command of each command buffer, indexed as in the recording.
     first_tags: Vec<u64>,
     /// The position of each command, indexed by tag.
     pub(super) sites: Vec<CommandPosition>,

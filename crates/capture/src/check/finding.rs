@@ -16,7 +16,7 @@ pub struct CheckReport {
     pub commands: u64,
     /// Number of accesses that were checked, including those of render passes and of the presentation engine.
     pub checked: u64,
-    /// Findings: certain ones first, then those by the letter, then possible ones, each in submission order.
+    /// Findings: certain ones first, then those by the letter of the specification, then possible ones, each in submission order.
     pub findings: Vec<Finding>,
     /// Accesses that were not checked.
     pub unchecked: Vec<UncheckedAccesses>,
@@ -47,7 +47,7 @@ pub struct Finding {
     /// The identifier of the valid usage statement, if there is one.
     #[serde(default, skip_serializing_if = "is_default")]
     pub vuid: Option<String>,
-    /// Number of occurrences: in resubmitted command buffers, and between equal commands.
+    /// Number of occurrences: more than 1 if a command buffer was submitted again, or if equal commands have the same problem.
     pub count: u64,
 }
 
@@ -209,10 +209,10 @@ pub struct UncheckedAccesses {
     pub count: u64,
     /// A description of the first of these accesses.
     pub first: String,
-    /// Names of at most eight resources that they may access; empty if they may access any.
+    /// Names of at most eight of the resources that may be accessed; empty if any resource may be.
     #[serde(default, skip_serializing_if = "is_default")]
     pub resources: Vec<String>,
-    /// The number of these resources.
+    /// The number of resources that may be accessed; 0 if any resource may be.
     #[serde(default, skip_serializing_if = "is_default")]
     pub resource_count: u64,
     /// True for a limit of every check, such as accesses of the host; false for a gap in this recording.

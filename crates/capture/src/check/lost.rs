@@ -199,9 +199,9 @@ fn section(sites: &Sites<'_>, loss: &LossReason) -> &'static str {
 
 /// Accesses that could not be followed, and that may be writes.
 struct Untracked {
-    /// By command buffer: the tags of commands with accesses to any resource.
+    /// By command buffer: the tags of commands whose untracked accesses may be to any resource.
     any: Vec<Vec<Tag>>,
-    /// By command buffer and resource: the tags of commands with accesses to that resource.
+    /// By command buffer and resource: the tags of commands whose untracked accesses may be to that resource.
     of: Vec<HashMap<u32, Vec<Tag>>>,
 }
 

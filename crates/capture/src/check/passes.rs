@@ -35,7 +35,7 @@ pub(super) struct Open {
     pass: RenderPass,
     /// The view mask of each subpass.
     view_masks: Vec<u32>,
-    /// By attachment of the model: the mask of its views, or 0 for all.
+    /// Per attachment of `pass`, the mask of the views that it stands for; 0 without multiview.
     views: Vec<u32>,
     area: Option<[[u32; 2]; 2]>,
     number: u32,

@@ -149,10 +149,11 @@ pub struct Command {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandEffect {
-    /// No effect that was followed.
+    /// The command has no effect, or none that was followed.
     #[default]
     None,
-    /// A draw or a clear of attachments, which also accesses the attachments of its subpass, or any command outside of render passes.
+    /// The accesses of a draw or a clear of attachments, which also accesses the attachments of its subpass, or of any command outside of render
+    /// passes.
     Access(Vec<RecordedAccess>),
     /// A pipeline barrier.
     Barrier(Vec<Dependency>),
@@ -180,7 +181,7 @@ pub enum CommandEffect {
     Begin(Box<RenderPassInstance>),
     /// Begins the next subpass.
     NextSubpass,
-    /// Ends the instance.
+    /// Ends the render pass instance.
     End,
 }
 
@@ -281,7 +282,7 @@ pub enum ResourcePart {
     },
 }
 
-/// A dependency of a barrier.
+/// A dependency of a barrier, or of a wait for events.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Dependency {
     /// The scopes of the dependency.
@@ -290,7 +291,7 @@ pub struct Dependency {
     /// The memory that the dependency affects.
     #[serde(default, skip_serializing_if = "is_default")]
     pub memory: AffectedMemory,
-    /// Queue families of an ownership transfer.
+    /// The source and the destination queue family of an ownership transfer; `None` without one.
     #[serde(default, skip_serializing_if = "is_default")]
     pub families: Option<[u32; 2]>,
 }
@@ -343,7 +344,7 @@ pub enum AffectedMemory {
         /// The byte after the last one of the range.
         end: u64,
     },
-    /// An image; a transition if the layouts differ.
+    /// Subresources of an image; a layout transition if the layouts differ.
     Image {
         /// The image.
         resource: u32,

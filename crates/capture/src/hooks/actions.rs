@@ -137,7 +137,7 @@ struct Rows {
     bytes: u64,
     stride: u64,
     count: u32,
-    /// True if the command reads all rows.
+    /// True if the command reads all rows; false if a count in a buffer may limit it to fewer.
     are_all: bool,
 }
 

@@ -15,7 +15,7 @@ use crate::document::recording::{self, ResourcePart};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Coverage {
     Part,
-    /// A part that depends on a shader, and is not known.
+    /// A part that a shader determines, and that is not known.
     Unknown,
     Whole,
 }

@@ -64,7 +64,7 @@ pub(crate) const WHOLE: [(u32, u32); 2] = [(0, u32::MAX); 2];
 /// The first use by the next frame of the contents that the captured one leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum NextUse {
-    /// The next frame does not use all of the contents.
+    /// The next frame is not known to read any of the contents, nor to replace all of them.
     #[default]
     Unknown,
     /// A pass of the next frame reads some of the contents.

@@ -28,7 +28,7 @@ pub(crate) enum TimedCommand {
         is_part: bool,
     },
     End,
-    /// A barrier.
+    /// A barrier, or a command on an event.
     Boundary,
     /// A dispatch, a transfer, or secondary command buffers.
     Work,

@@ -118,7 +118,7 @@ struct Ground {
     top: f64,
     tall: f64,
     wide: f64,
-    /// The value at the top.
+    /// The value at the top of the vertical axis.
     value: u64,
     /// The number of positions on the horizontal axis.
     count: usize,

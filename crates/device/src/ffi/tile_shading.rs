@@ -139,7 +139,7 @@ structure! {
         max_apron_size: u32,
         /// True if the device prefers tile attachments decorated `NonCoherentTileAttachmentReadQCOM`.
         prefer_non_coherent: bool => vk::Bool32,
-        /// The size of which tile dimensions are multiples, in pixels.
+        /// The width and height that tile dimensions are multiples of, in pixels.
         tile_granularity: vk::Extent2D,
         /// Largest shading rate of a tile dispatch, in pixels per invocation.
         max_tile_shading_rate: vk::Extent2D,

@@ -16,7 +16,7 @@ pub struct TexelBlock {
 /// A run of bytes that texels occupy in a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PackedRun {
-    /// The first byte, counted from that of the first texel.
+    /// The offset of the run's first byte from the first byte of the first texel.
     pub first: u64,
     /// The number of bytes.
     pub size: u64,
@@ -28,8 +28,8 @@ impl TexelBlock {
     /// Maximum number of runs; a copy with more of them is described by a single run with gaps.
     pub const MAX_RUNS: u64 = 64;
 
-    /// The bytes of a copy in a buffer: a run for each row or slice that is followed by a gap. `row_length` and `image_height` are in texels, as in
-    /// `VkBufferImageCopy`: 0 means the extent's.
+    /// The bytes that a copy accesses in a buffer: a run for each row if there are gaps between rows, else for each slice if there are gaps between
+    /// slices, else a single run. `row_length` and `image_height` are in texels, as in `VkBufferImageCopy`: 0 means the extent's.
     ///
     /// Source: Vulkan specification, "Buffer and Image Addressing".
     pub fn packed(

@@ -35,7 +35,7 @@ pub struct TypeNames {
     pub(super) listed: &'static [(&'static str, u64)],
     /// Prints the value of a number as `ash` does.
     printed: fn(u64) -> String,
-    /// Every name, filled on first use.
+    /// All names with their values; filled on first use.
     table: OnceLock<Vec<Entry>>,
 }
 

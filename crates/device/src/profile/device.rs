@@ -107,14 +107,14 @@ pub struct MergeLimits {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct MeasuredCosts {
-    /// One more bin of a render pass; `None` if the driver does not report the number of bins.
+    /// The cost of one more bin of a render pass; `None` if the driver does not report the number of bins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bin: Option<Bytes>,
-    /// One more execution of a pass, in place of the costs that passes declare.
+    /// The cost of one more execution of a pass, in place of the costs that passes declare.
     pub repeat: Bytes,
-    /// One more off-chip transfer of a byte of a halo.
+    /// The cost of one more off-chip transfer of a byte of a halo.
     pub halo: f64,
-    /// Merging a render pass into another one.
+    /// The cost of merging a render pass into another one.
     pub merged: Bytes,
 }
 

@@ -120,8 +120,8 @@ pub struct Limits {
     /// `blockTexelViewCompatibleMultipleLayers`; true if not known.
     #[serde(default = "yes", skip_serializing_if = "is_true")]
     pub block_texel_view_compatible_multiple_layers: bool,
-    /// True if every image may have these dimensions and samples and some may exceed them: the driver is queried for each image. If false,
-    /// no image may exceed them.
+    /// True if the limits on dimensions and samples are those that the driver guarantees for every image: it is queried for each image,
+    /// which may exceed them. If false, no image may exceed them.
     #[serde(default, skip_serializing_if = "is_false")]
     pub guaranteed: bool,
 }

@@ -12,7 +12,7 @@ const MAX_MEMORY_TYPES: usize = 32;
 const MAX_MEMORY_HEAPS: usize = 16;
 
 impl DeviceProfile {
-    /// Checks that the numbers are possible for a device.
+    /// Checks that the numbers contradict neither each other nor Vulkan.
     ///
     /// # Errors
     /// [`Error::Inconsistent`] with the first contradiction, or [`Error::EmptyTileHeap`].

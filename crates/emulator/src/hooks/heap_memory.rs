@@ -24,7 +24,7 @@ pub(crate) struct HeapMemory {
     pub(crate) heap: Heap,
     /// The driver's memory type of the heap, once probed.
     probed: OnceLock<Option<u32>>,
-    /// The created objects; if their creation fails, the next allocation tries again.
+    /// The memory and the buffer, once created; if their creation fails, the next allocation tries again.
     made: OnceLock<Made>,
     making: Mutex<()>,
     poisoners: Mutex<Poisoners>,

@@ -44,13 +44,15 @@ struct BuiltIn {
     variable: u32,
     /// The index of the built-in's member in the record.
     member: u32,
-    /// The variable's type, and the type of its components.
+    /// The id of the variable's type.
     kind: u32,
+    /// The id of the type of its components.
     component: u32,
-    /// Ids of new pointer types: private pointers to the variable's type and to a component, and a pointer to the record's
-    /// member in the uniform block.
+    /// The id of a new type: a private pointer to the variable's type.
     pointer: u32,
+    /// The id of a new type: a private pointer to a component.
     component_pointer: u32,
+    /// The id of a new type: a pointer to the record's member in the uniform block.
     uniform_pointer: u32,
     index: u32,
 }

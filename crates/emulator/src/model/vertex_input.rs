@@ -35,7 +35,7 @@ pub(crate) struct VertexBinding {
 pub(crate) enum VertexStep {
     Vertex,
     Instance,
-    /// The instance index, divided by a number.
+    /// The instance index, with a divisor other than 1.
     Divided,
 }
 

@@ -28,7 +28,7 @@ impl StepCost {
         StepCost::sampled_at(most.0, Bytes, cost)
     }
 
-    /// Samples a non-decreasing function that rises only at the values of `reserved` for `0..=last`, which ascend from 0.
+    /// Samples a non-decreasing function that rises only at the numbers of bytes `reserved(0)` to `reserved(last)`, which start at 0 and ascend.
     ///
     /// Takes fewer samples than [`StepCost::sampled`] where the numbers of bytes at which the cost may rise are known.
     pub fn sampled_at(last: u64, reserved: impl Fn(u64) -> Bytes, cost: impl Fn(Bytes) -> u64) -> StepCost {

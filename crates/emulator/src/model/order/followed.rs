@@ -35,7 +35,7 @@ const MIN_NEW_EVENTS: usize = 16 * 1024;
 #[derive(Default)]
 pub(crate) struct Followed {
     model: Model,
-    /// The resources in tile memory, and those in ordinary memory, by number.
+    /// The resources that are bound to memory, by number.
     placed: IdMap<u32, Arc<Resource>>,
     /// The number of resources in tile memory.
     in_tile: usize,

@@ -362,7 +362,7 @@ pub(crate) struct Recorded {
     log: Log,
     /// The finished log, once the command buffer was submitted or run.
     frozen: Option<Arc<Log>>,
-    /// The last epoch in which each list was accessed.
+    /// By list of accesses, the last epoch in which a command performed them.
     accessed: Vec<u32>,
     /// Number of barriers, discards and other events so far, from 1: accesses that repeat between two of them are logged once.
     pub(crate) epoch: u32,

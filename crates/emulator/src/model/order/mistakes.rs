@@ -29,7 +29,7 @@ const MAX_MISTAKES: usize = 1 << 14;
 pub(super) struct Mistake {
     verdict: Certainty,
     rule: Rule,
-    /// The command that breaks the rule, and the earlier command.
+    /// The command that breaks the rule, and the earlier command, if there is one.
     uses: [Option<KindOfUse>; 2],
 }
 

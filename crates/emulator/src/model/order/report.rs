@@ -44,7 +44,7 @@ impl Verdicts {
 #[derive(Debug, Default)]
 pub(crate) struct Reported {
     verdicts: Verdicts,
-    /// True if mistakes are reported each time.
+    /// True if a mistake is reported each time that it occurs, not only once.
     repeats: bool,
     mistakes: Mistakes,
 }

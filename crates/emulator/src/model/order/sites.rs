@@ -24,8 +24,9 @@ pub(crate) struct Sites {
     mapped: IdSet<u64>,
     /// The reason why tile memory contents become undefined at the end of each batch, if they do.
     pub(super) ends: Option<DiscardReason>,
-    /// Numbers of events in the logs: of all, and of those that the last pruning kept.
+    /// The number of events in the logs.
     events: usize,
+    /// The number of events that the last pruning kept.
     kept: usize,
 }
 
