@@ -927,7 +927,7 @@ typedef struct ThPassInfo {
     uint32_t layers;
     /** The view mask of multiview; 0 without multiview. */
     uint32_t viewMask;
-    /** The number of subpasses of a render pass; 1 for others. */
+    /** The number of subpasses of a render pass; 1 for other passes. */
     uint32_t subpassCount;
     /** Zero. */
     uint32_t reserved;
@@ -946,7 +946,7 @@ typedef struct ThRun {
 
 /** The described passes that a pass of a frame runs. */
 typedef struct ThPassOrigin {
-    /** A run of `ThFrameOrigins::described`: several if passes were merged, none for a store, which copies a resource. */
+    /** A run of `ThFrameOrigins::described`: several if passes were merged, none for a store, which only copies a resource. */
     struct ThRun described;
 } ThPassOrigin;
 
@@ -1231,7 +1231,7 @@ typedef struct ThTraffic {
 typedef VkBool32 (*PFN_thSearchCallback)(const struct ThTraffic *traffic,
                                          void *data);
 
-/** Limits of a search. All zeros are the defaults. */
+/** Limits on a search. All zeros are the defaults. */
 typedef struct ThSearchDesc {
     /** `sizeof(ThSearchDesc)`. */
     uint32_t structSize;
@@ -1243,7 +1243,7 @@ typedef struct ThSearchDesc {
     uint64_t repeatBytes;
     /** The maximum number of frames to evaluate; 0 for 20,000. */
     uint64_t steps;
-    /** Called with the best traffic so far, before each arrangement that is evaluated; or null. */
+    /** Called with the best traffic so far before each arrangement is evaluated; or null. */
     PFN_thSearchCallback progress;
     /** The second argument of `progress`. */
     void *userData;

@@ -38,7 +38,7 @@ pub struct ArrangementObject {
 pub type SearchCallback =
     Option<unsafe extern "C" fn(traffic: *const Traffic, data: *mut c_void) -> vk::Bool32>;
 
-/// Limits of a search. All zeros are the defaults.
+/// Limits on a search. All zeros are the defaults.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct SearchDesc {
@@ -52,7 +52,7 @@ pub struct SearchDesc {
     pub repeat_bytes: u64,
     /// The maximum number of frames to evaluate; 0 for 20,000.
     pub steps: u64,
-    /// Called with the best traffic so far, before each arrangement that is evaluated; or null.
+    /// Called with the best traffic so far before each arrangement is evaluated; or null.
     pub progress: SearchCallback,
     /// The second argument of `progress`.
     pub user_data: *mut c_void,

@@ -134,7 +134,7 @@ pub struct PassInfo {
     pub layers: u32,
     /// The view mask of multiview; 0 without multiview.
     pub view_mask: u32,
-    /// The number of subpasses of a render pass; 1 for others.
+    /// The number of subpasses of a render pass; 1 for other passes.
     pub subpass_count: u32,
     /// Zero.
     pub reserved: u32,

@@ -24,7 +24,7 @@ pub struct DescribedPass {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct PassOrigin {
-    /// A run of `ThFrameOrigins::described`: several if passes were merged, none for a store, which copies a resource.
+    /// A run of `ThFrameOrigins::described`: several if passes were merged, none for a store, which only copies a resource.
     pub described: Run,
 }
 

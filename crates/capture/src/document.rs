@@ -167,7 +167,7 @@ pub struct FrameChoice {
 pub enum LifetimeEvidence {
     /// The captured frame and the objects of the program.
     Frame,
-    /// The next frame: a pass of it reads or replaces the contents that the captured frame leaves.
+    /// The next frame, a pass of which reads or replaces the contents that the captured frame leaves.
     NextFrame,
     /// The next frame does not use the resource, or was not captured: the captured frame is assumed to repeat.
     #[default]

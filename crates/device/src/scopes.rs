@@ -190,12 +190,12 @@ pub struct ExpandedScope {
 }
 
 impl ExpandedScope {
-    /// The first scope of a dependency.
+    /// Expands the first scope of a dependency.
     pub fn source(stages: S, access: A) -> ExpandedScope {
         ExpandedScope::new(stages, access, earlier(expand(stages)), S::BOTTOM_OF_PIPE)
     }
 
-    /// The second scope of a dependency.
+    /// Expands the second scope of a dependency.
     pub fn destination(stages: S, access: A) -> ExpandedScope {
         ExpandedScope::new(stages, access, later(expand(stages)), S::TOP_OF_PIPE)
     }

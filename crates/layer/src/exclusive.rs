@@ -21,7 +21,7 @@ unsafe impl<T: Send> Sync for Exclusive<T> {}
 pub struct ExclusiveGuard<'a, T>(&'a Exclusive<T>);
 
 impl<T> Exclusive<T> {
-    /// Waits until no other thread uses the value.
+    /// Waits until no other thread uses the value, and locks it.
     #[inline]
     pub fn lock(&self) -> ExclusiveGuard<'_, T> {
         while self.is_used.swap(true, Ordering::Acquire) {
@@ -30,7 +30,7 @@ impl<T> Exclusive<T> {
         ExclusiveGuard(self)
     }
 
-    /// Returns `None` if another thread uses the value.
+    /// Locks the value; `None` if another thread uses it.
     #[inline]
     pub fn try_lock(&self) -> Option<ExclusiveGuard<'_, T>> {
         // Not `then_some`, which would release the lock of the other thread.

@@ -38,7 +38,7 @@ struct ResidentTexture {
     level: Level,
     /// The frame in which the texture was last used.
     used: u32,
-    /// CLOCK: true if the texture was used since the hand passed. Random and Belady: its index in `keys`.
+    /// CLOCK: 1 if the texture was used since the hand last passed it, else 0. Random and Belady: its index in `keys`.
     mark: u32,
 }
 

@@ -108,15 +108,15 @@ pub struct ResourceUse {
     /// The name of the command's command buffer; empty for actions of the host.
     #[serde(default, skip_serializing_if = "is_default")]
     pub command_buffer: String,
-    /// The number of the command in the command buffer.
+    /// The position of the command in the command buffer, from 1; 0 for actions of the host.
     #[serde(default, skip_serializing_if = "is_default")]
     pub number: u32,
     /// The number of the submission, from 1.
     pub submission: u64,
-    /// The innermost enclosing debug label.
+    /// The innermost enclosing debug label; empty if there is none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub label: String,
-    /// The name of the secondary command buffer that the command was recorded in.
+    /// The name of the secondary command buffer that the command was recorded in; empty for a primary one.
     #[serde(default, skip_serializing_if = "is_default")]
     pub secondary: String,
     /// The resource's name.
@@ -168,7 +168,7 @@ pub enum Overlap {
     Resource(ResourcePart),
     /// Bytes of memory that two resources share.
     Memory {
-        /// The number of the allocation.
+        /// The index of the allocation in `Recording::memories`.
         memory: u32,
         /// The first byte.
         first: u64,

@@ -132,10 +132,10 @@ pub struct Command {
     pub call: String,
     /// The position of the command among all commands of the command buffer, from 1, including commands that neither access nor synchronize.
     pub number: u32,
-    /// The innermost enclosing debug label.
+    /// The innermost enclosing debug label; empty if there is none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub label: String,
-    /// The name of the secondary command buffer that the command was recorded in.
+    /// The name of the secondary command buffer that the command was recorded in; empty for a primary one.
     #[serde(default, skip_serializing_if = "is_default")]
     pub secondary: String,
     /// The effect of the command.
@@ -192,7 +192,7 @@ pub struct UnfollowedAccess {
     pub kind: UnresolvedKind,
     /// The shader, descriptor or command, in words.
     pub what: String,
-    /// The resources that may be accessed; empty if it may be any.
+    /// The resources that may be accessed; empty if any resource may be.
     #[serde(default, skip_serializing_if = "is_default")]
     pub resources: Vec<u32>,
 }
@@ -423,7 +423,7 @@ pub struct Subpass {
 pub struct AttachmentUse {
     /// The index of the attachment in the instance.
     pub attachment: u32,
-    /// The kind of attachment that the subpass uses it as.
+    /// The role of the attachment in the subpass.
     pub role: Role,
     /// The layout of the attachment in the subpass.
     #[serde(with = "names::value")]
@@ -433,7 +433,7 @@ pub struct AttachmentUse {
     pub resolved: vk::ImageAspectFlags,
 }
 
-/// The kinds of attachments of a subpass.
+/// The role of an attachment in a subpass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {

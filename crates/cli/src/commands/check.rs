@@ -32,7 +32,8 @@ pub(crate) struct Arguments {
     /// The frame as JSON, or the table of a certificate; - for standard input
     #[arg(value_hint = ValueHint::FilePath)]
     frame: PathBuf,
-    /// Its plan, as `tileheap plan --json` writes it, or its certificate, as `tileheap pack --certificate` does; - for standard input
+    /// The plan of the frame, as `tileheap plan --json` writes it, or the certificate of the table, as `tileheap pack --certificate` does; - for
+    /// standard input
     #[arg(value_hint = ValueHint::FilePath)]
     plan: PathBuf,
     /// The base extent at which the frame was planned [default: the frame's own]

@@ -74,7 +74,7 @@ pub(crate) enum Form {
     Line,
     /// A bar for each value.
     Bars,
-    /// All series stacked: each from the one before to its own value.
+    /// Stacked series: each fills the band from the previous series's values to its own.
     Bands,
 }
 

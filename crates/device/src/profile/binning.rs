@@ -22,7 +22,7 @@ pub const LARGEST_TILE: BinSize = (1024, 1008);
 pub struct Binning {
     /// The size of a tile, in pixels.
     pub tile: BinSize,
-    /// Tiles across and down.
+    /// The number of tiles across and down.
     pub count: BinSize,
 }
 

@@ -120,7 +120,7 @@ impl TileBlock {
     }
 }
 
-/// Estimated bytes of an image in ordinary memory, its mip levels padded to 64 x 16 texel blocks; `None` if they exceed 64 bits.
+/// Estimated bytes of an image in ordinary memory, its mip levels padded to multiples of 64 x 16 texel blocks; `None` if they exceed 64 bits.
 pub fn ordinary_image_bytes(info: &vk::ImageCreateInfo<'_>) -> Option<Bytes> {
     let vk::Extent3D { width, height, depth } = info.extent;
     let mut levels_and_planes = 0u64;

@@ -66,7 +66,7 @@ pub struct Granted {
     pub grown: bool,
 }
 
-/// A pool of blocks, and the free ones among them.
+/// A pool of blocks, with a list of the free ones.
 #[derive(Clone, Debug)]
 pub struct TokenPool {
     rule: TokenRule,

@@ -47,8 +47,9 @@ pub(crate) struct Followed {
     ordinary: OrdinaryMemory,
     /// The resources in ordinary memory that share bytes, or did so before, by number; others are not tracked.
     shared: IdMap<u32, Shared>,
-    /// Unbound resources that barriers transfer to other queue families, by number; and their numbers, by object.
+    /// Unbound resources that barriers transfer to other queue families, by number.
     transferred: IdMap<u32, Transferred>,
+    /// The numbers of the resources in `transferred`, by object.
     transferred_numbers: IdMap<Object, u32>,
     /// The number of times that a resource started to share bytes.
     sharing_epoch: u64,
