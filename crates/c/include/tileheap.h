@@ -532,7 +532,7 @@ typedef struct ThPlanT ThPlanT;
 /** Remembers plans, so that a frame that was planned before is not planned again. */
 typedef struct ThPlannerT ThPlannerT;
 
-/** A device in numbers: memory heaps and types, tile memory, limits and features. */
+/** The properties of a device: memory heaps and types, tile memory, limits and features. */
 typedef struct ThProfileT ThProfileT;
 
 /** The memory requirements of a frame's resources on a device. */

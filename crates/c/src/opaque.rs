@@ -4,7 +4,7 @@
 pub struct ErrorT(());
 /// Text that the library wrote: a report or a document.
 pub struct TextT(());
-/// A device in numbers: memory heaps and types, tile memory, limits and features.
+/// The properties of a device: memory heaps and types, tile memory, limits and features.
 pub struct ProfileT(());
 /// A validated description of a frame.
 pub struct FrameT(());

@@ -106,10 +106,10 @@ pub struct PassFacts {
     /// The pass's render pass instance, numbered from 1 in the frame; 0 outside of render passes.
     #[serde(skip_serializing_if = "is_default")]
     pub instance: u32,
-    /// The resources that the render pass loads from memory when it begins (LOAD_OP_LOAD).
+    /// The indices of the resources that the render pass loads from memory when it begins (LOAD_OP_LOAD).
     #[serde(skip_serializing_if = "is_default")]
     pub loads: Vec<u32>,
-    /// The resources that the render pass stores to memory when it ends (STORE_OP_STORE).
+    /// The indices of the resources that the render pass stores to memory when it ends (STORE_OP_STORE).
     #[serde(skip_serializing_if = "is_default")]
     pub stores: Vec<u32>,
     /// True if the pass continues a dynamic rendering instance that another command buffer suspended.
@@ -130,7 +130,7 @@ pub struct PassFacts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AccessedBytes {
-    /// The resource.
+    /// The index of the resource in the frame.
     pub resource: u32,
     /// An upper bound on the bytes that each access of the pass to the resource moves.
     pub bytes: u64,
@@ -178,9 +178,9 @@ pub enum LifetimeEvidence {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WastedOperation {
-    /// The pass that begins with the load or ends with the store.
+    /// The index of the pass that begins with the load or ends with the store.
     pub pass: u32,
-    /// The attachment.
+    /// The index of the attachment among the resources of the frame.
     pub resource: u32,
     /// The operation.
     pub operation: AttachmentOperation,
@@ -244,7 +244,7 @@ pub struct UnresolvedAccesses {
     /// An upper bound on the number of bytes accessed; `None` if it is unknown.
     #[serde(skip_serializing_if = "is_default")]
     pub bytes: Option<u64>,
-    /// The passes that make the accesses, in order.
+    /// The indices of the passes that make the accesses, in order.
     pub passes: Vec<u32>,
     /// A description of the first of these accesses.
     pub first: String,

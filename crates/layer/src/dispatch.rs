@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     command_table! {
-        /// A table with commands that have names of extensions.
+        /// A table of commands that also have a name with, or without, an extension's suffix.
         Table {
             vkQueueSubmit2: ash::vk::PFN_vkQueueSubmit2, or vkQueueSubmit2KHR;
             vkMapMemory2KHR: ash::vk::PFN_vkMapMemory2KHR, or vkMapMemory2;

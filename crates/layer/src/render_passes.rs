@@ -38,7 +38,7 @@ pub struct Subpass {
     pub resolves: Vec<(u32, AttachmentReference)>,
     /// The aspects of depth and stencil that have a resolve mode; empty if neither is resolved.
     pub resolved: vk::ImageAspectFlags,
-    /// Attachments whose stencil layout differs from their depth layout, with the stencil layout.
+    /// Attachments with a separate stencil layout in the subpass, with that layout.
     pub stencils: Vec<AttachmentReference>,
     /// The mask of the views that the subpass renders; 0 without multiview.
     pub view_mask: u32,

@@ -18,7 +18,7 @@ use tileheap_layer::dependencies;
 pub struct Recording {
     /// `bufferImageGranularity` of the device.
     pub granularity: u64,
-    /// Allocations of memory, by the numbers in [`MemoryBinding`].
+    /// Allocations of memory, indexed by [`MemoryBinding::object`].
     pub memories: Vec<MemoryFacts>,
     /// The images and buffers that commands refer to.
     pub resources: Vec<Resource>,
@@ -159,7 +159,7 @@ pub enum CommandEffect {
     Barrier(Vec<Dependency>),
     /// Sets an event.
     SetEvent {
-        /// The event.
+        /// The number of the event.
         event: u32,
         /// The stages of the first synchronization scope.
         #[serde(with = "names::bits")]
@@ -167,12 +167,12 @@ pub enum CommandEffect {
     },
     /// Resets an event.
     ResetEvent {
-        /// The event.
+        /// The number of the event.
         event: u32,
     },
     /// Waits for events.
     WaitEvents {
-        /// The events.
+        /// The numbers of the events.
         events: Vec<u32>,
         /// The dependencies.
         dependencies: Vec<Dependency>,
@@ -192,7 +192,7 @@ pub struct UnfollowedAccess {
     pub kind: UnresolvedKind,
     /// The shader, descriptor or command, in words.
     pub what: String,
-    /// The resources that may be accessed; empty if any resource may be.
+    /// The indices of the resources that may be accessed; empty if any resource may be.
     #[serde(default, skip_serializing_if = "is_default")]
     pub resources: Vec<u32>,
 }
@@ -239,7 +239,7 @@ impl UnresolvedKind {
 /// One access: a part of one resource at one stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordedAccess {
-    /// The resource.
+    /// The index of the resource in [`Recording::resources`].
     pub resource: u32,
     /// The part of the resource.
     pub part: ResourcePart,
@@ -337,7 +337,7 @@ pub enum AffectedMemory {
     All,
     /// A buffer.
     Buffer {
-        /// The buffer.
+        /// The index of the buffer.
         resource: u32,
         /// The first byte of the range.
         first: u64,
@@ -346,7 +346,7 @@ pub enum AffectedMemory {
     },
     /// Subresources of an image; a layout transition if the layouts differ.
     Image {
-        /// The image.
+        /// The index of the image.
         resource: u32,
         /// The part of the image, fully specified.
         range: SubresourceRange,
@@ -384,7 +384,7 @@ pub struct RenderPassInstance {
 /// An attachment of a render pass instance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Attachment {
-    /// The image.
+    /// The index of the image.
     pub resource: u32,
     /// The subresources of the attachment's view that the instance renders.
     pub range: SubresourceRange,
@@ -475,36 +475,36 @@ pub enum RecordedStep {
     ResetFence(u32),
     /// The host observed a value of a timeline semaphore.
     WaitSemaphore {
-        /// The semaphore.
+        /// The number of the semaphore.
         semaphore: u32,
-        /// The value.
+        /// The value that the host observed.
         value: u64,
     },
     /// The host signals a timeline semaphore.
     SignalSemaphore {
-        /// The semaphore.
+        /// The number of the semaphore.
         semaphore: u32,
-        /// The value.
+        /// The value that the host signals.
         value: u64,
     },
     /// The host waits until a queue is idle, or the device if `None`.
     WaitIdle(Option<u32>),
     /// The program acquires an image from the presentation engine.
     Acquire {
-        /// The image.
+        /// The index of the image.
         resource: u32,
-        /// The semaphore that the acquisition signals.
+        /// The number of the semaphore that the acquisition signals, if any.
         #[serde(default, skip_serializing_if = "is_default")]
         semaphore: Option<u32>,
-        /// The fence that the acquisition signals.
+        /// The number of the fence that the acquisition signals, if any.
         #[serde(default, skip_serializing_if = "is_default")]
         fence: Option<u32>,
     },
     /// The program presents images.
     Present {
-        /// The images.
+        /// The indices of the images.
         resources: Vec<u32>,
-        /// The semaphores that the presentation waits for.
+        /// The numbers of the semaphores that the presentation waits for.
         waits: Vec<u32>,
     },
     /// The host sets or resets an event.
@@ -517,20 +517,20 @@ pub enum RecordedStep {
 /// A submitted batch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Batch {
-    /// The queue.
+    /// The number of the queue.
     pub queue: u32,
     /// The family of the queue.
     pub family: u32,
     /// The semaphores that the batch waits for.
     #[serde(default, skip_serializing_if = "is_default")]
     pub waits: Vec<SemaphoreUse>,
-    /// The command buffers that the batch runs, in order.
+    /// The indices of the command buffers that the batch runs, in order.
     #[serde(default, skip_serializing_if = "is_default")]
     pub command_buffers: Vec<u32>,
     /// The semaphores that the batch signals.
     #[serde(default, skip_serializing_if = "is_default")]
     pub signals: Vec<SemaphoreUse>,
-    /// The fence that the batch signals, after all earlier work on its queue.
+    /// The number of the fence that the batch signals, after all earlier work on its queue; `None` for no fence.
     #[serde(default, skip_serializing_if = "is_default")]
     pub fence: Option<u32>,
 }

@@ -13,7 +13,7 @@ structure! {
     /// Source: `VUID-VkPhysicalDeviceVulkan14Features-sType-sType`.
     PhysicalDeviceVulkan14Features, s_type 55, p_next *mut,
     extends [ExtendsPhysicalDeviceFeatures2, ExtendsDeviceCreateInfo] {
-        /// Priorities of queues can be queried.
+        /// Queries of the global priorities that a queue family supports.
         global_priority_query: bool => vk::Bool32,
         /// Rotations within subgroups.
         shader_subgroup_rotate: bool => vk::Bool32,
@@ -41,7 +41,7 @@ structure! {
         vertex_attribute_instance_rate_zero_divisor: bool => vk::Bool32,
         /// Indices of 8 bits.
         index_type_uint8: bool => vk::Bool32,
-        /// Input attachments and subpasses in dynamic rendering.
+        /// Reads of attachments at the fragment's own pixel in dynamic rendering.
         dynamic_rendering_local_read: bool => vk::Bool32,
         /// `VK_KHR_maintenance5`.
         maintenance5: bool => vk::Bool32,

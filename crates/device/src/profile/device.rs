@@ -97,9 +97,9 @@ pub struct TileBlock {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct MergeLimits {
-    /// Bits per pixel, all samples included, of all color attachments and of all input attachments except depth and stencil.
+    /// Maximum bits per pixel of all color and input attachments together, samples included; depth and stencil do not count.
     pub color_bits: u32,
-    /// Number of color attachments, and of input attachments except depth and stencil.
+    /// Maximum number of color and input attachments together; depth and stencil do not count.
     pub attachments: u32,
 }
 

@@ -57,7 +57,7 @@ pub struct Block {
     pub free: bool,
 }
 
-/// The result of a request.
+/// The block that a request takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Granted {
     /// The block's index.

@@ -22,8 +22,9 @@ struct Driver {
     destroyed: Vec<vk::Result>,
     /// The result of waits for fences, which are signaled if it is `SUCCESS`.
     waits: vk::Result,
-    /// The results of submits and of the creation of fences.
+    /// The result of submits.
     submits: vk::Result,
+    /// The result of creating fences.
     creates: vk::Result,
     calls: u32,
     /// True if the layer held the lock of its fences in a call.
