@@ -670,7 +670,7 @@ typedef struct ThAccessDesc {
     ThAccessKind kind;
     /** The index of the resource. */
     uint32_t resource;
-    /** The subpass of a render pass. Accesses of a pass are listed by subpass. */
+    /** The index of the subpass of a render pass that makes the access. Accesses of a pass are listed by subpass. */
     uint32_t subpass;
     /**
      * Bits of `ThAccessFlag`. Without `TH_ACCESS_FLAG_READ` and `TH_ACCESS_FLAG_WRITE`, attachments are written, and read if they are loaded;
@@ -954,7 +954,7 @@ typedef struct ThPassOrigin {
 typedef struct ThDescribedPass {
     /** The index of the pass in the described frame. */
     uint32_t pass;
-    /** The subpass of the other frame's pass in which the described pass begins. */
+    /** The index of the subpass, in the other frame's pass, in which the described pass begins. */
     uint32_t subpass;
 } ThDescribedPass;
 
@@ -2328,7 +2328,7 @@ typedef struct ThBoundAccess {
     uint32_t resource;
     /** The current or the previous version of a history. */
     ThHistoryVersion version;
-    /** The subpass that makes the access. */
+    /** The index of the subpass that makes the access. */
     uint32_t subpass;
     /** The layout of an image during the pass. For depth and stencil in separate layouts, the depth layout. */
     VkImageLayout layout;

@@ -71,7 +71,7 @@ pub struct BoundAccess {
     pub resource: u32,
     /// The current or the previous version of a history.
     pub version: HistoryVersion,
-    /// The subpass that makes the access.
+    /// The index of the subpass that makes the access.
     pub subpass: u32,
     /// The layout of an image during the pass. For depth and stencil in separate layouts, the depth layout.
     pub layout: vk::ImageLayout,

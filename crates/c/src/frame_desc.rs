@@ -114,7 +114,7 @@ pub struct AccessDesc {
     pub kind: AccessKindValue,
     /// The index of the resource.
     pub resource: u32,
-    /// The subpass of a render pass. Accesses of a pass are listed by subpass.
+    /// The index of the subpass of a render pass that makes the access. Accesses of a pass are listed by subpass.
     pub subpass: u32,
     /// Bits of `ThAccessFlag`. Without `TH_ACCESS_FLAG_READ` and `TH_ACCESS_FLAG_WRITE`, attachments are written, and read if they are loaded;
     /// transfer destinations are written; everything else that can only be read is read. Storage resources, device addresses and tile

@@ -16,7 +16,7 @@ sized! { Output: FrameOrigins to resources; }
 pub struct DescribedPass {
     /// The index of the pass in the described frame.
     pub pass: u32,
-    /// The subpass of the other frame's pass in which the described pass begins.
+    /// The index of the subpass, in the other frame's pass, in which the described pass begins.
     pub subpass: u32,
 }
 

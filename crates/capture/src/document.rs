@@ -121,7 +121,7 @@ pub struct PassFacts {
     /// The GPU time of the pass, including the following passes up to the next one with a time, if the layer's timestamps measured it.
     #[serde(skip_serializing_if = "is_default")]
     pub nanoseconds: Option<u64>,
-    /// True if the pass has queries, atomics on memory that could not be resolved, or anything else that forbids running it twice.
+    /// True if running the pass twice could change results: it has queries, or accesses that could not be followed and may be atomic.
     #[serde(skip_serializing_if = "is_default")]
     pub has_side_effects: bool,
 }

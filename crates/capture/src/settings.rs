@@ -77,7 +77,7 @@ const DEFAULT_SEARCH: u64 = 120;
 /// The frames to capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FrameRule {
-    /// The heaviest of the first frames.
+    /// The heaviest of the first frames; the field is their number.
     Heaviest(u64),
     Range(Range<u64>),
 }

@@ -456,7 +456,7 @@ impl AccessKind {
         self.row().noun
     }
 
-    /// The kind that a word of a loose description stands for, given that the resource is an image or a buffer.
+    /// The kind that a word of a loose description stands for, given that the resource is an image or a buffer; `None` for an unknown word.
     pub fn of_word(word: &str, is_image: bool) -> Option<AccessKind> {
         let mut rows = AccessKind::words(is_image);
         rows.find(|(_, words)| words.contains(&word))

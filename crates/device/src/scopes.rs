@@ -249,7 +249,7 @@ pub fn performed_by(stage: S, access: A) -> A {
     performed.fold(A::NONE, |all, flag| all | flag)
 }
 
-/// The first flag of `access` that none of `stages` performs.
+/// The first flag of `access` that none of `stages` performs; `None` if there is none.
 ///
 /// Source: VUID-VkMemoryBarrier2-srcAccessMask-03900 to -03917 and similar.
 pub fn unperformed(stages: S, access: A) -> Option<A> {
@@ -266,7 +266,7 @@ const OF_OTHER_QUEUES: [(S, vk::QueueFlags); 3] = [
     (S::OPTICAL_FLOW_NV, vk::QueueFlags::OPTICAL_FLOW_NV),
 ];
 
-/// The first of `stages` that queues with these capabilities do not support.
+/// The first of `stages` that queues with these capabilities do not support; `None` if they support all.
 ///
 /// Source: VUID-vkCmdPipelineBarrier2-srcStageMask-09675 and -dstStageMask-09676.
 pub fn unsupported(stages: S, capabilities: vk::QueueFlags) -> Option<S> {

@@ -54,7 +54,7 @@ impl Verdict {
 pub struct Progress {
     /// Steps so far.
     pub steps: Steps,
-    /// The lowest height so far; for [`select`](super::select()) the largest weight.
+    /// The lowest height so far, or for [`select`](super::select()) the largest weight; `None` if nothing has been found yet.
     pub best: Option<u64>,
     /// The lower bound; for [`select`](super::select()) the upper bound.
     pub bound: u64,
@@ -82,7 +82,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Returns the difference between the height of the packing and the lower bound.
+    /// Returns the difference between the height of the packing and the lower bound; `None` without a packing.
     pub fn gap(&self) -> Option<Bytes> {
         let packing = self.packing.as_ref()?;
         Some(Bytes(packing.height.0.saturating_sub(self.bound.0)))

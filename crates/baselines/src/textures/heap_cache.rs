@@ -66,7 +66,7 @@ pub struct HeapCache {
     older: List,
     /// Random: resident textures. Belady: a binary heap by next use, the furthest first.
     keys: Vec<u32>,
-    /// Belady: the next use of every texture.
+    /// Belady: the number of the next request of every texture; `u32::MAX` if there is none.
     next_use: Vec<u32>,
     requests: usize,
     frame: u32,

@@ -65,7 +65,7 @@ pub struct Resource {
     /// transfer.
     #[serde(default, skip_serializing_if = "is_default")]
     pub exclusive: bool,
-    /// The reason why accesses to the resource cannot be checked: sparse, protected or external memory, multiple planes.
+    /// The reason why accesses to the resource cannot be checked: sparse, protected or external memory, multiple planes; `None` if they can be.
     #[serde(default, skip_serializing_if = "is_default")]
     pub unchecked: Option<String>,
 }
@@ -110,7 +110,7 @@ pub enum ResourceKind {
         /// True for an image of a swapchain.
         #[serde(default, skip_serializing_if = "is_default")]
         swapchain: bool,
-        /// Images with the same number were created with equal structures, with `VK_IMAGE_CREATE_ALIAS_BIT`.
+        /// Images with the same number were created with equal structures, with `VK_IMAGE_CREATE_ALIAS_BIT`; `None` without that flag.
         #[serde(default, skip_serializing_if = "is_default")]
         alias_group: Option<u32>,
     },
@@ -256,7 +256,7 @@ pub struct RecordedAccess {
     /// indirect or conditional draw.
     #[serde(default, skip_serializing_if = "is_default")]
     pub conditional: bool,
-    /// The layout in which the command expects the image.
+    /// The layout in which the command expects the image; `None` for buffers, and if it expects none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub layout: Option<Layout>,
 }

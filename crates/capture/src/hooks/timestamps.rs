@@ -17,7 +17,7 @@ pub(crate) struct Timestamps {
     valid_bits: u32,
     /// The query pool; null if it could not be created.
     queries: OnceLock<vk::QueryPool>,
-    /// The last submission.
+    /// The timestamps of the last submission; `None` if there are none.
     submitted: Mutex<Option<Arc<SubmittedTimes>>>,
 }
 

@@ -48,7 +48,7 @@ pub(super) struct Entry {
     uses: Vec<(usize, usize)>,
     /// The layouts of an image at the start and at the end of the frame, as far as the frame shows them.
     layouts: Option<(vk::ImageLayout, vk::ImageLayout)>,
-    /// The reason why accesses to the resource cannot be followed.
+    /// The reason why accesses to the resource cannot be followed; `None` if they can be.
     missed: Option<&'static str>,
 }
 

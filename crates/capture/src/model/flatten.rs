@@ -79,9 +79,9 @@ struct Walker<'a> {
     is_conditional: bool,
     /// While conditional rendering is active, the read of its predicate, which every pass makes.
     predicate: Option<&'a FollowedAccess>,
-    /// The open pass.
+    /// The index of the open pass; `None` if no pass is open.
     open: Option<usize>,
-    /// The last timestamp, and the number of passes before it.
+    /// The number of the last timestamp, and the number of passes before it.
     timestamp: Option<(u32, usize)>,
     /// The current render pass instance, the subpass, and true if the subpass is recorded in secondary command buffers.
     instance: Option<(&'a RenderPassInstance, usize, bool)>,

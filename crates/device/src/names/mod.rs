@@ -58,7 +58,7 @@ pub fn value_of<T: Vocabulary>(name: &str) -> Result<T, NameError> {
     T::names().value(name).map(T::from_raw_value)
 }
 
-/// The enumerant or flag bit with exactly this name; on a miss, no error is constructed.
+/// The enumerant or flag bit with exactly this name; `None` if there is none, without the cost of an error.
 pub fn exact<T: Vocabulary>(name: &str) -> Option<T> {
     T::names().exact(name).map(T::from_raw_value)
 }

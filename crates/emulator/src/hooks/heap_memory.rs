@@ -22,7 +22,7 @@ pub const POISON: u32 = 0xFFFF_00FF;
 /// The real memory of a device's tile heap.
 pub(crate) struct HeapMemory {
     pub(crate) heap: Heap,
-    /// The driver's memory type of the heap, once probed.
+    /// The driver's memory type for the heap, once probed; `None` if no type is suitable.
     probed: OnceLock<Option<u32>>,
     /// The memory and the buffer, once created; if their creation fails, the next allocation tries again.
     made: OnceLock<Made>,

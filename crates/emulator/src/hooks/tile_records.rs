@@ -20,7 +20,7 @@ const RECORDS: u32 = 4096;
 /// The state of a device whose dispatches can run per tile.
 pub(crate) struct TileShading {
     pub(crate) records: TileRecords,
-    /// The shader modules that use the extension, with their shading rates.
+    /// The shader modules that use the extension, each with the shading rate that it declares, if any.
     modules: Sharded<Option<[u32; 3]>>,
     pub(crate) pipelines: Sharded<TilePipeline>,
 }

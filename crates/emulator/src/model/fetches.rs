@@ -19,7 +19,7 @@ struct BoundBuffer {
     buffer: vk::Buffer,
     offset: u64,
     size: u64,
-    /// The stride that replaces that of the pipeline.
+    /// The stride that replaces that of the pipeline; `None` to use the pipeline's.
     stride: Option<u32>,
     /// The buffer's resource, if it is known; outer `None` until it is looked up.
     resource: Option<Option<Arc<Resource>>>,

@@ -14,11 +14,11 @@ use tileheap_device::profile::MemoryTypePosition;
 /// The driver's counterpart of a memory type of the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TypeOrigin {
-    /// A type of the driver.
+    /// The driver's memory type with this index.
     Driver(u32),
-    /// An emulated tile type.
+    /// An emulated memory type of the tile heap.
     Tile,
-    /// The emulated lazily allocated type, which maps to a type of the driver.
+    /// The emulated lazily allocated memory type, which maps to the driver's type with this index.
     Lazy(u32),
 }
 
