@@ -352,7 +352,7 @@ TH_ENUM(ThTileConstraint, uint32_t) {
     TH_TILE_CONSTRAINT_EXCLUDED,
 };
 
-/** A queue family outside of the device that owns an external resource. */
+/** The queue family, outside of the device, that owns an external resource. */
 TH_ENUM(ThExternalFamily, uint32_t) {
     /** None: the family of the queue that uses the resource in the frame owns it. */
     TH_EXTERNAL_FAMILY_NONE,
@@ -607,7 +607,7 @@ typedef struct ThProfileInfo {
 typedef struct ThExternalState {
     /** The layout; `VK_IMAGE_LAYOUT_UNDEFINED` for buffers, and before the frame for contents that do not matter. */
     VkImageLayout layout;
-    /** The queue family outside of the device that owns the resource. */
+    /** The queue family, outside of the device, that owns the resource. */
     ThExternalFamily family;
     /** The pipeline stages that access the resource before or after the frame. */
     VkPipelineStageFlags2 stages;
@@ -685,7 +685,7 @@ typedef struct ThAccessDesc {
     VkAttachmentLoadOp loadOp;
     /** The value for `VK_ATTACHMENT_LOAD_OP_CLEAR`, in the numeric type of the format. */
     VkClearValue clear;
-    /** The pipeline stages; 0 for those that follow from the kind and the pass. */
+    /** The pipeline stages of the access; 0 for those that follow from the kind and the pass. */
     VkPipelineStageFlags2 stages;
     /**
      * The part of an image. Zeros mean all aspects, and all levels and layers from the first on; for an attachment, level 0 only. Slices of 3D
@@ -2145,7 +2145,7 @@ typedef struct ThDeviceAdditionsT *ThDeviceAdditions;
 typedef struct ThDeviceQueue {
     /** The queue. */
     VkQueue queue;
-    /** The index of its queue family. */
+    /** The index of the queue's family. */
     uint32_t family;
     /** The capabilities of the queue family, or the subset of them that frames may use. */
     VkQueueFlags capabilities;

@@ -40,7 +40,7 @@ pub struct DeviceObject {
 pub struct DeviceQueue {
     /// The queue.
     pub queue: vk::Queue,
-    /// The index of its queue family.
+    /// The index of the queue's family.
     pub family: u32,
     /// The capabilities of the queue family, or the subset of them that frames may use.
     pub capabilities: vk::QueueFlags,

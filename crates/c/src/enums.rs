@@ -175,7 +175,7 @@ impl From<TileConstraint> for frame::TileConstraint {
     }
 }
 
-/// A queue family outside of the device that owns an external resource.
+/// The queue family, outside of the device, that owns an external resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ExternalFamily {

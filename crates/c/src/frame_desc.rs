@@ -49,7 +49,7 @@ pub struct SemaphoreDesc {
 pub struct ExternalState {
     /// The layout; `VK_IMAGE_LAYOUT_UNDEFINED` for buffers, and before the frame for contents that do not matter.
     pub layout: vk::ImageLayout,
-    /// The queue family outside of the device that owns the resource.
+    /// The queue family, outside of the device, that owns the resource.
     pub family: ExternalFamilyValue,
     /// The pipeline stages that access the resource before or after the frame.
     pub stages: vk::PipelineStageFlags2,
@@ -125,7 +125,7 @@ pub struct AccessDesc {
     pub load_op: vk::AttachmentLoadOp,
     /// The value for `VK_ATTACHMENT_LOAD_OP_CLEAR`, in the numeric type of the format.
     pub clear: ClearUnion,
-    /// The pipeline stages; 0 for those that follow from the kind and the pass.
+    /// The pipeline stages of the access; 0 for those that follow from the kind and the pass.
     pub stages: vk::PipelineStageFlags2,
     /// The part of an image. Zeros mean all aspects, and all levels and layers from the first on; for an attachment, level 0 only. Slices of 3D
     /// images count as layers.

@@ -168,11 +168,11 @@ pub(crate) enum FailOn {
 /// The range of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sweep {
-    /// Sizes of the tile heap.
+    /// The smallest and the largest size of the tile heap.
     Heap(Bytes, Bytes),
-    /// Extents of the frame.
+    /// The smallest and the largest extent of the frame.
     Size((u32, u32), (u32, u32)),
-    /// Costs of one more execution of a pass.
+    /// The lowest and the highest cost of one more execution of a pass.
     Repeat(Bytes, Bytes),
 }
 

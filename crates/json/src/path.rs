@@ -5,9 +5,9 @@ use std::fmt::Write;
 
 /// A list or object that contains the position.
 enum Inside {
-    /// The index of the element.
+    /// A list: the index of the element that contains the position.
     List(usize),
-    /// The current field, without its quotes; `None` before the first one.
+    /// An object: the current field, without its quotes; `None` before the first one.
     Object(Option<String>),
 }
 

@@ -6,7 +6,7 @@
 pub struct EncodingError {
     /// The line of the first invalid byte, from 1.
     pub line: usize,
-    /// The problem.
+    /// The problem, in words.
     pub problem: &'static str,
 }
 

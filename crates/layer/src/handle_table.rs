@@ -68,7 +68,7 @@ impl<T> HandleTable<T> {
             .compare_exchange(handle, FREE, Ordering::Release, order);
     }
 
-    /// The address of the object; `None` if it is not in the table.
+    /// The address of the object of a handle; `None` if it is not in the table.
     #[inline]
     pub fn get(&self, handle: u64) -> Option<*const T> {
         let place = self.place(handle);

@@ -8,7 +8,7 @@ use tileheap_textures::{
     EvictionReason, Geometry, Journal, Level, Policy, PolicyDesc, Request, RequestOutcome, Result, TextureId,
 };
 
-/// Memory in pages as large as the largest block; each page belongs to one class of blocks.
+/// A slab allocator: pages as large as the largest block, each divided into blocks of one size class.
 ///
 /// Fixed: pages are assigned to the classes round robin, the largest first. Rebalancing: pages are assigned on demand, and a class
 /// without a free block takes the least recently used page, if that is older than its own least recently used texture.

@@ -91,7 +91,7 @@ struct Layouts<'a> {
     is_new: &'a [bool],
     /// True if all batches with commands use one queue, and so run in submission order.
     is_one_queue: bool,
-    /// Each set of images that interpret the same bytes in the same way, keyed by the index of the first.
+    /// The layouts of each set of images that interpret the same bytes in the same way, by the index of the first of them.
     images: HashMap<usize, Image>,
     drafts: Vec<Draft>,
 }

@@ -89,7 +89,7 @@ struct Walker<'a> {
     used: HashSet<Vec<usize>>,
     /// The accesses of shaders, by the key of their pipelines and sets.
     shaders: HashMap<Vec<usize>, Rc<ShaderUse>>,
-    /// The accesses of the open pass, by resource.
+    /// The indices of the open pass's accesses, by the key of the resource.
     found: HashMap<usize, Vec<usize>>,
     /// The parts of all accesses that an access of the open pass combines, if there are several.
     parts: HashMap<usize, HashSet<AccessedPart>>,

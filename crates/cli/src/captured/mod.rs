@@ -53,7 +53,7 @@ pub(crate) struct CaptureReport {
     required_bytes: u64,
     async_compute_bytes: u64,
     async_compute: String,
-    /// The frame, its device, and how much was followed.
+    /// Labels and values: the frame, its device, its passes, the share of accessed bytes that was followed, and the evidence for lifetimes.
     facts: Vec<(&'static str, String)>,
     /// Everything that was not followed, checked or measured.
     limits: Vec<String>,

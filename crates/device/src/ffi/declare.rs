@@ -11,9 +11,9 @@ use std::ffi::CStr;
     .extension.to_string_lossy()
 )]
 pub struct MissingCommand {
-    /// The extension that defines the command.
+    /// The name of the extension that defines the command.
     pub extension: &'static CStr,
-    /// The command.
+    /// The name of the command.
     pub command: &'static CStr,
 }
 

@@ -63,7 +63,7 @@ pub struct MemoryType {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct TileHeap {
-    /// Index of the heap.
+    /// Index of the tile heap among the memory heaps.
     #[serde(rename = "heapIndex")]
     pub heap: u32,
     /// Index of the memory type in that heap that allocations use.

@@ -59,7 +59,7 @@ pub struct Quirks {
 pub enum MemoryTypePosition {
     /// As early as possible.
     First,
-    /// Halfway between.
+    /// Halfway between the first and the last possible position.
     Middle,
     /// As late as possible.
     Last,

@@ -9,7 +9,8 @@ pub(crate) enum Mode {
     Always,
     /// Devices on which order and contents are checked.
     Checked,
-    /// [`Checked`](Mode::Checked) devices, and devices with an extension of the layer, which adds structures and bits to passes and barriers.
+    /// [`Checked`](Mode::Checked) devices, and devices that enable an extension of the layer: these extensions add structures and bits to
+    /// passes and barriers.
     Own,
 }
 

@@ -21,7 +21,8 @@ pub enum Rule {
     MinCostFlow,
     /// Tensors task by task, the task with the most bytes first.
     ByBreadth,
-    /// Tensors by rank among the positional maximums, then by distance in time to the tensors in an object, then by size.
+    /// The tensor with the highest rank among the positional maximums first; of equals, the one closest in time to the tensors of an object, then the
+    /// largest.
     BySize,
     /// The better of `ByBreadth` and `BySize`.
     Best,
