@@ -2352,7 +2352,7 @@ typedef struct ThBoundAccess {
     VkDeviceSize offset;
     /** The size of the resource in the buffer, in bytes. */
     VkDeviceSize size;
-    /** The device address of the resource's first byte; 0 unless the frame uses it. */
+    /** The device address of the resource's first byte; 0 unless the frame accesses the resource by its address. */
     VkDeviceAddress address;
 } ThBoundAccess;
 

@@ -91,7 +91,7 @@ pub struct BoundAccess {
     pub offset: vk::DeviceSize,
     /// The size of the resource in the buffer, in bytes.
     pub size: vk::DeviceSize,
-    /// The device address of the resource's first byte; 0 unless the frame uses it.
+    /// The device address of the resource's first byte; 0 unless the frame accesses the resource by its address.
     pub address: vk::DeviceAddress,
 }
 
