@@ -33,8 +33,8 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Copies the structures of `p_next`, except those that `decide` removes, up to the last one that it removes or
-    /// edits, or before that up to a structure of unknown size.
+    /// Copies the structures of `p_next` up to the last one that `decide` removes or edits, without the removed
+    /// ones; stops earlier at a structure of unknown size.
     ///
     /// # Safety
     /// `p_next` is null or a valid chain, which outlives the result.

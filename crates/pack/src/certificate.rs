@@ -23,7 +23,7 @@ use crate::units::{Bytes, Span};
 pub struct Certificate {
     /// Every packing that respects the bounds on offsets ends above this; if this is 2^64 - 1, none exists.
     pub above: Bytes,
-    /// The indices of items that no packing places up to the height `above`, even without the other items.
+    /// The indices of items that cannot all be packed up to the height `above`, even without the other items.
     pub items: Vec<u32>,
     /// A tree in preorder. `Some` branches on two items: first with the first below the second, then the other way around. `None` ends a branch.
     pub branches: Vec<Option<(u32, u32)>>,
