@@ -11,13 +11,13 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A conflict names an item that does not exist.
+    /// A conflict with an item that does not exist: the two items, and the number of items.
     #[error("conflict ({0}, {1}) is out of range: the problem has {2} items")]
     UnknownItem(u32, u32, usize),
     /// A conflict between an item and itself, or between members of one group, which share bytes by definition.
     #[error("items {0} and {1} cannot be in conflict: they must have the same offset")]
     ConflictInGroup(u32, u32),
-    /// A group in which two members are fixed, at different offsets.
+    /// A group in which two members are fixed at different offsets: the two items and their offsets.
     #[error("items {0} and {1} must have the same offset, but are fixed at {2} and {3}")]
     GroupFixedTwice(u32, u32, Bytes, Bytes),
     /// No alignment below 2^64 suits all members of a group: the alignments of the item and of the members before it.
@@ -48,13 +48,13 @@ pub enum Error {
     /// An item that ends past the last address: its size and its offset.
     #[error("item {0} of {1} at {2} ends past 2^64 - 1 B")]
     EndOverflow(u32, Bytes, Bytes),
-    /// The sum of all sizes and alignments exceeds 64 bits at an item.
+    /// The sum of all sizes and alignments exceeds 2^64 - 1 when this item is added.
     #[error("the sum of sizes and alignments exceeds 2^64 - 1 B at item {0} of {1} with the alignment {2}")]
     SumOverflow(u32, Bytes, Alignment),
-    /// The lifetime of an item to select is empty, or ends after the last of this number of steps.
+    /// An item to select whose lifetime is empty or ends after the last step: the item, its lifetime, and the number of steps.
     #[error("item {0} has the lifetime {1}, but a lifetime must be a non-empty part of the steps [0, {2})")]
     OutsideSteps(u32, Span, usize),
-    /// The sum of the weights exceeds 2^63 at an item.
+    /// The sum of the weights exceeds 2^63 when this item is added.
     #[error("the sum of weights exceeds 2^63 at item {0}")]
     WeightOverflow(u32),
     /// An exclusive group, from its first item to the one after its last, that is not within the items, or not after the group before it.
@@ -111,13 +111,13 @@ pub enum Error {
     /// An allocation graph that does not conserve bytes.
     #[error("allocation graph: {} has {size}, but {into} flow in and {out} flow out", whose(*.item))]
     Flow {
-        /// The item; `None` for the block itself, its source and its sink.
+        /// The item; `None` for the block itself, of which the graph has a source and a sink.
         item: Option<u32>,
-        /// Bytes that flow in (into the sink).
+        /// Bytes that flow into the item, or into the sink.
         into: Bytes,
-        /// Bytes that flow out (of the source).
+        /// Bytes that flow out of the item, or out of the source.
         out: Bytes,
-        /// Size of the item.
+        /// Size of the item or block.
         size: Bytes,
     },
     /// An invalid certificate.
@@ -151,7 +151,7 @@ pub enum CertificateError {
     /// Branches on more items than a tree can have.
     #[error("the branches are on {0} items, but at most 128 are possible")]
     TooMany(usize),
-    /// A leaf of the tree that does not rule out a packing.
+    /// A leaf of the tree that does not rule out a packing of at most this height.
     #[error("branch {0} is a leaf, but does not rule out a packing of height {1} or less")]
     Open(usize, Bytes),
     /// A tree with missing branches.

@@ -43,11 +43,12 @@ struct Glue<'a> {
     exact: &'a mut Exact,
     blocks: Vec<Block>,
     steps: Vec<Step>,
-    /// For each step, the blocks that end and begin there.
+    /// For each step, the blocks that end there, and those that begin there.
     sides: Vec<Sides>,
-    /// The stretches of each step, once computed.
+    /// For each step, its stretches: groups of blocks that end or begin there and fill the same bytes; `None` until they are
+    /// computed.
     stretches: Vec<Option<Vec<Sides>>>,
-    /// For each step, true if the live sizes before and after it both sum to the target height.
+    /// For each step, true if the live sizes just before and just after it both sum to the target height.
     is_full: Vec<bool>,
     /// A common divisor of all sizes.
     grain: u64,

@@ -110,7 +110,7 @@ impl Greedy {
 /// A binary tree of maxima over a list of numbers that shrinks.
 #[derive(Debug, Default)]
 struct Latest {
-    /// The root is at 1, the children of `node` at `2 * node` and `2 * node + 1`; 0 where nothing is left.
+    /// The maximum of each subtree; 0 if nothing is left in it. The root is at 1, the children of `node` at `2 * node` and `2 * node + 1`.
     maxima: Vec<u32>,
     leaves: usize,
 }

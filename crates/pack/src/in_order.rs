@@ -11,11 +11,11 @@ use crate::units::Bytes;
 /// Scratch memory of placement in order.
 #[derive(Debug, Default)]
 pub(super) struct InOrder {
-    /// The placed lifetimes.
+    /// The placed lifetimes, if there are few.
     shelf: PartialPacking,
     /// The placed lifetimes, if there are many.
     timetable: Timetable,
-    /// Blocks `[offset, end)` that constrain a group, or a unit with conflicts or a lowest offset.
+    /// Scratch memory: the bytes `[offset, end)` that a group, or a unit with conflicts or a lowest offset, must avoid.
     blocks: Vec<(u64, u64)>,
 }
 

@@ -30,9 +30,9 @@ pub(super) struct InfeasibleSubset {
     rest: Vec<u32>,
     /// The smallest subset so far.
     best: Vec<u32>,
-    /// The pieces of one column.
+    /// Scratch memory: the pieces of one column.
     holders: Vec<u32>,
-    /// Reused memory of an answer.
+    /// The memory of an earlier answer, reused for the next one.
     items: Vec<u32>,
 }
 

@@ -56,8 +56,8 @@ impl Packer {
         self.bounder.lower_bound(problem)
     }
 
-    /// Places fixed items, then those with a highest offset, then the rest. Each set is placed in the sequence of `order`, in the lowest or the
-    /// smallest gap. Most strategies are such an order.
+    /// Places fixed items, then those with a highest offset, then the rest. Each set is placed in the sequence of `order`, each item in the lowest or
+    /// the smallest gap, as `fit` says. Most strategies only choose such an order.
     ///
     /// A group is placed when its first member is named; items that are not named come last.
     ///

@@ -25,7 +25,7 @@ pub(super) struct SearchState<'a> {
     pub(super) limit: u64,
     /// The cheap rules that have run, as a bit mask.
     pub(super) rules: u32,
-    /// Steps of earlier rounds.
+    /// Search steps of earlier rounds of the search.
     earlier: u64,
     /// Steps of this round.
     pub(super) steps: u64,

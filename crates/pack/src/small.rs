@@ -45,7 +45,7 @@ pub(super) struct Small {
     offsets: Vec<u64>,
     /// For each row of floors, the bytes between the end of each clique and the limit; or [`UNKNOWN`].
     slacks: Vec<u64>,
-    /// The lowest ends of subsets of a clique, and the sums of their sizes.
+    /// For each subset of a clique, the lowest end at which its pieces can be stacked, and the sum of their sizes.
     stacks: Vec<(u64, u64)>,
     words: Vec<u128>,
     table: Table,
@@ -62,7 +62,7 @@ struct Piece {
     size: u64,
     alignment: Alignment,
     high: u64,
-    /// The highest offset within the limit.
+    /// The highest offset that the piece may have within the limit.
     last: u64,
     /// The mask of the pieces that must not share bytes with this one.
     rivals: u64,

@@ -32,7 +32,7 @@ struct Options {
     policy: Option<String>,
     /// The name and the capacity of each memory.
     memories: Vec<(String, Option<Bytes>)>,
-    /// The memory of each tensor that is given one, by the tensor's name.
+    /// The name of the memory of each tensor for which one is given, by the tensor's name.
     memory_of: BTreeMap<String, String>,
     alignment: Alignment,
     in_place: bool,

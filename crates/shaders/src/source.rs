@@ -5,11 +5,11 @@ use std::path::Path;
 /// A shader stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stage {
-    /// `*.vert`.
+    /// A vertex shader, `*.vert`.
     Vertex,
-    /// `*.frag`.
+    /// A fragment shader, `*.frag`.
     Fragment,
-    /// `*.comp`.
+    /// A compute shader, `*.comp`.
     Compute,
 }
 
@@ -36,7 +36,7 @@ impl Stage {
 pub enum Source<'a> {
     /// A file; its includes are relative to its own folder.
     File(&'a Path),
-    /// A text without includes.
+    /// Source text without includes.
     Text(&'a str),
 }
 

@@ -138,7 +138,7 @@ pub(crate) fn certain(
 struct FirstWrites {
     of_variables: BTreeMap<u32, u32>,
     of_any: Option<u32>,
-    /// Numbers of the instructions, by variable; `None` if the variable is not known.
+    /// The numbers of all writing instructions, each after its variable; `None` if that is not known.
     all: BTreeSet<(Option<u32>, usize)>,
 }
 
@@ -431,6 +431,6 @@ struct Step {
     kind: u32,
     /// The offset of the element or member in bytes.
     offset: u32,
-    /// The array, if invocations index it.
+    /// The array whose element an invocation index selects, if any.
     element: Option<ElementIndex>,
 }

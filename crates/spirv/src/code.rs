@@ -18,7 +18,7 @@ const HEADER_WORDS: usize = 5;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Instruction {
     pub(crate) op: Op,
-    /// True if the words after the first one begin with a result type; `has_result`: followed by a result id.
+    /// True if a result type follows the first word; `has_result`: true if a result id follows.
     has_type: bool,
     has_result: bool,
     /// The range of words after the first one.

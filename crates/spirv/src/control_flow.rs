@@ -16,7 +16,7 @@ pub(crate) struct ControlFlow {
     pub(crate) nodes: Vec<Range<usize>>,
     /// Label ids with the first nodes of their blocks, sorted.
     labels: Vec<(u32, u32)>,
-    /// The position of the first edge of each node, and the end.
+    /// For each node, the position of its first edge; then the number of edges.
     starts: Vec<usize>,
     /// The successors of all nodes: those of a node begin at its entry of `starts`.
     edges: Vec<u32>,

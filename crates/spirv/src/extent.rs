@@ -57,7 +57,7 @@ pub struct CertainAccess {
     pub writes: bool,
     /// The accessed part; `None` if it is not known.
     pub region: Option<AccessRegion>,
-    /// Conditions that an invocation must all meet. Empty for an access that every invocation performs.
+    /// The conditions, all of which an invocation must meet to perform the access; empty if every invocation performs it.
     pub guards: Vec<Guard>,
 }
 

@@ -80,7 +80,7 @@ impl Flow {
 /// A queued item whose bits have not been propagated to its origins.
 #[derive(Clone, Copy)]
 enum Open {
-    /// A definition.
+    /// The result of a definition.
     Definition(Node),
     /// Contents of private memory.
     Class(Class),

@@ -85,7 +85,7 @@ pub enum GuardValue {
 }
 
 impl GuardValue {
-    /// Returns the length of a runtime array in a buffer descriptor of this many bytes; `None` for other values.
+    /// Returns the number of elements of a runtime array if the buffer descriptor has `range` bytes; `None` for other values.
     pub fn length_in(&self, range: u64) -> Option<u32> {
         let GuardValue::ArrayLength { offset, stride, .. } = *self else {
             return None;
@@ -182,7 +182,7 @@ const MAX_INVOCATIONS: u64 = i32::MAX as u64;
 #[derive(Clone, Debug)]
 struct Axis {
     groups: u64,
-    /// Half-open ranges of the ids. If nothing limits an id, the end is larger than the dispatch.
+    /// For each kind of id, the half-open range of ids that meet the guards. If nothing limits an id, the end is larger than the dispatch.
     global: Range<u64>,
     workgroup: Range<u64>,
     local: Range<u64>,

@@ -350,6 +350,6 @@ impl Indices<'_> {
 enum LoadedValue {
     /// A known value.
     Value(Value),
-    /// A component of a stored value.
+    /// A component of a stored value: the id of the value, and the index of the component.
     Stored(u32, u32),
 }

@@ -21,7 +21,7 @@ enum Root {
     Variable(u32, bool),
     /// Several variables or none. The contents of these variables are already marked as unknown where such a pointer is created.
     Unknown,
-    /// The limit of steps was reached.
+    /// The step limit was reached.
     TooFar,
 }
 
@@ -37,7 +37,7 @@ enum Contents {
 /// The values stored in variables of functions and of the invocation.
 pub(crate) struct Locals {
     contents: BTreeMap<u32, Contents>,
-    /// For each function, the range of its instructions, and the last one of its first block.
+    /// For each function, the range of its instructions, and the last instruction of its first block.
     functions: Vec<(Range<usize>, usize)>,
 }
 

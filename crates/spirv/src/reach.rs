@@ -10,11 +10,13 @@ use crate::module::Module;
 /// The part of a module that an entry point can execute.
 pub(crate) struct PointerReach {
     pub(crate) instructions: Vec<usize>,
-    /// Per call of a defined function, the callee, the number of arguments (the most first) and the number of the call. Sorted.
+    /// For each call of a defined function: the callee, the number of arguments, and the number of the instruction. Sorted; of
+    /// one callee, the calls with the most arguments first.
     calls: Vec<(usize, (Reverse<usize>, usize))>,
     /// Per returned value, the function and the value. Sorted.
     pub(crate) returns: Vec<(usize, Node)>,
-    /// Per parameter, the number of its instruction, its function and its position. Sorted.
+    /// For each parameter: the number of its instruction, its function, and its position among the function's parameters.
+    /// Sorted.
     parameters: Vec<(usize, usize, usize)>,
 }
 

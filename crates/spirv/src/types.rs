@@ -25,7 +25,7 @@ pub(crate) struct DescriptorType {
 /// The kind of memory that a pointer points to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Memory {
-    /// Memory of the pipeline: its contents come from elsewhere in the module.
+    /// All other memory, such as variables of functions, workgroups and stage interfaces: its contents come from elsewhere in the module.
     Private,
     /// Descriptors, push constants, attachments: their contents come from outside.
     Interface,

@@ -92,8 +92,8 @@ impl Action {
 }
 
 impl Hazard {
-    /// The scopes of a memory barrier between the two that orders them. Between two batches or queues, a semaphore or fence also works;
-    /// a transition needs its first scope in its own barrier, or before it with `ALL_COMMANDS` as the second.
+    /// The scopes of a memory barrier that orders the two accesses, if it is placed between them. Between two batches or queues, a semaphore or
+    /// fence also works; a transition needs its first scope in its own barrier, or before it with `ALL_COMMANDS` as the second.
     pub fn remedy(&self) -> DependencyScopes {
         let (src, src_access) = self.before.action.scope();
         let (dst, dst_access) = self.after.action.scope();
@@ -125,7 +125,7 @@ impl Hazard {
     }
 }
 
-/// Reason why contents that a command reads are lost.
+/// The reason why contents that a command reads are lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossReason {
     /// The contents were never written.
@@ -159,7 +159,7 @@ pub enum LossReason {
 pub struct LostContents {
     /// The command's read of the contents.
     pub reader: MemoryUse,
-    /// Reason of the loss: the first loss since the last write.
+    /// The reason for the loss: the first loss since the last write.
     pub loss: LossReason,
     /// The last write through the resource before the loss, if it is known.
     pub last: Option<MemoryUse>,
@@ -190,14 +190,14 @@ pub struct DiscardedContents {
 /// All findings of a program, or of some of its steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
-    /// Missing order, sorted by the later accesses.
+    /// Missing dependencies between accesses, sorted by the later accesses.
     pub hazards: Vec<Hazard>,
-    /// Lost contents, sorted by the reads.
+    /// Lost contents that commands read, sorted by the reads.
     pub lost: Vec<LostContents>,
-    /// Defined contents that were discarded, by discards that report them.
+    /// Defined contents that were discarded, for discards with [`reports_contents`](crate::program::Discard::reports_contents).
     pub discarded: Vec<DiscardedContents>,
     /// Accesses, transitions and transfers that were not checked: their resource is unknown, their stage does not perform them, or they are not in
-    /// the table.
+    /// the table of accesses.
     pub unchecked: Vec<MemoryUse>,
 }
 

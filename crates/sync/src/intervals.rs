@@ -12,9 +12,9 @@ use tileheap_units::CompactSort;
 /// Numbered byte ranges `[first, end)`.
 #[derive(Clone, Debug, Default)]
 pub struct Intervals {
-    /// The last byte of each range, by binary logarithm of its length, first byte and number.
+    /// The last byte of each range, by the binary logarithm of its length (rounded up), its first byte, and its number.
     ends: BTreeMap<(u32, u64, u64), u64>,
-    /// Number of ranges, by the exponent of their length.
+    /// Number of ranges, by the binary logarithm of their length.
     counts: BTreeMap<u32, usize>,
 }
 
@@ -48,7 +48,7 @@ impl Intervals {
         }
     }
 
-    /// The numbers of all ranges that share bytes with a range, in ascending order. Takes time logarithmic in the number of ranges, and
+    /// The numbers of all ranges that share bytes with a given range, in ascending order. Takes time logarithmic in the number of ranges, and
     /// linear in the number of ranges of each length that begin shortly before it.
     pub fn overlapping(&self, (first, end): (u64, u64)) -> Vec<u64> {
         let end = end.max(first.saturating_add(1));

@@ -28,7 +28,7 @@ pub(crate) struct Summary {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum AffectedMemory {
     Nothing,
-    /// Accesses through resources that are within these bytes.
+    /// Only accesses through resources within these bytes.
     Within(Bytes),
     Everything,
 }
@@ -55,9 +55,10 @@ pub(crate) struct Log {
     operations: Vec<Operation>,
     /// The summary of each operation, if it has one.
     each: Vec<Option<Summary>>,
-    /// For each size, the summaries of consecutive groups of that many operations; empty if there is no summary.
+    /// For each group size, the summaries of every group of that many consecutive operations; an empty list if a group has no
+    /// summary.
     summaries: [Vec<Vec<Summary>>; SIZES.len()],
-    /// The summaries that are not complete; `None` if a group will not have a summary.
+    /// For each group size, the summaries of the group that is not complete yet; `None` if it will not have any.
     open: [Option<Vec<Summary>>; SIZES.len()],
 }
 

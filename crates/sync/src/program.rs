@@ -17,19 +17,19 @@ macro_rules! numbers {
 }
 
 numbers! {
-    /// An address space: a `VkDeviceMemory`, or the tile memory of one queue.
+    /// Identifies an address space: a `VkDeviceMemory`, or the tile memory of one queue.
     MemoryId(u64);
-    /// A buffer or an image.
+    /// Identifies a buffer or an image.
     ResourceId(u32);
-    /// A queue of the device.
+    /// Identifies a queue of the device.
     QueueId(u64);
-    /// A `VkEvent`.
+    /// Identifies a `VkEvent`.
     EventId(u64);
-    /// A `VkSemaphore` of either type.
+    /// Identifies a `VkSemaphore` of either type.
     SemaphoreId(u64);
-    /// A `VkFence`.
+    /// Identifies a `VkFence`.
     FenceId(u64);
-    /// The identity of a command in findings; unique within a batch.
+    /// Identifies a command in findings; unique within a batch.
     Tag(u64);
 }
 
@@ -42,7 +42,7 @@ pub struct Resource {
     pub first: u64,
     /// The byte after the resource's last one.
     pub end: u64,
-    /// The mapping to bytes.
+    /// The mapping of the resource to its bytes.
     pub tiling: Tiling,
     /// An image that interprets the same bytes consistently: both are created and bound identically with `VK_IMAGE_CREATE_ALIAS_BIT`, or share
     /// external memory.
@@ -132,7 +132,8 @@ pub struct Texels {
     pub levels: Run,
     /// The array layers of the subresources, or the slices of a 3D image.
     pub layers: Run,
-    /// Texels along x, y and z, or from the first one on if a run ends at `u32::MAX`; `None` for all. Only accesses have areas, barriers do not.
+    /// The texels along x, y and z; a run that ends at `u32::MAX` includes all texels from its first one. `None` for all texels. Only accesses have
+    /// areas, barriers do not.
     pub area: Option<[Run; 3]>,
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct RecordWork {
 #[derive(Clone, Debug)]
 struct Piece {
     region: Region,
-    /// True if only touched by the letter of the specification.
+    /// True if the access touches the region only by the letter of the specification.
     is_by_letter: bool,
     reach: Reach,
 }

@@ -39,7 +39,7 @@ const MAX_TIMELINE_VALUES: usize = 1024;
 /// The pending batches, and the values that timeline semaphores have reached.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Schedule {
-    /// Signals in ascending order of values; binary semaphores have no entry.
+    /// The signals of each timeline semaphore in ascending order of values; binary semaphores have no entry.
     timelines: IdMap<SemaphoreId, Vec<Signaled>>,
     pending: Vec<(QueueId, VecDeque<Submitted>)>,
 }

@@ -9,7 +9,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A tensor is not allowed in a graph, cannot be laid out, placed or bound as requested, or has no kernel support.
+    /// A tensor is not allowed in a graph, cannot be laid out, placed or bound as requested, or is not supported by any
+    /// kernel.
     #[error("tensor `{tensor}`: {problem}")]
     Tensor {
         /// The name of the tensor.
@@ -22,14 +23,15 @@ pub enum Error {
         "tensor `{tensor}`: dimension {dimension} has no upper bound below 2^63: symbol `{symbol}` needs a range"
     )]
     Unbounded {
-        /// The tensor.
+        /// The name of the tensor.
         tensor: String,
-        /// The dimension.
+        /// The dimension, as an expression.
         dimension: String,
-        /// The symbol without a range.
+        /// The name of the symbol without a range.
         symbol: String,
     },
-    /// The parts of a loop or branch do not match, it needs copies or a decision, or a node reads overwritten bytes.
+    /// The parts of a loop or branch do not match, it needs copies that are not allowed, a decision is missing, or a node
+    /// reads overwritten bytes.
     #[error("node `{node}`: {problem}")]
     Control {
         /// The name of the node.
@@ -78,11 +80,11 @@ pub enum Error {
         tensor: String,
         /// The size of the tensor.
         size: Bytes,
-        /// The name of the last memory that could hold the tensor.
+        /// The name of the last memory in which the tensor may be placed.
         memory: String,
         /// The capacity of the memory.
         capacity: Bytes,
-        /// The lower bound on the bytes of the memory's tensors, if that already exceeds the capacity.
+        /// A lower bound on the bytes that the memory's tensors need, if it already exceeds the capacity.
         needed: Option<Bytes>,
     },
     /// A placement strategy returned an invalid answer.

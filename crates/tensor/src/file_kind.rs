@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// Fails if a file has other contents than its extension promises.
+/// Checks that the contents of a file match its extension.
 ///
 /// # Errors
 /// The kind of file that it is not, or that it is a pointer of Git LFS.
@@ -22,7 +22,7 @@ pub fn check_contents(path: &Path, bytes: &[u8]) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Fails if a file is a compiled model with a memory plan, from which no graph is read.
+/// Checks that a file is not a compiled model with a memory plan, from which no graph can be read.
 ///
 /// # Errors
 /// The kind of file, and the command that reads it.

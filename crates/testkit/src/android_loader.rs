@@ -142,7 +142,7 @@ struct Link {
 struct LayerInfo {
     s_type: vk::StructureType,
     p_next: *const c_void,
-    /// 0: `payload` is a link; 1: it is a callback.
+    /// The kind of `payload`: 0 for a link, 1 for a callback.
     function: u32,
     payload: *const c_void,
 }

@@ -27,7 +27,7 @@ pub struct Cell {
     pub p99: u64,
 }
 
-/// The policies to compare, and the traces.
+/// The policies to compare, and the parameters of the traces.
 pub struct Field<'a> {
     /// Online policies.
     pub policies: &'a [PolicyDesc<'static>],
@@ -35,7 +35,7 @@ pub struct Field<'a> {
     pub belady: bool,
     /// Seeds of the traces.
     pub seeds: std::ops::Range<u64>,
-    /// Number of frames; [`Scenario::Switch`] has a quarter of it.
+    /// Number of frames of each trace; a quarter of it for [`Scenario::Switch`].
     pub frames: u32,
 }
 

@@ -53,7 +53,7 @@ pub struct Pipeline {
     pub bind_point: vk::PipelineBindPoint,
 }
 
-/// The resource of a descriptor, whose binding is its index in the list.
+/// The resource of a descriptor; the index in the list is the binding.
 pub enum Binding {
     Storage(BoundBuffer),
     Image(vk::DescriptorType, vk::ImageView, vk::ImageLayout),
@@ -144,7 +144,7 @@ impl Gpu {
         self.compute_after(&[], types, glsl)
     }
 
-    /// Like [`Gpu::compute`], with the caller's descriptor sets before that of `types`.
+    /// Like [`Gpu::compute`], with the caller's descriptor set layouts before that of `types`.
     pub fn compute_after(
         &mut self,
         before: &[vk::DescriptorSetLayout],
@@ -303,7 +303,7 @@ impl Gpu {
 }
 
 impl HostBuffer {
-    /// The bytes as written by the device.
+    /// A copy of the buffer's contents.
     pub fn bytes(&self) -> Vec<u8> {
         // SAFETY: mapped, coherent, and as long; tests wait for the device first.
         unsafe { std::slice::from_raw_parts(self.bytes, self.buffer.size as usize) }.to_vec()
@@ -330,7 +330,7 @@ impl Pipeline {
         }
     }
 
-    /// Pushes up to eight words.
+    /// Pushes up to eight words of push constants, from offset 0.
     pub fn push(&self, device: &ash::Device, commands: vk::CommandBuffer, words: &[u32]) {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         // SAFETY: recording; within the layout's 32 bytes.

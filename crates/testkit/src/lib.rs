@@ -64,7 +64,7 @@ pub fn shared(path: &str) -> Option<PathBuf> {
     None
 }
 
-/// Asserts that an error, or its message, contains every one of these words.
+/// Asserts that an error, or its message, contains all of these texts.
 #[track_caller]
 pub fn assert_says(said: impl ToString, words: &[&str]) {
     let said = said.to_string();
@@ -84,8 +84,8 @@ pub fn own_file(name: &str) -> PathBuf {
     folder.join(name)
 }
 
-/// A command that runs an example, without arguments: the program that test.sh built (`TILEHEAP_BUILT_EXAMPLES`), or else Cargo,
-/// which enables other features for one package than for the workspace, and so builds the libraries again.
+/// A command that runs an example, without arguments: the program that test.sh built (`TILEHEAP_BUILT_EXAMPLES`), or `cargo run`, which builds
+/// the libraries again, because it enables other features for one package than for the workspace.
 pub fn example(name: &str) -> Command {
     built_example(name).map_or_else(|| cargo_run(name), runnable)
 }
@@ -114,7 +114,7 @@ pub fn cpp_program(name: &str) -> Option<Command> {
     Some(runnable(program))
 }
 
-/// [`example`] with this machine's own libraries, even if the test runs on the test bed's.
+/// Like [`example`], but with this machine's own libraries, even if the test runs with the test bed's.
 pub fn example_here(name: &str) -> Command {
     let mut command = built_example(name).map_or_else(|| cargo_run(name), Command::new);
     command

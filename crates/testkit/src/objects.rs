@@ -95,7 +95,7 @@ impl Objects {
         object
     }
 
-    /// A buffer with its own memory, of the first of `types` that supports it.
+    /// A buffer with its own memory, of the first memory type in the mask `types` that supports it.
     pub fn buffer(
         &self,
         device: &ash::Device,
@@ -111,7 +111,7 @@ impl Objects {
         (buffer, memory)
     }
 
-    /// An image with its own memory, of the first of `types` that supports it.
+    /// An image with its own memory, of the first memory type in the mask `types` that supports it.
     pub fn image(&self, device: &ash::Device, info: &vk::ImageCreateInfo<'_>, types: u32) -> vk::Image {
         let image = self.create(device, info);
         // SAFETY: New.
@@ -210,7 +210,7 @@ pub fn whole(aspects: vk::ImageAspectFlags) -> vk::ImageSubresourceRange {
     }
 }
 
-/// A square image with one level, layer and sample.
+/// The create info of a square image with one level, layer and sample.
 pub fn image_info(format: vk::Format, side: u32, usage: vk::ImageUsageFlags) -> vk::ImageCreateInfo<'static> {
     vk::ImageCreateInfo::default()
         .image_type(vk::ImageType::TYPE_2D)
@@ -222,7 +222,7 @@ pub fn image_info(format: vk::Format, side: u32, usage: vk::ImageUsageFlags) -> 
         .usage(usage)
 }
 
-/// A view of the aspects of a whole image.
+/// The create info of a view of these aspects of a whole image.
 pub fn view_info(
     image: vk::Image,
     format: vk::Format,
@@ -259,7 +259,7 @@ pub fn with_subpasses<T>(
     create(info.subpasses(&subpasses))
 }
 
-/// A framebuffer of square images.
+/// The create info of a framebuffer of square images.
 pub fn framebuffer_info(
     pass: vk::RenderPass,
     views: &[vk::ImageView],
@@ -269,7 +269,7 @@ pub fn framebuffer_info(
     info.attachments(views).width(side).height(side).layers(1)
 }
 
-/// A shader stage of a pipeline, with the entry point `main`.
+/// The create info of a shader stage with the entry point `main`.
 pub fn stage(
     stage: vk::ShaderStageFlags,
     module: vk::ShaderModule,
@@ -389,8 +389,8 @@ pub fn descriptor_set(
 }
 
 impl Objects {
-    /// A pipeline layout of the sets `before` and one with `kinds` at bindings 0, 1, …, with a number of bytes of push constants; and
-    /// the layout of that set.
+    /// A pipeline layout of the descriptor set layouts `before` and one with `kinds` at bindings 0, 1, …, with a number of bytes of push
+    /// constants; and that last set layout.
     pub fn pipeline_layout(
         &self,
         device: &ash::Device,

@@ -27,7 +27,7 @@ pub struct QueueRig {
     held: Vec<Held>,
     /// The value of each timeline semaphore.
     reached: BTreeMap<vk::Semaphore, u64>,
-    /// The wait that is ignored: index of a batch of the frame, and of one of its waits.
+    /// The wait that is ignored: the index of a batch in its frame, and the index of one of the batch's waits.
     ignored: Option<(usize, usize)>,
 }
 
@@ -35,7 +35,7 @@ pub struct QueueRig {
 type Held = (vk::Queue, Batch);
 
 impl QueueRig {
-    /// Adds `queues` simulated queues to the first one of `gpu`, which executes everything.
+    /// Simulates `queues` queues on the first one of `gpu`, which executes everything.
     pub fn new(gpu: &Gpu, queues: u64, seed: u64, ignored: Option<(usize, usize)>) -> QueueRig {
         let (context, real) = (&gpu.context, gpu.context.queues()[0]);
         let queue = |index| DeviceQueue {

@@ -141,10 +141,10 @@ pub fn describe() -> Described {
     }
 }
 
-/// The number of frames in flight: more than the runtime counts with fences.
+/// The number of frames in flight: more than the runtime can count with fences.
 pub const IN_FLIGHT: usize = 6;
 
-/// A device on the fake driver, as the runtime's caller has it.
+/// A device on the fake driver, with all that a caller of the runtime has.
 pub struct Rig {
     pub driver: FakeDriver,
     pub instance: ash::Instance,
@@ -153,7 +153,7 @@ pub struct Rig {
     pub support: DeviceSupport,
     pub desc: DeviceDesc,
     pub described: Described,
-    /// A pool for each queue family.
+    /// A command pool for each queue family.
     pub pools: [vk::CommandPool; 2],
     /// The command buffers: one per declared command buffer, for each frame in flight.
     pub commands: [[vk::CommandBuffer; 4]; IN_FLIGHT],
@@ -166,7 +166,7 @@ pub struct Rig {
 }
 
 impl Rig {
-    /// Creates a device with everything that the driver supports enabled; the runtime does not use `without`.
+    /// Creates a device with everything that the driver supports enabled; the runtime does not use the capabilities in `without`.
     pub fn new(config: Config, without: Capabilities) -> Rig {
         let version = config.api_version;
         let driver = FakeDriver::new(config);
@@ -288,7 +288,7 @@ impl Rig {
         }))
     }
 
-    /// Records one frame into the command buffers of the frame [`IN_FLIGHT`] frames earlier.
+    /// Records one frame into the command buffers that the frame [`IN_FLIGHT`] frames before it used.
     pub fn record<'a>(&self, bound: &'a mut BoundFrame) -> Result<FrameRecorder<'a>> {
         self.record_begun(self.begin(bound)?)
     }
@@ -336,7 +336,7 @@ impl Rig {
         Ok(recorder)
     }
 
-    /// All problems after the runtime is destroyed: violations, and objects that were not destroyed.
+    /// All problems, once the runtime is destroyed: violations of valid usage, and objects that are still live.
     pub fn amiss(&self) -> Vec<String> {
         let mut amiss = self.driver.violations();
         let left = self.driver.live_below_device();

@@ -77,7 +77,7 @@ impl Assembler {
     }
 }
 
-/// Type declarations that most modules need.
+/// Ids of type declarations that most modules need.
 pub struct Types {
     /// `void`.
     pub void: u32,
@@ -87,11 +87,11 @@ pub struct Types {
     pub uint: u32,
     /// The constant 0.
     pub zero: u32,
-    /// A block of one `uint`, in a storage buffer.
+    /// A pointer to a block of one `uint` in a storage buffer.
     pub pointer_to_block: u32,
-    /// A `uint` in a storage buffer.
+    /// A pointer to a `uint` in a storage buffer.
     pub pointer: u32,
-    /// A pointer to a `uint` in a storage buffer, in a function's memory.
+    /// A pointer, to a function's memory, to a pointer to a `uint` in a storage buffer.
     pub pointer_to_pointer: u32,
 }
 

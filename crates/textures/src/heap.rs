@@ -155,7 +155,7 @@ impl Heap {
         node
     }
 
-    /// The owner of the last node that extends past `end`, if any.
+    /// The owner of the last owned node, if the node extends past `end`.
     pub fn past(&self, end: u64) -> Option<u32> {
         let mut node = self.address.last;
         if self.at(node).owner == NONE {

@@ -48,7 +48,7 @@ pub struct UploadLimiter {
     geometry: Geometry,
     /// Number of events that were counted.
     seen: usize,
-    /// By texture: the first frame in which a request that the policy bypassed is made again.
+    /// By texture: the first frame in which it may be requested from the policy again, after the policy bypassed it.
     again: Vec<u32>,
     frame: u32,
     /// Textures requested in every frame, before all others.

@@ -63,7 +63,7 @@ pub struct Parameter {
     pub default: u64,
     /// The largest value; the smallest is 0.
     pub most: u64,
-    /// Names of the values from 0 up; empty for numbers.
+    /// Names of the values 0, 1, …; empty for a number.
     pub names: &'static [&'static str],
 }
 

@@ -30,9 +30,9 @@ pub struct CostedSelection {
     pub offsets: Vec<Option<Bytes>>,
     /// The total weight of the selected items.
     pub weight: u64,
-    /// The total cost of the bytes reserved, at most the weight.
+    /// The total cost of the reserved bytes: at most `weight`.
     pub cost: u64,
-    /// An upper bound on the value, weight less cost, of any selection.
+    /// An upper bound on the value (weight minus cost) of any selection.
     pub bound: u64,
     /// True if it is proved that no selection of the same value reserves fewer bytes, summed over the steps.
     pub least_reserved: bool,
@@ -48,7 +48,7 @@ impl CostedSelection {
 }
 
 /// Selects items to place in a block, so that the sum of their weights, less the cost of the bytes that they reserve in each step, is as large as
-/// possible; of equally valuable selections, one that reserves fewer bytes.
+/// possible; among equally valuable selections, prefers one that reserves fewer bytes.
 ///
 /// `start` has an offset for each item that an earlier or simpler selection placed: the result is at least as valuable. The same problem and budget
 /// give the same answer on every machine. [`select`](super::select()) is for problems without costs or exclusive groups.

@@ -29,7 +29,7 @@ pub(super) struct ByLoads {
 /// Prices per step, and the resulting surplus of each item.
 pub(super) struct StepPrices {
     price: Vec<i128>,
-    /// The maximum price of a byte: sums of products with sizes stay within 128 bits.
+    /// The maximum price of a byte, which keeps sums of prices times sizes within 128 bits.
     most: i128,
     /// Per item, its weight minus the price of its bytes over its lifetime.
     pub(super) surplus: Vec<i128>,

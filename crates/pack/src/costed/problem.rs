@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::exact::gcd;
 use crate::units::{Alignment, Bytes, Run, Span};
 
-/// Items to select from, if reserving bytes for them has a cost in each step.
+/// Items to select from, and the cost in each step of the bytes that are reserved for the selected ones.
 ///
 /// ```text
 /// block   ┌──── a ────┐┌── b ──┐       items: span × size, weight; at most one item of an exclusive group is selected
@@ -40,15 +40,15 @@ pub struct WeightedItem {
     pub weight: u64,
 }
 
-/// The bytes that are reserved in a step: always from offset 0.
+/// The end of the bytes that are reserved in a step; they always begin at offset 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Reservation {
-    /// Up to the highest end in the connected run of lifetimes: the same in all steps of the run.
+    /// In all steps of a connected run of lifetimes: the highest end of the run's items.
     #[default]
     PerRun,
-    /// Up to the highest end of the items that are live in the step.
+    /// The highest end of the items that are live in the step.
     PerStep,
-    /// Per step if that costs less in some step, otherwise per run.
+    /// Like `PerStep` if that costs less in some step, otherwise like `PerRun`.
     Cheapest,
 }
 

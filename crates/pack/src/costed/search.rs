@@ -155,18 +155,18 @@ fn weight_of(problem: &Problem<'_>, items: &[u32]) -> u64 {
 
 /// An item, or an exclusive group, to decide about.
 struct Decision {
-    /// The items that may be taken, and `None` for none of them, in the order in which they are tried.
+    /// The options in the order in which they are tried: an item to take, or `None` to take none.
     ways: Vec<Option<u32>>,
-    /// The highest surplus of the items to decide about, at least 0.
+    /// The highest surplus among this decision's items; 0 if all are negative.
     surplus: i128,
 }
 
 /// A decision on the way to the current branch.
 #[derive(Default)]
 struct Decided {
-    /// Number of ways tried.
+    /// Number of options tried so far.
     tried: usize,
-    /// The item that is taken at present, and the previous rooms of its steps.
+    /// The item that is currently taken, and the previous values of `room` in the item's steps.
     taken: Option<(u32, Vec<i128>)>,
 }
 
@@ -178,18 +178,18 @@ struct Search<'a> {
     best: PlacedChoice,
     /// Remaining steps.
     left: u64,
-    /// The highest bound of a branch that was left undecided.
+    /// The highest upper bound of a branch that was left undecided; `None` if there is none.
     open: Option<i128>,
-    /// True if no branch was left that could reserve less.
+    /// True if no branch was left undecided.
     complete: bool,
     /// Decided so far: chosen items, their weight, and their load per step.
     chosen: Vec<u32>,
     weight: u64,
     load: Vec<u64>,
-    /// Per step, the maximum value of its free bytes at the current load, and the sum of all.
+    /// For each step, the maximum value of its free bytes at the current load; `rooms` is the sum over all steps.
     room: Vec<i128>,
     rooms: i128,
-    /// Surplus of the undecided items.
+    /// The sum of the highest non-negative surpluses of the undecided items and groups.
     surplus: i128,
 }
 

@@ -45,9 +45,10 @@ struct Settler<'a> {
     problem: &'a Problem<'a>,
     /// The chosen items' indices in the problem.
     chosen: &'a [u32],
-    /// Runs of steps that reserve the same size, connected by lifetimes or one step long: per step, its run; `None` if nothing is alive.
+    /// For each step, the index of its run; `None` if nothing is live. All steps of a run, which lifetimes connect, reserve the same size; if each
+    /// step reserves separately, each is a run.
     run_of: Vec<Option<u32>>,
-    /// Per run, the peak of bytes alive: no placement reserves less.
+    /// For each run, the maximum number of bytes that are live in a step: no placement reserves less.
     floors: Vec<u64>,
     /// For each chosen item, its offset; `None` if it is not placed yet.
     offsets: Vec<Option<u64>>,
@@ -56,7 +57,7 @@ struct Settler<'a> {
     /// A placement must cost less than this.
     limit: Cost,
     best: Option<(Cost, Vec<u64>)>,
-    /// Cost of placing one more item, in steps of the search: all items are compared with all.
+    /// Number of search steps counted for placing one more item, which compares all items with each other.
     toll: u64,
     steps: u64,
     budget: u64,

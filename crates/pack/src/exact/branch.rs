@@ -14,15 +14,16 @@ use crate::gap::align_up;
 /// The criterion by which the column to decide next is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Focus {
-    /// The fewest spare bytes, divided by the number of branches that the column has ended.
+    /// The fewest spare bytes, divided by 1 + the number of branches that the column has ended; ties by the fewest choices.
     LeastSlackBlamed,
-    /// The fewest choices, divided by the number of branches that the column has ended; ties by the fewest spare bytes.
+    /// The fewest choices, divided by 1 + the number of branches that the column has ended; ties by the fewest spare bytes.
     FewestChoicesBlamed,
     /// Like `FewestChoicesBlamed`, but ties are broken by the lowest floor.
     FewestChoicesLow,
-    /// The least product of choices and spare bytes.
+    /// The smallest product of choices and spare bytes; ties by the lowest floor.
     Tightest,
-    /// Like `Tightest`, with some bytes added to the spare ones, divided by the number of branches that the column has ended.
+    /// Like `Tightest`, but a part of the capacity is added to the spare bytes, and the product is divided by 1 + the number of branches that
+    /// the column has ended.
     TightestBlamed,
 }
 
@@ -162,7 +163,7 @@ pub(crate) fn raised(model: &Model, state: &State, choice: Decision, scratch: &m
 /// Scratch memory of [`raised`].
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
-    /// For each piece, true if it stands in the chosen column.
+    /// For each piece, true if it is in the chosen column.
     stands: Vec<bool>,
     /// For each other column, the lowest end of a piece that is not in the chosen column; 0 if not known.
     tops: Vec<u64>,

@@ -11,9 +11,9 @@ use crate::units::CompactSort;
 pub(crate) enum First {
     Wide,
     Large,
-    /// The largest number of columns times size².
+    /// The one with the largest product of size² and number of columns.
     LargeArea,
-    /// The largest number of columns² times size.
+    /// The one with the largest product of size and (number of columns)².
     WideArea,
 }
 

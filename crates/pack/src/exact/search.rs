@@ -24,9 +24,9 @@ pub(crate) enum RunResult {
 struct Frame {
     first: u32,
     end: u32,
-    /// The decision that opened this part; if this part fails, so does that decision's last try.
+    /// The decision whose last try opened this part; if the part cannot be packed, that try has failed.
     parent: u32,
-    /// Pending parts before this decision.
+    /// The head of the list of parts that were pending before this decision, and the length of `Search::waiting` at that time.
     waiting: u32,
     waiting_len: u32,
     /// Pieces still to try: a range of the stack of candidates.

@@ -37,20 +37,21 @@ pub(crate) struct State {
     alignments: Vec<Alignment>,
     /// Number of branches that each column has ended.
     pub(crate) blame: Vec<u64>,
-    /// The highest offset of each piece, given by its bound, the capacity, or the range it is tied to.
+    /// The highest offset that each piece may have, given by its bound, the capacity, or a tie.
     limits: Vec<u64>,
-    /// For each column, the length of the range that ties it to the previous column; 0 if they are not tied.
+    /// For each column, the length of the one range of bytes that passes from the pieces that end before it to the pieces that begin there; 0 if
+    /// there may be several ranges.
     ties: Vec<u64>,
     /// True if most columns are full: then pieces level with their neighbors are tried first.
     pub(crate) is_tight: bool,
-    /// Subset sums at a column: of the pieces that begin there, then of those that end there.
+    /// Scratch memory: the subset sums of the sizes of the pieces that begin at a column, then of those that end there.
     sums: [Vec<u64>; 2],
     /// Changed fields, with their previous values.
     trail: Vec<(Change, u64)>,
     placements: Vec<u32>,
     dirty: Vec<u32>,
     is_dirty: Vec<bool>,
-    /// Starts and sizes of one column's pieces.
+    /// Scratch memory: the starts and sizes of one column's pieces.
     starts: Vec<(u64, u64)>,
     /// True if each column is also checked against the `ready` offsets of its pieces.
     pub(crate) use_heads: bool,
@@ -67,7 +68,7 @@ enum Change {
     Borne(u32),
     /// The `ready` and `borne` offsets of a piece, both equal.
     Both(u32),
-    /// The highest offset of a piece.
+    /// The highest offset that a piece may have.
     Limit(u32),
 }
 

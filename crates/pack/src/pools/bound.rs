@@ -199,9 +199,9 @@ struct Cover {
     charges: Vec<Charge>,
     excess: u64,
     cost: u64,
-    /// True if the cost is that of whole charges, false if it is that of fractions.
+    /// True if `cost` is the minimum over sets of whole charges; false if it is a lower bound that also counts fractions of charges.
     is_exact: bool,
-    /// For each cost, the most bytes of charges with at most that total cost.
+    /// For each cost, the maximum number of bytes of a set of charges that costs at most this.
     most: Vec<u64>,
 }
 

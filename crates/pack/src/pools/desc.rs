@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{Alignment, Bytes, Span};
 
-/// A packing problem over pools, before validation. Its JSON has the same fields, and omits empty ones.
+/// A packing problem with pools, before validation. Its JSON has the same fields, and omits empty ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PoolsDesc {

@@ -41,7 +41,7 @@ pub(super) struct PoolUnit {
     /// Other units that must not share bytes with this one, or only at a cost; by ascending index.
     pub(super) edges: Vec<Edge>,
     pub(super) spans: Vec<Span>,
-    /// The index of the unit's first item.
+    /// The index of the item that errors name: the unit's first item.
     name: usize,
 }
 

@@ -24,9 +24,9 @@ const MAX_IMPLIED: usize = 4000;
 pub(super) struct Branch<'a, 'b> {
     prices: &'a mut Prices,
     task: &'a Task<'b>,
-    /// The decision on each offer.
+    /// For each offer, true if it is taken, false if not; `None` if this is undecided.
     decided: Vec<Option<bool>>,
-    /// Bytes of each column that decisions leave free.
+    /// For each column, the bytes that the decisions so far leave free.
     free: Vec<u64>,
     sums: Vec<i128>,
     /// Choices that are heavier than the best one by at most this are not searched.

@@ -32,7 +32,7 @@ struct State {
     load: u64,
     loss: i128,
     weight: i128,
-    /// The index in the history of the item taken last.
+    /// The item that was taken last, by its index in the history.
     history: u32,
 }
 
@@ -51,7 +51,7 @@ const JUDGES: usize = 250;
 #[derive(Debug, Default)]
 pub(crate) struct LoadSearch {
     states: Vec<State>,
-    /// For each state, the bytes of each class, that is, of chosen items that end at one column.
+    /// For each state, the bytes of each class of chosen items; the items of a class end at the same column.
     bytes: Vec<u64>,
     next_states: Vec<State>,
     next_bytes: Vec<u64>,

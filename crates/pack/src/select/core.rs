@@ -9,14 +9,14 @@ use super::task::Task;
 
 /// The choices within a loss: decided items, and a smaller problem for the others.
 struct Core {
-    /// The decided items that are taken.
+    /// For each offer, true if it is decided and taken.
     taken: Vec<bool>,
-    /// The other items, and their offers in the columns of the core.
+    /// The undecided items, and their offers in terms of the core's columns.
     items: Vec<usize>,
     offers: Vec<CandidateItem>,
     /// Free bytes and the price of a byte in each column of the core.
     columns: Vec<(u64, i128)>,
-    /// The loss common to all choices.
+    /// The part of the loss that all choices have in common.
     loss: i128,
 }
 
@@ -24,7 +24,7 @@ struct Core {
 pub(super) enum Searched {
     /// No choice is better than the best one found.
     All,
-    /// All better choices lose more than this.
+    /// Every better choice has a loss greater than this.
     UpTo(i128),
     Nothing,
 }

@@ -41,7 +41,7 @@ const IN_TREE: i64 = 0;
 #[derive(Debug, Default)]
 pub(crate) struct Prices {
     nodes: Vec<Node>,
-    /// Arcs along the row first, then the items.
+    /// The arcs along the row of columns, then those of the items.
     arcs: Vec<FlowArc>,
     /// The tree arcs of the cycle that an entering arc closes, and whether their flow increases.
     cycle: Vec<(u32, bool)>,

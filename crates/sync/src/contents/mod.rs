@@ -38,7 +38,7 @@ const MAX_RANGES: usize = 64;
 pub(crate) struct AllContents {
     classes: IdMap<ResourceId, Contents>,
     by_memory: IdMap<MemoryId, Intervals>,
-    /// Number of resources in each class.
+    /// Number of resources in each class, by the class's representative.
     members: IdMap<ResourceId, u32>,
     /// Disjoint ranges of each memory that were written and not discarded since, in ascending order.
     written: IdMap<MemoryId, Vec<(u64, u64)>>,

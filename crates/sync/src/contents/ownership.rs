@@ -26,7 +26,7 @@ use super::state::{Contents, State};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Families {
     first: Option<u32>,
-    /// True if there are several families: otherwise no family accesses contents of another one.
+    /// True if several families execute commands; otherwise no family accesses contents of another one.
     are_several: bool,
     /// For each family, a mask of the families that implicitly acquire images from it without a loss.
     implicit: IdMap<u32, u32>,

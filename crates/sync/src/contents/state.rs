@@ -15,14 +15,14 @@ const MAX_REGIONS: usize = 64;
 pub(super) enum Value {
     Written {
         by: MemoryUse,
-        /// False if the write may have changed only some of the region, like that of a shader that may access any elements.
+        /// False if the write may have changed only a part of the region, as for a shader that may access any elements.
         is_certain: bool,
         /// The last write through another image that interprets the bytes in the same way, if its contents were replaced.
         replaced: Option<MemoryUse>,
     },
     /// Written through another resource that interprets the bytes consistently, after the last write through this one.
     Through { by: MemoryUse, last: Option<MemoryUse> },
-    /// Undefined, after the last write.
+    /// Undefined: the contents were lost after the last write.
     Lost {
         loss: LossReason,
         verdict: Certainty,

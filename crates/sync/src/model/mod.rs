@@ -23,16 +23,16 @@ use crate::records::Records;
 use crate::region::Region;
 use crate::schedule::{Schedule, Submitted};
 
-/// The order and the contents of all accesses on a device.
+/// Tracks the order and the contents of all accesses on a device, and finds errors in them.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
     granularity: u64,
-    /// Granularities that override the device's, by memory.
+    /// Granularities that override the device's `bufferImageGranularity`, by memory.
     pages: IdMap<MemoryId, u64>,
     /// Memory that the host cannot access.
     device_only: IdSet<MemoryId>,
     resources: IdMap<ResourceId, Placed>,
-    /// The number of resources that were added.
+    /// The number of resources added so far, which is the next id.
     added: u32,
     /// The number of removed resources that are still known, and the threshold above which `drop_removed` runs.
     removed: usize,
@@ -51,7 +51,7 @@ pub struct Model {
     forgotten: u64,
     schedule: Schedule,
     work: RecordWork,
-    /// Numbers of steps, commands and render pass instances so far.
+    /// Number of steps, commands and render pass instances so far.
     steps: u64,
     commands: u64,
     instances: u64,
@@ -89,7 +89,7 @@ impl Model {
         }
     }
 
-    /// The findings of a whole program.
+    /// Checks a whole program; returns its findings.
     pub fn check(program: &Program) -> Findings {
         let mut model = Model::new(program.granularity);
         program
@@ -146,8 +146,8 @@ impl Model {
         self.contents.set_implicit_transfers(from, to);
     }
 
-    /// Sets whether order is followed as well as contents (`true`, the default). If not, accesses and dependencies are not remembered, and there
-    /// are no hazards.
+    /// Sets whether order is tracked as well as contents (`true`, the default). If not, accesses and dependencies are not remembered, and there are
+    /// no hazards.
     pub fn set_follows_order(&mut self, follows_order: bool) {
         self.ignores_order = !follows_order;
         if self.ignores_order {
@@ -175,7 +175,7 @@ impl Model {
         self.schedule.create_timeline(semaphore, value);
     }
 
-    /// Assumes that the contents of a resource are defined: it was imported, or not observed from the start.
+    /// Assumes that the contents of a resource are defined, because it was imported, or not observed from the start.
     pub fn assume_written(&mut self, resource: ResourceId) {
         if let Some(placed) = self.placed(resource) {
             let class = placed.class;

@@ -39,9 +39,9 @@ pub struct ModelStatistics {
 enum Waited {
     /// All operations.
     Everything,
-    /// All operations of a queue, and those before them.
+    /// All operations of a queue, and those ordered before them.
     Queue(QueueId),
-    /// A signal at a position of the log, and the operations before it: on its queue all work, or that of some stages.
+    /// A signal at a position of the log, and the operations that it covers: all earlier work on its queue, or that of some stages.
     Signal {
         position: u64,
         queue: QueueId,
@@ -82,16 +82,16 @@ impl Model {
         }
     }
 
-    /// Every use that later findings may name, some more than once: of accesses that later ones are compared with, and of writes and losses of
-    /// contents. See [`Model::each_tag`] for the tags of all commands.
+    /// Calls `each` with every use that later findings may name, with some more than once: the uses of accesses that later ones are compared with,
+    /// and of writes and losses of contents. See [`Model::each_tag`] for the tags of all commands.
     pub fn each_use(&self, mut each: impl FnMut(&MemoryUse)) {
         let records = self.records.values().flat_map(Records::iter);
         records.for_each(|record| each(&record.used));
         self.contents.each_use(&mut each);
     }
 
-    /// The tag of every command that later findings may name, some more than once: those of [`Model::each_use`], of discards of memory, and
-    /// of batches that wait for a signal.
+    /// Calls `each` with the tag of every command that later findings may name, with some more than once: the tags of [`Model::each_use`], of
+    /// discards of memory, and of batches that wait for a signal.
     pub fn each_tag(&self, mut each: impl FnMut(Tag)) {
         self.each_use(|used| each(used.tag));
         self.contents.each_discard(&mut each);

@@ -76,7 +76,7 @@ struct Ordered {
     ordered: S,
     available: S,
     visible: Usages,
-    /// Usages that see the access only through its own resource.
+    /// Usages to which the access is visible only through its own resource.
     visible_through_own: Usages,
 }
 
@@ -139,7 +139,7 @@ impl ScopeMembership {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reach {
     places: Vec<(QueueId, EnclosingSubpass, Ordered)>,
-    /// Usages of other resources in the same bytes that see the access through a part.
+    /// Usages of other resources in the same bytes to which the access is visible through a part of a resource.
     through: Vec<(QueueId, EnclosingSubpass, AliasedPart, Usages)>,
     covered: Vec<CoveringSignal>,
     /// Queues on which a semaphore signal covers the access, and whether it was available there: later signals of the queue cover everything that

@@ -384,7 +384,7 @@ impl GraphBuilder {
         &self.graph.tensors
     }
 
-    /// Adds a note for [`Graph::notes`].
+    /// Adds a note to [`Graph::notes`].
     pub fn note(&mut self, note: impl Into<String>) {
         self.graph.notes.push(note.into());
     }

@@ -41,7 +41,7 @@ pub enum ElementType {
     Float6E2M3Fn,
     Float6E3M2Fn,
     Float4E2M1Fn,
-    /// Opaque types, of which only the width is known, such as `bits4`.
+    /// An opaque type, of which only the width is known: 1 bit. The types after it are opaque too.
     Bits1,
     Bits2,
     Bits4,

@@ -19,14 +19,14 @@ pub struct Graph {
     pub(crate) notes: Vec<String>,
 }
 
-/// The upper bound on symbolic shapes for which memory is planned.
+/// Selects the upper bound on symbolic shapes for which memory is planned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ShapeBound {
     /// The maximum of each dimension over the ranges of its symbols.
     #[default]
     Ranges,
-    /// The dimensions at the shapes of the example inputs, which are too small for larger inputs.
+    /// The dimensions for the example inputs: too small for larger inputs.
     Examples,
 }
 

@@ -127,8 +127,7 @@ pub struct Loop {
     pub body: BlockId,
     /// The parameters that change at the end of a round; the others stay the same.
     pub carried: Vec<LoopCarry>,
-    /// The exits, in the order of the body's nodes; an exit before the first node that its condition does not need makes
-    /// zero rounds possible.
+    /// The exits, in the order of the body's nodes. If only nodes that its condition needs run before an exit, zero rounds are possible.
     pub exits: Vec<LoopExit>,
     /// The number of complete rounds, if known: the only exit is taken in the round of this number, counted from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -147,7 +146,7 @@ pub struct LoopCarry {
 /// An exit of a loop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoopExit {
-    /// The number of the body's nodes that have run in this round.
+    /// The number of the body's nodes that run in each round before this exit.
     pub after: u32,
     /// The loop is left if this is 0.
     pub condition: TensorId,

@@ -12,12 +12,12 @@ pub struct SymbolId(pub u32);
 /// A dimension whose value is known only when the network runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Symbol {
-    /// Its name: `batch`, `sequence`.
+    /// The symbol's name, such as `batch` or `sequence`.
     pub name: String,
     /// The least and the greatest value, both included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<(u64, u64)>,
-    /// The value for an example input.
+    /// The symbol's value for the example inputs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub example: Option<u64>,
 }

@@ -10,13 +10,13 @@ use crate::units::Bytes;
 /// A value that is assigned once (in a loop, once per round).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tensor {
-    /// Its name; unique.
+    /// The tensor's name, which is unique.
     pub name: String,
-    /// The type of its elements.
+    /// The type of the tensor's elements.
     pub element: ElementType,
-    /// Its logical dimensions; activations `[n, c, h, w]`, weights `[o, i, h, w]`.
+    /// The logical dimensions: `[n, c, h, w]` for activations, `[o, i, h, w]` for weights.
     pub shape: Shape,
-    /// The source of its value.
+    /// The source of the tensor's value.
     pub source: TensorSource,
     /// For a view: the tensor that it is a part of, and its offset there.
     pub view: Option<TensorView>,
@@ -24,7 +24,7 @@ pub struct Tensor {
     pub storage_id: Option<u32>,
     /// The storage scope assigned by another tool: `global.texture`.
     pub scope: Option<String>,
-    /// The name of the memory it is pinned to.
+    /// The name of the memory that the tensor is pinned to.
     pub memory: Option<String>,
     /// For an input: true if its bytes persist from run to run, so that nothing may overwrite them.
     pub kept: bool,
@@ -33,7 +33,7 @@ pub struct Tensor {
 /// The source of a tensor's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TensorSource {
-    /// An input of this block: of the graph, or a parameter of a body.
+    /// An input of this block: an input of the graph, or a parameter of a body.
     Input(BlockId),
     /// A constant, such as weights, outside the planned arenas.
     Constant,
@@ -47,8 +47,8 @@ pub enum TensorSource {
 /// concatenation along the outermost dimension may be views of its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TensorView {
-    /// The tensor that it is a part of; may itself be a view.
+    /// The tensor that the view is a part of; may itself be a view.
     pub base: TensorId,
-    /// Its offset in the base, in the base's plain row-major form.
+    /// The view's offset in the base, in the base's plain row-major form.
     pub offset: Bytes,
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use tileheap_json::clip;
 
-/// States if the last step of a lifetime in a table is part of the lifetime.
+/// The rule that decides whether the last step of a lifetime in a table is part of the lifetime.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SpanEnds {
     /// As in MiniMalloc: a column `upper` is exclusive, a column `end` is inclusive.

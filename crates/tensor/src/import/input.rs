@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::graph::Graph;
 use crate::plan::placement::SpaceItem;
 
-/// A graph, or records of lifetimes.
+/// The contents of a file: a graph, or records of lifetimes.
 #[derive(Clone, Debug)]
 pub enum ImportedInput {
     /// A graph.
@@ -21,7 +21,8 @@ pub enum ImportedInput {
 }
 
 impl ImportedInput {
-    /// Detects the format: a table, lines of JSON, TVM's JSON, or tileheap's own. `inputs` as in [`TvmGraph::read`].
+    /// Detects the format of a text, and reads it: a table, lines of JSON, TVM's JSON, or tileheap's own. `inputs`
+    /// as in [`TvmGraph::read`].
     ///
     /// # Errors
     /// Those of the format's reader.

@@ -37,9 +37,9 @@ use tileheap_json::{clip, parse};
 /// A TVM graph, with the document that it came from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TvmGraph {
-    /// The graph; a tensor per entry.
+    /// The graph, with one tensor per entry.
     pub graph: Graph,
-    /// The tensor of each entry.
+    /// The tensor of each entry of the document.
     pub entries: Vec<TensorId>,
     document: Value,
 }

@@ -189,7 +189,7 @@ impl Tensor {
 #[derive(Clone, Copy, Debug, Default)]
 struct Lifetime {
     written: Option<u32>,
-    /// The first read before any write.
+    /// The step of the first read, if it comes before any write.
     unwritten_read: Option<u32>,
     last: Option<u32>,
 }
@@ -199,13 +199,13 @@ struct Plan<'a> {
     values: Vec<Value>,
     operators: Vec<String>,
     lifetimes: Vec<Lifetime>,
-    /// For each value, the value whose data it has, and the value that it is a view of.
+    /// For each value, the value whose data it has; and if it is a view, the value that it is a view of.
     data: Vec<(u32, Option<usize>)>,
     steps: Vec<String>,
     /// Steps that jump back, with their targets.
     loops: Vec<(u32, u32)>,
     accesses: Cell<usize>,
-    /// The step of the program at which the plan starts.
+    /// The program's step at which the plan starts.
     first: u32,
 }
 

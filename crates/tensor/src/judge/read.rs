@@ -11,10 +11,10 @@ use crate::error::{Error, Result};
 use crate::file_kind::{is_executorch, is_tflite};
 use crate::import::SpanEnds;
 
-/// Options for reading files: information that they do not contain.
+/// Options for reading files: information that the files do not contain.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
-    /// Determines if the last step of a lifetime in a table is part of the lifetime.
+    /// The rule that decides whether the last step of a lifetime in a table is part of the lifetime.
     pub ends: SpanEnds,
     /// The activations among the `null` nodes of a TVM graph, as in [`TvmGraph::read`](crate::import::tvm::TvmGraph::read).
     pub inputs: Vec<String>,

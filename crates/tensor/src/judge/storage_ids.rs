@@ -16,7 +16,7 @@ use crate::units::{Alignment, Bytes, Span};
 
 pub(super) const FORMAT: &str = "TVM graph";
 
-/// Reads the storage ids of a graph. `inputs` as in [`TvmGraph::read`].
+/// Reads the storage ids of a TVM graph. `inputs` as in [`TvmGraph::read`].
 ///
 /// # Errors
 /// Those of [`TvmGraph::read`]; [`Error::Parse`] if an entry has no storage id or no fixed size.

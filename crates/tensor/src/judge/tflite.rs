@@ -314,7 +314,7 @@ struct Run<'a> {
     /// The first step that reads a tensor before any write, and whether a custom operator reads it.
     read_first: Vec<Option<(Step, bool)>>,
     in_place: Vec<InPlace>,
-    /// The tensor whose data each tensor has.
+    /// For each tensor, the tensor whose data it has.
     data: Vec<u32>,
 }
 

@@ -7,15 +7,16 @@
 pub(super) enum Sharing {
     /// The outputs share no bytes with the inputs.
     Apart,
-    /// It reads each element of its operands before it writes that of its result: the result may be written over an operand.
+    /// The operator reads each element of its operands before it writes that element of its result, so the result may
+    /// overwrite an operand.
     Elementwise,
-    /// Its output is its first input in another shape.
+    /// The operator's output is its first input in another shape.
     SameData,
-    /// It runs one of two subgraphs.
+    /// The operator runs one of two subgraphs.
     If,
-    /// It runs a condition and a body in turn.
+    /// The operator runs a condition and a body in turn.
     While,
-    /// It runs a subgraph.
+    /// The operator runs a subgraph.
     CallOnce,
 }
 

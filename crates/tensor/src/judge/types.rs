@@ -28,30 +28,30 @@ pub struct Allocations {
 /// A range of memory in which a plan places buffers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Arena {
-    /// Its name in the file, or a number.
+    /// The arena's name in the file, or a number.
     pub name: String,
-    /// The size that the file declares.
+    /// The size that the file declares for the arena.
     pub size: Option<Bytes>,
 }
 
 /// A buffer with its placement and lifetimes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Buffer {
-    /// Its name.
+    /// The buffer's name.
     pub name: String,
-    /// Its number in the file, in the unit of [`Allocations::numbered`].
+    /// The buffer's number in the file, in the unit of [`Allocations::numbered`].
     pub index: u64,
-    /// The index of its arena.
+    /// The index of the buffer's arena.
     pub arena: u32,
-    /// Its first byte.
+    /// The offset of the buffer's first byte in its arena.
     pub offset: Bytes,
-    /// Its size.
+    /// The buffer's size.
     pub size: Bytes,
-    /// The alignment of its offset that the format requires.
+    /// The alignment that the format requires of the buffer's offset.
     pub alignment: Alignment,
-    /// The steps in which its contents are needed; ascending and disjoint.
+    /// The steps in which the buffer's contents are needed; ascending and disjoint.
     pub lifetimes: Vec<Span>,
-    /// The data that it is a view of; buffers with equal data share bytes by design.
+    /// The data that the buffer is a view of; buffers with equal data share bytes by design.
     pub view: Option<SharedData>,
 }
 
@@ -73,7 +73,7 @@ impl Buffer {
 pub struct SharedData {
     /// Id of the data: buffers with equal ids refer to the same data.
     pub data: u32,
-    /// The first byte of the part.
+    /// The offset of the part in the data.
     pub offset: u64,
 }
 
@@ -82,9 +82,9 @@ pub struct SharedData {
 pub struct InPlace {
     /// The step of the operator.
     pub step: Step,
-    /// The index of the output.
+    /// The index of the output buffer.
     pub output: u32,
-    /// The index of the input, whose lifetime has to end in this step.
+    /// The index of the input buffer, whose lifetime has to end in this step.
     pub input: u32,
     /// True if the output must be exactly at the input's offset, as for elementwise operators; otherwise it may be anywhere in the input.
     pub same_offset: bool,
@@ -95,7 +95,7 @@ pub struct InPlace {
 pub struct Fault {
     /// The index of the buffer.
     pub buffer: u32,
-    /// The fault.
+    /// The kind of fault.
     #[serde(flatten)]
     pub fault: BufferFault,
 }
@@ -105,33 +105,33 @@ pub struct Fault {
 #[serde(tag = "fault", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum BufferFault {
-    /// It ends after the declared size of its arena.
+    /// The buffer ends after the declared size of its arena.
     OutsideArena {
         /// The first byte after the buffer.
         end: Bytes,
         /// The declared size of the arena.
         size: Bytes,
     },
-    /// Its offset is not a multiple of the alignment that the format requires.
+    /// The buffer's offset is not a multiple of the alignment that the format requires.
     Misaligned {
-        /// The alignment.
+        /// The required alignment.
         alignment: Alignment,
     },
-    /// It is larger than the storage that it shares with others.
+    /// The buffer ends after the storage that it shares with others.
     OutsideStorage {
-        /// The storage.
+        /// The name of the storage.
         storage: String,
         /// The end of the buffer within the storage.
         end: Bytes,
         /// The size of the storage.
         size: Bytes,
     },
-    /// It is read before anything writes it.
+    /// The buffer is read before anything writes it.
     NeverWritten {
-        /// The first step that reads it.
+        /// The first step that reads the buffer.
         step: Step,
     },
-    /// It is a view of another buffer, but not at that buffer's address.
+    /// The buffer is a view of another one, but not at that one's address.
     DetachedView {
         /// The index of the other buffer.
         base: u32,

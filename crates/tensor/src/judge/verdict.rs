@@ -111,7 +111,7 @@ enum Contents {
 /// Pairs that may share bytes.
 struct Permitted {
     in_place: HashMap<(Contents, Contents), Vec<InPlace>>,
-    /// The end of the last lifetime of each buffer.
+    /// For each buffer, or data that buffers share, the end of its last lifetime.
     ends: HashMap<Contents, Step>,
 }
 

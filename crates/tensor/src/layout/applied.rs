@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::graph::ElementType;
 use crate::units::{Alignment, Bytes};
 
-/// A rule applied to dimensions: enough to locate an element.
+/// A layout rule applied to a tensor's dimensions: enough to locate an element.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
     /// The rule.
@@ -142,7 +142,7 @@ impl Layout {
         self.shape.iter().product()
     }
 
-    /// The number of images that hold it: columns, rows and layers of the grid; 1 each if it is not split.
+    /// The number of images that hold the tensor: columns, rows and layers of the grid; 1 each if the layout is not split.
     pub fn grid(&self) -> ImageExtent {
         let tile = self.tile.unwrap_or(self.extent);
         let count = |whole: u64, part: u64| whole.div_ceil(part.max(1)).max(1);

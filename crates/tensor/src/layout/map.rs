@@ -5,7 +5,7 @@ use super::{ImageExtent, Layout};
 /// The location of an element.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Location {
-    /// The image in a grid; 0 if it is not split.
+    /// The index of the image in the grid; 0 if the layout is not split.
     pub image: u64,
     /// The layer within the image.
     pub layer: u64,

@@ -91,13 +91,13 @@ impl Default for OversizePolicy {
 /// The reason for a tensor's storage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StorageReason {
-    /// As requested.
+    /// The storage is the requested one.
     AsRequested,
     /// A buffer, with the reason why it is not an image.
     NoImage(String),
     /// The requested image exceeds the limits.
     TooLarge {
-        /// Its extent.
+        /// The extent of the requested image.
         extent: ImageExtent,
         /// The largest extent allowed.
         limit: ImageExtent,

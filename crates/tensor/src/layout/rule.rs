@@ -55,7 +55,7 @@ pub struct Flattening {
     pub rows: usize,
 }
 
-/// A layout of tensors of any dimensions.
+/// A rule that lays out tensors of any dimensions.
 ///
 /// ```
 /// use tileheap_tensor::layout::{Convention, ConventionForm, LayoutRule};

@@ -48,12 +48,12 @@ pub(super) fn graph_bounds(rules: &Rules<'_>, memories_of: &[BTreeSet<u32>], mem
 
 /// A value in an execution.
 struct LiveValue {
-    /// The tensors that had this value; the one that was written comes first.
+    /// The tensors that had this value, beginning with the one that was written.
     tensors: Vec<TensorId>,
-    /// The times of its write and its last read.
+    /// The time at which the value is written, and the time of its last read.
     first: u64,
     last: u64,
-    /// True if the caller supplies its memory.
+    /// True if the plan does not place the value: the caller supplies its memory, or it is a constant.
     is_external: bool,
 }
 
@@ -67,7 +67,7 @@ struct Execution<'a> {
     step: u32,
     max_steps: u64,
     values: Vec<LiveValue>,
-    /// By tensor: its current value.
+    /// For each tensor, its current value.
     bound: Vec<Option<usize>>,
     /// Values that may be written over others: output, input, and the time of the write.
     in_place: Vec<(usize, usize, u64)>,

@@ -24,7 +24,7 @@ use crate::units::Span;
 pub(super) struct Expander<'a> {
     rules: &'a Rules<'a>,
     out: Expansion,
-    /// By tensor: its current binding.
+    /// For each tensor, its current binding.
     bound: Vec<Option<Bind>>,
     /// The current unrolled copy of each enclosing loop.
     path: Vec<u32>,

@@ -24,9 +24,9 @@ pub(super) struct Value {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ValueKind {
-    /// The plan places it.
+    /// The plan places the value.
     Planned,
-    /// The caller supplies it, or it is a constant.
+    /// The caller supplies the value, or it is a constant.
     External,
     /// A carried parameter at the beginning of a round; `before` is its binding before the first round.
     Parameter { before: Bind, depth: usize, next: Next },
@@ -35,7 +35,7 @@ pub(super) enum ValueKind {
 /// The value of a carried parameter after the first rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// A value of the previous round, in the parameter's own bytes.
+    /// A value that the previous round writes into the parameter's own bytes.
     Own,
     /// The same value as before: unchanged in all unrolled copies, so it never moves.
     Itself,
@@ -46,9 +46,9 @@ pub(super) enum Next {
 /// The binding of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bind {
-    /// A value, from a byte offset.
+    /// A part of a value, from this byte offset on.
     Value(ValueId, u64),
-    /// An output of a loop, from a byte offset.
+    /// A part of a loop's output, from this byte offset on.
     LoopOutput(usize, u64),
 }
 

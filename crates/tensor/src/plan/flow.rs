@@ -10,14 +10,14 @@ use crate::units::{Alignment, Bytes, Span};
 use tileheap_pack::allocation_graph::AllocationGraph;
 use tileheap_pack::{Item, Packing, Problem};
 
-/// The allocation graph of one memory, in which the flow of bytes is verified.
+/// The allocation graph of one memory; it conserves bytes, which has been verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// The memory's name.
     pub memory: String,
     /// Name and lifetime of each item of the graph. A tensor with several lifetimes is several items.
     pub nodes: Vec<(String, Span)>,
-    /// The edges: which item takes over bytes from which.
+    /// The edges, each from an item to one that takes over bytes from it.
     pub graph: AllocationGraph,
 }
 

@@ -8,23 +8,23 @@ use crate::units::{Alignment, Bytes, Span};
 /// An item that needs bytes: a tensor, or several that share a placement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpaceItem {
-    /// Its name, for messages.
+    /// The item's name, for messages.
     pub name: String,
-    /// Its lifetimes, ascending and disjoint.
+    /// The item's lifetimes, ascending and disjoint.
     pub lifetimes: Vec<Span>,
-    /// Its size.
+    /// The item's size.
     pub size: Bytes,
-    /// The alignment of its offset, in addition to that of the memory.
+    /// The alignment of the item's offset, in addition to that of the memory.
     pub alignment: Alignment,
-    /// Memory types that can hold it.
+    /// Memory types that can hold the item.
     pub memory_type_bits: u32,
-    /// The name of the memory it is pinned to.
+    /// The name of the memory that the item is pinned to.
     pub memory: Option<String>,
-    /// Its image, for strategies that share images; `None` for a buffer.
+    /// The item's image, for strategies that share images; `None` for a buffer.
     pub image: Option<ItemImage>,
     /// The pool entry assigned by another tool.
     pub storage_id: Option<u32>,
-    /// Its weight for a faster memory: bytes times accesses.
+    /// The item's weight when items for a faster memory are selected: bytes times accesses.
     pub traffic: u64,
 }
 
@@ -44,7 +44,7 @@ impl SpaceItem {
         }
     }
 
-    /// The span from the first step of its lifetimes to the end of the last.
+    /// The span from the first step of the item's lifetimes to the end of the last.
     pub fn span(&self) -> Span {
         let living = || self.lifetimes.iter().filter(|lifetime| !lifetime.is_empty());
         Span {

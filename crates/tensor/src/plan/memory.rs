@@ -8,14 +8,14 @@ use crate::units::{Alignment, Bytes};
 /// A memory in which tensors can be placed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryDesc {
-    /// Its name: `sram`, `dram`, `device`.
+    /// The memory's name, such as `sram`, `dram` or `device`.
     pub name: String,
-    /// Its size, if limited.
+    /// The memory's size, if limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Bytes>,
-    /// The alignment of every tensor in it, in addition to the tensor's own.
+    /// The alignment of every tensor in the memory, in addition to the tensor's own.
     pub alignment: Alignment,
-    /// Its memory types; a tensor that supports none of them cannot be placed in it.
+    /// The memory's Vulkan memory types; a tensor that supports none of them cannot be placed in it.
     pub memory_type_bits: u32,
 }
 
@@ -59,7 +59,7 @@ impl MemoryDesc {
         }
     }
 
-    /// Returns true if an item may be placed in this memory: its pin, if any, names it, and they share a memory type.
+    /// Returns true if an item may be placed in this memory: it is not pinned to another one, and the two have a memory type in common.
     pub fn can_hold(&self, item: &SpaceItem) -> bool {
         let named = item.memory.as_ref().is_none_or(|name| *name == self.name);
         named && item.memory_type_bits & self.memory_type_bits != 0

@@ -88,7 +88,7 @@ struct Builder<'a> {
     rules: &'a Rules<'a>,
     expansion: &'a Expansion,
     regions: &'a [Option<Region>],
-    /// The loops around the tensor.
+    /// The loops that enclose the tensor.
     loops: &'a [NodeId],
     tensor: TensorId,
 }

@@ -7,7 +7,7 @@ use super::strategy::{PlacedItems, PlacementStrategy};
 use crate::error::{Error, Result};
 use crate::units::Bytes;
 
-/// One object per storage id of the graph, as given.
+/// Places tensors with the same storage id in the same object, as the graph says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StorageIds;
 

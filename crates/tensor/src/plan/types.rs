@@ -40,9 +40,9 @@ pub struct TensorPlan {
 /// Source: NNC's [article](crate#sources), "Multi-view Tensor", for loops within loops.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContinuedLoop {
-    /// The loop.
+    /// The nested loop.
     pub node: NodeId,
-    /// A loop around it: the first execution in each of that loop's executions begins with round 0.
+    /// An enclosing loop: in each of its executions, the first execution of the nested loop begins with round 0.
     pub within: NodeId,
     /// For each exit: the next execution begins this many rounds after the round in which the loop was left there. 0 if its results are the
     /// values with which that round began; 1 if they are those of the next round.
@@ -54,9 +54,9 @@ pub struct ContinuedLoop {
 pub struct Allocation {
     /// The name of the tensor, or of the first of several.
     pub name: String,
-    /// Its location: a memory and a range of its bytes.
+    /// The location: a memory and a range of its bytes.
     pub region: Region,
-    /// Its lifetimes.
+    /// The lifetimes of the tensor, or of all tensors.
     pub lifetimes: Vec<Span>,
 }
 
@@ -75,7 +75,7 @@ impl Allocation {
 /// A memory and the plan's use of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryPlan {
-    /// Its name.
+    /// The memory's name.
     pub name: String,
     /// The bytes that the plan uses: the highest end offset of a tensor in this memory.
     pub size: Bytes,
@@ -84,9 +84,9 @@ pub struct MemoryPlan {
     pub lower_bound: Bytes,
     /// The alignment of the memory as a whole.
     pub alignment: Alignment,
-    /// Its capacity, if limited.
+    /// The memory's capacity, if limited.
     pub capacity: Option<Bytes>,
-    /// Bytes of all reads and writes of its tensors in one run; of a loop, only the iterations of the unrolled copies count.
+    /// Bytes of all reads and writes of the memory's tensors in one run; of a loop, only the iterations of the unrolled copies count.
     pub traffic: Bytes,
     /// An upper bound on the traffic of any selection of tensors that fit, given the selections of earlier memories.
     pub traffic_bound: Bytes,
@@ -95,15 +95,15 @@ pub struct MemoryPlan {
 /// A tensor in a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedTensor {
-    /// The source of its memory.
+    /// The source of the tensor's memory.
     pub backing: Backing,
-    /// Its layout.
+    /// The tensor's layout.
     pub layout: Layout,
-    /// Its size by the driver's requirements; 0 unless planned.
+    /// The tensor's size according to the driver's requirements; 0 unless planned.
     pub size: Bytes,
-    /// Its bytes; `None` unless planned.
+    /// The tensor's bytes; `None` unless planned.
     pub placement: Option<Placement>,
-    /// Its lifetime: one span, or one for each unrolled copy of a loop's body.
+    /// The tensor's lifetime: one span, or one for each unrolled copy of a loop's body.
     pub lifetimes: Vec<Span>,
 }
 
@@ -124,9 +124,9 @@ pub enum Backing {
 pub struct Region {
     /// The memory.
     pub memory: MemoryId,
-    /// Its offset.
+    /// The region's offset in the memory.
     pub offset: Bytes,
-    /// Its size.
+    /// The region's size.
     pub size: Bytes,
 }
 
@@ -168,7 +168,7 @@ pub enum Placement {
 /// Placements in successive rounds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RoundPlacements {
-    /// The first rounds. Empty: type I. One, for round 0: type II. More if values of several rounds ago are read.
+    /// The placements in the first rounds: none for type I; one, of round 0, for type II; more if values of several rounds ago are read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub first: Vec<Placement>,
     /// Round `i` after the first rounds uses entry `i % len`: the repeat length is the number of entries.
@@ -176,7 +176,7 @@ pub struct RoundPlacements {
 }
 
 impl Placement {
-    /// The placement in a round of each enclosing loop, outermost first; itself if it does not change.
+    /// The placement in a round of each enclosing loop, outermost first; the same placement for all rounds if it does not change.
     pub fn at(&self, rounds: &[u64]) -> &Placement {
         match (self, rounds) {
             (Placement::PerRound(views), [round, rest @ ..]) => {
@@ -240,13 +240,13 @@ pub struct Aliasing {
 /// A copy of a value that could not be produced in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ValueCopy {
-    /// The loop or branch.
+    /// The loop or branch that needs the copy.
     pub node: NodeId,
-    /// The source.
+    /// The tensor whose value is copied.
     pub from: TensorId,
-    /// The destination.
+    /// The tensor that receives the copy.
     pub to: TensorId,
-    /// Its size; copied in every round of a loop, except at [`CopyTime::Enter`].
+    /// The size of the value. [`time`](Self::time) says how often it is copied.
     pub size: Bytes,
     /// The time of the copy.
     pub time: CopyTime,

@@ -22,7 +22,7 @@ pub struct StorageChoice {
     pub layouts: Vec<Layout>,
     /// The reason for the storage of each tensor.
     pub reasons: Vec<StorageReason>,
-    /// The inserted nodes.
+    /// The inserted nodes, all of operator [`CONVERT`](super::CONVERT).
     pub conversions: Vec<NodeId>,
 }
 

@@ -9,23 +9,26 @@ use crate::graph::Graph;
 use crate::layout::{Convention, ConventionForm, LayoutRule};
 use tileheap_json::clip;
 
-/// Only buffers: for targets without their own policy.
+/// Uses only buffers: for targets without their own policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BuffersOnly;
 
-/// The given storage scope of each tensor, in this form of the conventions; tensors without one are buffers.
+/// Uses the given storage scope of each tensor, in this form of the conventions; tensors without one are buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GivenScopes(pub ConventionForm);
 
-/// TVM's relay rule for Adreno: an image if every reader accepts one, with the squarest convention, in 2D.
+/// TVM's Relay rule for Adreno: a 2D image, of the squarest convention that fits, if every reader accepts one. Weights with a window
+/// are buffers unless their elements have 16 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Adreno;
 
-/// TVM's relax rule for Adreno: the first convention that fits, with layers.
+/// TVM's Relax rule for Adreno: like [`Adreno`], but with layers and of the first convention that fits. Weights and operands of
+/// reductions are buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdrenoLayered;
 
-/// An image if some operator reads it as one, with the tensor's own rows and columns; a buffer if the rows are single texels.
+/// A 2D image with the tensor's own rows and columns, if some operator reads it as an image and the rows are not single texels. Weights
+/// are always images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Balanced;
 

@@ -69,9 +69,9 @@ pub struct PackedTensor<'a> {
     pub id: TensorId,
     /// The axis packed by 4: 1 of activations, 0 of weights; `None` if the last axis of the shape is the 4 of a texel.
     pub axis: Option<usize>,
-    /// Its dimensions, with symbols at their upper bounds.
+    /// The tensor's dimensions, with symbols at their upper bounds.
     pub shape: &'a [u64],
-    /// The nodes that read it.
+    /// The nodes that read the tensor.
     pub readers: &'a [NodeId],
     /// The device's limits.
     pub limits: ImageLimits,
@@ -85,18 +85,18 @@ impl PackedTensor<'_> {
             || self.axis.is_none() && (tensor.source == TensorSource::Constant || tensor.kept)
     }
 
-    /// The type of its elements.
+    /// The type of the tensor's elements.
     pub fn element(&self) -> ElementType {
         self.graph.tensor(self.id).element
     }
 
-    /// The rule of a buffer with the same packing.
+    /// The rule of a buffer with the tensor's packing.
     pub fn buffer(&self) -> LayoutRule {
         self.axis
             .map_or_else(LayoutRule::buffer, LayoutRule::packed_buffer)
     }
 
-    /// The rule of an image with the same packing.
+    /// The rule of an image with the tensor's packing.
     pub fn image(&self, convention: Convention, generation: ConventionForm) -> LayoutRule {
         let rank = self.shape.len();
         match self.axis {
@@ -105,7 +105,7 @@ impl PackedTensor<'_> {
         }
     }
 
-    /// The dimensions as packed, `[a, b, c, d, 4]`.
+    /// The dimensions after packing, `[a, b, c, d, 4]`.
     pub fn blocked(&self) -> Vec<u64> {
         let mut blocked = self.shape.to_vec();
         if let Some(axis) = self.axis {
@@ -115,7 +115,7 @@ impl PackedTensor<'_> {
         blocked
     }
 
-    /// Checks that some reader accepts images, and that its producer can write one.
+    /// Checks that some reader accepts images, and that the tensor's producer can write one.
     ///
     /// # Errors
     /// The reason why it is not an image.
@@ -126,7 +126,8 @@ impl PackedTensor<'_> {
         first.or_else(|why| all.find(Result::is_ok).unwrap_or(Err(why)))
     }
 
-    /// Checks that every reader accepts images, that its producer can write one, and that it is not an output of the graph.
+    /// Checks that every reader accepts images, that the tensor's producer can write one, and that the tensor is not an output
+    /// of the graph.
     ///
     /// # Errors
     /// The reason why it is not an image.
@@ -140,7 +141,7 @@ impl PackedTensor<'_> {
             .try_for_each(|&reader| self.takes_image(reader))
     }
 
-    /// Returns true if some reader is a compiler's kernel that reduces it.
+    /// Returns true if some reader is a compiler's kernel that reduces the tensor.
     pub fn is_reduced(&self) -> bool {
         let mut readers = self.readers.iter().map(|&reader| self.graph.node(reader));
         readers.any(|reader| kernel::function(reader).is_some_and(kernel::reduces))

@@ -96,7 +96,7 @@ struct Declaration<'a, 'b> {
 /// The value of a tensor; a parameter has the value that was passed to it.
 #[derive(Clone, Copy)]
 struct Value {
-    /// The tensor that was produced, and whose layout the value has.
+    /// The tensor that was produced with this value; the value has its layout.
     of: TensorId,
     part: OperandResource,
 }

@@ -25,9 +25,9 @@ struct Object {
 /// An address space: ranges in different ones never overlap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Space {
-    /// A planned memory.
+    /// A planned memory, by index.
     Memory(u32),
-    /// A caller's buffer.
+    /// A caller's buffer, by handle.
     Given(u64),
     /// An object that shares its bytes with no other object.
     Own(u32),

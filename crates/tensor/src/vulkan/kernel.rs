@@ -17,7 +17,7 @@ struct BuiltIn {
     letters: &'static str,
     /// True if elements are stored in 16 bits.
     half: bool,
-    /// Its range in [`BUILT_IN_WORDS`].
+    /// The range of the kernel's SPIR-V in [`BUILT_IN_WORDS`], in bytes.
     bytes: std::ops::Range<usize>,
     operands: &'static [OperandAccess],
 }
@@ -28,7 +28,7 @@ static BUILT_IN_WORDS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/kernels
 /// Identifies a variant of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KernelKey {
-    /// Its name.
+    /// The kernel's name.
     pub name: String,
     /// The storage of each operand, by binding.
     pub storage: Vec<OperandStorage>,

@@ -19,7 +19,7 @@ use tileheap::runtime::{BoundBuffer, Device};
 /// The arguments of one run of a network.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NetworkRun<'a> {
-    /// The values of the graph's symbols, in their order.
+    /// The values of the graph's symbols, in the order of the symbols.
     pub symbols: &'a [u64],
     /// Buffers bound to the inputs and outputs.
     ///
@@ -131,7 +131,7 @@ impl Network {
         &self.plan
     }
 
-    /// The number of pipelines that its runs have needed so far: one for each combination of a kernel and storage scopes.
+    /// The number of pipelines that runs have needed so far: one for each distinct [`PipelineKey`](super::PipelineKey).
     pub fn pipelines(&self) -> usize {
         self.dispatcher.pipelines.len()
     }

@@ -14,7 +14,7 @@ pub enum OperandStorage {
     Array,
     /// A texel buffer, one vector per texel.
     Texels,
-    /// A buffer of 32-bit elements in row-major order.
+    /// A buffer of 32-bit floats in row-major order.
     Plain,
 }
 

@@ -24,7 +24,7 @@ pub struct PipelineKey {
     pub way: u32,
     /// The activation function applied to each result, a specialization constant.
     pub activation: u32,
-    /// Invocations of a workgroup along each axis.
+    /// Number of invocations of a workgroup along each axis.
     pub local: [u32; 3],
 }
 

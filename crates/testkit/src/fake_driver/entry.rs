@@ -7,13 +7,13 @@ use ash::vk;
 /// The version or extension that adds a function.
 #[derive(Clone, Copy)]
 pub(super) enum Since {
-    /// No version or extension: the function can be called without an instance.
+    /// Available without an instance, in every version.
     Global,
     Instance,
     InstanceExtension(&'static CStr),
-    /// A device version.
+    /// Part of this version of Vulkan, at device level.
     Core(u32),
-    /// A device extension.
+    /// Part of this device extension.
     Extension(&'static CStr),
 }
 

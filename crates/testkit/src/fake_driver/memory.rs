@@ -16,7 +16,7 @@ use super::state::Entered;
 #[derive(Clone, Copy, Default)]
 struct Needs {
     ordinary: vk::MemoryRequirements,
-    /// Size and alignment; 0 and 0 if it cannot be placed in tile memory.
+    /// Size and alignment in tile memory; both are 0 if the resource cannot be placed there.
     tile: (u64, u64),
     dedicated: bool,
 }

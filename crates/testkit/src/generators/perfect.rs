@@ -6,15 +6,16 @@ use tileheap_pack::{Item, Packing};
 /// Parameters of a perfect packing to generate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PerfectDesc {
-    /// Number of items, at most a tenth of the area.
+    /// Number of items, at most a tenth of the area (`steps` times `height`).
     pub items: usize,
     /// Length of the timeline.
     pub steps: u32,
     /// Height of the packing, in bytes.
     pub height: u64,
-    /// One cut in `pinwheels` is a pinwheel, which no single straight cut divides; 0 for guillotine cuts only.
+    /// One in `pinwheels` cuts is a pinwheel, which no single straight cut divides; 0 for guillotine cuts
+    /// only.
     pub pinwheels: u64,
-    /// The largest of `draws` random pieces is cut next: with 1, sizes vary the most.
+    /// Number of random pieces, of which the largest is cut next: with 1, sizes vary the most.
     pub draws: usize,
 }
 

@@ -4,7 +4,7 @@ use tileheap_pack::units::SplitMix64;
 use tileheap_pack::units::{Alignment, Bytes, Span};
 use tileheap_pack::{Item, Problem, ProblemDesc};
 
-/// Features of a random problem in addition to items.
+/// Features that a random problem may have in addition to plain items.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
     /// True if sizes and offsets are in pages.

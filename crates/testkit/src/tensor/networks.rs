@@ -97,7 +97,7 @@ fn activation(then: &str) -> Option<(&'static str, Attribute)> {
     (then != NOTHING).then(|| ("activation", Attribute::Text(then.to_owned())))
 }
 
-/// The seven networks of other projects' tables.
+/// The seven networks for which other projects publish tables.
 pub fn networks(element: ElementType) -> Result<Vec<Graph>> {
     let all = [
         mobilenet_v1("MobileNetV1 224", element, 224, 1000),

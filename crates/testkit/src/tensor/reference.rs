@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tileheap_tensor::graph::{Attribute, BlockId, NodeId, NodeKind, Operator};
 use tileheap_tensor::{Graph, TensorId};
 
-/// A tensor's elements in row-major order.
+/// The elements of each tensor, in row-major order.
 pub type Values = BTreeMap<TensorId, Vec<f64>>;
 
 /// Computes every tensor of the graph from its inputs and constants; loops run for the number of rounds in `rounds`, and are

@@ -50,7 +50,8 @@ pub(super) struct Engine {
     pub(super) reversals: u64,
     states: Vec<KeyState>,
     links: Links,
-    /// Counts from `active_frames`, so that a state that was never used does not count as active.
+    /// The number of the current frame. It begins at `active_frames`, so that a state that was never used does not count as
+    /// active.
     frame: u32,
     random: SplitMix64,
 }

@@ -3,7 +3,7 @@
 /// The probability that a texture returns, by its age, learnt from all textures, and the value of keeping it: see [`Coherent`](super::Coherent).
 #[derive(Clone, Debug)]
 pub(super) struct Absences {
-    /// The number of textures last requested in each of the last frames.
+    /// For each of the last frames, the number of textures whose last request was in that frame.
     last: [u32; FRAMES],
     /// Per bin, with older counts decaying, in 1024ths: textures that could have returned, and those that did.
     exposed: [u64; BINS],

@@ -13,7 +13,7 @@ pub(super) struct Duels {
     pairs: [[u32; 2]; PAIRS],
     /// The newest pair.
     last: usize,
-    /// Pairs that values predicted correctly minus those that recency did, clamped to [`MAX_LEAD`] either way.
+    /// The number of pairs that values predicted correctly minus those that recency did, clamped to ±[`MAX_LEAD`].
     lead: i32,
 }
 

@@ -59,7 +59,7 @@ pub(super) struct Checker {
     /// The number of the current frame, from 1.
     frame: u64,
     taken: u64,
-    /// Resident bytes of the texture that the call evicted for an upgrade.
+    /// Resident bytes of the texture that the current call evicted for an upgrade, if any.
     upgraded: Option<Bytes>,
     undo: Vec<Undo>,
 }

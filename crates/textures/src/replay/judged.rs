@@ -19,7 +19,7 @@ pub(crate) struct JudgedPolicy {
     pub(crate) policy: Box<dyn Policy>,
     pub(super) checker: Checker,
     pub(crate) journal: Journal,
-    /// Resident textures that the policy believes absent.
+    /// Textures that are resident, although the policy treats them as absent.
     disputed: Vec<TextureId>,
 }
 

@@ -30,7 +30,7 @@ pub struct Replay {
     last: FrameStats,
     summary: TraceSummary,
     traffic: Vec<u64>,
-    /// Unused bytes in blocks, by texture; and their sum.
+    /// For each texture, the unused bytes in its blocks; `internal` is the sum over all textures.
     lost: Vec<u64>,
     internal: u64,
     internal_sum: u128,

@@ -6,7 +6,7 @@ use crate::units::Bytes;
 /// Statistics of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameStats {
-    /// Requests.
+    /// Number of requests.
     pub uses: u64,
     /// Requests that were hits.
     pub hits: u64,
@@ -24,13 +24,13 @@ pub struct FrameStats {
     pub bypassed: Bytes,
     /// Bytes copied within the cache, by policies that relocate.
     pub moved: Bytes,
-    /// Textures evicted in the frame that used them.
+    /// Textures that the policy evicted in the frame that used them.
     pub wrongful: u64,
-    /// Uploads of textures evicted in this frame or the last one.
+    /// Uploads of textures that the policy evicted in this frame or the last one.
     pub reloads_1: u64,
-    /// Uploads of textures evicted at most 8 frames ago.
+    /// Uploads of textures that the policy evicted at most 8 frames ago.
     pub reloads_8: u64,
-    /// Uploads of textures evicted at most 60 frames ago.
+    /// Uploads of textures that the policy evicted at most 60 frames ago.
     pub reloads_60: u64,
 }
 

@@ -33,9 +33,9 @@ pub enum PolicyRule {
     /// A texture that this frame requested is evicted only by policies that [declare
     /// this](crate::PolicyDesc::evicts_in_use).
     InUse,
-    /// Outcomes agree with the events.
+    /// The outcome of a request agrees with the events.
     Outcome,
-    /// A texture that shrinks drops a level, and takes no more bytes.
+    /// A texture that shrinks drops a level, and takes no more bytes than before.
     Shrink,
     /// The uploaded levels are those that were requested.
     Upload,

@@ -21,15 +21,15 @@ pub enum Scenario {
     Insertion,
     /// 26 textures of one size in a cycle: the sequence of letters a to z in Blow's paper (1998).
     Cyclic,
-    /// Sideways through a landscape and back, with other objects chosen by popularity.
+    /// The camera moves sideways through a landscape, left or right at varying speeds, with other objects chosen by popularity.
     Strafe,
-    /// Half a turn, a rest, and back.
+    /// The camera makes half a turn, rests, and turns back.
     TurnAround,
-    /// Closer and farther: levels rise and fall.
+    /// The camera moves closer and farther away: levels rise and fall.
     Zoom,
-    /// From 300 polygons with large textures to 9,000 with small ones and back: 0.6 textures per polygon.
+    /// From 300 polygons with large textures to 9,000 with small ones and back; 0.6 textures per polygon.
     Switch,
-    /// From nothing to twice as many textures of one size as its arena holds: the bad case that Blow's paper describes.
+    /// Grows from no textures to twice as many of one size as their arena holds: the bad case that Blow's paper describes.
     DoubleLoad,
     /// Irregular sizes that fit no size class, constantly replaced by larger and smaller ones.
     Mixed,

@@ -40,7 +40,7 @@ pub struct TextureCacheDesc<'a> {
     pub move_buffer: Bytes,
     /// Seed for random choices.
     pub seed: u64,
-    /// The largest number of pending frames, for the size of the staging ring.
+    /// The maximum number of pending frames, from which the size of the staging ring follows.
     pub frames_in_flight: u32,
     /// Pipeline stages that read textures.
     pub reader_stages: vk::PipelineStageFlags,
@@ -172,8 +172,8 @@ impl TextureCache {
         self.textures.geometry()
     }
 
-    /// The layout of [`Texture::set`]: a sampled image at binding 0, for all stages. With single levels, an array of as many as
-    /// the [largest texture](Geometry::levels) has, the coarsest first; missing finer levels are replaced by the finest resident one.
+    /// The layout of [`Texture::set`]: a sampled image at binding 0, for all stages. With single levels, an array of as many images as the
+    /// [largest texture](Geometry::levels) has levels, the coarsest first; missing finer levels are replaced by the finest resident one.
     pub fn set_layout(&self) -> vk::DescriptorSetLayout {
         self.images.set_layout
     }

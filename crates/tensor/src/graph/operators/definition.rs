@@ -10,17 +10,17 @@ pub struct OperatorDefinition {
     pub name: &'static str,
     /// The maximum number of inputs.
     pub inputs: usize,
-    /// The dependence of the operator's output on its inputs.
+    /// The way in which the operator's output depends on its inputs.
     pub class: OperatorClass,
     /// The form in which the operator reads its operands.
     pub form: OperandForm,
-    /// The input that holds convolution weights.
+    /// The index of the input that holds convolution weights, if any.
     pub weights: Option<usize>,
-    /// Equivalent ONNX operators without attributes; the importer maps those with attributes.
+    /// The names of equivalent ONNX operators without attributes; the importer itself maps those with attributes.
     pub onnx: &'static [&'static str],
-    /// The built-in kernel that computes the operator.
+    /// The built-in kernel that computes the operator, if any.
     pub kernel: Option<BuiltInKernel>,
-    /// Inputs that kernels read only from buffers of vectors: biases, scales.
+    /// The indices of inputs that kernels read only from buffers of vectors, such as biases and scales.
     pub vector_inputs: &'static [usize],
     pub(super) infer: fn(&Call<'_>) -> Answer<Inferred>,
 }
@@ -53,7 +53,7 @@ impl OperatorDefinition {
     }
 }
 
-/// The dependence of an operator's output on its inputs, which decides whether compilers can fuse it.
+/// The way in which an operator's output depends on its inputs, which decides whether compilers can fuse it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OperatorClass {
     /// Each element depends on the same element of the input.
@@ -77,7 +77,7 @@ pub enum OperandForm {
     Packed,
     /// Any form, the same for all operands.
     Alike,
-    /// Any form if the concatenation is along channels in whole texels, else plain.
+    /// Like `Alike` if whole texels are concatenated along the channels, otherwise like `Plain`.
     ConcatChannels,
     /// Row-major, without packing.
     Plain,

@@ -11,9 +11,9 @@ pub(super) struct FunctionTable<'a>(BTreeMap<(&'a str, &'a str, &'a str), Functi
 
 struct Function<'a> {
     proto: &'a FunctionProto,
-    /// The number of bytes of the file that a call reads.
+    /// The number of bytes of the model file that each call of the function reads.
     bytes: usize,
-    /// The number of attributes that refer to attributes of the call.
+    /// The number of attributes in the function that refer to attributes of the call.
     references: usize,
 }
 

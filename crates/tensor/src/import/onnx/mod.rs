@@ -125,12 +125,12 @@ fn wrapped(axis: i64, rank: usize) -> Option<usize> {
 struct Reader<'a> {
     graph: GraphBuilder,
     options: &'a OnnxOptions,
-    /// Symbols of dimensions that have a name in the model, and in the current call of a function.
+    /// Symbols of the dimensions that have a name in the model, and of those that have one in the current call of a function.
     symbols: BTreeMap<String, SymbolId>,
     symbols_of_call: BTreeMap<String, SymbolId>,
     /// Symbols of other dynamic dimensions, by tensor and axis.
     unnamed: Scoped<SymbolId>,
-    /// The names by which the options may give ranges.
+    /// The names of all dynamic dimensions, for which the options may give ranges.
     dynamic_names: BTreeSet<String>,
     ids: Scoped<TensorId>,
     /// Values known before execution: shapes, axes, scales.
@@ -145,12 +145,12 @@ struct Reader<'a> {
     described: Scoped<(ElementType, Shape)>,
     /// Names of the model's outputs.
     outputs: BTreeSet<String>,
-    /// The version of ONNX's operators; 0 if the file does not say.
+    /// The version of ONNX's operator set; 0 if the file does not give one.
     version: i64,
     functions: FunctionTable<'a>,
-    /// The number of functions around the current node.
+    /// The number of function calls that enclose the current node.
     calls: usize,
-    /// The number of functions and bodies around the current node.
+    /// The number of function calls and bodies that enclose the current node.
     depth: usize,
     /// The number of nodes read so far.
     count: usize,

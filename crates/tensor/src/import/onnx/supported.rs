@@ -57,7 +57,7 @@ pub static ONNX_OPERATORS: [(OnnxSupport, &str); 6] = [
     ),
 ];
 
-/// Returns how far the operator of this name is supported; `None` for an unknown one, whose outputs' shapes the file has to give.
+/// Returns the extent to which the operator of this name is supported; `None` for an unknown one, whose outputs' shapes the file has to give.
 pub fn onnx_support(operator: &str) -> Option<OnnxSupport> {
     let found = ONNX_OPERATORS
         .iter()

@@ -11,7 +11,7 @@ struct Windows {
     dilations: Vec<i64>,
     before: Vec<i64>,
     after: Vec<i64>,
-    /// True if the output has one element for each stride.
+    /// True if the padding is chosen so that the output has one element for each stride of the input.
     is_same: bool,
     is_ceil: bool,
 }

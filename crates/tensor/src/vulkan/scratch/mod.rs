@@ -81,9 +81,9 @@ pub enum ScratchOperand<'a> {
     Buffer {
         /// The buffer.
         buffer: BoundBuffer,
-        /// Its dimensions, of which the last is 4.
+        /// The buffer's dimensions, of which the last is 4.
         shape: &'a [u64],
-        /// True if it already has contents.
+        /// True if the buffer already has contents.
         filled: bool,
     },
 }
@@ -91,13 +91,13 @@ pub enum ScratchOperand<'a> {
 /// A kernel to dispatch.
 #[derive(Clone, Copy, Debug)]
 pub struct KernelCall<'a> {
-    /// Its name in the pool's [`KernelSet`].
+    /// The kernel's name in the pool's [`KernelSet`].
     pub kernel: &'a str,
-    /// Its operands by binding, the output last.
+    /// The kernel's operands by binding, the output last.
     pub operands: &'a [ScratchOperand<'a>],
     /// The element type.
     pub element: ElementType,
-    /// Its parameters, `number` in `shaders/tensor/tensor.glsl`: the second half of the push constants.
+    /// The kernel's parameters, `number` in `shaders/tensor.glsl`: the second half of the push constants.
     pub numbers: [[i32; 4]; 4],
     /// Vectors along the last two axes of the output that one invocation computes: rows, columns.
     pub tile: [u32; 2],
@@ -164,18 +164,18 @@ impl ScratchPool {
         }
     }
 
-    /// The bytes it holds: allocated, free, and outgrown until [`ScratchPool::trim`].
+    /// The bytes that the pool holds: allocated, free, and outgrown until [`ScratchPool::trim`].
     pub fn held(&self) -> Bytes {
         let entries = self.entries.iter().flatten().chain(&self.outgrown);
         entries.map(|entry| entry.size).sum()
     }
 
-    /// The number of textures and buffers it holds, including free ones.
+    /// The number of textures and buffers that the pool holds, including free ones, but not outgrown ones.
     pub fn len(&self) -> usize {
         self.entries.iter().flatten().count()
     }
 
-    /// Returns true if the pool holds no textures or buffers.
+    /// Returns true if the pool holds no textures or buffers, other than outgrown ones.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

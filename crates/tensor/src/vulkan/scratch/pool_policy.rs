@@ -6,9 +6,10 @@ use tileheap::units::Bytes;
 /// The rule for replacing a free texture that is too small with a larger one instead of adding another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum GrowthPolicy {
-    /// Never.
+    /// Never replaces a texture.
     Never,
-    /// The texture with the least added area, then the least unused area, if the added area is at most the request's.
+    /// Replaces the texture with the least added area (ties by the least unused area), if the added area is at most
+    /// the request's.
     ///
     /// Source: TVM's [RFC](crate#sources), "Storage scope based memory planning"; TVM #11876.
     #[default]
