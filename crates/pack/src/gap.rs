@@ -2,7 +2,7 @@
 
 use crate::units::Alignment;
 
-/// The rule by which an item chooses its gap.
+/// The rule that selects the gap in which an item is placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FitPolicy {
     /// The lowest gap.

@@ -30,7 +30,7 @@ struct Block {
     span: Span,
     size: u64,
     alignment: Alignment,
-    /// Units and their offsets in the block; empty once it has become part of another block.
+    /// Units and their offsets in the block; empty once the block has become part of another one.
     parts: Vec<(u32, u64)>,
 }
 

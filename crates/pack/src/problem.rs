@@ -22,8 +22,8 @@ pub struct Item {
     /// The lowest offset that the item may have.
     #[serde(default)]
     pub lowest: Bytes,
-    /// The highest offset that the item may have. Like a capacity, cheap strategies aim for it and [`Packing::fits`] tells whether they met it; the answers of
-    /// [`fit`](super::fit()) and [`minimise`](super::minimise()) respect it.
+    /// The highest offset that the item may have. As with a capacity, cheap strategies aim for it, and [`Packing::fits`] tells whether they met it;
+    /// the answers of [`fit`](super::fit()) and [`minimise`](super::minimise()) respect it.
     ///
     /// [`Packing::fits`]: super::Packing::fits
     #[serde(default)]

@@ -28,7 +28,7 @@ pub struct EntryPoint {
     /// Descriptors of images and buffers that the entry point references, by set and binding. Samplers and acceleration structures do not hold
     /// contents of a frame, and are omitted.
     pub bindings: Vec<Binding>,
-    /// Memory that the entry point accesses by address, by the source of the address.
+    /// Memory that the entry point accesses by address, with an entry for each source of addresses.
     pub addresses: Vec<AddressUse>,
     /// For a fragment shader, the color attachments that are written, or read in place, by location.
     pub outputs: Vec<ColorOutput>,
@@ -115,7 +115,7 @@ impl Binding {
 pub enum AddressSource {
     /// The address is in the push constants.
     PushConstant {
-        /// The byte offset; `None` for an index or copy that could not be followed.
+        /// The byte offset of the address; `None` if it depends on an index or a copy that could not be followed.
         offset: Option<u32>,
     },
     /// The address is in the buffer of a descriptor.
@@ -124,7 +124,7 @@ pub enum AddressSource {
         set: u32,
         /// Binding in the set.
         binding: u32,
-        /// The byte offset; `None` for an index or copy that could not be followed.
+        /// The byte offset of the address; `None` if it depends on an index or a copy that could not be followed.
         offset: Option<u32>,
     },
     /// The address is in memory that was itself accessed by address.

@@ -70,7 +70,7 @@ impl ShaderModule {
         self.module.code.version()
     }
 
-    /// Iterates over the name and stage of every entry point, as declared.
+    /// Iterates over the name and stage of every entry point, in the module's order.
     pub fn entry_points(&self) -> impl ExactSizeIterator<Item = (&str, vk::ShaderStageFlags)> {
         let declared = self.module.entry_points.iter();
         declared.map(|entry| (entry.name.as_str(), entry.stage))

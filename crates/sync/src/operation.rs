@@ -247,7 +247,7 @@ pub(crate) enum Operation {
         signals: Vec<(SemaphoreId, Signaled, S)>,
         submitted: u64,
     },
-    /// A batch waits for a semaphore at stages.
+    /// A batch waits for a semaphore at some stages.
     Wait {
         queue: QueueId,
         semaphore: SemaphoreId,

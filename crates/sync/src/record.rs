@@ -66,7 +66,7 @@ pub(crate) struct Record {
     pieces: Vec<Piece>,
     /// For images with optimal tiling: all of the resource, any byte of which a texel may occupy.
     pub(crate) whole: Option<Region>,
-    /// True if the accessed resource aliases pages of `bufferImageGranularity`.
+    /// True if `bufferImageGranularity` applies to the accessed resource.
     has_pages: bool,
     /// The position in the log up to which operations were applied.
     position: u64,

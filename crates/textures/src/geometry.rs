@@ -9,7 +9,8 @@ use crate::units::{Alignment, Bytes};
 pub struct MipChain(Box<[Bytes]>);
 
 impl MipChain {
-    /// `sizes[n]` is the total size of levels 0 to n, such as the memory requirement of an image with n + 1 levels.
+    /// Creates a chain from total sizes: `sizes[n]` is that of levels 0 to n, such as the memory requirement of an image
+    /// with n + 1 levels.
     pub fn new(sizes: Vec<Bytes>) -> MipChain {
         MipChain(sizes.into_boxed_slice())
     }
@@ -31,7 +32,7 @@ impl MipChain {
         MipChain((0..=finest).scan(0, sum).collect())
     }
 
-    /// The total sizes of levels 0 to n, by n.
+    /// For each level n, the total size of levels 0 to n.
     pub fn sizes(&self) -> &[Bytes] {
         &self.0
     }

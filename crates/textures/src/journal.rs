@@ -26,7 +26,7 @@ pub enum CacheEvent {
     Evict {
         /// The texture.
         texture: TextureId,
-        /// The part: 0, except for policies that store every level in a separate block.
+        /// The part of the texture: its level for policies that store every level in a separate block, otherwise 0.
         part: Level,
         /// First byte of the block.
         offset: Bytes,
@@ -39,7 +39,7 @@ pub enum CacheEvent {
     Place {
         /// The texture.
         texture: TextureId,
-        /// The part: 0, except for policies that store every level in a separate block.
+        /// The part of the texture: its level for policies that store every level in a separate block, otherwise 0.
         part: Level,
         /// The finest resident level after the upload.
         level: Level,
@@ -88,7 +88,7 @@ pub enum CacheEvent {
 }
 
 impl CacheEvent {
-    /// The part that the event affects: 0, except for policies that store every level in a separate block.
+    /// The part that the event affects: its level for policies that store every level in a separate block, otherwise 0.
     pub fn part(&self) -> Level {
         match *self {
             CacheEvent::Evict { part, .. } | CacheEvent::Place { part, .. } => part,

@@ -53,9 +53,9 @@ pub struct UploadLimiter {
     frame: u32,
     /// Textures requested in every frame, before all others.
     pins: Vec<Request>,
-    /// Bytes per frame without the reserve.
+    /// The upload budget per frame, without the reserve for coarse levels.
     uploads: i64,
-    /// Remaining bytes of this frame; negative after an upload that exceeds the budget.
+    /// Remaining bytes of this frame's upload budget; negative after an upload that exceeds the budget.
     left: i64,
     /// Remaining bytes of the reserve for coarse levels.
     reserve: i64,
@@ -165,7 +165,7 @@ impl UploadLimiter {
         self.pins.push(request);
     }
 
-    /// Ends the requests of [`pin`](UploadLimiter::pin).
+    /// Stops requesting a [pinned](UploadLimiter::pin) texture in every frame.
     pub fn unpin(&mut self, texture: TextureId) {
         self.pins.retain(|pinned| pinned.texture != texture);
     }

@@ -201,7 +201,7 @@ impl<'a> PolicyDesc<'a> {
         (self.create)(geometry, budget, seed, &self.values)
     }
 
-    /// Selects a policy of a table by name, optionally with values of parameters: `arenas:stride=20:walls=largest`.
+    /// Selects a policy from a table by name, optionally with values of parameters: `arenas:stride=20:walls=largest`.
     ///
     /// # Errors
     /// If no policy or parameter has that name, or the value is out of range: the error lists the known names.

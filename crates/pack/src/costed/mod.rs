@@ -23,7 +23,7 @@ use problem::Problem;
 use search::{PlacedChoice, choice_at, search};
 use start::{Start, placed_again};
 
-/// The answer of [`select_with_costs`].
+/// The result of [`select_with_costs`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CostedSelection {
     /// For each item, its offset; `None` if it is not selected.

@@ -25,7 +25,7 @@ pub struct PoolsPacking {
     pub cost: u64,
 }
 
-/// The answer of [`solve`](super::solve()).
+/// The result of [`solve`](super::solve()).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolsAnswer {
     /// The best packing found.

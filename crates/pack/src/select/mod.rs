@@ -31,7 +31,7 @@ use task::Task;
 
 pub(super) use selector::Selector;
 
-/// The answer of [`select`].
+/// The result of [`select`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Selection {
     /// For each item, its offset; `None` if it is not chosen.

@@ -56,7 +56,7 @@ struct Open {
 }
 
 impl GraphBuilder {
-    /// Starts an empty graph of this name.
+    /// Starts an empty graph with this name.
     pub fn new(name: impl Into<String>) -> GraphBuilder {
         GraphBuilder {
             graph: Graph {

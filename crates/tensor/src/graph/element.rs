@@ -129,7 +129,7 @@ const TABLE: [Row; 39] = [
 ];
 
 impl ElementType {
-    /// Bits of one element.
+    /// Number of bits of one element.
     pub const fn bits(self) -> u64 {
         TABLE[self as usize].2
     }

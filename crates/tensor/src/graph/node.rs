@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ids::{BlockId, NodeId, TensorId};
 
-/// Nodes in topological order, with their inputs and outputs.
+/// Nodes in topological order, and the inputs and outputs of the block that they form.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
     /// For the graph: its inputs. For a body: its parameters, one per input of its node.

@@ -20,9 +20,9 @@ pub struct Tensor {
     pub source: TensorSource,
     /// For a view: the tensor that it is a part of, and its offset there.
     pub view: Option<TensorView>,
-    /// The pool entry assigned by another tool.
+    /// The pool entry that another tool assigned to the tensor.
     pub storage_id: Option<u32>,
-    /// The storage scope assigned by another tool: `global.texture`.
+    /// The storage scope that another tool assigned to the tensor, such as `global.texture`.
     pub scope: Option<String>,
     /// The name of the memory that the tensor is pinned to.
     pub memory: Option<String>,

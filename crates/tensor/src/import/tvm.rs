@@ -262,8 +262,8 @@ impl TvmGraph {
         })
     }
 
-    /// The document with the scopes of tensors, one per entry; without the field if it had none and no entry is in a texture. If scopes are new,
-    /// entries that shared a storage id but differ in scope, or are textures of different element types, get separate ids.
+    /// The document with the storage scopes of tensors, one per entry; without that field if the original had none and no entry is in a texture.
+    /// If scopes are new, entries that shared a storage id but differ in scope, or are textures of different element types, get separate ids.
     pub fn write(&self, scope_of: impl Fn(TensorId) -> String) -> String {
         let scopes: Vec<String> = self.entries.iter().map(|&id| scope_of(id)).collect();
         let mut document = self.document.clone();

@@ -46,7 +46,7 @@ impl Convention {
         }
     }
 
-    /// The storage scope as TVM spells it: `global.texture`.
+    /// The storage scope as TVM spells it, such as `global.texture`.
     pub const fn scope(self) -> &'static str {
         match self {
             Convention::Texture => "global.texture",

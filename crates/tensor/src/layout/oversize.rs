@@ -140,7 +140,7 @@ impl fmt::Display for StorageReason {
 /// Maximum number of images of a grid, all of which a kernel has to bind.
 const MAX_IMAGES: u64 = 16;
 
-/// The layout of a tensor within the limits, with the reason.
+/// Chooses a layout of a tensor that is within the limits, and returns it with the reason.
 ///
 /// Tries in turn: the requested rule; the other conventions of the same packing and their layered forms, the squarest first; a grid of at
 /// most 16 images; a buffer with the same packing.

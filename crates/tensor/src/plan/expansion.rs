@@ -39,7 +39,7 @@ pub(super) enum Next {
     Own,
     /// The same value as before: unchanged in all unrolled copies, so it never moves.
     Itself,
-    /// A value at its own location: from outside the loop, or of a loop in the body that continues with it.
+    /// A value at its own location: one from outside the loop, or one with which the next execution of a nested loop begins.
     Outside(Bind),
 }
 
@@ -96,7 +96,8 @@ pub(super) struct BackEdge {
     pub(super) head: ValueId,
     /// True if the last unrolled copy carries it; otherwise it is an inner loop's output that the next copy reads, and `head` is one of its values.
     pub(super) is_last: bool,
-    /// True if the parameter takes the location of the value: it comes from outside the loop, or from a loop in the body that continues with it.
+    /// True if the parameter takes the location of the value: it comes from outside the loop, or the next execution of a nested loop begins with
+    /// it.
     pub(super) is_outside: bool,
 }
 

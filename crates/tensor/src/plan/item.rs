@@ -22,7 +22,7 @@ pub struct SpaceItem {
     pub memory: Option<String>,
     /// The item's image, for strategies that share images; `None` for a buffer.
     pub image: Option<ItemImage>,
-    /// The pool entry assigned by another tool.
+    /// The pool entry that another tool assigned to the item.
     pub storage_id: Option<u32>,
     /// The item's weight when items for a faster memory are selected: bytes times accesses.
     pub traffic: u64,

@@ -25,8 +25,8 @@ pub struct TensorPlan {
     pub timeline: Vec<TimelineStep>,
     /// The steps in which a node overwrites bytes that other tensors used.
     pub aliasing: Vec<Aliasing>,
-    /// Copies from one round of a loop to the next, or out of a branch. Empty unless a loop exceeds the unroll limit or
-    /// [`CarryRule::Copy`](super::CarryRule::Copy) is used.
+    /// Copies of values that cannot be produced in place: before the first round of a loop, from one round to the next, out of a branch, or to an
+    /// output in the caller's memory. [`CarryRule::Copy`](super::CarryRule::Copy) adds copies of all carried values.
     pub copies: Vec<ValueCopy>,
     /// The unroll count of each loop, by node.
     pub unrolled: Vec<(NodeId, u32)>,
@@ -240,7 +240,7 @@ pub struct Aliasing {
 /// A copy of a value that could not be produced in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ValueCopy {
-    /// The loop or branch that needs the copy.
+    /// The loop or branch that needs the copy; for an output of the graph in the caller's memory, the last node.
     pub node: NodeId,
     /// The tensor whose value is copied.
     pub from: TensorId,
@@ -260,7 +260,7 @@ pub struct ValueCopy {
 pub enum CopyReason {
     /// [`CarryRule::Copy`](super::CarryRule::Copy) requires it.
     Asked,
-    /// The value and its destination are needed at the same time, however often the loop is unrolled; or one of them is external.
+    /// The value and its destination are needed at the same time, whatever the unroll count within the limit; or one of them is external.
     Overlap,
 }
 
@@ -291,7 +291,7 @@ pub enum CopyTime {
     Enter,
     /// At the end of every round.
     Round,
-    /// When the loop or branch is left.
+    /// When the loop or branch is left; for an output of the graph, at the end of the run.
     Leave,
 }
 
@@ -300,9 +300,9 @@ pub enum CopyTime {
 pub struct TensorRequirements {
     /// Size in bytes; for a grid, that of all its images, each at its alignment.
     pub size: Bytes,
-    /// Alignment.
+    /// Required alignment in the memory.
     pub alignment: Alignment,
-    /// Memory types that can hold it.
+    /// Memory types that can hold the buffer or the images, as a bit mask.
     pub memory_type_bits: u32,
     /// True for an image; `bufferImageGranularity` separates images from buffers.
     pub image: bool,

@@ -6,7 +6,7 @@ use super::form::{Form, wanted_form};
 use crate::error::Result;
 use crate::graph::{BlockId, Graph, Node, NodeId, NodeKind, Operator, Tensor, TensorId, TensorSource};
 
-/// The operator of inserted nodes: one input, one output of the same shape, in different layouts.
+/// The operator of inserted nodes, which convert one input to one output of the same shape in another layout.
 pub const CONVERT: &str = "convert";
 
 pub(super) struct Rewritten {

@@ -2,7 +2,7 @@
 
 use crate::layout::{Convention, ConventionForm};
 
-/// Texture limits as in TVM's targets; sides must be smaller.
+/// Texture limits as in TVM's targets; extents must be smaller than these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScopeLimits {
     /// `texture_spatial_limit`, in texels.

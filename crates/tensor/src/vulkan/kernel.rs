@@ -36,7 +36,7 @@ pub struct KernelKey {
     pub half: bool,
 }
 
-/// The access of a kernel to an operand, reflected from its SPIR-V.
+/// A kernel's access to an operand, reflected from the kernel's SPIR-V.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OperandAccess {
     /// The kind of descriptor: an image that is only read is a sampled image, one that is written a storage image.

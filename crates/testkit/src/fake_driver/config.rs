@@ -13,7 +13,7 @@ pub struct Config {
     pub api_version: u32,
     /// Device extensions that the driver lists, in addition to those that [`Tile`] adds.
     pub extensions: Vec<&'static CStr>,
-    /// Feature bits except that of tile memory; commands depend on the version.
+    /// Feature bits, except that of tile memory; they do not affect which commands can be loaded.
     pub features: Capabilities,
     /// Requirements of tile memory that are met.
     pub tile: Tile,

@@ -23,7 +23,7 @@ pub struct Sample {
 }
 
 impl Family {
-    /// The member for a seed, with about `items` items, at least 20.
+    /// Generates the family's problem for a seed, with about `items` items, at least 20.
     pub fn generate(&self, seed: u64, items: u64) -> Sample {
         (self.make)(&mut SplitMix64::new(seed), items)
     }

@@ -24,7 +24,8 @@ use crate::units::Bytes;
 /// Plays a trace through a policy, with checks and statistics.
 pub struct Replay {
     policy: JudgedPolicy,
-    /// By texture: the frames of its last use and of its last eviction, counted from 1; 0 for never.
+    /// For each texture, the frame of its last use, and the frame in which the policy last evicted
+    /// it, counted from 1; 0 for never.
     used: Vec<(u64, u64)>,
     frame: FrameStats,
     last: FrameStats,

@@ -29,7 +29,8 @@ pub enum Scenario {
     Zoom,
     /// From 300 polygons with large textures to 9,000 with small ones and back; 0.6 textures per polygon.
     Switch,
-    /// Grows from no textures to twice as many of one size as their arena holds: the bad case that Blow's paper describes.
+    /// Twice as many textures of one size as their arena holds, all of them in every frame from the first on: the bad case that
+    /// Blow's paper describes.
     DoubleLoad,
     /// Irregular sizes that fit no size class, constantly replaced by larger and smaller ones.
     Mixed,

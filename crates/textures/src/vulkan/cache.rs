@@ -306,7 +306,7 @@ impl TextureCache {
         Ok(())
     }
 
-    /// The resident texture, otherwise its fallback, as returned by [`texture`](TextureCache::texture).
+    /// The texture if it is resident, otherwise its fallback, as [`texture`](TextureCache::texture) returns them.
     pub fn drawable(&self, texture: TextureId) -> Option<Texture> {
         let fallback = || self.texture(self.uses.get(texture.index())?.fallback?);
         self.texture(texture).or_else(fallback)

@@ -53,8 +53,8 @@ const MAX_DEPTH: usize = 64;
 /// Options for reading ONNX files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OnnxOptions {
-    /// The least and the greatest value of dynamic dimensions, by their names in the file (`batch`); a dimension without a name
-    /// is called after its tensor and axis (`x.0`).
+    /// The least and the greatest value of dynamic dimensions, by their names in the file (`batch`); a dimension without a name is named
+    /// after its tensor and axis (`x.0`).
     pub ranges: BTreeMap<String, (u64, u64)>,
     /// The folder of the model, for shapes that are stored in files of external data; `None` to read no such files.
     pub folder: Option<PathBuf>,

@@ -14,7 +14,7 @@ mod vocabulary;
 pub use description::{DescribedAccess, DescribedBatch, DescribedPass, DescribedResource, Description};
 pub use shrink::shrink;
 
-/// The description for a seed.
+/// Generates the description of a frame for a seed.
 pub fn describe(seed: u64) -> Description {
     draw::Draw::new(seed).finish()
 }
