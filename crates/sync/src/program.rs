@@ -272,7 +272,7 @@ impl PassAttachment {
 pub struct PassStructure {
     /// The dependencies, without those of a subpass on itself.
     pub dependencies: Vec<PassDependency>,
-    /// The attachments. Those that share memory count as created with `VK_ATTACHMENT_DESCRIPTION_MAY_ALIAS_BIT`, which they must be.
+    /// The attachments. Those that share memory must be created with `VK_ATTACHMENT_DESCRIPTION_MAY_ALIAS_BIT`, and are assumed to be.
     pub attachments: Vec<PassAttachment>,
 }
 

@@ -43,7 +43,7 @@ pub(super) enum Next {
     Outside(Bind),
 }
 
-/// The binding of a tensor.
+/// The value or the loop output that a tensor is bound to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bind {
     /// A part of a value, from this byte offset on.

@@ -21,7 +21,7 @@ pub struct Flow {
     pub graph: AllocationGraph,
 }
 
-/// The allocation graph of each memory.
+/// Returns the allocation graph of each memory, and verifies its flow.
 ///
 /// # Errors
 /// Allocations share bytes while both are live, or the flow does not add up: this never happens for plans of this crate.

@@ -21,7 +21,7 @@ struct Object {
     /// The sizes of the requested levels, and the levels as a mask.
     sizes: [u64; 32],
     levels: u32,
-    /// The object's first segment.
+    /// The position of the object's first segment.
     base: usize,
 }
 

@@ -312,8 +312,8 @@ impl TextureCache {
         self.texture(texture).or_else(fallback)
     }
 
-    /// The resident texture, after [`record`](TextureCache::record) and in the same frame. With single levels, image and view are those
-    /// of the finest level up to which all are resident.
+    /// The texture if it is resident; call it after [`record`](TextureCache::record), in the same frame. With single levels, image and view are
+    /// those of the finest level up to which all are resident.
     pub fn texture(&self, texture: TextureId) -> Option<Texture> {
         match self.parts {
             1 => self.cached.get(texture.index())?.live,
