@@ -14,7 +14,7 @@ pub(crate) struct Gpu {
     pub(crate) queue: vk::Queue,
     pub(crate) family: u32,
     pub(crate) name: String,
-    /// Names objects, if `VK_EXT_debug_utils` is available.
+    /// The functions of `VK_EXT_debug_utils`, which name objects; `None` if it is not available.
     debug: Option<ash::ext::debug_utils::Device>,
 }
 

@@ -16,7 +16,7 @@ use crate::support::error::{Called, Result, bail};
 
 /// Executes tables on one queue.
 pub(crate) struct Executor {
-    /// The queue's timeline: each batch signals the number of batches so far.
+    /// The queue's timeline: each batch signals the number of batches submitted up to and including it.
     timeline: vk::Semaphore,
     submitted: u64,
 }

@@ -91,7 +91,7 @@ struct Args {
     /// Do not use tile memory
     #[arg(long)]
     no_tile_memory: bool,
-    /// Number of the Vulkan device
+    /// Index of the Vulkan device
     #[arg(long, value_name = "N", default_value_t = 0)]
     device: usize,
 }

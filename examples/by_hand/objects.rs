@@ -18,9 +18,9 @@ pub(crate) struct Objects {
     pub(crate) images: Vec<vk::Image>,
     /// The buffer for each row of the buffer table.
     pub(crate) buffers: Vec<vk::Buffer>,
-    /// The views of all tables so far.
+    /// The views created so far, each with its row, for all tables.
     views: Vec<(ViewRow, vk::ImageView)>,
-    /// The resource that the caller imports for each row, if any: of the image table, then of the buffer table.
+    /// For each row of the image table, then of the buffer table: the resource that the caller imports, if any.
     imported: [Vec<Option<ResourceId>>; 2],
 }
 

@@ -237,7 +237,7 @@ struct Variant<'a> {
     /// The name of the variant to compare with; empty if there is none.
     against: &'static str,
     timed: Timed<'a>,
-    /// Nanoseconds of each round.
+    /// The duration of each round, in nanoseconds.
     times: Vec<f64>,
 }
 

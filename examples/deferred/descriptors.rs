@@ -13,16 +13,16 @@ use crate::support::error::Result;
 /// The object that a descriptor refers to.
 #[derive(Clone, Copy)]
 pub(crate) enum Input {
-    /// A view of an image, and the layout that the image has then.
+    /// A view of an image, and the layout of the image when the descriptor is used.
     Image(vk::ImageView, vk::ImageLayout),
-    /// Bytes of a buffer: offset and size.
+    /// A range of a buffer: offset and size in bytes.
     Buffer(vk::Buffer, (vk::DeviceSize, vk::DeviceSize)),
 }
 
 /// Set 1 of every run of a described pass, written once: history resources alternate between two copies, so there are two of each.
 pub(crate) struct Inputs {
     pool: vk::DescriptorPool,
-    /// By parity, then in the order of the runs; null for passes without a pipeline.
+    /// Descriptor sets by parity, then in the order of the runs; null for passes without a pipeline.
     sets: [Vec<vk::DescriptorSet>; 2],
 }
 

@@ -187,7 +187,7 @@ fn hand_over(frame: &mut FrameBuilder, name: &str, from: BatchId, to: BatchId) {
 
 /// The resources of one view.
 struct View {
-    /// The suffix of names of its resources and passes.
+    /// The suffix of the names of the view's resources and passes.
     suffix: &'static str,
     extent: vk::Extent2D,
     /// The G-buffer's images, in the order of [`GBUFFER`].
@@ -200,7 +200,7 @@ struct View {
     /// The antialiased image, which is averaged with that of the next frame.
     resolved: ResourceId,
     exposure: ResourceId,
-    /// Results of the bloom passes: the threshold, three times down, three times up.
+    /// The images that the bloom passes write: one threshold pass, three downsampling and three upsampling passes.
     bloom: [ResourceId; 7],
 }
 

@@ -17,21 +17,21 @@ pub(crate) struct Vertex {
 /// A shape of unit size. Boxes, columns, drums and domes stand on y = 0; the others are centred there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Shape {
-    /// Radius and height 1, closed at top and bottom.
+    /// A closed cylinder of radius and height 1.
     Drum,
-    /// Radius about 1, height 1, fluted, with a slight swelling.
+    /// A fluted column of height 1 and radius about 1, with a slight swelling.
     Column,
-    /// Radius and height 1: the upper half of a sphere.
+    /// The upper half of a sphere of radius 1.
     Dome,
-    /// Radius 1.
+    /// A sphere of radius 1.
     Sphere,
-    /// Radius 1, with few triangles.
+    /// A sphere of radius 1, with few triangles.
     Bead,
-    /// Radius 1 from the center of the torus to that of its tube, which has radius 0.22.
+    /// A torus with a radius of 1, measured to the center of its tube, which has radius 0.22.
     Torus,
     /// Like `Torus`, with a tube of radius 0.05.
     Ring,
-    /// Side length 1.
+    /// A cube with sides of length 1.
     Box,
 }
 

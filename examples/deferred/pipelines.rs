@@ -18,7 +18,7 @@ use crate::support::shaders::{self, Shader, push_constant_range};
 /// The shaders of a pass.
 #[derive(Clone, Copy)]
 pub(crate) enum Program {
-    /// Draws meshes to depth and, with a fragment shader, color.
+    /// Draws meshes to depth and, if there is a fragment shader, to color.
     Objects(&'static Shader, Option<&'static Shader>),
     /// Draws a triangle over the whole target.
     Screen(&'static Shader),
@@ -80,7 +80,7 @@ pub(crate) struct Pipeline {
 pub(crate) struct Pipelines {
     /// The layout of set 0.
     pub(crate) shared: SetLayout,
-    /// Pipelines by the name of their pass, without the view.
+    /// Pipelines by the name of their pass, without the suffix of the view.
     passes: Vec<(String, Pipeline)>,
     sampler: vk::Sampler,
 }

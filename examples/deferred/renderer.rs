@@ -55,7 +55,7 @@ pub(crate) struct Renderer {
     pub(crate) frames: DynamicFrame,
     /// The description of the frame in use.
     builder: FrameBuilder,
-    /// The number and plan of the frame that is bound for `builder`.
+    /// The number of the frame that is bound for `builder`, and its plan.
     selected: u64,
     plan: Arc<Checked<Plan>>,
     /// Objects for each description, by the number of its bound frame.
@@ -67,7 +67,7 @@ pub(crate) struct Renderer {
     /// Number of applied plans, including the first.
     applied: u64,
     overlay: Overlay,
-    /// The reason that a request was refused.
+    /// The reason why the last request was refused; `None` if it was not.
     refusal: Option<String>,
     layer: Layer,
     slot_pool: vk::DescriptorPool,
@@ -89,7 +89,7 @@ pub(crate) fn resolution(frame: u32, all: vk::Extent2D) -> vk::Extent2D {
 struct Topology {
     deferred: Deferred,
     inputs: Inputs,
-    /// The last frame that used it.
+    /// The last frame that used the objects.
     last: Option<FrameNumber>,
 }
 

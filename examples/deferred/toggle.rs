@@ -21,7 +21,8 @@ pub(crate) struct Toggle {
     random: SplitMix64,
     frames: u32,
     seen: Vec<Switches>,
-    /// Objects that the pool created so far; then those created for the first topologies, for later ones, and for repeated ones.
+    /// The number of objects that the pool had created after the last switch; then the numbers created for the first
+    /// topologies, for later ones, and for repeated ones.
     before: u64,
     created: [u64; 3],
     held: Bytes,

@@ -128,7 +128,7 @@ struct Ran {
 struct Declared {
     commands: CommandBufferId,
     passes: NetworkPasses,
-    /// The host's buffers of the inputs, then of the outputs.
+    /// The host buffers of the inputs, then of the outputs.
     hosts: Vec<(TensorId, ResourceId, HostBuffer)>,
 }
 

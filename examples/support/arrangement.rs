@@ -40,7 +40,7 @@ pub struct Run {
     pub number: usize,
     pub pass: PassId,
     pub described: PassId,
-    /// The whole image if the pass does not run in strips.
+    /// The strip that this run renders: the whole image if the pass does not run in strips.
     pub strip: Strip,
 }
 
@@ -104,7 +104,7 @@ pub fn best(plan: &Plan, allow: &[Change]) -> Arrangement {
     found.arrangement
 }
 
-/// The same options with each resource in separate ordinary memory.
+/// The same options, but with each resource in separate ordinary memory.
 pub fn apart(options: PlanOptions) -> PlanOptions {
     PlanOptions {
         strategy: ResidencyStrategy::Off,

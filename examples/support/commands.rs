@@ -12,7 +12,7 @@ pub fn command_pool(device: &ash::Device, family: u32) -> Result<vk::CommandPool
     unsafe { device.create_command_pool(&info, None) }.called("vkCreateCommandPool")
 }
 
-/// Primary command buffers of a new pool.
+/// Creates a pool and allocates primary command buffers from it.
 pub fn command_buffers<const COUNT: usize>(
     device: &ash::Device,
     family: u32,
@@ -26,7 +26,7 @@ pub fn command_buffers<const COUNT: usize>(
     Ok((pool, std::array::from_fn(|index| buffers[index])))
 }
 
-/// Viewport and scissor of draws to a whole target, from the nearest depth to the farthest.
+/// The viewport and scissor of draws to a whole target, with depths from 0 to 1.
 pub fn whole(extent: vk::Extent2D) -> (vk::Viewport, vk::Rect2D) {
     let strip = Strip::whole(extent.into());
     (strip.viewport(extent), strip.scissor())

@@ -115,7 +115,7 @@ pub fn create_pool(
     unsafe { device.create_descriptor_pool(&info, None) }.called("vkCreateDescriptorPool")
 }
 
-/// The layout of pipelines with these sets and the shaders' push constants.
+/// Creates the layout of pipelines with these sets and the shaders' push constants.
 pub fn create_pipeline_layout(
     device: &ash::Device,
     sets: &[vk::DescriptorSetLayout],

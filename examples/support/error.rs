@@ -8,7 +8,7 @@ use std::path::Path;
 pub use anyhow::{Error, Result, anyhow, bail};
 use ash::vk;
 
-/// Names the call that returned a `vk::Result`.
+/// Turns a `vk::Result` into an error that names the call that returned it.
 pub trait Called<T> {
     fn called(self, call: &'static str) -> Result<T>;
 }

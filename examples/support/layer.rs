@@ -161,8 +161,10 @@ impl Layer {
         }
     }
 
+    /// Destroys the objects of the layer.
+    ///
     /// # Safety
-    /// No command buffer that draws it is pending.
+    /// No command buffer that draws the layer is pending.
     pub unsafe fn destroy(&self, device: &ash::Device) {
         // SAFETY: the caller's duty; the pool frees its sets.
         unsafe {

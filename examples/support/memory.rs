@@ -19,7 +19,7 @@ const HOST_VISIBLE: vk::MemoryPropertyFlags = vk::MemoryPropertyFlags::from_raw(
 );
 
 impl<'a> Allocator<'a> {
-    /// Allows any memory type of the device.
+    /// An allocator that allows any memory type of the device.
     pub fn of_all(device: &'a ash::Device, memory: &vk::PhysicalDeviceMemoryProperties) -> Allocator<'a> {
         let types = || (0..).zip(memory.memory_types_as_slice());
         let having = |wanted| {
@@ -112,12 +112,14 @@ impl HostBuffer {
         HostBuffer::new(memory, size, vk::BufferUsageFlags::TRANSFER_DST)
     }
 
-    /// The content. The device must not use it while it is borrowed.
+    /// The buffer's bytes. The device must not use them while they are borrowed.
     pub fn bytes(&mut self) -> &mut [u8] {
         // SAFETY: the mapping covers the buffer until `destroy`, and is borrowed as long as the slice.
         unsafe { std::slice::from_raw_parts_mut(self.mapped, self.size as usize) }
     }
 
+    /// Destroys the buffer and frees its memory.
+    ///
     /// # Safety
     /// The device no longer uses the buffer.
     pub unsafe fn destroy(&self, device: &ash::Device) {
@@ -134,7 +136,7 @@ impl HostBuffer {
 pub struct Image {
     pub handle: vk::Image,
     pub view: vk::ImageView,
-    /// The whole image.
+    /// The subresource range of the whole image.
     pub range: vk::ImageSubresourceRange,
     memory: vk::DeviceMemory,
 }
@@ -171,7 +173,7 @@ impl Image {
         })
     }
 
-    /// An image with a new view whose memory is owned elsewhere.
+    /// An image whose memory is owned elsewhere, with a new view.
     pub fn viewed(
         device: &ash::Device,
         handle: vk::Image,
@@ -199,6 +201,8 @@ impl Image {
         })
     }
 
+    /// Destroys the image and its view, and frees its memory.
+    ///
     /// # Safety
     /// The device no longer uses the image.
     pub unsafe fn destroy(&self, device: &ash::Device) {

@@ -11,13 +11,13 @@ use tileheap::units::Bytes;
 /// The destination of the picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// An image of the caller, which is copied to a buffer that the host reads.
+    /// An image that the caller supplies, copied to a buffer that the host reads.
     Buffer,
     /// A swapchain image of this format, between an acquire and a present semaphore.
     Swapchain(vk::Format),
 }
 
-/// A copy of the picture to a buffer, which is imported with every frame.
+/// The copy of the picture to a buffer that is imported with every frame.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadBack {
     pub pass: PassId,
@@ -41,7 +41,7 @@ impl Output {
         }
     }
 
-    /// Declares the picture.
+    /// Declares the picture, an external image.
     pub fn picture(self, frame: &mut FrameBuilder, extent: vk::Extent2D) -> ResourceId {
         let desc = ImageDesc::new(self.format(), extent);
         frame.resource("picture", desc, Persistence::External(picture_states(self)))

@@ -15,7 +15,7 @@ pub enum Flow {
     Close,
 }
 
-/// A picture with an overlay.
+/// The size and scale of a picture with an overlay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Screen {
     /// The extent in pixels.
@@ -30,7 +30,7 @@ impl Screen {
         Screen { extent, scale: 1.0 }
     }
 
-    /// The window system's number of pixels per point, but at least one, for legible text.
+    /// A picture with the window system's number of pixels per point, but at least one, for legible text.
     pub fn scaled(extent: vk::Extent2D, scale: f64) -> Screen {
         Screen {
             extent,
@@ -38,7 +38,7 @@ impl Screen {
         }
     }
 
-    /// The sides of the picture in points.
+    /// The width and height of the picture, in points.
     pub fn points(self) -> [f32; 2] {
         [self.extent.width, self.extent.height].map(|pixels| pixels as f32 / self.scale)
     }
@@ -85,6 +85,6 @@ pub struct WindowDesc {
     pub size: vk::Extent2D,
     /// Number of frames; `None` to run until the window is closed.
     pub frames: Option<u32>,
-    /// Requests another size after this number of frames.
+    /// The number of frames after which another window size is requested, once; `None` for never.
     pub resize_after: Option<u32>,
 }

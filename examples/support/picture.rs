@@ -67,7 +67,7 @@ impl Canvas {
         unsafe { copy_to_buffer(device, commands, from, self.texels.handle) };
     }
 
-    /// The imports of a frame that reads back.
+    /// The imports of a frame that reads the picture back: the picture and the readback buffer.
     pub fn imported(&self, picture: ResourceId, read_back: ReadBack) -> (ImportedImage, ImportedBuffer) {
         let image = ImportedImage {
             resource: picture,
@@ -83,7 +83,7 @@ impl Canvas {
         (image, ImportedBuffer { resource, buffer })
     }
 
-    /// Calls `with` with these imports.
+    /// Calls `with` with the [imports](Canvas::imported) of a frame that reads the picture back.
     pub fn imports<R>(
         &self,
         picture: ResourceId,
@@ -106,8 +106,10 @@ impl Canvas {
         }
     }
 
+    /// Destroys the picture and its readback buffer.
+    ///
     /// # Safety
-    /// The device no longer uses it.
+    /// The device no longer uses them.
     pub unsafe fn destroy(&self, device: &ash::Device) {
         // SAFETY: the caller's duty.
         unsafe {

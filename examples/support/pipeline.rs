@@ -61,7 +61,7 @@ pub fn plain_target(color: Option<vk::Format>, depth_format: vk::Format) -> Pipe
     }
 }
 
-/// A pipeline that draws triangles over a target's whole extent.
+/// Describes a pipeline that draws triangles over a target's whole extent.
 pub struct Drawing<'a> {
     pub layout: vk::PipelineLayout,
     pub target: &'a PipelineTarget,
@@ -71,16 +71,16 @@ pub struct Drawing<'a> {
     pub vertex_stride: u32,
     pub culls: vk::CullModeFlags,
     pub writes_depth: bool,
-    /// The depth comparison that passes.
+    /// The comparison with the depth attachment that fragments must pass.
     pub nearer: vk::CompareOp,
-    /// Depth bias away from the eye: constant and slope factor.
+    /// Depth bias away from the eye: constant and slope factor; `None` for no bias.
     pub bias: Option<[f32; 2]>,
     /// Blend state of every color attachment; `None` disables blending.
     pub blend: Option<vk::PipelineColorBlendAttachmentState>,
 }
 
 impl<'a> Drawing<'a> {
-    /// A pipeline without vertex buffer, culling, blending or depth writes; greater depths are nearer.
+    /// Describes a pipeline without vertex buffer, culling, blending or depth writes; greater depths are nearer.
     pub fn new(
         layout: vk::PipelineLayout,
         target: &'a PipelineTarget,

@@ -28,7 +28,7 @@ pub fn start<A: Parser>(run: impl FnOnce(&A) -> Result<()>) -> ExitCode {
     }
 }
 
-/// The choice of Vulkan context, from the environment and the arguments.
+/// The parameters of the Vulkan context, from the environment and the arguments.
 pub fn context_desc(name: &'static str, device: Option<&str>, validate: bool) -> ContextDesc<'static> {
     let mut desc = ContextDesc::from_env(name);
     desc.validate |= validate;
@@ -52,7 +52,7 @@ pub fn with_context(
     Ok(context.destroy())
 }
 
-/// Prints Vulkan's messages.
+/// Prints Vulkan's messages, and fails if there are any.
 pub fn report(messages: &[ValidationMessage]) -> Result<()> {
     for message in messages {
         eprintln!("{:?} {}: {}", message.severity, message.id, message.text);

@@ -2,7 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
-/// A bar with `length` steps.
+/// A progress bar of `length` steps with the label `what`.
 pub fn bar(what: &'static str, length: u64) -> ProgressBar {
     let form = "{msg} {bar:30} {pos} of {len}, {elapsed}";
     ProgressBar::new(length)

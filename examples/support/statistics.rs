@@ -15,8 +15,8 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// The 95 % confidence interval of the median, between two of the values, for any distribution: the number of values above the
-/// median is distributed like the number of heads in as many coin tosses.
+/// The 95 % confidence interval of the median, between two of the values, for any distribution; `None` for fewer than six values. The
+/// number of values above the median is distributed like the number of heads in as many coin tosses.
 pub fn interval(values: &[f64]) -> Option<(f64, f64)> {
     let (sorted, count) = (sorted(values), values.len());
     let mut probability = 0.5f64.powi(count as i32);

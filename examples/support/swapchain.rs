@@ -124,7 +124,7 @@ impl Swapchain {
         Ok(true)
     }
 
-    /// The next image, and the semaphore for its acquisition; `None` if the swapchain no longer fits.
+    /// The next image, and the semaphore for its acquisition; `None` if the swapchain no longer fits the window.
     ///
     /// The slot's previous frame must be complete.
     pub fn acquire(&self, slot: usize) -> Result<Option<(SwapchainImage, vk::Semaphore)>> {
@@ -156,6 +156,8 @@ impl Swapchain {
         }
     }
 
+    /// Destroys the swapchain and its semaphores.
+    ///
     /// # Safety
     /// The device no longer uses the images.
     pub unsafe fn destroy(&mut self, device: &ash::Device) {

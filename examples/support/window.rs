@@ -148,9 +148,9 @@ struct Shown<P> {
     painter: P,
     swapchain: Swapchain,
     context: Context,
-    /// Dropped last: the context's surface uses it.
+    /// The window; dropped last, since the context's surface uses it.
     window: Window,
-    /// True if the swapchain has the window's size, and the painter has its scale.
+    /// True if the swapchain has the window's size, and the painter has the window's scale.
     fits: bool,
     /// Pixels per point, as last set in the painter.
     scale: f32,

@@ -21,7 +21,7 @@ pub(crate) const SEA: Vec3 = Vec3::new(0.012, 0.055, 0.085);
 struct Point {
     height: f32,
     slope: Vec2,
-    /// 0: in the shadow of a mountain, 1: in sunlight.
+    /// The visible part of the sun: 0 in the shadow of a mountain, 1 in full sunlight.
     sun: f32,
 }
 

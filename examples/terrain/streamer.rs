@@ -48,7 +48,7 @@ impl FrameRecord {
 pub(crate) struct Streamer {
     pub(crate) cache: TextureCache,
     pub(crate) texels: Texels,
-    /// By square: its texture, if it was ever seen.
+    /// By square: its texture, if the square was ever seen.
     ids: Vec<Option<TextureId>>,
     /// By texture: its square, and the frame in which it was last drawn.
     nodes: Vec<(Node, u64)>,

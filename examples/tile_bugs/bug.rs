@@ -76,11 +76,11 @@ pub(crate) enum Again {
 /// The pass between painting and showing, which does not use tile memory itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Interlude {
-    /// It draws while the whole object is bound.
+    /// The pass draws while the whole object is bound.
     Whole,
-    /// It draws while an object is bound that ends in the middle of the dunes.
+    /// The pass draws while an object is bound that ends in the middle of the dunes.
     Smaller,
-    /// A secondary command buffer draws; `says_so` is true if it declares that tile memory is bound.
+    /// The pass draws in a secondary command buffer; `says_so` is true if that declares that tile memory is bound.
     Secondary { says_so: bool },
 }
 

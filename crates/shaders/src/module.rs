@@ -3,7 +3,7 @@
 pub struct Shader {
     /// The words of the SPIR-V 1.3 module.
     pub words: &'static [u32],
-    /// The stage.
+    /// The shader stage.
     pub stage: vk::ShaderStageFlags,
     /// The shader's descriptors, by set and binding.
     pub bindings: &'static [Binding],
@@ -20,9 +20,9 @@ pub struct Shader {
 /// A descriptor that a shader declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Binding {
-    /// The descriptor set.
+    /// The number of the descriptor set.
     pub set: u32,
-    /// The binding in the set.
+    /// The number of the binding in the set.
     pub binding: u32,
     /// The descriptor type.
     pub descriptor_type: vk::DescriptorType,

@@ -15,7 +15,7 @@ pub const fn spread(value: u64) -> u64 {
     product ^ (product >> 32)
 }
 
-/// Hashes a few integers.
+/// A hasher of small keys: handles, counters, and pairs of them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct IdHasher(u64);
 

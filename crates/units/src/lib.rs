@@ -131,7 +131,7 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// An alignment in bytes: any positive number, since real tile memory is aligned to 12,288.
+/// An alignment in bytes: any positive number, not only a power of two, since real tile memory is aligned to 12,288.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 #[repr(transparent)]

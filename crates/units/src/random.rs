@@ -12,7 +12,7 @@ impl SplitMix64 {
         SplitMix64(seed)
     }
 
-    /// The next 64 bits.
+    /// The next random 64-bit number.
     pub const fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut bits = self.0;
@@ -21,7 +21,7 @@ impl SplitMix64 {
         bits ^ (bits >> 31)
     }
 
-    /// A number in `[0, end)`; 0 if `end` is 0. Practically uniform for small ends.
+    /// A random number in `[0, end)`; 0 if `end` is 0. Nearly uniform if `end` is small.
     pub const fn below(&mut self, end: u64) -> u64 {
         ((self.next_u64() as u128 * end as u128) >> 64) as u64
     }

@@ -15,7 +15,7 @@ pub enum ReadReach {
 }
 
 impl ReadReach {
-    /// Only the same pixel.
+    /// A read only at the same pixel.
     pub const PIXEL: ReadReach = ReadReach::Texels(0);
 }
 

@@ -12,7 +12,7 @@ const BLOCK: usize = 16;
 /// The longest sequence that is sorted in place.
 const MAX_IN_PLACE: usize = 1024;
 
-/// Stable sorts with small code.
+/// Stable sorts that compile to little code.
 ///
 /// O(n log n). Up to 16 elements: an insertion sort; up to 1024: merges in place; beyond that, indices are sorted, which takes additional memory.
 ///

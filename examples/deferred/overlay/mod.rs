@@ -71,7 +71,7 @@ pub(crate) struct Overlay {
     chosen: Option<ResourceId>,
     /// True to show ordinary memory instead of the tile heap; toggled by Tab.
     ordinary: bool,
-    /// The element below the pointer: in the previous frame, and so far in this one.
+    /// The element under the pointer: in the previous frame, and so far in this one.
     hovered: Option<Hovered>,
     hovering: Option<Hovered>,
 }

@@ -48,7 +48,7 @@ enum Retired {
 /// Creates and destroys images; descriptor sets are reused, from pools created on demand.
 #[derive(Default)]
 pub(super) struct Images {
-    /// The number of images per set.
+    /// The number of sampled images in each descriptor set.
     count: u32,
     pub(super) set_layout: vk::DescriptorSetLayout,
     pools: Vec<vk::DescriptorPool>,

@@ -10,7 +10,7 @@ use tileheap::runtime::RuntimeError;
 use tileheap::runtime::objects::MemoryRequirements;
 use tileheap::units::{Alignment, Bytes};
 
-/// The shape of textures: format, extent, layers, and a full mip chain.
+/// The shape of textures, which have a full mip chain: format, extent and layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextureShape {
     /// Format of the texels, possibly block-compressed; it must support sampling and transfers.
@@ -44,7 +44,7 @@ impl Layers {
 }
 
 impl TextureShape {
-    /// A shape of one layer.
+    /// The shape of textures with one layer.
     pub const fn new(format: vk::Format, extent: vk::Extent2D) -> TextureShape {
         let layers = Layers::One;
         TextureShape {
@@ -54,12 +54,12 @@ impl TextureShape {
         }
     }
 
-    /// The finest level.
+    /// The finest level of the full mip chain.
     pub fn finest(&self) -> Level {
         Level(self.extent.width.max(self.extent.height).max(1).ilog2() as u8)
     }
 
-    /// The extent at a level.
+    /// The extent of a level, in texels.
     pub fn extent_at(&self, level: Level) -> vk::Extent2D {
         let below = u32::from(self.finest().0.saturating_sub(level.0));
         vk::Extent2D {

@@ -21,7 +21,7 @@ struct Ring {
     size: u64,
     head: u64,
     tail: u64,
-    /// Pending frames, each with the head at its end.
+    /// Pending frames, each with the value that `head` had at its end.
     frames: VecDeque<(u64, u64)>,
 }
 

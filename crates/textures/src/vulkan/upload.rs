@@ -10,7 +10,7 @@ use super::state::TextureCache;
 use crate::Result;
 use crate::{Level, TextureId};
 
-/// A source of texels.
+/// Supplies the texels of the levels that are uploaded.
 ///
 /// Implemented for closures.
 pub trait TexelSource {
@@ -30,11 +30,11 @@ impl<F: FnMut(TextureId, Level, &mut [u8])> TexelSource for F {
 pub struct RecordedUploads {
     /// Number of images to which levels were uploaded.
     pub images: u32,
-    /// Number of textures that were given another image and kept levels: they were moved, lost levels or get finer ones.
+    /// Number of textures that kept levels but got another image: they moved in memory, lost levels, or are getting finer ones.
     pub moved: u32,
     /// Number of images filled by the transfer queue, while earlier frames may still be rendered.
     pub transferred: u32,
-    /// Bytes written to the staging ring: no more than [`uploads`](super::TextureCacheDesc::uploads), except for a single level.
+    /// Bytes written to the staging ring: at most [`uploads`](super::TextureCacheDesc::uploads), unless a single level is larger.
     pub texels: u64,
     /// With a transfer queue: timeline semaphore and value that the submission of the frame must wait for in the stages that read
     /// textures.
