@@ -161,10 +161,10 @@ impl ClearValue {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LoadOp {
-    /// Keeps them: blending, depth testing, updating part of a buffer.
+    /// Keeps earlier contents: for blending, depth testing, updating part of a buffer.
     #[default]
     Load,
-    /// Clears them to a value before the pass (attachments only).
+    /// Clears earlier contents to a value before the pass (attachments only).
     Clear(ClearValue),
     /// Earlier contents may be discarded: the access writes every texel or byte that is read later.
     DontCare,
@@ -175,11 +175,11 @@ pub enum LoadOp {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ViewDesc {
-    /// Another type: a cube as an array, one layer as an array of one.
+    /// A view type other than the default: a cube as an array, one layer as an array of one.
     #[serde(default, skip_serializing_if = "is_default", with = "names::option")]
     #[cfg_attr(test, schemars(with = "Option<super::json::schema::Name<vk::ImageViewType>>"))]
     pub view_type: Option<vk::ImageViewType>,
-    /// Another format of the same texel size (`VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT` and the list of formats follow from it).
+    /// A format other than the image's, of the same texel size (`VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT` and the list of formats follow from it).
     #[serde(default, skip_serializing_if = "is_default", with = "names::option")]
     #[cfg_attr(test, schemars(with = "Option<super::json::schema::Name<vk::Format>>"))]
     pub format: Option<vk::Format>,
@@ -227,14 +227,14 @@ pub struct Access {
     pub measured: Option<Bytes>,
     /// Fraction of the range that is touched, if not all: a strip and its halo. Affects traffic, not hazards.
     pub share: Option<AccessFraction>,
-    /// Distance from the pixel at which it reads, if declared; see [`Access::reach`].
+    /// Distance from the pixel at which the access reads, if declared; see [`Access::reach`].
     pub reach: Option<ReadReach>,
     /// In a validated frame: true if an earlier subpass of the pass has attached the same part, whose contents are then continued.
     pub goes_on: bool,
 }
 
 impl Access {
-    /// Distance from the pixel at which it reads: as declared; else [`ReadReach::PIXEL`] for attachments and input attachments,
+    /// Distance from the pixel at which the access reads: as declared; else [`ReadReach::PIXEL`] for attachments and input attachments,
     /// [`ReadReach::Anywhere`] for all others.
     pub fn reach(&self) -> ReadReach {
         let usual = if self.kind.is_attached() {

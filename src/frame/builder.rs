@@ -81,7 +81,7 @@ impl FrameBuilder {
         self.resource(name, desc, Persistence::Transient)
     }
 
-    /// Declares an image or buffer of any lifetime.
+    /// Declares an image or buffer that is transient, a history or external.
     pub fn resource(
         &mut self,
         name: impl AsRef<str>,
@@ -320,7 +320,7 @@ impl PassBuilder<'_> {
         self
     }
 
-    /// Begins the next subpass of a render pass: accesses declared from here on belong to it. It can read what earlier subpasses left in attachments
+    /// Begins the next subpass of a render pass: accesses declared from here on belong to it. A subpass can read what earlier ones left in attachments
     /// at the fragment's own pixel ([`input`](PassBuilder::input)), and continue to draw on attachments that it declares again with [`LoadOp::Load`].
     /// Only the first access of an attachment loads, clears or discards.
     pub fn next_subpass(self) -> Self {
@@ -356,7 +356,7 @@ impl PassBuilder<'_> {
         self.change(|pass| pass.optional = Some(outputs))
     }
 
-    /// Chains structures of the caller to the render pass: those that its [`Hooks`](crate::runtime::Hooks) return for a number above 0.
+    /// Chains structures to the render pass: those that the caller's [`Hooks`](crate::runtime::Hooks) return for `hook`, a number above 0.
     pub fn hook(self, hook: u32) -> Self {
         self.change(|pass| pass.hook = hook)
     }

@@ -24,8 +24,8 @@ impl Frame {
 
     /// Merges render pass `first` and the pass after it into one pass with consecutive subpasses; `None` if they cannot be merged: they are recorded
     /// apart or in secondary command buffers, one is optional, they differ in layers, in areas while one [clears, discards or
-    /// resolves](super::LoadOp) only part of their union, or the second needs more of what the first writes than the same pixel (an input attachment,
-    /// or drawing on).
+    /// resolves](super::LoadOp) only part of their union, or the second needs more of what the first writes than the same pixel (to read it as an input
+    /// attachment, or to draw over it).
     ///
     /// # Errors
     /// Same as [`FrameBuilder::build`].

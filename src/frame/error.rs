@@ -41,7 +41,7 @@ pub enum FrameRule {
     Unknown,
     /// A pass without tiles is marked as one with tile shading.
     TileShading,
-    /// An invalid weight, or a cost of repeating a pass above the limit.
+    /// An invalid weight, or a cost above the limit for repeating a pass.
     Weight,
     /// An external image with separate levels, or an image that cannot be the level of another one.
     SeparateLevels,
@@ -71,7 +71,7 @@ pub enum FrameRule {
     SemaphoreReuse,
     /// A frame semaphore that is signaled but never waited for, which would leave a binary one signaled.
     NeverWaited,
-    /// A use on one queue that neither follows nor precedes a use on another.
+    /// Uses of a resource on two queues, neither of which is ordered before the other.
     Unordered,
     /// A resolve attachment whose source is not an attachment of the pass.
     ResolveSource,
@@ -85,7 +85,7 @@ pub enum FrameRule {
     TooMany,
     /// A resource larger than any device's memory.
     TooLarge,
-    /// Lists of tiles that the buffer has no room for, or without bytes or pixels.
+    /// Tile lists that do not fit in the buffer, that have no bytes, or whose tiles have no pixels.
     Lists,
     /// A scale that is not a positive number.
     Scale,

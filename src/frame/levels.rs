@@ -129,7 +129,7 @@ pub(super) fn resolve(tables: &mut Tables) -> Result<(), FrameError> {
 }
 
 impl Frame {
-    /// The image that holds a level of `resource`: another image if its levels are [images of their own](super::ImageDesc::separate_levels).
+    /// The image that holds a level of `resource`: the level's own image if levels are [separate](super::ImageDesc::separate_levels), else `resource`.
     pub fn level(&self, resource: ResourceId, level: u32) -> ResourceId {
         let mut images = self.resource_ids();
         let found = images.find(|id| self.level_of(*id, resource) == Some(level));

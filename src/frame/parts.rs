@@ -44,7 +44,7 @@ impl SubresourceRange {
 }
 
 impl Resource {
-    /// Every aspect, level and layer (of 3D images, slice); empty for a buffer.
+    /// The range of the whole resource: every aspect, level and layer (or slice of a 3D image); empty for a buffer.
     pub fn whole(&self) -> SubresourceRange {
         match self.kind {
             ResourceKind::Image { desc, .. } => SubresourceRange {

@@ -34,7 +34,7 @@ pub struct ReachAssumptions {
 }
 
 impl ReachAssumptions {
-    /// Reads the JSON form for one frame, or for several by file name under `frames`, of which it returns the entry of `file`.
+    /// Reads the JSON form: of one frame, or of several frames by file name under `frames`, in which case it returns the entry of `file`.
     ///
     /// # Errors
     /// [`FrameError::Json`] if it is neither, [`FrameRule::Unknown`] if `file` is not among several.
@@ -63,7 +63,7 @@ impl ReachAssumptions {
 }
 
 impl Frame {
-    /// The frame with assumptions about its reads; every pass may then run strip by strip.
+    /// The frame with these assumptions about the reach of its reads; every pass may then run strip by strip.
     ///
     /// # Errors
     /// [`FrameRule::Unknown`] for a pass or resource that the frame does not have.

@@ -55,7 +55,7 @@ impl ExternalDesc {
         exit: ResourceState::new(L::UNDEFINED, S::HOST, A::HOST_READ),
     };
 
-    /// Enters and leaves in the same `layout`, waiting for all earlier and blocking all later work.
+    /// A resource that enters and leaves the frame in `layout`: the frame waits for all earlier work, and all later work waits for the frame.
     pub const fn in_layout(layout: vk::ImageLayout) -> ExternalDesc {
         let access = A::from_raw(A::MEMORY_READ.as_raw() | A::MEMORY_WRITE.as_raw());
         let state = ResourceState::new(layout, S::ALL_COMMANDS, access);
@@ -71,7 +71,7 @@ impl ExternalDesc {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ResourceState {
-    /// `UNDEFINED` for buffers.
+    /// The image layout; `UNDEFINED` for buffers.
     #[serde(default, skip_serializing_if = "is_default", with = "names::value")]
     #[cfg_attr(test, schemars(with = "super::json::schema::Name<vk::ImageLayout>"))]
     pub layout: vk::ImageLayout,
@@ -83,7 +83,7 @@ pub struct ResourceState {
     #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
     #[cfg_attr(test, schemars(with = "super::json::schema::Bits<vk::AccessFlags2>"))]
     pub access: vk::AccessFlags2,
-    /// The family outside the device that owns it at that moment, if any; otherwise the family of the queue that uses it in the frame owns it.
+    /// The family outside the device that owns the resource at that moment, if any; otherwise the family of the queue that uses it in the frame owns it.
     ///
     /// The frame acquires it from there, or releases it to there; semaphores of the caller order that, at `ALL_COMMANDS`.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -168,7 +168,7 @@ impl From<vk::Extent3D> for Extent {
     }
 }
 
-/// An image, except for properties that its accesses decide (usage follows from those).
+/// The properties of an image, except those that follow from its accesses, such as the usage that they need.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "super::json::ImageForm", into = "super::json::ImageForm")]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Image"))]
@@ -230,7 +230,7 @@ impl ImageDesc {
     }
 }
 
-/// A buffer, except for properties that its accesses decide.
+/// The properties of a buffer, except those that follow from its accesses, such as the usage that they need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Buffer"))]
 #[serde(deny_unknown_fields)]
@@ -310,7 +310,7 @@ impl BufferDesc {
     }
 }
 
-/// An image or a buffer, with everything that the frame's accesses decide.
+/// An image or a buffer, with the properties that follow from the frame's accesses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ResourceKind {
     /// An image; `extent` is resolved, `usage` complete except for the tile bit.
@@ -334,7 +334,7 @@ pub enum ResourceKind {
 /// A named resource of a validated frame.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resource {
-    /// Unique in the frame.
+    /// The name, unique in the frame.
     pub name: String,
     /// Image or buffer.
     pub kind: ResourceKind,
@@ -342,7 +342,8 @@ pub struct Resource {
     pub persistence: Persistence,
     /// Constraint on its placement in tile memory.
     pub tile_constraint: TileConstraint,
-    /// The image of which this resource is one mip level; `None` if it is not a level of its own. Level 0 is the declared image itself.
+    /// The declared image and the mip level, for the separate image of a level; `None` for all other resources, including level 0, which is the declared image
+    /// itself.
     pub level_of: Option<SeparateLevel>,
 }
 
@@ -363,9 +364,9 @@ pub enum TileConstraint {
     /// The planner chooses.
     #[default]
     None,
-    /// It must be placed in tile memory: planning fails if it cannot be.
+    /// The resource must be placed in tile memory: planning fails if it cannot be.
     Pinned,
-    /// It must not be placed in tile memory, even if there is room.
+    /// The resource must not be placed in tile memory, even if there is room.
     Excluded,
 }
 

@@ -65,8 +65,8 @@ impl Frame {
         store_of(self.resource(resource)).is_ok_and(|store| queue.capabilities.contains(store.needs))
     }
 
-    /// Splits the lifetime of `resource` after pass `after`: all uses up to there refer to another resource, which is transient and the last of the
-    /// resources, and a pass that follows `after` stores it to `resource` itself. `None` if that is not possible: nothing needs the resource later,
+    /// Splits the lifetime of `resource` after pass `after`: all uses up to there refer to a new transient resource, the last one of the
+    /// frame, and a pass that follows `after` stores it to `resource` itself. `None` if that is not possible: nothing needs the resource later,
     /// `after` does not use it, its lifetime cannot be [split](Frame::splits), or the queue cannot draw (images) or dispatch (buffers).
     ///
     /// # Errors

@@ -20,7 +20,7 @@ use tileheap_json::is_default;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Queue {
-    /// Unique in the frame.
+    /// The name, unique in the frame.
     pub name: String,
     /// Capabilities that the frame needs.
     #[serde(with = "names::bits")]
@@ -33,7 +33,7 @@ pub struct Queue {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Semaphore {
-    /// Unique in the frame.
+    /// The name, unique in the frame.
     pub name: String,
     /// Signaled or waited for outside the frame too (swapchain acquire and present); supplied by the caller.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -52,33 +52,33 @@ pub struct SemaphoreOp {
 /// One queue submission call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Submit {
-    /// The queue that it is submitted to.
+    /// The queue to submit to.
     pub queue: QueueId,
-    /// Its batches.
+    /// The submit's batches.
     pub batches: Run,
 }
 
 /// Command buffers submitted together: the shortest interval over which tile memory keeps its contents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
-    /// The submit it belongs to.
+    /// The submit that the batch belongs to.
     pub submit: SubmitId,
-    /// Semaphores it waits for.
+    /// Semaphores that the batch waits for.
     pub waits: Vec<SemaphoreOp>,
-    /// Semaphores it signals.
+    /// Semaphores that the batch signals.
     pub signals: Vec<SemaphoreOp>,
-    /// Its command buffers.
+    /// The batch's command buffers.
     pub command_buffers: Run,
 }
 
 /// A primary command buffer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CommandBuffer {
-    /// Unique in the frame.
+    /// The name, unique in the frame.
     pub name: String,
-    /// The batch it belongs to.
+    /// The batch that the command buffer belongs to.
     pub batch: BatchId,
-    /// Its passes.
+    /// The command buffer's passes.
     pub passes: Run,
 }
 
@@ -114,17 +114,17 @@ impl CommandSource {
 /// A pass: the unit whose accesses are declared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pass {
-    /// Unique in the frame.
+    /// The name, unique in the frame.
     pub name: String,
-    /// The command buffer that records it.
+    /// The command buffer in which the pass is recorded.
     pub command_buffer: CommandBufferId,
     /// Render, compute or transfer.
     pub kind: PassKind,
-    /// Inline or secondary.
+    /// Origin of the commands: inline, secondary command buffers, or the runtime.
     pub contents: CommandSource,
     /// True for a render pass with tile shading (`VK_QCOM_tile_shading`).
     pub tile_shading: bool,
-    /// Its accesses, in declaration order.
+    /// The pass's accesses, in declaration order.
     pub accesses: Run,
     /// The declared render area; `None` for the area that all attachments cover.
     pub render_area: Option<vk::Rect2D>,
@@ -139,7 +139,7 @@ pub struct Pass {
     /// Cost of one more execution in addition to its accesses (vertices, indices, visibility), in bytes of memory traffic; `None` for a pass that does
     /// not declare that it honors a strip's origin, and so cannot run strip by strip.
     pub repeat_bytes: Option<Bytes>,
-    /// Set if a frame may skip it: the state of its outputs in that case.
+    /// Set if a frame may skip the pass: the state of its outputs in that case.
     pub optional: Option<SkippedOutputs>,
     /// Number with which the runtime asks its [`Hooks`](crate::runtime::Hooks) for structures to chain to the render pass; 0 for none.
     pub hook: u32,
@@ -175,7 +175,7 @@ impl Pass {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SkippedOutputs {
-    /// They keep their earlier contents, or are cleared: the pass loads, clears or updates all that it writes.
+    /// Outputs keep their earlier contents, or are cleared: the pass loads, clears or updates all that it writes.
     Kept,
     /// Outputs that the pass would overwrite are undefined; their readers must tolerate that.
     Lost,
@@ -340,7 +340,7 @@ impl Frame {
         self.tables.parts_of[resource.index()].of(&self.tables.parts)
     }
 
-    /// The span from the first to after the last use of `resource`; empty if nothing uses it.
+    /// The span of passes from the first use of `resource` to the last, inclusive; empty if nothing uses it.
     pub fn lifetime_of(&self, resource: ResourceId) -> Span {
         self.tables.lifetimes[resource.index()]
     }

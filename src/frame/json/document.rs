@@ -61,7 +61,7 @@ pub(super) struct Document {
 #[cfg_attr(test, schemars(extend("oneOf" = super::schema::one_of(["image", "buffer"]))))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Resource {
-    /// Unique in the frame.
+    /// The name, unique in the frame.
     pub(super) name: String,
     /// For an image: its description.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -135,7 +135,7 @@ pub(super) struct SemaphoreOp {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct CommandBuffer {
-    /// Unique in the frame.
+    /// The name, unique in the frame.
     pub(super) name: String,
     /// Its passes, in order.
     pub(super) passes: Vec<Pass>,
@@ -146,7 +146,7 @@ pub(super) struct CommandBuffer {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Pass {
-    /// Unique in the frame.
+    /// The name, unique in the frame.
     pub(super) name: String,
     /// The kind of its commands.
     #[cfg_attr(test, schemars(with = "super::schema::PassKinds"))]
@@ -225,7 +225,7 @@ pub(super) struct Access {
     /// Fraction of its part, if not all.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) share: Option<AccessFraction>,
-    /// Distance from the pixel at which it reads: a number of texels, or `"anywhere"`. Default: 0 for attachments, else anywhere.
+    /// Distance from the pixel at which the access reads: a number of texels, or `"anywhere"`. Default: 0 for attachments, else anywhere.
     #[serde(default, skip_serializing_if = "is_default")]
     #[cfg_attr(test, schemars(with = "Option<super::schema::Reach>"))]
     pub(super) reach: Option<ReadReach>,

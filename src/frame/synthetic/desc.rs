@@ -9,10 +9,10 @@ pub struct SyntheticDesc {
     pub passes: u32,
     /// Number of resources; at least 4 are made: two external inputs, the swapchain image, and one transient.
     pub resources: u32,
-    /// Number of batches; at least 1 and at most one for each pass. Submits of one or two batches, batches of one to
-    /// three command buffers.
+    /// Number of batches; at least 1 and at most one for each pass. A submit has one or two batches, a batch one to three
+    /// command buffers.
     pub batches: u32,
-    /// Number of queues; at least 1. The first does everything, the others compute and transfer.
+    /// Number of queues; at least 1. The first can draw, compute and transfer, the others compute and transfer.
     pub queues: u32,
     /// Base extent of scaled images, in texels.
     pub base_extent: vk::Extent2D,

@@ -37,7 +37,7 @@ pub(super) enum MadeKind {
     Color(Size, vk::Format),
     Depth(Size),
     Buffer,
-    /// Geometry and constants from outside; read-only.
+    /// An external buffer of geometry or constants, only read.
     Input(AccessKind),
 }
 

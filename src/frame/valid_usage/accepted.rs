@@ -4,7 +4,7 @@
 pub(super) struct Accepted<P> {
     /// For each value of a hash's highest byte, an index in `properties`.
     places: [u8; 256],
-    /// At most 255 entries: index 255 means none.
+    /// The accepted properties, at most 255: index 255 means none.
     properties: Vec<P>,
 }
 

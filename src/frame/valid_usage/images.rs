@@ -21,7 +21,7 @@ pub(super) struct Image<'a> {
     pub(super) info: Option<&'static FormatInfo>,
     /// True if the caller creates it.
     pub(super) is_external: bool,
-    /// True if the runtime clears it before the first frame.
+    /// True if the runtime clears the image before the first frame.
     is_history: bool,
 }
 

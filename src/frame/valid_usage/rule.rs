@@ -21,9 +21,9 @@ pub struct InvalidUsage {
 /// A row of the tables of rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RuleRow {
-    /// The name of its table.
+    /// The name of the rule's table.
     pub table: &'static str,
-    /// Its index in the table.
+    /// The rule's index in that table.
     pub index: usize,
 }
 
