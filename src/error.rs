@@ -56,7 +56,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns true if a Vulkan call returned `VK_ERROR_DEVICE_LOST`: nothing more runs on that device. See
+    /// Returns true if the error is that a Vulkan call returned `VK_ERROR_DEVICE_LOST`: nothing more runs on that device. See
     /// [`Device::is_device_lost`](crate::runtime::Device::is_device_lost).
     #[cfg(feature = "runtime")]
     pub fn is_device_lost(&self) -> bool {

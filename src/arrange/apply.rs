@@ -91,7 +91,7 @@ impl Arrangement {
 struct ArrangedFrameBuilder<'a> {
     described: &'a Frame,
     builder: FrameBuilder,
-    /// The origins of its passes and resources, under construction.
+    /// The origins of the executed frame's passes and resources, under construction.
     origins: OriginTables,
     /// The described submit and command buffer that are being continued, with their new ids.
     submit: Option<(u32, crate::frame::SubmitId)>,

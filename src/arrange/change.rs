@@ -28,9 +28,9 @@ pub enum DescriptionChange {
     },
     /// An image becomes smaller, together with all images attached with it in a pass, directly or through others.
     Extent {
-        /// One of these images.
+        /// One of the images that become smaller.
         image: ResourceId,
-        /// The new width and height of these images, in quarters of the described ones: 1 to 3.
+        /// The new width and height of the images, in quarters of the described ones: 1 to 3.
         quarters: u32,
     },
     /// A pass no longer uses a resource.

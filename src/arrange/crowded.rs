@@ -27,7 +27,7 @@ pub struct CrowdedPass {
     /// Size of the resources that the pass uses and that the tile heap could hold, as a whole or in strips, and of those that are used before and after
     /// the pass in every order.
     pub used: Bytes,
-    /// Lower bound on the bytes per frame that move because they do not fit together, or that the repeats of its strips cost.
+    /// Lower bound on the bytes per frame that these resources move because they do not fit together, or that repeating the pass in strips costs.
     pub bytes: Bytes,
 }
 

@@ -6,7 +6,7 @@ use tileheap_json::{JsonSyntaxError, written_by};
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArrangeError {
-    /// A pass or batch is missing, or a pass occurs twice.
+    /// A pass or batch is missing, or a pass occurs more than once.
     #[error("arrangement: {what} occurs {times} times instead of once")]
     NotOnce {
         /// The pass or batch.
@@ -18,9 +18,9 @@ pub enum ArrangeError {
     /// outside its batches.
     #[error("arrangement: batch {batch} {why}")]
     Batch {
-        /// The first described batch that is meant.
+        /// The first described batch that the range has, or should have.
         batch: u32,
-        /// The demand, and how it is violated.
+        /// The requirement, and how it is violated.
         why: String,
     },
     /// Batches that a queue or a semaphore keeps apart.
@@ -30,7 +30,7 @@ pub enum ArrangeError {
         first: u32,
         /// The second batch.
         second: u32,
-        /// The reason why they cannot be fused.
+        /// The reason why the batches cannot be fused.
         why: &'static str,
     },
     /// A pass runs before one that it depends on.
@@ -40,7 +40,7 @@ pub enum ArrangeError {
         earlier: String,
         /// The pass described later.
         later: String,
-        /// The resource through which they depend on one another.
+        /// The resource through which the later pass depends on the earlier one.
         resource: String,
     },
     /// Passes that cannot run as one group.
@@ -198,7 +198,7 @@ pub enum CannotGroup {
         second: String,
         /// The batches that cannot be fused, by number.
         batches: (u32, u32),
-        /// The reason why they cannot be fused.
+        /// The reason why the batches cannot be fused.
         why: &'static str,
     },
 }

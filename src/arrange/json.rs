@@ -43,7 +43,7 @@ struct NamedChange {
     resource: String,
     #[serde(default, skip_serializing_if = "is_default", with = "names::option")]
     format: Option<vk::Format>,
-    /// New width and height in quarters, also for the images attached with it.
+    /// New width and height in quarters of the described ones, for the image and those attached with it.
     #[serde(default, skip_serializing_if = "is_default")]
     quarters: Option<u32>,
     /// The pass that no longer uses the resource.

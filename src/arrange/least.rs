@@ -244,7 +244,7 @@ struct Written<'a> {
     stored: Bytes,
     /// Accesses in different groups, each of which loads the contents.
     loads: Vec<&'a Access>,
-    /// The kinds of groups that it may share with the previous write, and the bytes that move if they are in different groups.
+    /// The kinds of groups that this write may share with the previous one, and the bytes that move if the two are in different groups.
     joined: Option<(SharedGroups, Bytes)>,
 }
 

@@ -18,28 +18,28 @@ use crate::units::Bytes;
 pub struct ResourceCap {
     /// The resource.
     pub resource: ResourceId,
-    /// Lower bound on the bytes per frame that it moves, even if passes are merged, or that the repeats of its strips cost.
+    /// Lower bound on the bytes per frame that the resource moves, even if passes are merged, or that repeating passes in its strips costs.
     pub bytes: Bytes,
-    /// The reason why it is not divided, or what its strips cost.
+    /// The reason why the resource is not divided, or what its strips cost.
     pub why: CannotGroup,
 }
 
-/// Part of the gap between an arrangement and the cap: bytes per frame that it moves or is charged, and their cause.
+/// Part of the gap between the share of an arrangement and the cap: bytes per frame that the arrangement moves or is charged, and their cause.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shortfall {
     /// Number of bytes.
     pub bytes: Bytes,
-    /// The cost or rule that causes them.
+    /// The cost or rule that causes these bytes.
     pub cause: ShortfallCause,
 }
 
-/// The cause of a part of the gap between an arrangement and the cap.
+/// The cause of a part of the gap between the share of an arrangement and the cap.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ShortfallCause {
     /// A pass runs this many more times, once for every strip but the first.
     Repeats(PassId, u32),
-    /// Halos of strips are read and written in a resource that is not on chip.
+    /// Strips read and write halos of a resource that is not on chip.
     Halo(ResourceId),
     /// Render passes are merged into others.
     Merged,
@@ -100,15 +100,15 @@ impl ShortfallCause {
     }
 }
 
-/// Reasons why a pass is not in a group: why it cannot run in strips, and why it cannot be merged. A reason is `None` if the pass could, but this
+/// A pass that is not in a group, and the reasons why it cannot run in strips and cannot be merged. A reason is `None` if the pass could, but this
 /// would not save more than it costs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UngroupedPass {
     /// The pass.
     pub pass: PassId,
-    /// The reason why it cannot run in strips.
+    /// The reason why the pass cannot run in strips; `None` if it could.
     pub strips: Option<CannotGroup>,
-    /// The reason why it cannot be merged with another render pass of its batch.
+    /// The reason why the pass cannot be merged with another render pass of its batch; `None` if it could.
     pub merge: Option<CannotGroup>,
 }
 
@@ -163,7 +163,7 @@ pub(super) struct Bounds {
     pub(super) caps: Vec<ResourceCap>,
     /// Bytes of resources that tile memory cannot hold: external, history, copied, or without a tile heap.
     pub(super) fixed: Bytes,
-    /// Per resource, its own bound among those of `caps`, `fixed` and `strips`; 0 if it has none.
+    /// Per resource, its own lower bound among those of `caps`, `fixed` and `strips`; 0 if it has none.
     least: Vec<u64>,
     /// Per resource, true if it moves some bytes in every arrangement.
     always: Vec<bool>,

@@ -24,7 +24,7 @@ pub struct SearchResult {
     pub caps: Vec<ResourceCap>,
     /// Lower bound on the bytes moved by resources that tile memory cannot hold: external, history, copied, or all of them without a tile heap.
     pub fixed: Bytes,
-    /// The passes that use or keep more at once than the tile heap holds, of resources that it could hold otherwise, most bytes first.
+    /// The passes that use or keep resources that the tile heap could hold one by one, but not all at once; most bytes first.
     pub crowded: Vec<CrowdedPass>,
     /// The difference between the share and the cap, by cause, largest first.
     pub shortfalls: Vec<Shortfall>,

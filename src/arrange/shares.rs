@@ -63,12 +63,12 @@ const ONE: u32 = 4096;
 const MAX_ROUNDS: usize = 100;
 const MAX_PASSES: usize = 6_000;
 
-/// An amount that counts in parts.
+/// An amount of bytes that is divided into parts, each of which counts in a different place.
 struct Shared {
     amount: u64,
-    /// Where each part counts.
+    /// The places where parts of the amount can count.
     places: Vec<Place>,
-    /// Per place, its part of [`ONE`].
+    /// Per place, the part of the amount that counts there: `amount` times this number divided by [`ONE`].
     parts: Vec<u32>,
     /// The sum of all parts.
     sum: u32,
@@ -78,15 +78,16 @@ struct Shared {
 
 #[derive(Clone, Copy)]
 enum Place {
-    /// The bytes of a resource that it moves in any case.
+    /// The bytes that a resource moves in every arrangement.
     Apart,
-    /// The accesses of a resource, wherever they are.
+    /// A resource's accesses, in all passes.
     Accesses,
-    /// The loads of a resource, wherever they are, and one store: apart, or in one use of a crowded pass.
+    /// A resource's loads, in all passes, and one store. The store counts in one use of a crowded pass (the indices of the pass and of the use);
+    /// `None` if it counts in every arrangement.
     Loads(Option<(usize, usize)>),
-    /// The lifetime of a resource, in one use of a crowded pass.
+    /// A resource's lifetime, in one use of a crowded pass: the indices of the pass and of the use.
     Lifetime(usize, usize),
-    /// A repeat, in a crowded pass.
+    /// A repeated pass, in a crowded pass: the indices of the crowded pass and of the repeat.
     Repeat(usize, usize),
 }
 

@@ -29,7 +29,7 @@ use crate::units::{Alignment, Bytes, Span};
 pub struct ArrangementCosts {
     /// Cost of one more execution of a pass; replaces the cost that the pass [declares](crate::frame::tables::Pass::repeat_bytes) unless that is 0.
     pub repeat: Option<Bytes>,
-    /// Cost per byte of a halo that is read or written off chip again. Default: 1, no cache helps.
+    /// Cost per byte of a halo that is read or written off chip again. Default: 1, as if no cache helped.
     pub halo: f64,
     /// Cost of a render pass that runs as part of another one. Default: 0.
     pub merged: Bytes,

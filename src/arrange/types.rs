@@ -157,7 +157,7 @@ impl Arrangement {
         words
     }
 
-    /// Every group, in the order in which they run.
+    /// All groups, in execution order.
     pub fn groups(&self) -> impl Iterator<Item = &PassGroup> {
         self.batches.iter().flat_map(|batch| &batch.groups)
     }
@@ -168,7 +168,7 @@ impl Arrangement {
         groups.find(|group| group.passes.contains(&pass))
     }
 
-    /// Every pass, in order of first execution.
+    /// All passes, in the order of their first execution.
     pub fn passes(&self) -> impl Iterator<Item = PassId> + use<'_> {
         self.groups().flat_map(|group| group.passes.iter().copied())
     }

@@ -16,7 +16,7 @@ struct Border {
     /// The image of the strip.
     part: ResourceId,
     whole: ResourceId,
-    /// True if it copies into the image of the strip.
+    /// True for a copy into the image of the strip, false for a copy out of it.
     enters: bool,
 }
 
@@ -24,7 +24,7 @@ struct Border {
 struct Lifetimes<'a> {
     /// Per resource, the last stretch of its lifetime: the resource itself unless a store ends it.
     last: Vec<ResourceId>,
-    /// Per last stretch, the accesses to all stretches in the order of the passes, without those of stores; empty for other stretches.
+    /// Per last stretch, the accesses to all stretches except those of stores, in the order of the passes; empty for other stretches.
     uses: Vec<Vec<&'a Access>>,
 }
 

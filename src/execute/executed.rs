@@ -127,7 +127,7 @@ impl ExecutedFrame {
         (self.frame, self.described, self.origins)
     }
 
-    /// The described passes that a pass runs, in order; empty for a store.
+    /// The described passes that a pass runs, in order; empty for a store or a copy at the border of a strip.
     pub fn described_passes(&self, pass: PassId) -> impl Iterator<Item = PassRun> + use<'_> {
         self.origins.runs(pass)
     }
@@ -183,7 +183,7 @@ impl ExecutedFrame {
         Some(runs.find(|run| run.pass == described)?.subpass)
     }
 
-    /// The index of the described access to which an access corresponds; `None` for accesses of stores.
+    /// The index of the described access to which an access corresponds; `None` for accesses of stores and of copies at the border of a strip.
     pub fn described_access(&self, access: usize) -> Option<usize> {
         self.origins.access(access)
     }

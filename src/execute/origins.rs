@@ -44,9 +44,9 @@ pub enum PassOrigin {
     Runs(Vec<PassRun>),
     /// The pass ends a stretch of a lifetime; the runtime records it.
     Store {
-        /// The described resource that it stores.
+        /// The described resource that the pass stores.
         resource: ResourceId,
-        /// The described pass after which it runs; if it follows a copy at the border of a strip, the pass next to that copy.
+        /// The described pass after which the store runs; if the store follows a copy at the border of a strip, the pass next to that copy.
         after: PassId,
     },
     /// The pass copies a part of an image into the image of a strip before the strip uses it, or back afterwards; the runtime records it.
@@ -75,7 +75,7 @@ pub struct PassRun {
 }
 
 impl PassRun {
-    /// All of a pass, from subpass 0.
+    /// A run of a whole described pass that begins in subpass 0.
     pub const fn whole(pass: PassId) -> PassRun {
         PassRun {
             pass,
@@ -91,7 +91,7 @@ impl PassRun {
 pub struct ResourceOrigin {
     /// The resource of the described frame.
     pub resource: ResourceId,
-    /// For a stretch of a lifetime: the described pass after which it is stored; if that follows a copy at the border of a strip, the pass next to the copy.
+    /// For a stretch of a lifetime: the described pass after which a store ends it, or the pass next to the border copy that the store follows.
     pub until: Option<PassId>,
     /// For the image of a strip: its area in the described image. For the buffer of a strip: its [lists](crate::frame::TileLists) in the grid of tiles.
     pub area: Option<vk::Rect2D>,
@@ -100,7 +100,7 @@ pub struct ResourceOrigin {
 }
 
 impl ResourceOrigin {
-    /// All of a described resource.
+    /// The origin of a resource that is all of a described one.
     pub const fn whole(resource: ResourceId) -> ResourceOrigin {
         ResourceOrigin {
             resource,
@@ -143,7 +143,7 @@ fn set_first<T: Copy>(table: &mut Vec<Option<T>>, index: usize, value: T) {
 /// Displayed as `value 2 of 3`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResourceValue {
-    /// Its number from 1, in pass order.
+    /// Number of the value from 1, in pass order.
     pub number: u32,
     /// Number of values of the resource.
     pub count: u32,
@@ -292,7 +292,7 @@ impl Origins {
         }
     }
 
-    /// The tables as plain data. The tables of the identity have the lengths of those of `executed`, the executed frame.
+    /// The tables as plain data; the tables of the identity are made for `executed`, the executed frame.
     pub fn to_tables(&self, executed: &Frame) -> OriginTables {
         if let Some(tables) = &self.tables {
             return tables.own.clone();

@@ -6,7 +6,7 @@ use crate::frame::{ResourceId, SeparateValue};
 
 impl ExecutedFrame {
     /// Rewrites the frame so that each *value* of a resource is a separate resource with its own placement. A value is a version of the contents,
-    /// from its first write to its last use. An image that a pool lends three times has three.
+    /// from its first write to its last use. For example, an image that a pool lends three times has three values.
     ///
     /// ```text
     /// passes                 0 ao    1 apply   2 down   3 up     4 blur   5 tone
@@ -32,8 +32,8 @@ impl ExecutedFrame {
         self.separate_values_of(|_| true)
     }
 
-    /// Like [`ExecutedFrame::separate_values`], for selected resources of the executed frame: not for one whose handle the caller keeps, for example in a
-    /// descriptor set that all passes share.
+    /// Like [`ExecutedFrame::separate_values`], but only for the resources of the executed frame for which `wanted` returns true. Leave out those whose
+    /// handles the caller keeps, for example in a descriptor set that all passes share.
     ///
     /// # Errors
     /// Same as [`ExecutedFrame::separate_values`].

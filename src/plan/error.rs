@@ -13,7 +13,7 @@ pub enum PlanError {
     Requirements {
         /// The frame.
         frame: String,
-        /// Number of its resources.
+        /// Number of resources of the frame.
         resources: usize,
         /// Number of entries in the requirements.
         requirements: usize,
@@ -48,7 +48,7 @@ pub enum PlanError {
     NoMemoryType {
         /// The resource.
         resource: String,
-        /// The memory types it allows.
+        /// The memory types that the resource allows, one bit each.
         bits: u32,
     },
     /// No allocation can hold a resource.
@@ -58,7 +58,7 @@ pub enum PlanError {
     ResourceTooLarge {
         /// The resource.
         resource: String,
-        /// Its size.
+        /// The size that the resource requires.
         size: Bytes,
         /// The memory type.
         memory_type: u32,
@@ -84,7 +84,7 @@ pub enum PlanError {
     Pinned {
         /// The resource.
         resource: String,
-        /// The rule that keeps it out, with its VUID if it has one.
+        /// The rule that keeps the resource out of tile memory, with its VUID if it has one.
         rule: &'static str,
         /// The rule applied to this frame, and a remedy.
         why: String,

@@ -41,7 +41,7 @@ use crate::units::Bytes;
 /// 5.6 % slower with 1.66 MB reserved and unused) includes more than bins.
 pub(crate) const BIN_COST: Bytes = Bytes(16 << 10);
 
-/// Bytes that cross the memory bus for one access of a resource of `size` bytes placed in DRAM: as measured, or by [`Frame::traffic_of`].
+/// Bytes that cross the memory bus for one access to a resource of `size` bytes placed in DRAM: as measured, or by [`Frame::traffic_of`].
 pub fn savings(frame: &Frame, access: &Access, size: Bytes) -> Bytes {
     access.measured.unwrap_or_else(|| frame.traffic_of(access, size))
 }

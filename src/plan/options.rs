@@ -11,7 +11,7 @@ use crate::units::Bytes;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ResidencyStrategy {
-    /// The best choice, found by a search that proves it or bounds the distance to it.
+    /// The best choice that a search finds, with a proof that it is optimal or a bound on how far from optimal it is.
     #[default]
     Optimal,
     /// The best of several greedy orders, such as savings per byte and step; resources share bytes over time.
@@ -75,7 +75,7 @@ pub struct PlanOptions {
     pub aliasing: bool,
     /// Use of several tile memory objects within a run of lifetimes. Requires `aliasing`.
     pub ladder: Ladder,
-    /// True if a resource may be placed in tile memory for a first stretch of its lifetime, if that saves more than the pass that then stores it.
+    /// True if a resource may be in tile memory for a first stretch of its lifetime, if that saves more than the pass that then stores it costs.
     /// Only used by [`ResidencyStrategy::Optimal`], and requires `aliasing`. The runtime records the stores: [`Plan::frame`](super::Plan::frame) then has
     /// passes that [`Plan::described`](super::Plan::described) does not have.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -106,7 +106,7 @@ impl PlanOptions {
     }
 }
 
-/// Default limit on the steps of the search: a millisecond for 256 passes and 400 resources.
+/// Default limit on the steps of the search: about a millisecond for 256 passes and 400 resources.
 pub const DEFAULT_BUDGET: u64 = 2_000;
 
 impl Default for PlanOptions {

@@ -75,7 +75,7 @@ impl Planner {
         Planner::default()
     }
 
-    /// Like [`plan()`](super::plan()), or a cached plan that was made with equal inputs.
+    /// Returns the cached plan for equal inputs, or plans like [`plan()`](super::plan()).
     ///
     /// Inputs that share their tables with those of the plan (clones) are recognized without comparing their contents; others are compared, in linear
     /// time.
@@ -151,8 +151,7 @@ impl Planner {
 
     /// Returns a plan without a search: the cached one for equal inputs, or else a repaired one for the same device and options, in which residents
     /// stay at their offsets if they still fit (the heap may have another [limit](PlanOptions::tile_limit)), and an arena is kept if it needs the same sizes
-    /// and lifetimes. If there is neither, a plan of
-    /// [`ResidencyStrategy::Fast`].
+    /// and lifetimes. If there is neither, a new plan, with [`ResidencyStrategy::Fast`] in place of `Optimal` and `Greedy`.
     ///
     /// A plan made without a search has no [bound](super::Optimality). It obeys every rule.
     ///
@@ -215,8 +214,8 @@ impl Planner {
         Ok(plan)
     }
 
-    /// Returns the cached plan for an equal frame that was made according to its options, whatever its requirements: for callers that
-    /// have already measured them, since measuring takes longer than this call.
+    /// Returns the cached plan for an equal frame, device and options, whatever requirements it was made with, but not one that [`Planner::plan_now`] made.
+    /// For callers that have already measured the requirements, since measuring takes longer than this call.
     pub fn known(
         &mut self,
         frame: impl Into<ExecutedFrame>,

@@ -103,7 +103,7 @@ pub(crate) fn halos(
     /// One described access, in strips.
     #[derive(Clone, Copy, Default)]
     struct InStrips {
-        /// Number of accesses in total, and off chip.
+        /// Number of accesses in strips: in total, and off chip.
         times: [u64; 2],
         moved: Bytes,
     }

@@ -46,7 +46,7 @@ impl Ladder {
 }
 
 impl OffChipReason {
-    /// The rule that keeps a resource (an image or a buffer) out, with its VUID if it has one.
+    /// The rule that keeps a resource (an image or a buffer) out of tile memory, with its VUID if it has one.
     pub const fn rule(&self, image: bool) -> &'static str {
         match self {
             OffChipReason::NoTileHeap => "VUID-vkAllocateMemory-tileMemoryHeap-10976",

@@ -23,7 +23,7 @@ pub enum PlanRule {
     Device,
     /// Indices and runs must be inside their tables.
     Index,
-    /// Every placement must be in exactly one run.
+    /// Every placement must be in the run of exactly one resource.
     Covered,
     /// Runs of a resource must contain only its own placements.
     Foreign,
@@ -35,9 +35,9 @@ pub enum PlanRule {
     SpanMissesUse,
     /// A span must not be empty, and must be inside the frame.
     SpanOutside,
-    /// The reason must match the kind of memory of the placements.
+    /// The reason for a placement must match the kind of memory of the resource's placements.
     PlacementReason,
-    /// Every store of a split lifetime must be a valid store.
+    /// Every store of a split lifetime must copy one stretch of the lifetime to the next.
     Store,
     /// A stretch of a split lifetime must end with its store.
     Stretch,
@@ -49,7 +49,7 @@ pub enum PlanRule {
     ObjectEmpty,
     /// No object may be larger than its heap, or than the device can allocate or bind at once.
     ObjectTooLarge,
-    /// A placement must be in an object of the same kind.
+    /// A placement must be in an object of the same kind of memory.
     WrongObject,
     /// The resource must allow the memory type (VUID-vkBindImageMemory-memory-01047, -vkBindBufferMemory-memory-01035).
     TypeNotAllowed,

@@ -178,9 +178,9 @@ fn traffic(plan: &Plan, frame: &Frame, holder: impl Fn(usize) -> ResourceId) -> 
 
 /// Charges of an arrangement.
 struct Charged {
-    /// Bytes that strips move off chip beyond those of their passes as described.
+    /// Bytes that strips move off chip in addition to those that the described passes move.
     moved: Bytes,
-    /// Cost of these bytes, of repeats and of merges.
+    /// Cost of `moved`, of repeats and of merges.
     cost: Bytes,
 }
 
