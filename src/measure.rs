@@ -19,7 +19,7 @@ use crate::units::{Alignment, Bytes};
 pub struct Requirements {
     /// One entry per resource of the frame.
     pub resources: Vec<ResourceRequirements>,
-    /// The name of the profile for which they were estimated, the only one for which they can be planned; `None` if a driver reported them.
+    /// The name of the profile for which the requirements were estimated, the only one for which plans can use them; `None` if a driver reported them.
     pub profile: Option<String>,
 }
 
@@ -38,13 +38,13 @@ pub struct ResourceRequirements {
     pub size: Bytes,
     /// Alignment in ordinary memory.
     pub alignment: Alignment,
-    /// Memory types that can hold it; tile types may be among them.
+    /// The memory types that can hold the resource, one bit each; tile types may be among them.
     pub memory_type_bits: u32,
     /// The preference for a dedicated allocation.
     pub dedicated: DedicatedRequirement,
-    /// Size and alignment in tile memory; `None` if the driver reports 0, which means that it refuses.
+    /// Size and alignment in tile memory; `None` if the driver reports 0, which means that the resource cannot be placed there.
     pub tile: Option<TileRequirements>,
-    /// Lazily allocated memory types that can hold it when created as a transient attachment; 0 if none.
+    /// The lazily allocated memory types that can hold the resource as a transient attachment, one bit each; 0 if none.
     pub lazy_type_bits: u32,
 }
 
@@ -67,11 +67,11 @@ pub struct MemoryRequirements {
     pub size: Bytes,
     /// Alignment in ordinary memory.
     pub alignment: Alignment,
-    /// The memory types that it can be bound to, one bit each.
+    /// The memory types that the image or buffer can be bound to, one bit each.
     pub memory_type_bits: u32,
     /// The driver's preference for a dedicated allocation.
     pub dedicated: DedicatedRequirement,
-    /// Its requirements in tile memory; `None` without the tile usage bit, or if the driver refuses it.
+    /// Requirements in tile memory; `None` without the tile usage bit, or if the driver reports that the resource cannot be placed there.
     pub tile: Option<TileRequirements>,
 }
 

@@ -33,7 +33,7 @@ use crate::units::{Bytes, Run};
 pub struct AliasingRow {
     /// The resource that is placed.
     pub resource: ResourceId,
-    /// Its placement, a row of [`Plan::placements`].
+    /// The placement, a row of [`Plan::placements`].
     pub placement: u32,
     /// The kind of memory: images and buffers in tile memory are created with `VK_IMAGE_USAGE_TILE_MEMORY_BIT_QCOM` or
     /// `VK_BUFFER_USAGE_TILE_MEMORY_BIT_QCOM`, images in lazily allocated memory with `VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT`.
@@ -60,11 +60,11 @@ pub struct AliasingRow {
 pub struct PreviousUser {
     /// The resource.
     pub resource: ResourceId,
-    /// Its last pass on the queue.
+    /// The resource's last pass on the queue.
     pub last_pass: PassId,
     /// The device queue.
     pub queue: DeviceQueueIndex,
-    /// True if it used the bytes in the previous frame; such users do not count in the first frame.
+    /// True if the resource used the bytes in the previous frame; such users do not count in the first frame.
     pub earlier_frame: bool,
     /// The stages of its uses on the queue.
     #[serde(with = "names::bits")]

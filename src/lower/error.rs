@@ -19,7 +19,7 @@ pub enum LowerError {
     QueueCount {
         /// Name of the frame.
         frame: String,
-        /// Number of its queues.
+        /// Number of queues that the frame declares.
         declared: usize,
         /// Number of device queues given.
         given: usize,
@@ -55,9 +55,9 @@ pub enum LowerError {
     HistoryFamily {
         /// Name of the resource.
         resource: String,
-        /// The family that owns it.
+        /// The queue family that owns the resource.
         owner: u32,
-        /// The family that reads it.
+        /// The queue family that reads the resource.
         family: u32,
     },
     /// The tables are those of another frame.

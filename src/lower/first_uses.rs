@@ -16,7 +16,7 @@ use crate::units::Bytes;
 /// Bytes that a placement takes, and when.
 #[derive(Clone, Copy)]
 struct PlacedBytes {
-    /// The first step.
+    /// The first step of the placement.
     step: u32,
     offset: Bytes,
     placement: u32,

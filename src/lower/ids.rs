@@ -20,7 +20,7 @@ impl OptionalIndex {
     /// No position.
     pub const NONE: OptionalIndex = OptionalIndex(u32::MAX);
 
-    /// A position.
+    /// The position `index`.
     pub const fn some(index: u32) -> OptionalIndex {
         OptionalIndex(index)
     }

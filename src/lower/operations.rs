@@ -16,14 +16,14 @@ use crate::profile::Features;
 pub(super) struct AttachmentOperations<'a> {
     /// Per access of the frame, the contents that are needed later.
     wanted: Vec<'a, NeededContents>,
-    /// True if the device has `VK_ATTACHMENT_STORE_OP_NONE`.
+    /// True if the device supports `VK_ATTACHMENT_STORE_OP_NONE`.
     store_none: bool,
 }
 
 /// Two flags: true if part of the contents that an access leaves is read later, or outlives the frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct NeededContents {
-    /// For color or depth.
+    /// True if the color or depth contents are needed.
     main: bool,
     stencil: bool,
 }

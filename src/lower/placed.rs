@@ -19,18 +19,18 @@ pub(super) struct Placed<'a> {
     pub(super) queues: &'a DeviceQueues,
     /// Working memory for lowering.
     pub(super) scratch: &'a Bump,
-    /// Per placement (as in even frames), the one whose memory and image or buffer it uses in odd frames: for a history pair, the other
-    /// one.
+    /// In odd frames, per placement (as in even frames), the one whose memory and image or buffer it uses: for a history pair, the other
+    /// one. Empty in even frames.
     turns: Vec<'a, u32>,
     /// Per resource, the result of [`Placed::is_plain`].
     plain: Vec<'a, bool>,
-    /// Per placement, its row among images or buffers.
+    /// Per placement, its row of the image or buffer table.
     objects: Vec<'a, ImageOrBuffer>,
     /// Per pass, the device queue that runs it.
     queue_of: Vec<'a, DeviceQueueIndex>,
     /// Per pass, the kinds of its accesses.
     kinds: Vec<'a, AccessKinds>,
-    /// Per pass, true for a render pass that is begun dynamically.
+    /// Per pass, true for a render pass that `vkCmdBeginRendering` begins.
     dynamic: Vec<'a, bool>,
     /// Per batch, the value of its queue's timeline semaphore once it has completed.
     values: Vec<'a, i64>,

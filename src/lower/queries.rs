@@ -25,7 +25,7 @@ pub struct RequirementQuery {
     pub resource: ResourceId,
     /// The kind of memory: [`Arena`](MemoryKind::Arena) for ordinary memory, [`Tile`](MemoryKind::Tile) or [`Lazy`](MemoryKind::Lazy).
     pub memory: MemoryKind,
-    /// The image or buffer as it would be created there.
+    /// The image or buffer as it would be created in that memory.
     pub object: QueriedObject,
 }
 
@@ -61,8 +61,8 @@ fn gets_memory(frame: &Frame, id: ResourceId) -> bool {
     !external && !frame.uses_of(id).is_empty()
 }
 
-/// The queries for every resource of a frame, in the order of the resources. None for external resources, which bring their own memory, and unused
-/// ones, which get none.
+/// The queries for the resources of a frame, in the order of the resources. There is no query for external resources, which have memory already, or for
+/// unused ones, which get none.
 pub fn requirement_queries(frame: &Frame, profile: &DeviceProfile) -> Vec<RequirementQuery> {
     let ids = frame.resource_ids();
     ids.flat_map(|id| queries_of(frame, id, profile)).collect()
@@ -129,7 +129,7 @@ pub(crate) fn add_answer(
     }
 }
 
-/// The requirements of a frame's resources from a driver's answers, in the order of [`requirement_queries`]; `None` for unsupported objects.
+/// The requirements of a frame's resources, from a driver's answers to [`requirement_queries`], in the same order; `None` for an unsupported object.
 ///
 /// # Errors
 /// The name of a resource that the device does not support in ordinary memory: without an answer, or without a memory type.

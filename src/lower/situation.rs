@@ -101,12 +101,12 @@ impl DeviceQueues {
         self.queues.is_empty()
     }
 
-    /// Per declared queue, the queue of the device.
+    /// Per declared queue, the device queue that runs it.
     pub fn declared(&self) -> &[DeviceQueueIndex] {
         &self.of
     }
 
-    /// A queue of the device.
+    /// The queue family and index of a device queue.
     pub fn queue(&self, queue: DeviceQueueIndex) -> FamilyQueue {
         self.queues[queue.0 as usize]
     }
@@ -130,7 +130,7 @@ impl DeviceQueues {
         Ok(())
     }
 
-    /// Every queue of the device.
+    /// Every device queue that runs a declared queue, in the order of [`DeviceQueueIndex`].
     pub fn iter(&self) -> impl ExactSizeIterator<Item = FamilyQueue> + '_ {
         self.queues.iter().copied()
     }

@@ -19,7 +19,7 @@ use crate::units::Bytes;
 pub struct MemoryState {
     /// The last uses of bytes, sorted by space and first byte. Bytes that are not listed were never used.
     pub bytes: Vec<ByteUse>,
-    /// Images and buffers whose contents were kept.
+    /// The states of images and buffers whose contents were kept.
     pub contents: Vec<ContentState>,
 }
 
@@ -115,11 +115,11 @@ pub struct ContentState {
     pub object: ObjectRef,
     /// The part of an image.
     pub range: SubresourceRange,
-    /// True if it was ever written.
+    /// True if the contents were ever written.
     pub defined: bool,
-    /// The layout that it was left in; `VK_IMAGE_LAYOUT_UNDEFINED` for buffers.
+    /// The layout in which the image was left; `VK_IMAGE_LAYOUT_UNDEFINED` for buffers.
     #[serde(with = "names::value")]
     pub layout: vk::ImageLayout,
-    /// The queue family that owns it; none if families share it, or none has used it.
+    /// The queue family that owns the contents; none if families share them, or none has used them.
     pub family: OptionalIndex,
 }

@@ -36,7 +36,7 @@ use crate::names;
 pub struct Lowered {
     /// Per declared queue of the frame, the device queue that runs it.
     pub queues: Vec<DeviceQueueIndex>,
-    /// Memory objects, in the order of the plan's (`VkMemoryAllocateInfo`).
+    /// Memory objects (`VkMemoryAllocateInfo`), in the order of the plan's objects.
     pub memory: Vec<MemoryRow>,
     /// Images (`VkImageCreateInfo`, `VkBindImageMemoryInfo`), created or imported.
     pub images: Vec<ImageRow>,
@@ -90,7 +90,7 @@ pub struct Lowered {
 }
 
 impl Lowered {
-    /// The subpasses of a row of instances.
+    /// The subpasses of a render pass instance, a row of [`Lowered::instances`].
     pub fn subpasses_of(&self, instance: u32) -> &[SubpassRow] {
         self.instances[instance as usize].subpasses.of(&self.subpasses)
     }

@@ -18,11 +18,11 @@ use crate::units::Run;
 /// Pipelines outlive a resize: another plan with the same formats has compatible targets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PipelineTarget {
-    /// Formats of the color attachments, in order: those of the subpass, or of all subpasses if several run by local read.
+    /// Formats of the color attachments, in order: those of the subpass, or of all subpasses if they use dynamic rendering local read.
     pub color_formats: Vec<vk::Format>,
     /// The aspects of depth and stencil that the subpass uses: pipelines test and write no other.
     pub depth_aspects: vk::ImageAspectFlags,
-    /// Format of the attachment's depth aspect, or `UNDEFINED`; if subpasses run by local read, also that of a depth attachment of other subpasses.
+    /// Format of the attachment's depth aspect, or `UNDEFINED`; with dynamic rendering local read, also that of a depth attachment of other subpasses.
     pub depth_format: vk::Format,
     /// Format of the attachment's stencil aspect, or `UNDEFINED`.
     pub stencil_format: vk::Format,
@@ -30,7 +30,7 @@ pub struct PipelineTarget {
     pub samples: vk::SampleCountFlags,
     /// The extent of the described render area.
     pub extent: vk::Extent2D,
-    /// Layers rendered to, without a view mask.
+    /// Number of layers rendered to; 1 with a view mask.
     pub layers: u32,
     /// `viewMask`; 0 without multiview.
     pub view_mask: u32,
@@ -39,9 +39,9 @@ pub struct PipelineTarget {
     /// The render pass object: null if rendering is dynamic, and in the result of [`Checked::targets`], which creates nothing. A compatible
     /// one comes from [`runtime::Device::targets`](crate::runtime::Device::targets).
     pub render_pass: vk::RenderPass,
-    /// The number of the subpass.
+    /// The index of the subpass in its render pass, from 0.
     pub subpass: u32,
-    /// The attachments that its shaders write and read, if it runs by local read.
+    /// The attachments that its shaders write and read, if it uses dynamic rendering local read.
     pub local_read: Option<LocalReadMapping>,
 }
 

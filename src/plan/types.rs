@@ -27,13 +27,13 @@ pub struct Plan {
     pub input: ExecutedFrame,
     /// The map from the executed frame to the input's: the stores of split lifetimes, and the stretches that they end.
     pub splits: Origins,
-    /// The device for which it is planned.
+    /// The device for which the frame is planned.
     pub profile: Arc<DeviceProfile>,
     /// The requirements of the resources of [`Plan::frame`] on that device.
     pub requirements: Arc<Requirements>,
     /// The requirements of the resources of [`Plan::input`].
     pub input_requirements: Arc<Requirements>,
-    /// The options with which it was made.
+    /// The options with which the plan was made.
     pub options: PlanOptions,
     /// Per resource of the frame, its placement and the reason.
     pub resources: Vec<ResourcePlan>,
@@ -43,7 +43,7 @@ pub struct Plan {
     pub objects: Vec<MemoryObject>,
     /// Per pass of the frame, the bound tile memory.
     pub passes: Vec<PassPlan>,
-    /// Residents that keep others out; [`OffChipReason::NoRoom`] refers to runs of this table.
+    /// Residents that keep other resources out of tile memory; [`OffChipReason::NoRoom`] refers to runs of this table.
     pub conflicts: Vec<ResourceId>,
     /// Quality of the choice of residents; `None` if the strategy does not search.
     pub optimality: Option<Optimality>,
@@ -76,13 +76,13 @@ impl Optimality {
 #[serde(rename_all = "snake_case")]
 #[repr(u32)]
 pub enum MemoryKind {
-    /// A lazily allocated attachment that is used only inside one render pass.
+    /// Lazily allocated memory of an attachment that is used only inside one render pass.
     Lazy,
     /// A range of the tile heap.
     Tile,
     /// A range of a planned block of ordinary memory.
     Arena,
-    /// A dedicated allocation, or the caller's.
+    /// A dedicated allocation, or the caller's memory.
     Dedicated,
 }
 
@@ -92,7 +92,7 @@ pub enum MemoryKind {
 pub struct MemoryObject {
     /// The kind of memory, which is that of the placements in the object.
     pub memory: MemoryKind,
-    /// Its memory type.
+    /// The object's memory type, by index.
     pub memory_type: u32,
     /// Size in bytes. Every tile memory object starts at offset 0 of the tile heap, so tile memory objects overlap.
     pub size: Bytes,
@@ -140,19 +140,19 @@ pub struct Placement {
     /// Size in that kind of memory.
     pub size: Bytes,
     /// The steps in which the bytes are reserved. A history resource keeps its bytes for the whole frame. Aliases of one resident, one per memory
-    /// object, all have its lifetime.
+    /// object, all have the lifetime of the resident.
     pub span: Span,
 }
 
 /// The placements of a resource, and the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResourcePlan {
-    /// Its placements: none if it is unused, two for a history resource whose previous version is read, one per memory object that is bound when a
-    /// tile resident is used, that of its first use first.
+    /// The resource's placements: none if it is unused, two for a history whose previous version is read, one for each memory object that is bound
+    /// when a tile resident is used, beginning with the object of the first use.
     ///
     /// For a history pair, the first is the current version in even frames and the previous one in odd frames.
     pub placements: Run,
-    /// The reason for its placement.
+    /// The reason for the resource's placement.
     pub reason: PlacementReason,
 }
 
@@ -201,22 +201,23 @@ pub enum OffChipReason {
     CrossesQueues {
         /// Last pass on the first queue.
         last: PassId,
-        /// First pass on another.
+        /// First pass on another queue.
         next: PassId,
     },
-    /// Copied: not allowed on tile images, and on tile buffers only with `tileBufferTransfers`.
+    /// The resource is copied: not allowed on tile images, and on tile buffers only with `tileBufferTransfers`.
     Transfer {
-        /// The first pass that copies it.
+        /// The first pass that copies the resource.
         pass: PassId,
     },
-    /// Used on a queue that neither draws nor computes, and so cannot bind tile memory (VUID-vkCmdBindTileMemoryQCOM-commandBuffer-cmdpool).
+    /// The resource is used on a queue that neither draws nor computes, and so cannot bind tile memory
+    /// (VUID-vkCmdBindTileMemoryQCOM-commandBuffer-cmdpool).
     TransferQueue {
-        /// The first pass on a queue that does neither.
+        /// The first pass on such a queue.
         pass: PassId,
     },
-    /// A resolve target must not be tile memory (VUID-VkRenderingAttachmentInfo-resolveImageView-10728).
+    /// The resource is a resolve target, which must not be in tile memory (VUID-VkRenderingAttachmentInfo-resolveImageView-10728).
     ResolveTarget {
-        /// The pass that resolves into it.
+        /// The pass that resolves into the resource.
         pass: PassId,
     },
     /// The resource was in tile memory until a pass stored it.
@@ -224,11 +225,11 @@ pub enum OffChipReason {
         /// The store pass, which the runtime records.
         pass: PassId,
     },
-    /// A buffer use outside the permitted set (VUID-VkBufferCreateInfo-usage-10764).
+    /// The buffer is used in a way that is not permitted in tile memory (VUID-VkBufferCreateInfo-usage-10764).
     BufferUse {
-        /// The first pass with a use outside that set.
+        /// The first pass that uses the buffer in such a way.
         pass: PassId,
-        /// The use.
+        /// The kind of that use.
         #[serde(rename = "access")]
         kind: AccessKind,
     },
@@ -238,13 +239,13 @@ pub enum OffChipReason {
         /// The pass.
         pass: PassId,
     },
-    /// Usage declared beyond the accesses is outside the permitted set.
+    /// The usage that the resource declares in addition to that of its accesses is not permitted in tile memory.
     DeclaredUsage,
     /// The driver reports no tile requirement for the resource, or requires a dedicated allocation.
     Refused,
     /// The resource is larger than the whole heap.
     TooLarge {
-        /// Its size in tile memory.
+        /// The resource's size in tile memory.
         size: Bytes,
         /// The heap's size.
         heap: Bytes,
@@ -265,7 +266,7 @@ pub enum OffChipReason {
     NoRoom {
         /// Potential savings, in bytes of traffic per frame.
         savings: Bytes,
-        /// The residents alive at the same time: a run of [`Plan::conflicts`].
+        /// The residents that are alive at the same time as the resource: a run of [`Plan::conflicts`].
         #[serde(skip)]
         conflicts: Run,
     },
@@ -276,7 +277,7 @@ pub enum OffChipReason {
 pub struct PassPlan {
     /// The tile memory object that is bound while the pass runs.
     pub bound_object: Option<ObjectId>,
-    /// Bytes of the tile residents of its queue that are alive in the pass.
+    /// Bytes of the tile residents of the pass's queue that are alive in the pass.
     pub live_tile: Bytes,
 }
 
@@ -319,7 +320,7 @@ pub struct PlanTotals {
 }
 
 impl Plan {
-    /// The placements of a resource: none if it is unused, two for a history pair.
+    /// The [placements](ResourcePlan::placements) of a resource: none if it is unused, two for a history pair.
     pub fn placements_of(&self, resource: ResourceId) -> &[Placement] {
         self.resources[resource.index()].placements.of(&self.placements)
     }

@@ -141,13 +141,13 @@ TH_ENUM(ThPassType, uint32_t) {
 
 /** The kind of memory a resource is placed in. */
 TH_ENUM(ThMemoryKind, uint32_t) {
-    /** A lazily allocated attachment that is used only inside one render pass. */
+    /** Lazily allocated memory of an attachment that is used only inside one render pass. */
     TH_MEMORY_KIND_LAZY,
     /** A range of the tile heap. */
     TH_MEMORY_KIND_TILE,
     /** A range of a planned block of ordinary memory. */
     TH_MEMORY_KIND_ARENA,
-    /** A dedicated allocation, or the caller's. */
+    /** A dedicated allocation, or the caller's memory. */
     TH_MEMORY_KIND_DEDICATED,
 };
 
@@ -175,11 +175,11 @@ TH_ENUM(ThParity, uint32_t) {
  * Drivers may store shared images without compression, so a resource is exclusive if transfers can order its uses.
  */
 TH_ENUM(ThSharingReason, uint32_t) {
-    /** Exclusive: one queue family uses it. */
+    /** Exclusive: one queue family uses the resource. */
     TH_SHARING_REASON_ONE_FAMILY,
-    /** Exclusive: several queue families use it one after another, with ownership transfers between them. */
+    /** Exclusive: several queue families use the resource one after another, with ownership transfers between them. */
     TH_SHARING_REASON_TRANSFERS,
-    /** Shared: several queue families read it at the same time. */
+    /** Shared: several queue families read the resource at the same time. */
     TH_SHARING_REASON_CONCURRENT_READS,
     /** Shared: several queue families use a history, and which one is next depends on the next frame. */
     TH_SHARING_REASON_HISTORY,
@@ -249,11 +249,11 @@ TH_ENUM(ThClearKind, uint32_t) {
 TH_ENUM(ThStoreShader, uint32_t) {
     /** A triangle over the render area, to a color attachment of a float or normalized format. */
     TH_STORE_SHADER_FLOAT,
-    /** The same for signed integers. */
+    /** A triangle over the render area, to a color attachment of a signed integer format. */
     TH_STORE_SHADER_INT,
-    /** The same for unsigned integers. */
+    /** A triangle over the render area, to a color attachment of an unsigned integer format. */
     TH_STORE_SHADER_UINT,
-    /** The same for depth, written as `gl_FragDepth`. */
+    /** A triangle over the render area, to a depth attachment (written as `gl_FragDepth`). */
     TH_STORE_SHADER_DEPTH,
     /** A dispatch that copies a buffer in words of four bytes. */
     TH_STORE_SHADER_BUFFER,
@@ -291,7 +291,7 @@ TH_ENUM(ThBarrierCause, uint32_t) {
 
 /** The kind of a semaphore. */
 TH_ENUM(ThSemaphoreKind, uint32_t) {
-    /** One that the frame declares. */
+    /** A semaphore that the frame declares. */
     TH_SEMAPHORE_KIND_DECLARED,
     /** The timeline semaphore of a device queue. */
     TH_SEMAPHORE_KIND_QUEUE,
@@ -1346,7 +1346,7 @@ typedef uint32_t ThOptionalIndex;
 
 /** A memory object: `VkMemoryAllocateInfo` and its chained structures. */
 typedef struct ThMemoryRow {
-    /** Tile, lazily allocated, shared or dedicated. */
+    /** Kind of memory: tile, lazily allocated, shared or dedicated. */
     ThMemoryKind kind;
     /** `memoryTypeIndex`. */
     uint32_t memoryType;
@@ -1391,7 +1391,7 @@ typedef struct ThMemoryBinding {
 
 /** An image: `vkCreateImage` and `vkBindImageMemory2`. */
 typedef struct ThImageRow {
-    /** The resource that it holds. */
+    /** The resource that the image holds. */
     uint32_t resource;
     /** `VkImageCreateFlags`. */
     VkImageCreateFlags flags;
@@ -1401,13 +1401,13 @@ typedef struct ThImageRow {
     VkFormat format;
     /** Size of level 0 in texels. */
     VkExtent3D extent;
-    /** Levels. */
+    /** Number of mip levels. */
     uint32_t mipLevels;
-    /** Layers. */
+    /** Number of array layers. */
     uint32_t arrayLayers;
     /** Samples per texel. */
     VkSampleCountFlags samples;
-    /** Tiling. */
+    /** Image tiling. */
     VkImageTiling tiling;
     /** Usage, `VK_IMAGE_USAGE_TILE_MEMORY_BIT_QCOM` included. */
     VkImageUsageFlags usage;
@@ -1415,15 +1415,15 @@ typedef struct ThImageRow {
     uint32_t hook;
     /** `VkImageFormatListCreateInfo`: a run of `ThLowered::formats`, empty for none. */
     struct ThRun viewFormats;
-    /** Exclusive, or the families that share it. */
+    /** Sharing mode: exclusive, or concurrent with the families that share the image. */
     struct ThSharing sharing;
-    /** Its memory. */
+    /** The memory that the image is bound to. */
     struct ThMemoryBinding binding;
 } ThImageRow;
 
 /** A buffer: `vkCreateBuffer` and `vkBindBufferMemory2`. */
 typedef struct ThBufferRow {
-    /** The resource that it holds. */
+    /** The resource that the buffer holds. */
     uint32_t resource;
     /** The description's `hook`: a number that the caller chooses for structures that it chains, or 0. */
     uint32_t hook;
@@ -1431,9 +1431,9 @@ typedef struct ThBufferRow {
     VkDeviceSize size;
     /** Usage, `VK_BUFFER_USAGE_TILE_MEMORY_BIT_QCOM` included. */
     VkBufferUsageFlags usage;
-    /** Exclusive, or the families that share it. */
+    /** Sharing mode: exclusive, or concurrent with the families that share the buffer. */
     struct ThSharing sharing;
-    /** Its memory. */
+    /** The memory that the buffer is bound to. */
     struct ThMemoryBinding binding;
 } ThBufferRow;
 
@@ -1451,9 +1451,9 @@ typedef struct ThSubresourceRange {
 typedef struct ThViewRow {
     /** Row of `ThLowered::images`. */
     uint32_t image;
-    /** Type. */
+    /** View type. */
     VkImageViewType viewType;
-    /** Format. */
+    /** View format. */
     VkFormat format;
     /** `VkImageViewUsageCreateInfo::usage`, for views that may not allow all of the image's usage; nothing is chained if it is 0. */
     VkImageUsageFlags usage;
@@ -1471,7 +1471,7 @@ typedef struct ThObjectRef {
 
 /** The image or buffer that an access of the frame uses, its view and its layouts. */
 typedef struct ThAccessRow {
-    /** The pass of the frame that makes it. */
+    /** The pass of the frame that makes the access. */
     uint32_t pass;
     /** The subpass of a render pass. */
     uint32_t subpass;
@@ -1495,9 +1495,9 @@ typedef struct ThAccessRow {
 
 /** Load and store operation of an attachment, or of its stencil aspect. */
 typedef struct ThOperations {
-    /** At the beginning of the render pass. */
+    /** Load operation, at the beginning of the render pass. */
     VkAttachmentLoadOp load;
-    /** At the end of the render pass. */
+    /** Store operation, at the end of the render pass. */
     VkAttachmentStoreOp store;
 } ThOperations;
 
@@ -1600,7 +1600,10 @@ typedef struct ThSubpassRow {
      * `ThLowered::indices`.
      */
     struct ThRun locations;
-    /** `VkRenderingInputAttachmentIndexInfo`, likewise; the indices of depth and stencil are `VK_ATTACHMENT_UNUSED`. */
+    /**
+     * `VkRenderingInputAttachmentIndexInfo`, one for each color attachment of an instance with local read: a run of
+     * `ThLowered::indices`. The indices of depth and stencil are `VK_ATTACHMENT_UNUSED`.
+     */
     struct ThRun inputIndices;
     /**
      * Formats of the color attachments that pipelines name, with local read those of the whole instance: a run of
@@ -1613,7 +1616,7 @@ typedef struct ThSubpassRow {
     VkFormat stencilFormat;
     /** The aspects of depth and stencil that the subpass uses. */
     VkImageAspectFlags depthAspects;
-    /** Samples of its pipelines: those of its attachments, or those declared by the pass. */
+    /** Samples of the subpass's pipelines: those of its attachments, or those declared by the pass. */
     VkSampleCountFlags samples;
 } ThSubpassRow;
 
@@ -1640,7 +1643,7 @@ typedef struct ThInstanceRow {
     uint32_t layers;
     /** `viewMask`; 0 without multiview. */
     uint32_t viewMask;
-    /** Its attachments, each view once: a run of `ThLowered::attachments`. */
+    /** The instance's attachments, each view once: a run of `ThLowered::attachments`. */
     struct ThRun attachments;
     /** `pColorAttachments` of dynamic rendering, the first of `attachments`; empty with a render pass object. */
     struct ThRun colors;
@@ -1648,13 +1651,13 @@ typedef struct ThInstanceRow {
     ThOptionalIndex depth;
     /** `pStencilAttachment` of dynamic rendering: a row of `ThLowered::attachments`. */
     ThOptionalIndex stencil;
-    /** Its subpasses, in order: a run of `ThLowered::subpasses`. */
+    /** The instance's subpasses, in order: a run of `ThLowered::subpasses`. */
     struct ThRun subpasses;
     /** The description's `hook`: a number that the caller chooses for structures that it chains, or 0. */
     uint32_t hook;
     /**
      * Size of the tile memory that is bound, also for secondary command buffers; 0 for none. With `VK_QCOM_tile_properties`,
-     * `VkTileMemorySizeInfoQCOM` is chained with it.
+     * `VkTileMemorySizeInfoQCOM` is chained with this size.
      */
     VkDeviceSize tileMemory;
 } ThInstanceRow;
@@ -1683,13 +1686,13 @@ typedef struct ThClearRow {
  * rendered to it, into the image nothing if none of them uses it. Its barriers are recorded all the same.
  */
 typedef struct ThStoreRow {
-    /** The shaders of its pipeline. */
+    /** The shaders of the copy's pipeline. */
     ThStoreShader shader;
     /** The access that reads: a row of `ThLowered::accesses`. */
     uint32_t source;
     /** The access that writes: a row of `ThLowered::accesses`. */
     uint32_t target;
-    /** Workgroups of a dispatch; 0 for a draw of three vertices. */
+    /** Number of workgroups of the dispatch; 0 for a draw, which has three vertices. */
     uint32_t groups;
     /** Source column minus destination column, for a draw. */
     int32_t x;
@@ -1713,11 +1716,11 @@ typedef struct ThPassRow {
     uint32_t pass;
     /** Kind of the recorded contents. */
     ThPassContents contents;
-    /** The row of a store or a clear. */
+    /** For a store, its row of `ThLowered::stores`; for a clear, its row of `ThLowered::clears`; else none. */
     ThOptionalIndex row;
     /**
-     * The tile memory that is bound, a row of `ThLowered::memory`; none for `vkCmdBindTileMemoryQCOM` with a null pointer,
-     * if the command buffer has bound tile memory before; a new command buffer has nothing bound.
+     * The tile memory to bind, a row of `ThLowered::memory`. None to have nothing bound, as at the beginning of a command
+     * buffer: `vkCmdBindTileMemoryQCOM` with a null pointer if the command buffer has bound tile memory before.
      */
     ThOptionalIndex tileMemory;
     /** The render pass, a row of `ThLowered::instances`. */
@@ -1740,7 +1743,7 @@ typedef struct ThFamilies {
 typedef struct ThImageBarrierRow {
     /** Row of `ThLowered::images`. */
     uint32_t image;
-    /** The subresources that it covers. All slices of a 3D image are layers `[0, VK_REMAINING_ARRAY_LAYERS)`. */
+    /** The subresources that the barrier covers. All slices of a 3D image are layers `[0, VK_REMAINING_ARRAY_LAYERS)`. */
     struct ThSubresourceRange range;
     /** Stages and accesses. */
     struct ThScopes scopes;
@@ -1748,7 +1751,7 @@ typedef struct ThImageBarrierRow {
     VkImageLayout oldLayout;
     /** Layout after. */
     VkImageLayout newLayout;
-    /** Families of a transfer. */
+    /** Queue families of an ownership transfer. */
     struct ThFamilies families;
     /** Reason for the barrier. */
     ThBarrierCause cause;
@@ -1764,7 +1767,7 @@ typedef struct ThBufferBarrierRow {
     VkDeviceSize size;
     /** Stages and accesses. */
     struct ThScopes scopes;
-    /** Families of a transfer. */
+    /** Queue families of an ownership transfer. */
     struct ThFamilies families;
     /** Reason for the barrier. */
     ThBarrierCause cause;
@@ -1782,7 +1785,7 @@ typedef struct ThMemoryBarrierRow {
 typedef struct ThCommandBufferRow {
     /** The frame's command buffer. */
     uint32_t commands;
-    /** The device queue that it is submitted to. */
+    /** The device queue that the command buffer is submitted to. */
     uint32_t queue;
     /** A run of `ThLowered::passes`. */
     struct ThRun passes;
@@ -1792,7 +1795,7 @@ typedef struct ThCommandBufferRow {
 typedef struct ThSemaphoreValue {
     /** Declared, or a queue's timeline. */
     ThSemaphoreKind kind;
-    /** The semaphore of the frame, or the device queue. */
+    /** The index of the frame's semaphore, or of the device queue. */
     uint32_t index;
     /**
      * For a queue's timeline, relative to the start of the frame: 1 is the frame's first batch there, 0 the last one before it. Add the number of
@@ -1876,11 +1879,11 @@ typedef struct ThContentState {
     struct ThObjectRef object;
     /** The part of an image. */
     struct ThSubresourceRange range;
-    /** True if it was ever written. */
+    /** True if the contents were ever written. */
     bool defined;
-    /** The layout that it was left in; `VK_IMAGE_LAYOUT_UNDEFINED` for buffers. */
+    /** The layout in which the image was left; `VK_IMAGE_LAYOUT_UNDEFINED` for buffers. */
     VkImageLayout layout;
-    /** The queue family that owns it; none if families share it, or none has used it. */
+    /** The queue family that owns the contents; none if families share them, or none has used them. */
     ThOptionalIndex family;
 } ThContentState;
 
@@ -2051,7 +2054,7 @@ typedef struct ThAliasingT *ThAliasing;
 typedef struct ThAliasingRow {
     /** The resource that is placed. */
     uint32_t resource;
-    /** Its placement, a row of `ThPlanArrays::placements`. */
+    /** The placement, a row of `ThPlanArrays::placements`. */
     uint32_t placement;
     /**
      * The kind of memory: images and buffers in tile memory are created with `VK_IMAGE_USAGE_TILE_MEMORY_BIT_QCOM` or
@@ -2079,11 +2082,11 @@ typedef struct ThAliasingRow {
 typedef struct ThPreviousUser {
     /** The resource. */
     uint32_t resource;
-    /** Its last pass on the queue. */
+    /** The resource's last pass on the queue. */
     uint32_t lastPass;
     /** The device queue. */
     uint32_t queue;
-    /** True if it used the bytes in the previous frame; such users do not count in the first frame. */
+    /** True if the resource used the bytes in the previous frame; such users do not count in the first frame. */
     bool earlierFrame;
     /** The stages of its uses on the queue. */
     VkPipelineStageFlags2 stages;
@@ -2228,7 +2231,10 @@ typedef struct ThDeviceDesc {
     PFN_thFreeBlock freeBlock;
     /** The first argument of both callbacks. */
     void *userData;
-    /** The maximum number of bytes that all frames of the device may hold; 0 for the limit of the system (`VK_EXT_memory_budget`). */
+    /**
+     * The maximum number of bytes that all frames of the device may hold; 0 for no maximum. The limit of the system (`VK_EXT_memory_budget`) holds in
+     * either case.
+     */
     uint64_t memoryLimit;
 } ThDeviceDesc;
 

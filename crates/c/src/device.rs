@@ -77,7 +77,8 @@ pub struct DeviceDesc {
     pub free_block: FreeBlockCallback,
     /// The first argument of both callbacks.
     pub user_data: *mut c_void,
-    /// The maximum number of bytes that all frames of the device may hold; 0 for the limit of the system (`VK_EXT_memory_budget`).
+    /// The maximum number of bytes that all frames of the device may hold; 0 for no maximum. The limit of the system (`VK_EXT_memory_budget`) holds in
+    /// either case.
     pub memory_limit: u64,
 }
 

@@ -23,7 +23,7 @@ const NEVER_WRITTEN: &str = "nothing in the frame has written them";
 /// The contents of every part of every image and of every buffer; for tile memory, per queue.
 pub(super) struct Contents {
     objects: Vec<ImageOrBuffer>,
-    /// Per queue and part; for parts with the same texels, the first holds the state.
+    /// The state of each part on each queue; parts with the same texels share the state of the first.
     states: Vec<Vec<State>>,
     /// Per part, true if anything has written it, even if that is lost by now; parts with the same texels use the flag of the first.
     written: Vec<bool>,

@@ -94,7 +94,7 @@ pub(super) struct Hazards {
     objects: Vec<Option<ImageOrBuffer>>,
     /// The source of each command, by tag.
     commands: Vec<CommandOwner>,
-    /// The running batch.
+    /// The batch that is being replayed; `None` between batches.
     running: Option<RunningBatch>,
 }
 

@@ -29,11 +29,11 @@ pub enum PassContents {
 pub enum StoreShader {
     /// A triangle over the render area, to a color attachment of a float or normalized format.
     Float,
-    /// The same for signed integers.
+    /// A triangle over the render area, to a color attachment of a signed integer format.
     Int,
-    /// The same for unsigned integers.
+    /// A triangle over the render area, to a color attachment of an unsigned integer format.
     Uint,
-    /// The same for depth, written as `gl_FragDepth`.
+    /// A triangle over the render area, to a depth attachment (written as `gl_FragDepth`).
     Depth,
     /// A dispatch that copies a buffer in words of four bytes.
     Buffer,
@@ -52,13 +52,13 @@ pub enum StoreShader {
 #[serde(deny_unknown_fields)]
 #[repr(C)]
 pub struct StoreRow {
-    /// The shaders of its pipeline.
+    /// The shaders of the copy's pipeline.
     pub shader: StoreShader,
     /// The access that reads: a row of [`Lowered::accesses`](super::Lowered::accesses).
     pub source: u32,
     /// The access that writes: a row of [`Lowered::accesses`](super::Lowered::accesses).
     pub target: u32,
-    /// Workgroups of a dispatch; 0 for a draw of three vertices.
+    /// Number of workgroups of the dispatch; 0 for a draw, which has three vertices.
     pub groups: u32,
     /// Source column minus destination column, for a draw.
     pub x: i32,
@@ -88,10 +88,10 @@ pub struct PassRow {
     pub pass: PassId,
     /// Kind of the recorded contents.
     pub contents: PassContents,
-    /// The row of a store or a clear.
+    /// For a store, its row of [`Lowered::stores`](super::Lowered::stores); for a clear, its row of [`Lowered::clears`](super::Lowered::clears); else none.
     pub row: OptionalIndex,
-    /// The tile memory that is bound, a row of [`Lowered::memory`](super::Lowered::memory); none for `vkCmdBindTileMemoryQCOM` with a null pointer,
-    /// if the command buffer has bound tile memory before; a new command buffer has nothing bound.
+    /// The tile memory to bind, a row of [`Lowered::memory`](super::Lowered::memory). None to have nothing bound, as at the beginning of a command
+    /// buffer: `vkCmdBindTileMemoryQCOM` with a null pointer if the command buffer has bound tile memory before.
     pub tile_memory: OptionalIndex,
     /// The render pass, a row of [`Lowered::instances`](super::Lowered::instances).
     pub instance: OptionalIndex,
@@ -138,7 +138,7 @@ pub struct Families {
 pub struct ImageBarrierRow {
     /// Row of [`Lowered::images`](super::Lowered::images).
     pub image: u32,
-    /// The subresources that it covers. All slices of a 3D image are layers `[0, VK_REMAINING_ARRAY_LAYERS)`.
+    /// The subresources that the barrier covers. All slices of a 3D image are layers `[0, VK_REMAINING_ARRAY_LAYERS)`.
     pub range: SubresourceRange,
     /// Stages and accesses.
     pub scopes: Scopes,
@@ -148,7 +148,7 @@ pub struct ImageBarrierRow {
     /// Layout after.
     #[serde(with = "names::value")]
     pub new_layout: vk::ImageLayout,
-    /// Families of a transfer.
+    /// Queue families of an ownership transfer.
     pub families: Families,
     /// Reason for the barrier.
     pub cause: BarrierCause,
@@ -167,7 +167,7 @@ pub struct BufferBarrierRow {
     pub size: Bytes,
     /// Stages and accesses.
     pub scopes: Scopes,
-    /// Families of a transfer.
+    /// Queue families of an ownership transfer.
     pub families: Families,
     /// Reason for the barrier.
     pub cause: BarrierCause,

@@ -21,10 +21,10 @@ use crate::units::{Bytes, Run};
 #[serde(deny_unknown_fields)]
 #[repr(C)]
 pub struct Operations {
-    /// At the beginning of the render pass.
+    /// Load operation, at the beginning of the render pass.
     #[serde(with = "names::value")]
     pub load: vk::AttachmentLoadOp,
-    /// At the end of the render pass.
+    /// Store operation, at the end of the render pass.
     #[serde(with = "names::value")]
     pub store: vk::AttachmentStoreOp,
 }
@@ -136,7 +136,8 @@ pub struct SubpassRow {
     /// `VkRenderingAttachmentLocationInfo`, one for each color attachment of an instance with local read: a run of
     /// [`Lowered::indices`](super::Lowered::indices).
     pub locations: Run,
-    /// `VkRenderingInputAttachmentIndexInfo`, likewise; the indices of depth and stencil are `VK_ATTACHMENT_UNUSED`.
+    /// `VkRenderingInputAttachmentIndexInfo`, one for each color attachment of an instance with local read: a run of
+    /// [`Lowered::indices`](super::Lowered::indices). The indices of depth and stencil are `VK_ATTACHMENT_UNUSED`.
     pub input_indices: Run,
     /// Formats of the color attachments that pipelines name, with local read those of the whole instance: a run of
     /// [`Lowered::formats`](super::Lowered::formats).
@@ -150,7 +151,7 @@ pub struct SubpassRow {
     /// The aspects of depth and stencil that the subpass uses.
     #[serde(with = "names::bits")]
     pub depth_aspects: vk::ImageAspectFlags,
-    /// Samples of its pipelines: those of its attachments, or those declared by the pass.
+    /// Samples of the subpass's pipelines: those of its attachments, or those declared by the pass.
     #[serde(with = "names::bits")]
     pub samples: vk::SampleCountFlags,
 }
@@ -181,7 +182,7 @@ pub struct InstanceRow {
     pub layers: u32,
     /// `viewMask`; 0 without multiview.
     pub view_mask: u32,
-    /// Its attachments, each view once: a run of [`Lowered::attachments`](super::Lowered::attachments).
+    /// The instance's attachments, each view once: a run of [`Lowered::attachments`](super::Lowered::attachments).
     pub attachments: Run,
     /// `pColorAttachments` of dynamic rendering, the first of `attachments`; empty with a render pass object.
     pub colors: Run,
@@ -189,13 +190,13 @@ pub struct InstanceRow {
     pub depth: OptionalIndex,
     /// `pStencilAttachment` of dynamic rendering: a row of [`Lowered::attachments`](super::Lowered::attachments).
     pub stencil: OptionalIndex,
-    /// Its subpasses, in order: a run of [`Lowered::subpasses`](super::Lowered::subpasses).
+    /// The instance's subpasses, in order: a run of [`Lowered::subpasses`](super::Lowered::subpasses).
     pub subpasses: Run,
     /// The description's `hook`: a number that the caller chooses for structures that it chains, or 0.
     #[serde(default, skip_serializing_if = "tileheap_json::is_default")]
     pub hook: u32,
     /// Size of the tile memory that is bound, also for secondary command buffers; 0 for none. With `VK_QCOM_tile_properties`,
-    /// `VkTileMemorySizeInfoQCOM` is chained with it.
+    /// `VkTileMemorySizeInfoQCOM` is chained with this size.
     pub tile_memory: Bytes,
 }
 

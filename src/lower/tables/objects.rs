@@ -16,7 +16,7 @@ use crate::units::{Alignment, Bytes, Run};
 #[serde(deny_unknown_fields)]
 #[repr(C)]
 pub struct MemoryRow {
-    /// Tile, lazily allocated, shared or dedicated.
+    /// Kind of memory: tile, lazily allocated, shared or dedicated.
     pub kind: MemoryKind,
     /// `memoryTypeIndex`.
     pub memory_type: u32,
@@ -71,7 +71,7 @@ impl MemoryBinding {
         size: Bytes::ZERO,
     };
 
-    /// Returns true if the caller creates it.
+    /// Returns true if the caller creates the resource.
     pub const fn is_imported(&self) -> bool {
         self.memory.is_none()
     }
@@ -96,12 +96,12 @@ pub struct Sharing {
 #[serde(rename_all = "snake_case")]
 #[repr(u32)]
 pub enum SharingReason {
-    /// Exclusive: one queue family uses it.
+    /// Exclusive: one queue family uses the resource.
     #[default]
     OneFamily,
-    /// Exclusive: several queue families use it one after another, with ownership transfers between them.
+    /// Exclusive: several queue families use the resource one after another, with ownership transfers between them.
     Transfers,
-    /// Shared: several queue families read it at the same time.
+    /// Shared: several queue families read the resource at the same time.
     ConcurrentReads,
     /// Shared: several queue families use a history, and which one is next depends on the next frame.
     History,
@@ -119,7 +119,7 @@ impl SharingReason {
 #[serde(deny_unknown_fields)]
 #[repr(C)]
 pub struct ImageRow {
-    /// The resource that it holds.
+    /// The resource that the image holds.
     pub resource: ResourceId,
     /// `VkImageCreateFlags`.
     #[serde(with = "names::bits")]
@@ -133,14 +133,14 @@ pub struct ImageRow {
     /// Size of level 0 in texels.
     #[serde(with = "extent")]
     pub extent: vk::Extent3D,
-    /// Levels.
+    /// Number of mip levels.
     pub mip_levels: u32,
-    /// Layers.
+    /// Number of array layers.
     pub array_layers: u32,
     /// Samples per texel.
     #[serde(with = "names::bits")]
     pub samples: vk::SampleCountFlags,
-    /// Tiling.
+    /// Image tiling.
     #[serde(with = "names::value")]
     pub tiling: vk::ImageTiling,
     /// Usage, `VK_IMAGE_USAGE_TILE_MEMORY_BIT_QCOM` included.
@@ -151,9 +151,9 @@ pub struct ImageRow {
     pub hook: u32,
     /// `VkImageFormatListCreateInfo`: a run of [`Lowered::formats`](super::Lowered::formats), empty for none.
     pub view_formats: Run,
-    /// Exclusive, or the families that share it.
+    /// Sharing mode: exclusive, or concurrent with the families that share the image.
     pub sharing: Sharing,
-    /// Its memory.
+    /// The memory that the image is bound to.
     pub binding: MemoryBinding,
 }
 
@@ -162,7 +162,7 @@ pub struct ImageRow {
 #[serde(deny_unknown_fields)]
 #[repr(C)]
 pub struct BufferRow {
-    /// The resource that it holds.
+    /// The resource that the buffer holds.
     pub resource: ResourceId,
     /// The description's `hook`: a number that the caller chooses for structures that it chains, or 0.
     #[serde(default, skip_serializing_if = "tileheap_json::is_default")]
@@ -172,9 +172,9 @@ pub struct BufferRow {
     /// Usage, `VK_BUFFER_USAGE_TILE_MEMORY_BIT_QCOM` included.
     #[serde(with = "names::bits")]
     pub usage: vk::BufferUsageFlags,
-    /// Exclusive, or the families that share it.
+    /// Sharing mode: exclusive, or concurrent with the families that share the buffer.
     pub sharing: Sharing,
-    /// Its memory.
+    /// The memory that the buffer is bound to.
     pub binding: MemoryBinding,
 }
 
@@ -185,10 +185,10 @@ pub struct BufferRow {
 pub struct ViewRow {
     /// Row of [`Lowered::images`](super::Lowered::images).
     pub image: u32,
-    /// Type.
+    /// View type.
     #[serde(with = "names::value")]
     pub view_type: vk::ImageViewType,
-    /// Format.
+    /// View format.
     #[serde(with = "names::value")]
     pub format: vk::Format,
     /// `VkImageViewUsageCreateInfo::usage`, for views that may not allow all of the image's usage; nothing is chained if it is 0.
@@ -203,7 +203,7 @@ pub struct ViewRow {
 #[serde(deny_unknown_fields)]
 #[repr(C)]
 pub struct AccessRow {
-    /// The pass of the frame that makes it.
+    /// The pass of the frame that makes the access.
     pub pass: PassId,
     /// The subpass of a render pass.
     pub subpass: u32,

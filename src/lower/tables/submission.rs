@@ -15,7 +15,7 @@ use crate::units::Run;
 pub struct CommandBufferRow {
     /// The frame's command buffer.
     pub commands: CommandBufferId,
-    /// The device queue that it is submitted to.
+    /// The device queue that the command buffer is submitted to.
     pub queue: DeviceQueueIndex,
     /// A run of [`Lowered::passes`](super::Lowered::passes).
     pub passes: Run,
@@ -26,7 +26,7 @@ pub struct CommandBufferRow {
 #[serde(rename_all = "snake_case")]
 #[repr(u32)]
 pub enum SemaphoreKind {
-    /// One that the frame declares.
+    /// A semaphore that the frame declares.
     Declared,
     /// The timeline semaphore of a device queue.
     Queue,
@@ -39,7 +39,7 @@ pub enum SemaphoreKind {
 pub struct SemaphoreValue {
     /// Declared, or a queue's timeline.
     pub kind: SemaphoreKind,
-    /// The semaphore of the frame, or the device queue.
+    /// The index of the frame's semaphore, or of the device queue.
     pub index: u32,
     /// For a queue's timeline, relative to the start of the frame: 1 is the frame's first batch there, 0 the last one before it. Add the number of
     /// batches that were submitted to the queue before the frame; leave out a wait for a sum of 0 or less. For a declared timeline semaphore, 0: the
