@@ -69,7 +69,7 @@ fn leaves_strip(frame: &Frame, border: PassId, [read, write]: [ResourceId; 2]) -
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct StripPart {
     image: ResourceId,
-    /// True if the copy reads it: contents leave the strip.
+    /// True if the copy reads the image: contents leave the strip.
     leaves: bool,
 }
 

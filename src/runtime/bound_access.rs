@@ -31,9 +31,9 @@ pub struct BoundAccess {
     pub resource: ResourceId,
     /// The current or the previous version of a history.
     pub version: HistoryVersion,
-    /// The use by the pass.
+    /// The kind of use by the pass.
     pub kind: AccessKind,
-    /// The subpass that uses it.
+    /// The subpass that makes the access.
     pub subpass: u32,
     /// The image or buffer. Null for an external resource that is not imported (yet).
     pub object: BoundObject,
@@ -78,7 +78,7 @@ pub struct BoundBuffer {
 pub enum AccessKey {
     /// The access at this position, from 0, in declaration order: as in [`Frame::accesses_of`](crate::frame::Frame::accesses_of).
     Nth(usize),
-    /// The first access of a version of a resource.
+    /// The pass's first access to this version of the resource.
     Resource(ResourceId, HistoryVersion),
 }
 

@@ -250,9 +250,9 @@ impl BoundFrame {
         }
     }
 
-    /// Returns its images, buffers and memory to the device's pool, as dropping it does: their next user waits on the device for its last
-    /// frame. Objects that only it uses are destroyed by the first [`Device::collect`](super::Device::collect) after that frame is
-    /// complete.
+    /// Returns the images, buffers and memory of this bound frame to the device's pool, as dropping it does: their next user waits on the
+    /// device for the last frame of this one. Objects that only this bound frame uses are destroyed by the first
+    /// [`Device::collect`](super::Device::collect) after that frame is complete.
     pub fn retire(self) {
         drop(self);
     }

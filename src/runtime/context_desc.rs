@@ -69,7 +69,7 @@ pub struct ContextDesc<'a> {
     pub features: vk::PhysicalDeviceFeatures,
     /// Enables buffer device addresses; an error if they are not supported.
     pub buffer_device_address: bool,
-    /// Takes a device whose first queue presents to this surface. `VK_KHR_swapchain` is enabled wherever it is available.
+    /// Requires a device whose first queue can present to this surface. `VK_KHR_swapchain` is enabled wherever it is available.
     pub surface: Option<SurfaceCallback<'a>>,
     /// Capabilities not to enable even if supported: forces the fallbacks.
     pub without: Capabilities,
@@ -91,12 +91,12 @@ impl ContextDesc<'_> {
 /// Choice of the physical device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DeviceSelection {
-    /// The first device with tile memory, else the first discrete, integrated, virtual or software device.
+    /// The best device: those with tile memory come first, then discrete, integrated, virtual and software ones; of equals, the first.
     #[default]
     Best,
     /// The device at this index in the order of `vkEnumeratePhysicalDevices`.
     Index(usize),
-    /// The first device whose name contains this text, ignoring case.
+    /// The best of the devices whose names contain this text, ignoring case.
     Name(String),
 }
 

@@ -94,7 +94,7 @@ fn sharing_mode(families: &[u32]) -> vk::SharingMode {
     }
 }
 
-/// Every mip level and array layer of an image.
+/// The range of all mip levels and array layers of an image, with these aspects.
 pub fn full_subresource_range(aspects: vk::ImageAspectFlags) -> vk::ImageSubresourceRange {
     vk::ImageSubresourceRange {
         aspect_mask: aspects,

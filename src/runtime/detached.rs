@@ -43,7 +43,7 @@ impl DetachedRecorder {
 }
 
 impl FrameRecorder<'_> {
-    /// Ends the borrow of the dynamic frame; [`DynamicFrame::attach`] continues.
+    /// Ends the borrow of the dynamic frame; [`DynamicFrame::attach`] borrows it again to continue.
     pub fn detach(self) -> DetachedRecorder {
         DetachedRecorder {
             stamp: self.bound.stamp,
@@ -104,7 +104,7 @@ pub struct DetachedCommands {
 }
 
 impl<'a> SharedRecorder<'a> {
-    /// Ends the borrow of commands that this recorder records; [`SharedRecorder::attach`] continues.
+    /// Ends the borrow of commands that this recorder records; [`SharedRecorder::attach`] borrows again to continue.
     pub fn detach(&self, commands: Commands<'a>) -> DetachedCommands {
         DetachedCommands {
             stamp: commands.bound.stamp,
@@ -121,7 +121,7 @@ impl<'a> SharedRecorder<'a> {
         }
     }
 
-    /// Returns detached commands to this recorder.
+    /// Attaches detached commands to this recorder again.
     ///
     /// # Errors
     /// If they are from another frame; returns them unchanged.

@@ -56,9 +56,10 @@ pub struct DeviceDesc {
     /// Its blocks must allow device addresses if frames are to use them. It is not used for tile memory, lazily allocated
     /// memory, and memory to which [hooks](DeviceDesc::hooks) chain structures.
     pub allocator: Option<Arc<dyn BlockAllocator>>,
-    /// The maximum number of bytes that all bound frames together may hold; `None` for the system's limit (`VK_EXT_memory_budget`).
+    /// The maximum number of bytes that all bound frames together may hold; `None` for no maximum. The limit of the system
+    /// (`VK_EXT_memory_budget`) holds in either case.
     pub memory_limit: Option<Bytes>,
-    /// The structures chained to images, buffers and render passes that are described with a hook, to their views, and to memory.
+    /// Supplies the structures chained to images, buffers and render passes that are described with a hook, to their views, and to memory.
     pub hooks: Option<Arc<dyn Hooks>>,
 }
 

@@ -7,7 +7,7 @@ use ash::vk;
 pub struct DeviceQueue {
     /// The queue.
     pub handle: vk::Queue,
-    /// Its family.
+    /// The queue's family.
     pub family: u32,
     /// The capabilities of the family.
     pub capabilities: vk::QueueFlags,

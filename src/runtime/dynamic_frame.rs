@@ -92,11 +92,11 @@ struct CachedFrame {
     source: CachedSource,
     options: PlanOptions,
     plan: Arc<Checked<Plan>>,
-    /// `None` after a larger block has replaced one of its blocks, until it is selected again.
+    /// The bound frame; `None` after a larger block has replaced one of its blocks, until the frame is selected again.
     bound: Option<BoundFrame>,
     /// The frame's histories while it is not bound.
     histories: Option<KeptHistories>,
-    /// The value of `selected` when it was last selected.
+    /// The value of `selected` when the frame was last selected.
     used: u64,
 }
 

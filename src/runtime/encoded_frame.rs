@@ -22,7 +22,7 @@ pub(super) struct EncodedFrame {
     pub(super) parity: Parity,
     pub(super) before: MemoryState,
     pub(super) tables: Checked<Lowered>,
-    /// Per pass of the planned frame, its row.
+    /// Per pass of the planned frame, its row of [`Lowered::passes`].
     rows: Vec<u32>,
     pub(super) barriers: Barriers,
     /// Per row of instances, the structs of its render pass.

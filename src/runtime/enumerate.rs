@@ -12,11 +12,11 @@ use crate::Result;
 /// A physical device and the capabilities that it supports.
 #[derive(Debug)]
 pub struct EnumeratedDevice {
-    /// Its name.
+    /// The device's name.
     pub name: String,
-    /// Discrete, integrated, virtual or CPU.
+    /// The kind of device: discrete, integrated, virtual or CPU.
     pub kind: vk::PhysicalDeviceType,
-    /// The capabilities that it supports, or the reason why it cannot be used.
+    /// The capabilities that the device supports, or the reason why it cannot be used.
     pub support: Result<DeviceSupport>,
 }
 

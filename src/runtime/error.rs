@@ -13,15 +13,15 @@ pub enum RuntimeError {
     Vulkan {
         /// The call.
         call: &'static str,
-        /// The result that it returned.
+        /// The result that the call returned.
         result: vk::Result,
-        /// The object that it was called for.
+        /// The object that the call was made for.
         what: String,
     },
     /// The allocator of blocks failed for a reason other than running out of memory.
     #[error("the allocator failed for {what}: {source}")]
     Allocator {
-        /// The object that it should have allocated memory for.
+        /// The object that needs memory.
         what: String,
         /// The allocator's error.
         source: Box<dyn std::error::Error + Send + Sync>,
@@ -33,9 +33,9 @@ pub enum RuntimeError {
         what: String,
         /// The budget that would be exceeded.
         budget: &'static str,
-        /// Bytes in use.
+        /// The bytes in use that count toward the budget.
         held: Bytes,
-        /// The limit.
+        /// The limit, in bytes.
         limit: Bytes,
     },
     /// There is no Vulkan loader on this machine.
@@ -63,15 +63,15 @@ pub enum RuntimeError {
     OldVersion {
         /// The device.
         device: String,
-        /// The lower of its version and the instance's.
+        /// The lower of the device's version and the instance's.
         version: String,
     },
     /// A required feature, extension or layer is missing.
     #[error("{by} does not support {what}, which is required")]
     MissingFeature {
-        /// The device or the Vulkan installation.
+        /// The device or the Vulkan installation, which lacks it.
         by: String,
-        /// A feature, extension or layer.
+        /// The missing feature, extension or layer.
         what: String,
     },
     /// No queue of the device can run a queue of the frame.
@@ -81,7 +81,7 @@ pub enum RuntimeError {
     NoQueue {
         /// The frame's queue.
         queue: String,
-        /// The capabilities that it needs.
+        /// The capabilities that the queue needs.
         needs: vk::QueueFlags,
     },
     /// A resource that the device cannot create.
@@ -111,7 +111,7 @@ pub enum RuntimeError {
 }
 
 impl RuntimeError {
-    /// Returns true if any Vulkan call returned `VK_ERROR_DEVICE_LOST`.
+    /// Returns true if the error is that a Vulkan call returned `VK_ERROR_DEVICE_LOST`.
     pub fn is_device_lost(&self) -> bool {
         matches!(self, RuntimeError::Vulkan { result, .. } if *result == vk::Result::ERROR_DEVICE_LOST)
     }
@@ -123,7 +123,7 @@ impl RuntimeError {
 pub enum RuntimeRule {
     /// Tables from elsewhere that do not match the bound frame.
     OtherTables,
-    /// A frame on several device queues, without timelines to order its frames.
+    /// Frames on several device queues, without timeline semaphores to order them.
     QueuesWithoutTimelines,
     /// A plan for another device.
     OtherDevice,

@@ -22,7 +22,7 @@ use crate::units::Bytes;
 pub struct Imports<'a> {
     /// One for every external image that a pass uses.
     pub images: &'a [ImportedImage],
-    /// One for every part of each external image of which passes access several parts.
+    /// One for every part that passes access of an external image, if they access several parts of that image.
     pub views: &'a [ImportedView],
     /// One for every external buffer that a pass uses.
     pub buffers: &'a [ImportedBuffer],
@@ -37,8 +37,8 @@ pub struct ImportedImage {
     pub resource: ResourceId,
     /// The image, of the declared format, extent and usage.
     pub image: vk::Image,
-    /// A view of all of it, or of its first level if no other view without an [`ImportedView`] begins there; if all passes use a single part of the
-    /// image, of that part. Usable as an attachment if the frame uses it as one.
+    /// A view of the whole image, or of all layers of its first levels if all accesses without an [`ImportedView`] that begin there use just these levels; if
+    /// all passes use a single part of the image, a view of that part. Usable as an attachment if the frame uses it as one.
     pub view: vk::ImageView,
 }
 
@@ -47,7 +47,7 @@ pub struct ImportedImage {
 pub struct ImportedView {
     /// The external resource.
     pub resource: ResourceId,
-    /// Its levels and layers, as accesses of the frame name them; aspects are ignored.
+    /// The levels and layers of the view, as accesses of the frame name them; aspects are ignored.
     pub range: SubresourceRange,
     /// The view.
     pub view: vk::ImageView,

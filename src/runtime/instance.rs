@@ -17,11 +17,11 @@ const VALIDATION: &CStr = c"VK_LAYER_KHRONOS_validation";
 /// A warning or an error of the validation layer or of the emulator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValidationMessage {
-    /// Its severity.
+    /// The severity of the message.
     pub severity: vk::DebugUtilsMessageSeverityFlagsEXT,
     /// The VUID or other id.
     pub id: String,
-    /// Its text.
+    /// The text of the message.
     pub text: String,
 }
 

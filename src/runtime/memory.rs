@@ -59,7 +59,7 @@ pub struct AllocatedBlock {
     pub offset: vk::DeviceSize,
     /// The block's mapped bytes, if the memory type is host-visible and the allocator maps it.
     pub mapped: Option<NonNull<[u8]>>,
-    /// The allocator's own handle of the block.
+    /// The allocator's own handle to the block.
     pub token: Box<dyn Any + Send + Sync>,
 }
 
@@ -75,7 +75,7 @@ pub enum BlockError {
     /// Memory has run out.
     #[error("out of memory")]
     OutOfMemory,
-    /// Anything else.
+    /// Any other error.
     #[error(transparent)]
     Other(#[from] Box<dyn std::error::Error + Send + Sync>),
 }

@@ -114,7 +114,7 @@ impl OwnedObjects {
         Ok((buffer, self.state.requirements_of_buffer(buffer, info.usage)))
     }
 
-    /// Creates a view.
+    /// Creates an image view.
     ///
     /// # Errors
     /// If `vkCreateImageView` fails.

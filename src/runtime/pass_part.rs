@@ -30,7 +30,7 @@ use crate::frame::tables::CommandSource;
 #[derive(Debug)]
 #[must_use = "a frame cannot be submitted while a part of a pass is not finished"]
 pub struct PassPart<'a> {
-    /// Its own command buffer, inside the pass.
+    /// The part's own command buffer, inside the pass.
     commands: Commands<'a>,
 }
 

@@ -14,7 +14,7 @@ pub(super) struct Budget {
     held: Bytes,
     /// Per heap, the bytes that are being allocated: the system may not count them yet.
     in_flight: [Bytes; vk::MAX_MEMORY_HEAPS],
-    /// The maximum number of bytes that blocks may have.
+    /// The maximum number of bytes of all blocks together; `None` if the program sets none.
     limit: Option<Bytes>,
 }
 

@@ -9,7 +9,7 @@ use crate::units::Bytes;
 /// The indices of blocks, by the properties used for lookups.
 #[derive(Default)]
 pub(super) struct BlockIndex {
-    /// Blocks that several resources may share, by type, in order of size.
+    /// Blocks that several resources may share: by key, then in order of size.
     shared: HashMap<BlockKey, BTreeSet<(Bytes, u32)>, QuickHash>,
     /// Blocks for one resource, in order of the lease that took them last: those that the newest lease has not taken come first.
     own: HashMap<OwnKey, BTreeSet<(u64, u32)>, QuickHash>,
@@ -29,7 +29,7 @@ pub(super) struct IndexedBlock<'a> {
 struct OwnKey {
     borrower: Option<u64>,
     label: Label,
-    /// `None` for a history: its parameters may include more usages than those requested.
+    /// The resource; `None` for a history, whose parameters may include more usages than those requested.
     resource: Option<ResourceKey>,
 }
 

@@ -15,9 +15,10 @@ use crate::units::{Bytes, Run};
 /// The purpose of a block.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum BlockKey {
-    /// A block for resources at offsets, by memory type; for a separate memory object, also by its exact size, and true if it has device addresses.
+    /// A block that holds resources at offsets: its memory type; for a separate memory object, also its exact size, and true if it allows device
+    /// addresses.
     Shared(u32, Option<(Bytes, bool)>),
-    /// A block for one resource.
+    /// A block for one resource: the properties of the block in addition to those of the resource, and those of the resource.
     Own(Label, ResourceKey),
 }
 

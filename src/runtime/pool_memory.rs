@@ -243,7 +243,7 @@ pub(super) struct UnpooledBlock<'a> {
     /// The block's debug name; empty if it has none.
     name: String,
     bytes: Bytes,
-    /// Dropped after the memory is freed; `None` in tile memory.
+    /// The reservation of the block's bytes, dropped after the memory is freed; `None` in tile memory.
     reserved: Option<Reservation<'a>>,
 }
 

@@ -9,14 +9,14 @@ use super::error::{RuntimeError, RuntimeRule, VkResultExt};
 use super::owned::OwnedObjects;
 use crate::Result;
 
-/// A frame of a [`BoundFrame`](super::BoundFrame) or a [`DynamicFrame`](super::DynamicFrame): 0, 1, 2, ….
+/// The number of a frame of a [`BoundFrame`](super::BoundFrame) or a [`DynamicFrame`](super::DynamicFrame): 0, 1, 2, ….
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FrameNumber(pub u64);
 
 /// Counts the submitted and the complete frames of a series.
 pub(super) struct Progress {
     submitted: u64,
-    /// Set if a submission failed halfway: counts are no longer valid.
+    /// Set if a submission failed halfway, to the failed call and its result: counts are no longer valid.
     failed: Option<(&'static str, vk::Result)>,
     counting: Counting,
 }

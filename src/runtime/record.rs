@@ -65,7 +65,7 @@ pub struct Commands<'a> {
 /// The tile memory bound in a command buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TileBinding {
-    /// The object of this row of memory, or nothing: a command buffer begins with nothing bound.
+    /// The memory object at this row of `Lowered::memory`, or nothing: a command buffer begins with nothing bound.
     Known(Option<u32>),
     /// Undefined, because secondary command buffers were executed.
     Unknown,

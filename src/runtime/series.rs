@@ -28,7 +28,7 @@ pub(super) struct Series {
     progress: Arc<SharedProgress>,
     /// The queue families that share its histories; empty if each history belongs to the families of its only plan.
     pub(super) families: Vec<u32>,
-    /// The fences that count its frames on devices without timeline semaphores; taken when it ends.
+    /// The fences that count the series' frames on devices without timeline semaphores; taken when the series ends.
     owned: Option<OwnedObjects>,
 }
 

@@ -3,7 +3,7 @@
 /// Rows by index; inserting and removing take constant time.
 pub(super) struct Slab<T> {
     rows: Vec<Option<T>>,
-    /// Indices without a row.
+    /// The indices of removed rows, which are reused.
     vacant: Vec<u32>,
 }
 

@@ -32,7 +32,7 @@ mod shaders {
 use shaders::{STORE_COMP, STORE_FLOAT_FRAG, STORE_VERT, Shader, pool_sizes, set_layout_bindings};
 
 impl StoreShader {
-    /// The SPIR-V of its pipeline's stages; the entry point of each is `main`.
+    /// The SPIR-V of each stage of the store's pipeline; the entry point of each is `main`.
     pub fn spirv(self) -> Vec<(vk::ShaderStageFlags, &'static [u32])> {
         let draw = [&STORE_VERT, self.reader()];
         let stages = if self == StoreShader::Buffer {

@@ -43,7 +43,7 @@ pub(super) struct Lists {
 pub struct SubmitCall<'a> {
     /// The queue to submit to.
     pub queue: DeviceQueue,
-    /// Its batches in the structs of synchronization2 (also on devices without it).
+    /// The batches in the structs of synchronization2 (also on devices without it).
     pub batches: &'a [vk::SubmitInfo2<'a>],
     /// The fence that the call signals; null unless fences count the frames.
     pub fence: vk::Fence,
