@@ -53,7 +53,7 @@ pub enum FrameRule {
     Misuse,
     /// An access to levels, layers or slices that the image does not have.
     Range,
-    /// Contents are needed that were never written.
+    /// An access needs contents that were never written.
     ReadBeforeWrite,
     /// One pass writes one resource through two accesses.
     TwoWriters,

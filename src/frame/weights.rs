@@ -55,7 +55,7 @@ pub struct Weight {
     pub pass: String,
     /// The resource.
     pub resource: String,
-    /// Bytes of memory traffic per frame.
+    /// The memory traffic that is saved, in bytes per frame.
     pub savings: Bytes,
 }
 

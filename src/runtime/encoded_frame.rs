@@ -25,9 +25,9 @@ pub(super) struct EncodedFrame {
     /// Per pass of the planned frame, its row of [`Lowered::passes`].
     rows: Vec<u32>,
     pub(super) barriers: Barriers,
-    /// Per row of instances, the structs of its render pass.
+    /// Per row of [`Lowered::instances`], the structs of its render pass.
     renderings: Vec<Rendering>,
-    /// Per row of views, the view.
+    /// Per row of [`Lowered::views`], the view.
     views: Vec<vk::ImageView>,
     /// True if handles are imported for every frame.
     imports: bool,

@@ -30,7 +30,7 @@ pub(super) struct PassObject {
     /// Width, height and layers of the framebuffer.
     size: [u32; 3],
     clears: Vec<vk::ClearValue>,
-    /// Per attachment of the framebuffer, its row of views.
+    /// Per attachment of the framebuffer, its row of `Lowered::views`.
     views: Vec<u32>,
 }
 

@@ -51,7 +51,7 @@ pub(super) struct Handles {
     pub(super) buffers: Vec<BoundBuffer>,
     /// Histories whose contents the pool keeps.
     pub(super) histories: Vec<History>,
-    /// Per row of images, its resident in the pool; unused for imported ones.
+    /// Per row of `Lowered::images`, its resident in the pool; unused for imported ones.
     residents: Vec<u32>,
     /// Per view of a part of an imported image, the row of the image, its levels and layers, and the view.
     pub(super) imported_views: Vec<(u32, SubresourceRange, vk::ImageView)>,

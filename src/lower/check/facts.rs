@@ -12,7 +12,7 @@ use crate::profile::DeviceProfile;
 /// The device that tables are checked against; independent of any plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceFacts {
-    /// Heaps, memory types, tile heap, limits and features.
+    /// The device's heaps, memory types, tile heap, limits and features.
     pub profile: Arc<DeviceProfile>,
     /// Per resource of the frame, its memory requirements.
     pub requirements: Arc<Requirements>,

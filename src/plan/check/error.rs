@@ -27,7 +27,7 @@ pub enum PlanRule {
     Covered,
     /// Runs of a resource must contain only its own placements.
     Foreign,
-    /// A resource must have no placement if unused, one per version that is kept, at least one if transient.
+    /// A resource must have no placement if unused, at least one if transient, one if external, and one per kept version if it is a history.
     PlacementCount,
     /// Every placement must be used by some pass.
     Idle,
