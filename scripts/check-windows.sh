@@ -25,7 +25,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 # shellcheck source=scripts/cross.sh
 source scripts/cross.sh
 
-need_packages gcc-mingw-w64-x86-64-posix binutils-mingw-w64-x86-64 wine wine64
+need_packages gcc-mingw-w64-x86-64-posix g++-mingw-w64-x86-64-posix binutils-mingw-w64-x86-64 wine wine64
 need_rust_source
 target=x86_64-pc-windows-gnu
 export CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER=x86_64-w64-mingw32-gcc-posix
