@@ -250,7 +250,7 @@ fn an_access_is_another_one_of_its_pass() {
         sites,
         |tables, (index, next)| tables.accesses[*index] = Some(*next),
         |fault, (index, _)| {
-            fault.rule == OriginRule::Access && fault.message.starts_with(&format!("access {index},"))
+            fault.rule == OriginRule::Access && fault.message.starts_with(&format!("access {index} ("))
         },
     );
 }

@@ -67,7 +67,7 @@ fn faults_name_the_thing_the_demand_and_the_limit() {
         (
             |plan| plan.placements[0].offset = Bytes(5 * 8192),
             "resource `albedo` is at offset 40,960 B in Tile, which is not a multiple of its alignment 12,288 B \
-             (VUID-VkBindImageMemoryInfo-pNext-12329, -VkBindBufferMemoryInfo-memory-10740)",
+             (VUID-VkBindImageMemoryInfo-pNext-12329)",
         ),
         (|plan| plan.placements[1].size = Bytes(u64::MAX), "PastObject"),
         (|plan| plan.objects[0].memory_type = 99, "of `memory_types`"),

@@ -116,7 +116,7 @@ impl TryFrom<ImageForm> for ImageDesc {
         let extent = match (form.extent.as_deref(), form.scale) {
             (Some(&[width, height]), None) => Extent::from(vk::Extent2D { width, height }),
             (Some(&[width, height, depth]), None) => Extent::from(vk::Extent3D { width, height, depth }),
-            (Some(_), None) => return Err("must have 2 or 3 numbers in `extent`"),
+            (Some(_), None) => return Err("has an invalid `extent`: it must have 2 or 3 numbers"),
             (None, Some(scale)) => Extent::Scaled(scale),
             (None, None) => return Err("has neither `extent` nor `scale`"),
             (Some(_), Some(_)) => return Err("has both `extent` and `scale`"),

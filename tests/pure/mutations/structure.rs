@@ -18,6 +18,6 @@ fn a_reason_names_another_home() {
             .collect()
         },
         |plan, id| plan.resources[id.index()].reason = PlacementReason::External,
-        |fault, _| fault.rule == PlanRule::PlacementReason && fault.message.ends_with("external"),
+        |fault, _| fault.rule == PlanRule::PlacementReason && fault.message.ends_with("`external`"),
     );
 }

@@ -43,7 +43,7 @@ fn fragments_that_may_not_overlap_are_counted() {
         let shaders = report
             .unchecked
             .iter()
-            .find(|one| one.what.starts_with("storage"));
+            .find(|one| one.what.starts_with("accesses in fragment shaders"));
         (rig.found(), shaders.map_or(0, |one| one.count))
     };
     let one_pass = |stage| vec![pass(), store(stage), store(stage), end()];

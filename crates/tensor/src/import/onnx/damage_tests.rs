@@ -240,7 +240,7 @@ fn functions_and_bodies_are_nested_to_a_limit() {
         thread.unwrap().join().unwrap()
     };
     assert_eq!(bound(&nested(32).unwrap()), [2]);
-    says(nested(33), &["nested more than 64 deep"]);
+    says(nested(33), &["nested more than 64 levels deep"]);
 }
 
 /// Sums and products past 64 bits are errors, or sizes that are refused.

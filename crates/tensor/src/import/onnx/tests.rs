@@ -415,7 +415,7 @@ fn types_that_are_not_known_count_by_size_and_are_noted() {
         (ElementType::Bits4, ElementType::Bits64)
     );
     let notes = read.notes().join("\n");
-    for word in ["98", "64 bits", "`narrow`", "1 constants"] {
+    for word in ["98", "64 bits", "`narrow`", "the size of their data: 1"] {
         assert!(notes.contains(word), "{notes} without {word}");
     }
     planned(&read);
