@@ -113,7 +113,7 @@ fn textures_are_recycled_in_program_order_grown_by_the_rule_and_capped() {
     assert_says(over_the_cap, &["262,144 B", "at most"]);
     assert_says(allocate(&mut pool, [1, 1 << 20]).unwrap_err(), &["limit"]);
     let no_vectors = pool.allocate(&[8, 8, 3], ElementType::Float32, image);
-    assert_says(no_vectors.unwrap_err(), &["must be 4"]);
+    assert_says(no_vectors.unwrap_err(), &["a last axis of 4 elements"]);
     // A recycled texture has no contents: reading it is refused.
     let operands = [&second, &fourth].map(ScratchOperand::Scratch);
     // SAFETY: refused before anything is recorded.
