@@ -134,9 +134,11 @@ const PROGRAMS: &[Program] = &[
     ("bind a plan whose offset is beyond its memory", "offset", |rig| {
         bind_changed(rig, |plan| plan.placements[0].offset = Bytes(4 << 30))
     }),
-    ("bind a plan whose memory is too small", "which has only 1 B", |rig| {
-        bind_changed(rig, |plan| plan.objects[0].size = Bytes(1))
-    }),
+    (
+        "bind a plan whose memory is too small",
+        "which has only 1 B",
+        |rig| bind_changed(rig, |plan| plan.objects[0].size = Bytes(1)),
+    ),
     (
         "bind a plan with a memory type that is not there",
         "type",
