@@ -262,7 +262,7 @@ mod tests {
         for (text, line, what) in [
             ("", 1, "empty"),
             ("id,lower,upper\n", 1, "`size`"),
-            ("id,lower,upper,size,size\n", 1, "twice"),
+            ("id,lower,upper,size,size\n", 1, "two columns for `size`"),
             (
                 "id,lower,upper,size\na,0,1,4\nb,0,1\n",
                 3,
