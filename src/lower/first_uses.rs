@@ -85,7 +85,7 @@ impl Resolver<'_> {
         let mut order = by_number(&by_step, spaces, |index| number(one(index).space), scratch);
         let when = |index: u32| (one(index).space, one(index).step);
         for at_once in order.chunk_by_mut(|&a, &b| when(a) == when(b)) {
-            at_once.sort_unstable_by_key(|&index| (one(index).offset, one(index).placement));
+            at_once.compact_sort_by_key(|&index| (one(index).offset, one(index).placement));
         }
         self.after.bytes.reserve(taken.len() + used.len());
         let (mut used, mut order) = (used.as_slice(), order.as_slice());
