@@ -24,7 +24,7 @@ struct Border {
 struct Lifetimes<'a> {
     /// Per resource, the last stretch of its lifetime: the resource itself unless a store ends it.
     last: Vec<ResourceId>,
-    /// Per last stretch, the accesses to all stretches except those of stores, in the order of the passes; empty for other stretches.
+    /// Per last stretch, the accesses to all stretches of that lifetime in pass order, except accesses by stores; empty for other stretches.
     uses: Vec<Vec<&'a Access>>,
 }
 

@@ -203,8 +203,9 @@ impl Checker<'_> {
             }
             if run.strip != strip {
                 return Some(format!(
-                    "`{}` is in a different strip than the first described pass",
-                    theirs.name
+                    "`{}` is in a different strip than `{}`: all described passes of a pass must be in the same strip",
+                    theirs.name,
+                    described.pass(runs[0].pass).name
                 ));
             }
         }

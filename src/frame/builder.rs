@@ -183,7 +183,7 @@ impl FrameBuilder {
         self.tables.batches[batch.index()].signals.push(operation);
     }
 
-    /// Appends a command buffer to the last batch.
+    /// Appends a command buffer to `batch`, which must be the last batch added; otherwise, `build` fails.
     pub fn command_buffer(&mut self, batch: BatchId, name: impl AsRef<str>) -> CommandBufferId {
         let name = self.named(name);
         let end = self.tables.passes.len() as u32;
@@ -200,24 +200,24 @@ impl FrameBuilder {
         CommandBufferId(self.tables.command_buffers.len() as u32 - 1)
     }
 
-    /// Appends a render pass to the last command buffer.
+    /// Appends a render pass to `commands`, which must be the last command buffer added; otherwise, `build` fails.
     pub fn render_pass(&mut self, commands: CommandBufferId, name: impl AsRef<str>) -> PassBuilder<'_> {
         self.pass(commands, name, PassKind::Render)
     }
 
-    /// Appends a compute pass to the last command buffer.
+    /// Appends a compute pass to `commands`, which must be the last command buffer added; otherwise, `build` fails.
     ///
     /// Any action commands outside a render pass may be declared as a compute pass, even without accesses (query resets, timestamps).
     pub fn compute_pass(&mut self, commands: CommandBufferId, name: impl AsRef<str>) -> PassBuilder<'_> {
         self.pass(commands, name, PassKind::Compute)
     }
 
-    /// Appends a transfer pass to the last command buffer.
+    /// Appends a transfer pass to `commands`, which must be the last command buffer added; otherwise, `build` fails.
     pub fn transfer_pass(&mut self, commands: CommandBufferId, name: impl AsRef<str>) -> PassBuilder<'_> {
         self.pass(commands, name, PassKind::Transfer)
     }
 
-    /// Appends a pass of any kind to the last command buffer.
+    /// Appends a pass of any kind to `command_buffer`, which must be the last one added; otherwise, `build` fails.
     pub fn pass(
         &mut self,
         command_buffer: CommandBufferId,

@@ -286,7 +286,7 @@ impl TileLists {
         }
     }
 
-    /// Size of all lists of a frame of `base` extent.
+    /// Total size of the lists of all tiles, for a base extent of `base`.
     pub fn size(self, base: vk::Extent2D) -> Bytes {
         self.size_of(self.grid(base))
     }

@@ -209,7 +209,7 @@ pub enum OffChipReason {
         /// The first pass that copies the resource.
         pass: PassId,
     },
-    /// The resource is used on a queue that neither draws nor computes, and so cannot bind tile memory
+    /// The resource is used on a queue that supports neither graphics nor compute, and so cannot bind tile memory
     /// (VUID-vkCmdBindTileMemoryQCOM-commandBuffer-cmdpool).
     TransferQueue {
         /// The first pass on such a queue.

@@ -170,7 +170,7 @@ impl Plan {
                 self.pass(pass)
             ),
             OffChipReason::TransferQueue { pass } => format!(
-                "{} uses it on queue `{}`, which neither draws nor computes and so cannot bind tile memory: use another queue to \
+                "{} uses it on queue `{}`, which supports neither graphics nor compute and so cannot bind tile memory: use another queue to \
                  keep it on chip",
                 self.pass(pass),
                 self.queue(pass),

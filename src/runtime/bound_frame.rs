@@ -250,8 +250,8 @@ impl BoundFrame {
         }
     }
 
-    /// Returns the images, buffers and memory of this bound frame to the device's pool, as dropping it does: their next user waits on the
-    /// device for the last frame of this one. Objects that only this bound frame uses are destroyed by the first
+    /// Returns the images, buffers and memory of this bound frame to the device's pool, as dropping it does: before they are used again, the
+    /// GPU waits for the last frame submitted through this `BoundFrame`. Objects that only this bound frame uses are destroyed by the first
     /// [`Device::collect`](super::Device::collect) after that frame is complete.
     pub fn retire(self) {
         drop(self);

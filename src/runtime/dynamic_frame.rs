@@ -303,7 +303,7 @@ impl DynamicFrame {
         let counted = self.device.state().functions.timeline_semaphore.is_some();
         if !counted && self.queue.is_some() && queue != self.queue {
             return Err(RuntimeRule::QueuesWithoutTimelines.broken(format!(
-                "frame `{}` would run on another device queue than earlier ones, which needs timeline semaphores",
+                "frame `{}` would run on a different device queue than earlier frames: enable timeline semaphores, or use the same queue",
                 plan.frame.name()
             )));
         }

@@ -225,7 +225,7 @@ impl Progress {
         let (number, submitted) = (frame.0, self.submitted);
         if number >= submitted {
             return Err(RuntimeRule::NotSubmitted.broken(format!(
-                "cannot wait for frame {number}: the number of submitted frames is {submitted}"
+                "cannot wait for frame {number}, which is not submitted yet: only frames before {submitted} are"
             )));
         }
         let back = (submitted - number) as usize;

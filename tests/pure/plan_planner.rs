@@ -506,7 +506,7 @@ fn buffers_of_transfer_queues_are_not_in_tile_memory() {
     let (memory, why) = planned(vk::QueueFlags::TRANSFER);
     assert_eq!(memory, Some(MemoryKind::Arena), "{why}");
     assert!(
-        why.contains("uses it on queue `queue`, which neither draws nor computes"),
+        why.contains("uses it on queue `queue`, which supports neither graphics nor compute"),
         "{why}"
     );
     let (memory, why) = planned(vk::QueueFlags::COMPUTE | vk::QueueFlags::TRANSFER);

@@ -46,14 +46,15 @@ pub struct Block {
 /// Allocates a block that nothing else may use until it is freed, and fills `block`, which is zeroed beforehand. If memory runs out, it must
 /// return `VK_ERROR_OUT_OF_DEVICE_MEMORY` or `VK_ERROR_OUT_OF_HOST_MEMORY`; the library then frees what it does not need and may ask again.
 ///
-/// The library calls it on the thread that calls a function of the device or of one of its frames, on several threads at once if they do.
-/// It must not wait for a mutex that another thread holds while it calls the library.
+/// The library calls it on the thread that called a function with the device or with one of its frames; if several threads do so at once, it may run
+/// on all of them at the same time. It must not wait for a mutex that another thread holds while it calls the library.
 pub type AllocateBlockCallback = Option<
     unsafe extern "C" fn(data: *mut c_void, request: *const BlockRequest, block: *mut Block) -> VulkanResult,
 >;
 
-/// Frees a block that nothing is bound to any longer. The library calls it on the thread that calls a function of the device or of one of its
-/// frames, on several threads at once if they do. It must not wait for a mutex that another thread holds while it calls the library.
+/// Frees a block that nothing is bound to any longer. The library calls it on the thread that called a function with the device or with one of its
+/// frames; if several threads do so at once, it may run on all of them at the same time. It must not wait for a mutex that another thread holds while
+/// it calls the library.
 pub type FreeBlockCallback = Option<unsafe extern "C" fn(data: *mut c_void, block: *const Block)>;
 
 /// The program's callbacks that allocate and free blocks.

@@ -456,7 +456,8 @@ impl AccessKind {
         self.row().noun
     }
 
-    /// The kind that a word of a loose description stands for, given that the resource is an image or a buffer; `None` for an unknown word.
+    /// Returns the kind that a word of an imported frame description stands for; some words mean different kinds for images and for buffers. `None` for
+    /// an unknown word.
     pub fn of_word(word: &str, is_image: bool) -> Option<AccessKind> {
         let mut rows = AccessKind::words(is_image);
         rows.find(|(_, words)| words.contains(&word))

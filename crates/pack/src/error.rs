@@ -149,7 +149,7 @@ pub enum CertificateError {
     #[error("branch {0} is on items {1} and {2}, which may share bytes")]
     MayShare(usize, u32, u32),
     /// Branches on more items than a tree can have.
-    #[error("the branches are on {0} items, but at most 128 are possible")]
+    #[error("the branches are on {0} items, but a tree has at most 128")]
     TooMany(usize),
     /// A leaf of the tree that does not rule out a packing of at most this height.
     #[error("branch {0} is a leaf, but does not rule out a packing of height {1} or less")]

@@ -43,7 +43,7 @@ pub(super) struct Small {
     floors: Vec<u64>,
     /// The offset of each placed piece.
     offsets: Vec<u64>,
-    /// For each row of floors, the bytes between the end of each clique and the limit; or [`UNKNOWN`].
+    /// For each row of `floors` and each clique, the limit minus the lowest possible end of the clique; [`UNKNOWN`] until it is computed.
     slacks: Vec<u64>,
     /// For each subset of a clique, the lowest end at which its pieces can be stacked, and the sum of their sizes.
     stacks: Vec<(u64, u64)>,

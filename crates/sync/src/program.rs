@@ -69,7 +69,7 @@ pub enum SharingMode {
 }
 
 impl SharingMode {
-    /// The mode of a buffer, on a device with or without the feature `maintenance9`.
+    /// Returns how queue families share a buffer. With the feature `maintenance9`, exclusive buffers need no ownership transfers.
     pub fn of_buffer(mode: vk::SharingMode, has_maintenance9: bool) -> SharingMode {
         match mode {
             vk::SharingMode::EXCLUSIVE if !has_maintenance9 => SharingMode::Exclusive,
@@ -77,7 +77,8 @@ impl SharingMode {
         }
     }
 
-    /// The mode of an image, on a device with or without the feature `maintenance9`. The usage includes that of stencil.
+    /// Returns how queue families share an image. `usage` must include the stencil usage. With the feature `maintenance9`, some exclusive images need no
+    /// ownership transfers.
     pub fn of_image(
         mode: vk::SharingMode,
         tiling: vk::ImageTiling,

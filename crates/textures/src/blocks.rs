@@ -85,7 +85,7 @@ impl BlockTable {
         }
     }
 
-    /// Upper bound on the gaps at walls between arenas: at each, a unit less than the smaller block.
+    /// Upper bound on the unused bytes between neighboring arenas: for each pair of adjacent block sizes, the smaller size minus one unit, summed.
     ///
     /// Source: Blow 1998, section II: 29,088 bytes for the table of figure 6.
     pub fn worst_gaps(&self) -> Bytes {

@@ -132,11 +132,10 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>, &DeviceProfile) -> P
     Rule {
         rule: "VUID-VkRenderingInfo-imageView-09429",
         broken: |pass, device| {
-            let color = pass.pass.samples.and_then(|_| pass.different_colors())?;
-            let user = format!(
-                "a subpass whose color attachments differ in sample count, such as `{}`,",
-                pass.name_of(color)
-            );
+            let colors = pass.pass.samples.and_then(|_| pass.different_colors())?;
+            let [first, second] = colors.map(|color| pass.name_of(color));
+            let user =
+                format!("a subpass whose color attachments `{first}` and `{second}` differ in sample count");
             lacks(device, Feature::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED, &user)
         },
     },

@@ -142,10 +142,14 @@ fn layout_of_other_aspects(external: &External<'_>, layout: L) -> Problem {
         L::COLOR_ATTACHMENT_OPTIMAL => Aspects::COLOR,
         _ => Aspects::DEPTH | Aspects::STENCIL,
     };
+    let needed_name = match needed {
+        Aspects::COLOR => "COLOR",
+        _ => "DEPTH or STENCIL",
+    };
     let fits = external.resource.aspects().intersects(needed);
     (external.resource.is_image() && external.state.layout == layout && !fits).then(|| {
         format!(
-            "layout {layout:?} needs a format with {needed:?}, but the format of this image is {:?}",
+            "layout {layout:?} needs a format with {needed_name}, but the format of this image is {:?}",
             external.resource.format()
         )
     })

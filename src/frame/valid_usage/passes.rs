@@ -31,32 +31,35 @@ impl RenderPass<'_> {
         attached.map(|access| (access, self.samples_of(access)))
     }
 
-    /// A color attachment with a different sample count than another one of its subpass.
-    pub(super) fn different_colors(&self) -> Option<&Access> {
+    /// Two color attachments of one subpass that differ in sample count.
+    pub(super) fn different_colors(&self) -> Option<[&Access; 2]> {
         self.different(|access| access.kind == AccessKind::ColorAttachment)
     }
 
-    /// The first selected attachment with a different sample count than another one of its subpass.
-    fn different(&self, wanted: fn(&Access) -> bool) -> Option<&Access> {
+    /// The first two of the selected attachments that belong to one subpass and differ in sample count.
+    fn different(&self, wanted: fn(&Access) -> bool) -> Option<[&Access; 2]> {
         let all = || self.sampled().filter(|(access, _)| wanted(access));
         let (_, first) = all().next()?;
         if all().all(|(_, samples)| samples == first) {
             return None;
         }
-        let (first, _) = all().find(|(access, samples)| {
-            all().any(|(other, others)| other.subpass == access.subpass && others != *samples)
-        })?;
-        Some(first)
+        all().find_map(|(access, samples)| {
+            let differs =
+                |(other, others): &(&Access, _)| other.subpass == access.subpass && *others != samples;
+            let (other, _) = all().find(differs)?;
+            Some([access, other])
+        })
     }
 
-    fn differ(&self, first: &Access) -> String {
+    fn differ(&self, [first, second]: [&Access; 2]) -> String {
+        let samples = |access| self.samples_of(access).as_raw();
         format!(
-            "its attachments differ in sample count: `{}` has {}; if the device allows that, declare the sample count of its pipelines",
+            "attachments `{}` and `{}` must have the same sample count, but have {} and {}; if the device supports mixed sample counts, \
+             declare the sample count of the pass's pipelines",
             self.name_of(first),
-            match self.samples_of(first).as_raw() {
-                1 => "1 sample".to_owned(),
-                samples => format!("{samples} samples"),
-            }
+            self.name_of(second),
+            samples(first),
+            samples(second)
         )
     }
 

@@ -146,8 +146,7 @@ fn check_resolve(
     }
     if sources == 0 {
         return Err(FrameRule::ResolveSource.broken(format!(
-            "pass `{pass}` resolves into `{resource}`, but its source is not an attachment \
-             of the pass",
+            "pass `{pass}` resolves into `{resource}`, but does not attach the source in the same subpass",
             pass = pass.name,
             resource = tables.resources[access.resource.index()].name
         )));

@@ -90,7 +90,7 @@ fn check_tile_shading(tables: &Tables) -> Result<(), FrameError> {
     let mut marked = tables.passes.iter().filter(|pass| pass.tile_shading);
     match marked.find(|pass| pass.kind != PassKind::Render) {
         Some(pass) => Err(FrameRule::TileShading.broken(format!(
-            "pass `{pass}` is marked for tile shading, which only render passes have",
+            "pass `{pass}` is marked for tile shading, which only render passes support",
             pass = pass.name
         ))),
         None => Ok(()),

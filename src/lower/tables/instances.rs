@@ -133,11 +133,11 @@ pub struct SubpassRow {
     pub depth_resolve: OptionalIndex,
     /// `pPreserveAttachments`: a run of [`Lowered::indices`](super::Lowered::indices).
     pub preserved: Run,
-    /// `VkRenderingAttachmentLocationInfo`, one for each color attachment of an instance with local read: a run of
-    /// [`Lowered::indices`](super::Lowered::indices).
+    /// `pColorAttachmentLocations` of `VkRenderingAttachmentLocationInfo`: a run of [`Lowered::indices`](super::Lowered::indices), one location for each
+    /// color attachment of the instance. Empty without local read.
     pub locations: Run,
-    /// `VkRenderingInputAttachmentIndexInfo`, one for each color attachment of an instance with local read: a run of
-    /// [`Lowered::indices`](super::Lowered::indices). The indices of depth and stencil are `VK_ATTACHMENT_UNUSED`.
+    /// `pColorAttachmentInputIndices` of `VkRenderingInputAttachmentIndexInfo`: a run of [`Lowered::indices`](super::Lowered::indices), one index for
+    /// each color attachment of the instance. Empty without local read. The indices of depth and stencil are `VK_ATTACHMENT_UNUSED`.
     pub input_indices: Run,
     /// Formats of the color attachments that pipelines name, with local read those of the whole instance: a run of
     /// [`Lowered::formats`](super::Lowered::formats).

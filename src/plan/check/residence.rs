@@ -276,7 +276,7 @@ fn check_bindings(checker: &mut Checker<'_>) {
             let queue = &plan.frame.queues()[plan.frame.queue_of(id).index()].name;
             let pass = checker.pass(id);
             let message = format!(
-                "pass `{pass}` binds tile memory on queue `{queue}`, which neither draws nor computes \
+                "pass `{pass}` binds tile memory on queue `{queue}`, which supports neither graphics nor compute \
                  (VUID-vkCmdBindTileMemoryQCOM-commandBuffer-cmdpool)"
             );
             checker.report(PlanRule::BoundOnTransferQueue, message);

@@ -235,7 +235,7 @@ fn read_onnx(arguments: &Arguments, bytes: &[u8]) -> Result<ImportedInput> {
         });
         let (name, range) = parsed.ok_or_else(|| {
             Error::usage(format!(
-                "--range {form}: expected NAME=MIN..MAX, where both ends are included"
+                "--range {form}: expected NAME=MIN..MAX or NAME=N, with whole numbers; both ends are included"
             ))
         })?;
         options.ranges.insert(name, range);

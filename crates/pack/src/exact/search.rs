@@ -26,8 +26,9 @@ struct Frame {
     end: u32,
     /// The decision whose last try opened this part; if the part cannot be packed, that try has failed.
     parent: u32,
-    /// The head of the list of parts that were pending before this decision, and the length of `Search::waiting` at that time.
+    /// The head of the list of parts that were pending before this decision.
     waiting: u32,
+    /// The length of `Search::waiting` at that time.
     waiting_len: u32,
     /// Pieces still to try: a range of the stack of candidates.
     next: u32,

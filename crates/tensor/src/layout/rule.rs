@@ -40,7 +40,7 @@ impl Storage {
 /// `by` consecutive indices of an axis are adjacent in a texel (or in a buffer); the axis is padded to a multiple of `by`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct AxisPacking {
-    /// The axis, after reshape and order.
+    /// The index of the axis in the shape that [`LayoutRule::reshape`] and [`LayoutRule::order`] result in.
     pub axis: usize,
     /// The number of consecutive indices in one pack: usually 4.
     pub by: u64,

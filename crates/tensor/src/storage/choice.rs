@@ -131,8 +131,17 @@ fn packed_rule(
     if rule.packs.iter().eq(&packs) {
         return Ok((rule, None));
     }
-    let (name, found) = (policy.name(), &rule.packs);
-    let problem = format!("storage policy `{name}` packs {found:?}: it must pack {packs:?}");
+    let in_words = |packs: &[AxisPacking]| match packs {
+        [] => "no axis".to_owned(),
+        packs => {
+            let packs = packs
+                .iter()
+                .map(|pack| format!("axis {} by {}", pack.axis, pack.by));
+            packs.collect::<Vec<_>>().join(" and ")
+        }
+    };
+    let (name, found, needed) = (policy.name(), in_words(&rule.packs), in_words(packs.as_slice()));
+    let problem = format!("storage policy `{name}` packs {found}, but must pack {needed}");
     Err(Error::tensor(&tensor.graph.tensor(tensor.id).name, problem))
 }
 

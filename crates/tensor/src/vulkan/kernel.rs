@@ -89,8 +89,14 @@ impl Kernel {
             let expected = binding.set == 0 && binding.binding as usize == index && binding.count == Some(1);
             if !expected || operand.descriptor_type().is_none() {
                 let problem = format!(
-                    "expected a single descriptor of a supported kind at set 0 binding {index}, but found {:?} `{}` at set {} binding {}",
-                    binding.kind, binding.name, binding.set, binding.binding
+                    "expected one descriptor of a supported kind at set 0 binding {index}, but found {} {:?} `{}` at set {} binding {}",
+                    binding
+                        .count
+                        .map_or_else(|| "an array of".to_owned(), |count| count.to_string()),
+                    binding.kind,
+                    binding.name,
+                    binding.set,
+                    binding.binding
                 );
                 return Err(Error::kernel(name, problem));
             }

@@ -492,7 +492,7 @@ fn fits(name: &str, region: Region, answer: &MemoryRequirements) -> Result<()> {
     }
     let (offset, planned) = (region.offset, region.size);
     let problem = format!(
-        "it cannot be placed at {offset}: its image needs {} at alignment {}, but the plan reserves {planned}: plan with the requirements of measure_tensors",
+        "it cannot be placed at offset {offset}: its image needs {} at alignment {}, but the plan reserves {planned}: plan with the requirements that `measure_tensors` returns",
         answer.size, answer.alignment
     );
     Err(Error::tensor(name, problem))

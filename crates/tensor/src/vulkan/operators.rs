@@ -344,7 +344,9 @@ impl NodeCall<'_> {
                 Some((along, elements)) if along == axis && elements == count => Ok(0),
                 _ => {
                     let (input, output) = (self.name(input), self.name(output));
-                    Err(self.fault(format!("tensors `{input}` and `{output}` are packed differently")))
+                    Err(self.fault(format!(
+                        "input `{input}` must be packed along axis {axis} with {count} elements, like output `{output}`, or have one element there"
+                    )))
                 }
             }
         };

@@ -127,7 +127,7 @@ impl Checker {
             Call::Request(request, outcome) => self.judge_outcome(request, outcome, events),
             Call::Release(texture) if self.is_resident(texture) => {
                 Err(PolicyRule::Residence.broken(format!(
-                    "texture {texture} is released, but stays resident at {}",
+                    "texture {texture} is released, but stays resident at offset {}",
                     Bytes(self.textures[texture.index()].offset)
                 )))
             }
@@ -203,13 +203,13 @@ impl Checker {
                 let single = part == level && requested.is_some_and(|request| level <= request.level);
                 let Some(request) = requested.filter(|_| whole || single) else {
                     return Err(PolicyRule::Requested.broken(format!(
-                        "texture {texture} is placed at level {level}, in {block} at {offset}, which was not requested"
+                        "texture {texture} is placed at level {level}, in {block} at offset {offset}, which was not requested"
                     )));
                 };
                 let needs = if whole { request.size } else { upload };
                 if block < needs {
                     return Err(PolicyRule::Size.broken(format!(
-                        "texture {texture} needs {needs}, but is placed in a block of {block} at {offset}"
+                        "texture {texture} needs {needs}, but is placed in a block of {block} at offset {offset}"
                     )));
                 }
                 self.textures[texture.index()].chain = request.chain;
@@ -230,7 +230,7 @@ impl Checker {
                 let by_caller = call.texture() == Some(texture) || matches!(call, Call::Budget(_));
                 if in_use && !by_caller && !self.evicts_in_use {
                     return Err(PolicyRule::InUse.broken(format!(
-                        "texture {texture}, {block} at {offset}, is evicted in a frame that requested it"
+                        "texture {texture}, {block} at offset {offset}, is evicted in a frame that requested it"
                     )));
                 }
                 Ok(())
@@ -256,7 +256,7 @@ impl Checker {
                 let needs = self.geometry.size(chain, level).unwrap_or(Bytes(u64::MAX));
                 if level >= before || block > from || block < needs {
                     return Err(PolicyRule::Shrink.broken(format!(
-                        "texture {texture} at {offset} shrinks from level {before} in a block of {from} to level {level}, which needs {needs}, in a block of {block}"
+                        "texture {texture} at offset {offset} shrinks from level {before} in a block of {from} to level {level}, which needs {needs}, in a block of {block}"
                     )));
                 }
                 self.insert(texture, Level(0), level, (offset, block))
@@ -398,7 +398,7 @@ impl Checker {
         let found = self.blocks.get(at);
         if found.is_none_or(|block| (block.offset, block.end, block.texture, block.part) != named) {
             return Err(PolicyRule::Residence.broken(format!(
-                "texture {texture} is evicted or moved from {size} at {offset}, where it is not resident"
+                "texture {texture} is evicted or moved from {size} at offset {offset}, where it is not resident"
             )));
         }
         let block = self.take(at);
@@ -435,6 +435,6 @@ fn past_budget(block: &Block, budget: Bytes) -> Violation {
         Bytes(block.end - block.offset),
     );
     PolicyRule::Budget.broken(format!(
-        "texture {texture} takes {size} at {offset}, past the budget of {budget}"
+        "texture {texture} takes {size} at offset {offset}, past the budget of {budget}"
     ))
 }

@@ -164,8 +164,8 @@ impl Reader<'_> {
         for value in &graph.input {
             if self.ids.get(&value.name).is_none() {
                 let form = self.value(value)?;
-                let (element, shape) =
-                    form.ok_or_else(|| wrong(format!("input `{}` has no shape", value.name)))?;
+                let (element, shape) = form
+                    .ok_or_else(|| wrong(format!("input `{}` must be a tensor with a shape", value.name)))?;
                 let id = self.graph.input(value.name.clone(), element, shape);
                 self.ids.insert(value.name.clone(), id);
             }
