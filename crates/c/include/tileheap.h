@@ -1596,13 +1596,13 @@ typedef struct ThSubpassRow {
     /** `pPreserveAttachments`: a run of `ThLowered::indices`. */
     struct ThRun preserved;
     /**
-     * `VkRenderingAttachmentLocationInfo`, one for each color attachment of an instance with local read: a run of
-     * `ThLowered::indices`.
+     * `pColorAttachmentLocations` of `VkRenderingAttachmentLocationInfo`: a run of `ThLowered::indices`, one location for each
+     * color attachment of the instance. Empty without local read.
      */
     struct ThRun locations;
     /**
-     * `VkRenderingInputAttachmentIndexInfo`, one for each color attachment of an instance with local read: a run of
-     * `ThLowered::indices`. The indices of depth and stencil are `VK_ATTACHMENT_UNUSED`.
+     * `pColorAttachmentInputIndices` of `VkRenderingInputAttachmentIndexInfo`: a run of `ThLowered::indices`, one index for
+     * each color attachment of the instance. Empty without local read. The indices of depth and stencil are `VK_ATTACHMENT_UNUSED`.
      */
     struct ThRun inputIndices;
     /**
@@ -2186,16 +2186,17 @@ typedef struct ThBlock {
  * Allocates a block that nothing else may use until it is freed, and fills `block`, which is zeroed beforehand. If memory runs out, it must
  * return `VK_ERROR_OUT_OF_DEVICE_MEMORY` or `VK_ERROR_OUT_OF_HOST_MEMORY`; the library then frees what it does not need and may ask again.
  *
- * The library calls it on the thread that calls a function of the device or of one of its frames, on several threads at once if they do.
- * It must not wait for a mutex that another thread holds while it calls the library.
+ * The library calls it on the thread that called a function with the device or with one of its frames; if several threads do so at once, it may run
+ * on all of them at the same time. It must not wait for a mutex that another thread holds while it calls the library.
  */
 typedef VkResult (*PFN_thAllocateBlock)(void *data,
                                         const struct ThBlockRequest *request,
                                         struct ThBlock *block);
 
 /**
- * Frees a block that nothing is bound to any longer. The library calls it on the thread that calls a function of the device or of one of its
- * frames, on several threads at once if they do. It must not wait for a mutex that another thread holds while it calls the library.
+ * Frees a block that nothing is bound to any longer. The library calls it on the thread that called a function with the device or with one of its
+ * frames; if several threads do so at once, it may run on all of them at the same time. It must not wait for a mutex that another thread holds while
+ * it calls the library.
  */
 typedef void (*PFN_thFreeBlock)(void *data,
                                 const struct ThBlock *block);

@@ -140,7 +140,7 @@ fn passes_come_in_declared_order() {
     let unknown = bound.wait(FrameNumber(0), 0);
     said(
         unknown.map(drop),
-        "cannot wait for frame 0, which is not submitted yet: only frames before 0 are",
+        "cannot wait for frame 0: it is not submitted yet; the number of submitted frames is 0",
     );
 }
 
