@@ -350,7 +350,7 @@ fn without_timelines_a_dynamic_frame_stays_on_the_queue_of_its_first_frame() {
     // Its frames may still run.
     frames.forget(&compute);
     let refused = frames.select(&graphics).unwrap_err().to_string();
-    assert!(refused.contains("on another device queue"), "{refused}");
+    assert!(refused.contains("on a different device queue"), "{refused}");
     frames.select(&compute).unwrap();
 }
 
