@@ -21,10 +21,27 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::values::counted;
 
+#[cfg(feature = "onnx")]
+const LONG_ABOUT: &str = concat!(
+    include_str!("about/tensors.txt"),
+    " ONNX files (*.onnx) are read, too."
+);
+#[cfg(not(feature = "onnx"))]
+const LONG_ABOUT: &str = concat!(
+    include_str!("about/tensors.txt"),
+    " This build does not read ONNX files: it lacks the feature `onnx`."
+);
+#[cfg(feature = "onnx")]
+const EXAMPLES: &str = concat!(
+    include_str!("help/tensors.txt"),
+    include_str!("help/tensors_onnx.txt")
+);
+#[cfg(not(feature = "onnx"))]
+const EXAMPLES: &str = include_str!("help/tensors.txt");
+
 /// Plan a network's tensors: placements, bytes by strategy, the lower bound, the peak
 #[derive(Debug, Args)]
-#[command(long_about = include_str!("about/tensors.txt"))]
-#[command(after_help = include_str!("help/tensors.txt"))]
+#[command(long_about = LONG_ABOUT, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// The graph or records; - for standard input
     #[arg(value_name = "GRAPH", value_hint = ValueHint::FilePath)]
