@@ -77,12 +77,15 @@ fn external_image(desc: &ImageDesc, depth: bool, accesses: &[Access]) -> Externa
 fn image_desc(resource: &Resource, as_depth: bool, notes: &mut Vec<String>) -> Result<ImageDesc, String> {
     let name = &resource.name;
     let bytes = resource.bytes_per_texel.unwrap_or(0);
-    let format_name = names::shortened(&resource.format);
+    let unread = match resource.format.trim() {
+        "" => "no format is given".to_owned(),
+        name => format!("format `{}` is not known", names::shortened(name)),
+    };
     let format = match parse_format(&resource.format, bytes, as_depth) {
         Some(FormatReading::Named(format)) => format,
         Some(FormatReading::Guessed(format)) => {
             notes.push(format!(
-                "resource `{name}`: format `{format_name}` is not known: {} is assumed, because `bytes_per_texel` is {bytes}",
+                "resource `{name}`: {unread}: {} is assumed, because `bytes_per_texel` is {bytes}",
                 names::name_of(format)
             ));
             format
@@ -90,10 +93,10 @@ fn image_desc(resource: &Resource, as_depth: bool, notes: &mut Vec<String>) -> R
         None => {
             return Err(match bytes {
                 0 => format!(
-                    "format `{format_name}` is not known: use its Vulkan name, or add `bytes_per_texel`, by which a format is chosen"
+                    "{unread}: use its Vulkan name, or add `bytes_per_texel`, by which a format is chosen"
                 ),
                 _ => format!(
-                    "format `{format_name}` is not known, and none is assumed for `bytes_per_texel` = {bytes}: use its Vulkan name"
+                    "{unread}, and none is assumed for `bytes_per_texel` = {bytes}: use its Vulkan name"
                 ),
             });
         }
