@@ -29,8 +29,7 @@ need_packages gcc-mingw-w64-x86-64-posix g++-mingw-w64-x86-64-posix binutils-min
 need_rust_source
 target=x86_64-pc-windows-gnu
 export CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER=x86_64-w64-mingw32-gcc-posix
-# Not optimized, which takes a third of the time and needs its own folder.
-export CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_TARGET_DIR=$cross/windows
+export CARGO_TARGET_DIR=$cross/windows
 built=$CARGO_TARGET_DIR/$target/debug
 read -ra layers <<<"${LAYERS:-emulator capture aliasing}"
 
@@ -78,24 +77,18 @@ plan_alike() {
     cmp "$cross/windows.json" "$cross/linux.json" || die "the plans differ"
 }
 
-# run_tests KIND PACKAGE...: builds one program of tests per package, with cargo's option KIND (`--lib`, `--test=pure`), and runs each
-# in its package's folder.
+# run_tests ARGUMENT...: builds one program of tests per `--package=NAME`, with these arguments of cargo, and runs each in its package's
+# folder. All run, even if one fails.
 run_tests() {
-    local kind=$1 package binary
-    shift
-    for package in "$@"; do
-        binary=$(cross_cargo test "$target" "$kind" --no-run --message-format json --package "$package" |
-            sed -n 's/.*"executable":"\([^"]*\.exe\)".*/\1/p')
-        [ "$(wc -w <<<"$binary")" = 1 ] || die "$package has no program of tests, or several: $binary"
-        (cd "$(package_folder "$package")" && on_windows "$binary" --quiet) || die "$binary failed"
-    done
-}
-
-package_folder() {
-    case $1 in
-        tileheap) echo "$root" ;;
-        tileheap-*) echo "$root/crates/${1#tileheap-}" ;;
-    esac
+    local packages folder program programs failed=()
+    packages=$(printf '%s\n' "$@" | grep -c '^--package=')
+    programs=$(cross_cargo test "$target" --no-run --message-format json "$@" |
+        sed -n 's/.*"manifest_path":"\([^"]*\)\/Cargo.toml".*"executable":"\([^"]*\.exe\)".*/\1 \2/p')
+    [ "$(wc -l <<<"$programs")" = "$packages" ] || die "not one program of tests per package: $programs"
+    while read -r folder program; do
+        (cd "$folder" && on_windows "$program" --quiet) || failed+=("$program")
+    done <<<"$programs"
+    [ ${#failed[@]} = 0 ] || die "failed: ${failed[*]}"
 }
 
 # Wine 8 has no bcryptprimitives.dll, from which Rust's standard library gets random numbers: builds one for the programs' folders.
@@ -114,10 +107,12 @@ END
 
 wine() {
     need_random_numbers
-    local units=(units json pack device layer) pure=(pack spirv sync tensor textures)
+    local units=(units json pack device layer) pure=(shaders pack spirv sync tensor textures)
     step "tileheap.exe plans a frame under Wine as the command does on Linux" plan_alike
-    step "the unit tests of ${units[*]} pass under Wine" run_tests --lib "${units[@]/#/tileheap-}"
-    step "the tests \`pure\` of tileheap, ${pure[*]} pass under Wine" run_tests --test=pure tileheap "${pure[@]/#/tileheap-}"
+    step "the unit tests of ${units[*]} pass under Wine" run_tests --lib "${units[@]/#/--package=tileheap-}"
+    # The installed compiler of shaders is a program for Linux, so another one is built in.
+    step "the tests \`pure\` of tileheap, ${pure[*]} pass under Wine" run_tests --test=pure --package=tileheap \
+        "${pure[@]/#/--package=tileheap-}" --features=tileheap-shaders/bundled
 }
 
 package() {
