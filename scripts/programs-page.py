@@ -121,7 +121,7 @@ def described(report):
     changes = report["description_changes"]
     if not changes["changes"]:
         return ""
-    return f"\n  *Changes of usages, formats and extents*: {amount(changes['saves_bytes'])} more, first {changes['changes'][0]}."
+    return f"\n  *Changes to usages, formats and extents*: {amount(changes['saves_bytes'])} more, first {changes['changes'][0]}."
 
 
 class Program:

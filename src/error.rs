@@ -31,7 +31,7 @@ pub enum Error {
     /// The device does not support a resource.
     #[error(transparent)]
     Unsupported(#[from] crate::lower::UnsupportedResource),
-    /// A text is not a plan, or is one for another frame.
+    /// A text is not a plan, or is a plan for another frame.
     #[error(transparent)]
     PlanJson(#[from] crate::plan::PlanJsonError),
     /// A packing problem is invalid.

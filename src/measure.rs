@@ -1,7 +1,7 @@
 //! Estimates memory requirements when there is no driver to query.
 //!
-//! Tile memory follows the one public reading of a driver and reproduces it; ordinary memory follows a simple model of a tiler that is only right in
-//! its order of magnitude. If there is a driver, query it instead.
+//! Tile memory is estimated as the only driver whose source code was examined computes it; ordinary memory is estimated by a simple model of a tiler that is
+//! right only to an order of magnitude. If there is a driver, query it instead.
 
 use ash::vk;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub struct Requirements {
     pub profile: Option<String>,
 }
 
-/// Equal if the entries are: their source does not matter to a plan.
+/// Compares only the entries: whether they were estimated does not matter to a plan.
 impl PartialEq for Requirements {
     fn eq(&self, other: &Requirements) -> bool {
         self.resources == other.resources
@@ -157,7 +157,7 @@ pub fn estimate(frame: &Frame, profile: &DeviceProfile) -> Result<Requirements, 
     })
 }
 
-/// The requirements as published tables count them: the bytes of the contents, without a driver's padding.
+/// Estimates requirements as published tables count them: the bytes of the contents, without a driver's padding.
 ///
 /// Images are width x height x layers x bytes per texel, rounded up to 4 KiB; buffers are rounded up to 256 B; everything
 /// is aligned to 256 B. The tile requirement is the same if `tile_claims` is true, and `None` if it is false; if it is `None`,
@@ -213,7 +213,7 @@ fn tile_requirements(resource: &Resource, profile: &DeviceProfile) -> Option<Til
     }
 }
 
-/// The tile memory requirements of a part of an image, as a separate image, or of a part of the grid of a buffer's lists, as a separate buffer.
+/// The tile memory requirements of a separate image for a part of an image, or of a separate buffer for a part of the grid of a buffer's lists.
 #[cfg(feature = "arrange")]
 pub(crate) fn tile_requirements_of_part(
     resource: &Resource,
@@ -230,7 +230,8 @@ pub(crate) fn tile_requirements_of_part(
     }
 }
 
-/// The size that counts for a part of a resource, as a separate image or buffer: its size in tile memory if it may be placed there, else in ordinary memory.
+/// The size by which traffic is counted for a separate image or buffer that holds a part of a resource: the size in tile memory if it may be placed there,
+/// else in ordinary memory.
 #[cfg(feature = "arrange")]
 pub(crate) fn counted_size_of_part(
     resource: &Resource,
@@ -294,7 +295,7 @@ fn check_size(
         .ok_or_else(|| DeviceError::ResourceTooLarge {
             resource: resource.name.clone(),
             size: size.map_or_else(
-                || "more than 64 bits of bytes".to_owned(),
+                || "larger than 64-bit sizes can express".to_owned(),
                 |size| size.to_string(),
             ),
             profile: profile.name.clone(),

@@ -425,7 +425,9 @@ impl<'a> ArrangedFrameBuilder<'a> {
         for (first, count) in self.merges.into_iter().rev() {
             for _ in 1..count {
                 // `check_described` has verified that they can be merged.
-                executed = executed.merged(PassId(first)).expect("passes that merge")?;
+                executed = executed
+                    .merged(PassId(first))
+                    .expect("merged groups were checked")?;
             }
         }
         Ok(executed)

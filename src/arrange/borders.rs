@@ -18,14 +18,15 @@ pub(super) struct Measures<'a> {
     pub(super) whole: vk::Extent2D,
     /// Per pass, its halo.
     pub(super) halos: &'a [u32],
-    /// Per pass, pixels of the whole per texel of the image that it writes.
+    /// Per pass, pixels of the whole image per texel of the image that it writes.
     pub(super) scales: &'a [u32],
     /// Halos are multiples of this.
     pub(super) unit: u32,
 }
 
 impl Measures<'_> {
-    /// Distance in pixels of the whole within which a pass reads an image around its own area, if it reads within `texels` texels of each of its own.
+    /// Distance around its own area, in pixels of the whole image, within which a pass reads an image if each of its texels reads within
+    /// `texels` texels.
     fn reach(&self, pass: usize, texels: u32, scale: u32) -> u32 {
         let exact = self.whole.width % scale == 0 && self.whole.height % scale == 0;
         // If sizes were rounded up, the position of a texel is known only to one texel.
@@ -55,13 +56,13 @@ impl Uses<'_> {
             );
         };
         if matches!(described.persistence, Persistence::External(_)) {
-            return Err("its memory is the caller's");
+            return Err("the caller owns its memory");
         }
         if described.tile_constraint != TileConstraint::None {
-            return Err("the frame pins or excludes it");
+            return Err("the frame pins it to tile memory or excludes it");
         }
         if described.level_of.is_some() {
-            return Err("it is one level of an image");
+            return Err("it is a separate level of an image");
         }
         let attachment = self.frame.border_attachment(resource, self.run[0])?;
         let used: Vec<(usize, &Access)> = self.of(resource).collect();
@@ -144,7 +145,7 @@ impl Uses<'_> {
         all
     }
 
-    /// Bytes saved by keeping a resource on chip during the run, minus those of its copies at the border.
+    /// Bytes saved by keeping a resource on chip during the run, minus the bytes of its copies at the border.
     fn saved(&self, resource: ResourceId, border: Option<Border>) -> i64 {
         let size = self.frame.resource(resource).content_size();
         let moved: Bytes = self

@@ -120,7 +120,7 @@ fn attached_with(frame: &Frame, image: ResourceId) -> Vec<ResourceId> {
     group
 }
 
-/// Scales an image and those attached with it to `quarters` of each side.
+/// Scales the width and height of an image, and of those attached with it, to `quarters` quarters.
 ///
 /// # Errors
 /// The reason, as text: a side is not divisible, a pass declares its render area, or the extent follows from another image's.
@@ -254,7 +254,7 @@ fn is_whole(frame: &Frame, described: &Frame, image: ResourceId) -> bool {
     own && extent(frame) == extent(described)
 }
 
-/// Passes whose use keeps a resource out of tile memory or extends its lifetime.
+/// The pass, if any, whose use keeps a resource out of tile memory or extends its lifetime.
 fn uses_that_hinder(plan: &Plan, resource: ResourceId) -> impl Iterator<Item = PassId> {
     let why = match plan.resources[resource.index()].reason {
         PlacementReason::Arena(why) | PlacementReason::Dedicated(why) => Some(why),
@@ -370,8 +370,8 @@ mod tests {
     use crate::plan::plan;
     use crate::profile::DeviceProfile;
 
-    /// A changed description is planned quickly. The plan nevertheless has the options of the one that it replaces: the search plans what it finds, with
-    /// splits if they are allowed.
+    /// A changed description is planned quickly, but its plan keeps the options of the plan that it replaces: the search plans its results
+    /// with these, with splits if they are allowed.
     #[test]
     fn plans_of_changed_descriptions_keep_their_options() {
         let extent = vk::Extent2D {

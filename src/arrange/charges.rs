@@ -6,7 +6,7 @@ use crate::frame::tables::Pass;
 use crate::units::Bytes;
 
 impl ArrangementCosts {
-    /// Cost of one more execution of a pass: zero if the pass declares zero, else the measured cost, else the declared one.
+    /// Cost of one more execution of a pass: zero if the pass declares zero, otherwise the measured cost if there is one, otherwise the declared cost.
     pub(super) fn repeat_of(&self, pass: &Pass) -> Bytes {
         let declared = pass.repeat_bytes.unwrap_or_default();
         match self.repeat {

@@ -30,7 +30,7 @@ impl Arrangement {
             if batches.first != next || batches.is_empty() || batches.end as usize > frame.batches().len() {
                 let (first, end, count) = (batches.first, batches.end, frame.batches().len());
                 let why = format!(
-                    "must begin the next range, but that is [{first}, {end}), and the frame has batches [0, {count})"
+                    "must begin the next range, but that range is [{first}, {end}), and the frame has batches [0, {count})"
                 );
                 return Err(ArrangeError::Batch { batch: next, why });
             }
@@ -88,7 +88,7 @@ impl Arrangement {
     }
 }
 
-/// Pairs of passes that must stay in order, with the resource that both use; some pairs more than once.
+/// Pairs of passes that must stay in order, with the resource that both use; a pair can occur more than once.
 pub(super) fn dependencies(frame: &Frame) -> impl Iterator<Item = (PassId, PassId, ResourceId)> {
     let access = |&index: &u32| &frame.accesses()[index as usize];
     let all = frame.resource_ids().flat_map(move |resource| {
@@ -102,7 +102,8 @@ pub(super) fn dependencies(frame: &Frame) -> impl Iterator<Item = (PassId, PassI
         .map(|(a, b, resource)| (a.pass, b.pass, resource))
 }
 
-/// Sorts passes into an order that dependencies allow: as given, except that dependencies listed later move right before the pass.
+/// Sorts passes into an order that dependencies allow: the given one, except that the dependencies of a pass that are listed after it move
+/// right before it.
 pub(super) fn in_order(frame: &Frame, wanted: &[PassId]) -> Vec<PassId> {
     let mut needs: Vec<Vec<PassId>> = vec![Vec::new(); frame.passes().len()];
     for (earlier, later, _) in dependencies(frame) {
@@ -138,7 +139,7 @@ pub(super) fn fusible(frame: &Frame, first: BatchId, second: BatchId) -> Result<
     let (before, after) = (&frame.batches()[first.index()], &frame.batches()[second.index()]);
     let queue = |batch: &crate::frame::tables::Batch| frame.submits()[batch.submit.index()].queue;
     let why = if queue(before) != queue(after) {
-        "they run on two queues"
+        "they run on different queues"
     } else if !before.signals.is_empty() {
         "the first signals a semaphore"
     } else if !after.waits.is_empty() {

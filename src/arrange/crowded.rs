@@ -32,7 +32,7 @@ pub struct CrowdedPass {
 }
 
 impl CrowdedPass {
-    /// A sentence with the pass and what it uses.
+    /// Describes the pass and the size of the resources that it uses or keeps.
     pub fn in_words(&self, frame: &Frame) -> String {
         format!(
             "pass `{}` uses or keeps {} of resources that could be in tile memory, more than the tile heap holds",
@@ -62,12 +62,12 @@ pub(super) struct BoundedResource {
     pub(super) run: Option<Vec<PassId>>,
     /// True if the plan of the described frame has it in tile memory, at least for a stretch of its lifetime.
     pub(super) is_resident: bool,
-    /// Bytes that count as the cost of its strips already.
+    /// Bytes that are already counted as the cost of its strips.
     pub(super) counted: Bytes,
 }
 
 impl BoundedResource {
-    /// Returns true if it moves its bytes in every arrangement.
+    /// Returns true if the resource moves its bytes in every arrangement.
     pub(super) fn is_always_moved(&self) -> bool {
         !self.fits && self.run.is_none()
     }
@@ -83,8 +83,8 @@ pub(super) struct Crowds {
 }
 
 impl Model<'_> {
-    /// Bounds the bytes that these resources move together, by what fits in each pass. `repeats` has the part of the cost of one more execution of each pass
-    /// that no other bound counts. Most bytes first.
+    /// Returns a lower bound on the total bytes that these resources move, from what fits in each pass, and the crowded passes in
+    /// descending order of bytes. `repeats` has the part of the cost of one more execution of each pass that no other bound counts.
     pub(super) fn crowds(
         &self,
         bounded: &[BoundedResource],
@@ -242,8 +242,9 @@ impl Model<'_> {
         (used > self.heap()).then_some(crowded)
     }
 
-    /// The passes that the strips of an access's pass run at least, if they hold the resource between copies at their borders and this moves fewer bytes
-    /// than the access itself: with another pass that uses the resource, or if nothing needs what the access writes. `None` if none may.
+    /// The minimum set of passes that run in the strips of an access's pass if the strips hold the resource between copies at their borders
+    /// and this moves fewer bytes than the access itself: with another pass that uses the resource, or if nothing needs what the access
+    /// writes. `None` if no strips may hold it.
     fn run_in_part(&self, access: &Access, merging: &MergeablePasses<'_>) -> Option<Vec<PassId>> {
         let frame = self.plan.input.frame();
         if !may_be_of_part(frame, access) {

@@ -23,7 +23,7 @@ pub enum ArrangeError {
         /// The requirement, and how it is violated.
         why: String,
     },
-    /// Batches that a queue or a semaphore keeps apart.
+    /// Batches that cannot be submitted as one because of their queues or a semaphore.
     #[error("arrangement: batches {first} and {second} cannot be submitted as one: {why}")]
     CannotFuse {
         /// The first batch, by number.
@@ -84,7 +84,7 @@ pub enum ArrangeError {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum CannotGroup {
-    /// A grid without strips, or with more than there are texels.
+    /// A grid with fewer than two strips, or with more columns or rows than there are pixels.
     #[error("{width} x {height} pixels cannot be divided into {columns} x {rows} strips")]
     Grid {
         /// Requested columns.
@@ -140,7 +140,7 @@ pub enum CannotGroup {
         /// The resource.
         resource: String,
     },
-    /// A strip would read texels that the strip before has overwritten.
+    /// A strip would read texels that an earlier strip has overwritten.
     #[error(
         "strips of `{pass}` need `{resource}` beyond their edge, but the run overwrites it, and its contents are needed afterwards"
     )]
@@ -164,7 +164,8 @@ pub enum CannotGroup {
     /// No image of the passes would become smaller in strips.
     #[error("these passes write no image that only they use")]
     NothingInside,
-    /// Passes that are not consecutive render passes, or that read one another's output elsewhere than at their own pixel.
+    /// Two passes that cannot be merged: they are not render passes with the same area, sample count and command buffer, or the second
+    /// reads results of the first elsewhere than at its own pixel.
     #[error(
         "cannot merge `{second}` into `{first}`: it must be a render pass with the same area, sample count and command buffer, and read the results of `{first}` only at its own pixel"
     )]

@@ -18,7 +18,7 @@ const MAX_PLANNED: usize = 4;
 /// An arrangement and its traffic.
 pub(super) type Judged = (Arrangement, Traffic);
 
-/// The best results of a search, the fewest bytes first.
+/// The best results of a search, in ascending order of the bytes that they move.
 pub(super) struct Finalists {
     results: Vec<Judged>,
     limit: usize,
@@ -73,7 +73,7 @@ fn planned(model: &Model<'_>, arrangement: &Arrangement) -> Option<Plan> {
     let executed = arrangement.apply_at(input, &model.costs, Some(model.described));
     let executed = executed.ok()?;
     let mut needs = estimate(executed.frame(), profile).ok()?;
-    // The first resources are those of the arranged frame, maybe with more uses.
+    // The first resources are those of the arranged frame, possibly with more uses.
     for (needs, known) in needs.resources.iter_mut().zip(&input_requirements.resources) {
         *needs = ResourceRequirements {
             tile: needs.tile.and(known.tile),

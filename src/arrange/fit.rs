@@ -1,4 +1,4 @@
-//! The least that one pass costs, given what fits the tile heap at once.
+//! The least cost of one pass, given what fits in the tile heap at once.
 //!
 //! ```text
 //! heap 8 MiB       light, in n strips, writes hdr 8 and bloom 8: n = 1 moves 8, n = 2 moves nothing, and repeats light once
@@ -33,7 +33,7 @@ pub(super) struct Use {
     pub(super) lifetime: u64,
 }
 
-/// Where a resource is in a pass.
+/// State of a resource in a pass: off chip, or on chip for part or all of its lifetime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Held {
     OffChip,
@@ -45,10 +45,10 @@ pub(super) enum Held {
     ForLife,
 }
 
-/// A way to run a pass.
+/// A choice of what is on chip in a pass, and its cost.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Fit {
-    /// Lower bound on the bytes that move or that repeats cost.
+    /// Lower bound on the sum of the bytes that move and the cost of repeats.
     pub(super) cost: u64,
     /// Per use, where it is.
     pub(super) held: Vec<Held>,
@@ -58,12 +58,12 @@ pub(super) struct Fit {
     pub(super) repeated: u64,
 }
 
-/// Maximum number of choices tried for one pass; beyond it, the bound is lower than the least cost.
+/// Maximum number of choices tried for one pass; beyond it, the bound may be lower than the least cost.
 const MAX_CHOICES: u32 = 3_000;
 
 struct Choices<'a> {
     heap: u64,
-    /// Uses, most bytes first, each with its index.
+    /// Uses in the order in which they are tried, each with its index.
     uses: Vec<(usize, &'a Use)>,
     /// Cost of one more execution of each pass that may be repeated, the pass itself first.
     repeats: &'a [u64],
@@ -86,8 +86,8 @@ struct OnChip {
     lost: u64,
 }
 
-/// Returns the least that a pass costs. `repeats` has the cost of one more execution of the pass itself, and of other passes that the same strips may
-/// repeat. `may_divide` is true if the pass may run in strips.
+/// Returns the least cost of a pass. `repeats` has the cost of one more execution of the pass itself, and of other passes that the same
+/// strips may repeat. `may_divide` is true if the pass may run in strips.
 pub(super) fn least_cost(uses: &[Use], heap: u64, repeats: &[u64], may_divide: bool) -> Fit {
     let all: u64 = uses.iter().map(|one| one.accessed + one.lifetime).sum();
     let mut choices = Choices {
@@ -107,7 +107,7 @@ pub(super) fn least_cost(uses: &[Use], heap: u64, repeats: &[u64], may_divide: b
     };
     let value = |one: &Use| u128::from(one.accessed) + u128::from(one.lifetime);
     choices.uses.retain(|(_, one)| value(one) > 0);
-    // First those that save most per byte.
+    // In descending order of savings per byte.
     choices.uses.compact_sort_by(|(_, a), (_, b)| {
         let size = |one: &Use| u128::from(one.whole.unwrap_or(u64::MAX).max(1));
         (value(b) * size(a)).cmp(&(value(a) * size(b)))
@@ -132,7 +132,7 @@ pub(super) fn least_cost(uses: &[Use], heap: u64, repeats: &[u64], may_divide: b
 }
 
 impl Choices<'_> {
-    /// Number of repeats that make room for what is on chip; `None` if no number does.
+    /// Minimum number of repeats that make room for what is on chip; `None` if no number does.
     fn again(&self, on_chip: OnChip) -> Option<u64> {
         let room = self.heap.checked_sub(on_chip.whole)?;
         match (self.in_strips, on_chip.divided) {
@@ -150,7 +150,7 @@ impl Choices<'_> {
         once.saturating_mul(again)
     }
 
-    /// Minimum number of bytes that move of the uses from `first` on because they do not fit as a whole; a part of one may count as fitting.
+    /// Lower bound on the bytes that the uses from `first` on move because they do not fit as a whole; a fraction of one use may count as fitting.
     fn lost_later(&self, first: usize, mut room: u64) -> u64 {
         let mut lost = 0;
         for (_, one) in &self.uses[first..] {
@@ -170,7 +170,7 @@ impl Choices<'_> {
         lost
     }
 
-    /// Tries the uses from `first` on, given what is on chip before.
+    /// Searches the choices for the uses from `first` on, given what the earlier uses keep on chip.
     fn add(&mut self, first: usize, on_chip: OnChip) {
         let Some(again) = self.again(on_chip) else { return };
         let mut cost = on_chip.lost + self.cost_of_repeats(again, on_chip.repeated);
@@ -278,7 +278,8 @@ mod tests {
         assert!((909..=1000).contains(&most), "{most}");
     }
 
-    /// Three divided resources of 6 in a heap of 10: two strips hold 20 of 18 bytes, at the cost of one repeat; a whole one takes its room in each.
+    /// Three divided resources of 6 in a heap of 10: two strips have room for 20 bytes, of which they need 18, at the cost of one repeat; a
+    /// resource that is on chip as a whole takes up its room in each strip.
     #[test]
     fn more_strips_hold_more_at_a_cost() {
         let one = |size, accessed, divided| Use {
@@ -293,7 +294,7 @@ mod tests {
         let costs = [0, 5, 24, 1000].map(|repeat| cost(&divided, &[repeat], true));
         assert_eq!(costs, [0, 5, 24, 24]);
         assert_eq!(cost(&divided, &[0], false), 24);
-        // Of 10 bytes, 4 are left for the parts: at least 5 strips, or one resource less in 3 strips.
+        // Of 10 bytes, 4 are left for the parts: at least 5 strips, or one resource fewer in 3 strips.
         let with_whole = [&divided[..], &[one(6, 100, None)]].concat();
         let costs = [0, 2, 5, 10, 1000].map(|repeat| cost(&with_whole, &[repeat], true));
         assert_eq!(costs, [0, 8, 20, 32, 36]);

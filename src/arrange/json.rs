@@ -89,7 +89,7 @@ impl NamedChange {
             _ => {
                 return Err(ArrangeError::Change {
                     change: format!("`{}`", self.resource),
-                    why: "give one of `format`, `quarters` and `not_in`".to_owned(),
+                    why: "give exactly one of `format`, `quarters` and `not_in`".to_owned(),
                 });
             }
         })
@@ -194,9 +194,9 @@ impl Arrangement {
         Ok(arrangement)
     }
 
-    /// Reads the JSON form for a frame that may have changed since, and returns what could not be kept: missing passes are left out, new ones run
-    /// after the pass that precedes them in the description, the order is kept as far as dependencies allow, and groups that are no longer possible
-    /// run pass by pass.
+    /// Reads the JSON form for a frame that may have changed since, and returns an error for each part that could not be kept: missing
+    /// passes are left out, new ones run after the pass that precedes them in the description, the order is kept as far as dependencies
+    /// allow, and groups that are no longer possible run pass by pass.
     ///
     /// # Errors
     /// [`ArrangeError`] if the text is not an arrangement, or the frame has none of its passes.
@@ -250,14 +250,14 @@ impl Arrangement {
         Ok((repaired, lost))
     }
 
-    /// Like `with_group`, with the result checked.
+    /// Like `with_group`, but checks the result.
     fn with_checked(&self, frame: &Frame, group: &PassGroup) -> Result<Arrangement, ArrangeError> {
         let apart = || ArrangeError::Apart(frame.pass(group.passes[0]).name.clone());
         let changed = self.with_group(group).ok_or_else(apart)?;
         changed.check(frame).map(|()| changed)
     }
 
-    /// Groups these passes, so far ungrouped and in one batch, at the position of the first of them.
+    /// Groups these passes at the position of the first of them; `None` unless all are ungrouped and in one batch.
     pub(super) fn with_group(&self, group: &PassGroup) -> Option<Arrangement> {
         let mut changed = self.clone();
         let passes = &group.passes;

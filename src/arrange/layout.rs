@@ -57,7 +57,7 @@ pub(super) struct LaidResource {
     pub(super) windows: Option<(u32, u32)>,
     /// Bytes kept on chip by merged passes, and by strips with it at their border; negative if they move more.
     pub(super) merged: i64,
-    /// Set if it is divided: the size of its largest part, if known.
+    /// Set if the resource is divided: the size of its largest part in tile memory, if known.
     pub(super) part: Option<Option<u64>>,
     /// Bytes of its halos that move off chip.
     pub(super) halos: u64,

@@ -1,4 +1,4 @@
-//! Lower bounds on the bytes that a resource moves if strips, or a stretch of its lifetime, hold it in tile memory, in any arrangement.
+//! Lower bounds on the bytes that a resource moves in any arrangement, if strips hold it, or tile memory holds it for a stretch of its lifetime.
 
 use super::error::CannotGroup;
 use super::mergeable::MergeablePasses;
@@ -238,7 +238,7 @@ impl SharedGroups {
     }
 }
 
-/// A write, and what has been counted for its contents.
+/// A write, and the stores and loads that have been counted for its contents.
 struct Written<'a> {
     write: &'a Access,
     stored: Bytes,
@@ -284,7 +284,7 @@ impl Model<'_> {
             0 => Bytes::ZERO,
             _ => frame.bytes_touched(access, size),
         };
-        // Bytes that both touch at least, wherever they are in the resource.
+        // Minimum number of bytes that both touch, wherever these are in the resource.
         let common = |write: &Access, read: &Access| match write.range == read.range {
             true => {
                 let part = frame.resource(id).bytes_in(write.range, size);

@@ -20,7 +20,7 @@ pub struct ResourceCap {
     pub resource: ResourceId,
     /// Lower bound on the bytes per frame that the resource moves, even if passes are merged, or that repeating passes in its strips costs.
     pub bytes: Bytes,
-    /// The reason why the resource is not divided, or what its strips cost.
+    /// The reason why the resource is not divided or, if its strips cost too much, their minimum number.
     pub why: CannotGroup,
 }
 
@@ -167,7 +167,7 @@ pub(super) struct Bounds {
     least: Vec<u64>,
     /// Per resource, true if it moves some bytes in every arrangement.
     always: Vec<bool>,
-    /// Passes that use more resources than the tile heap holds.
+    /// Passes that use or keep more at once than the tile heap holds.
     pub(super) crowded: Vec<Crowd>,
     /// Costs of the strips of resources that tile memory holds only in strips.
     pub(super) strips: Vec<StripCost>,
@@ -247,8 +247,8 @@ impl Model<'_> {
         bounds
     }
 
-    /// Returns the larger of two sums of bounds. Both count each repeat of a pass once: either first for a resource that fits only in strips, whatever
-    /// else is on chip, or for all resources that a pass uses at once.
+    /// Computes the bounds in two ways and keeps those with the larger sum. Both count each repeat of a pass once: one way first for
+    /// resources that fit only in strips, whatever else is on chip, the other only for all resources that a pass uses at once.
     fn with_repeats(
         &self,
         bounds: &mut Bounds,
@@ -281,7 +281,7 @@ impl Model<'_> {
         by_resource
     }
 
-    /// Returns the bytes that the most recently evaluated arrangement moves or is charged above the bounds, by cause.
+    /// Returns the bytes that the most recently evaluated arrangement moves or is charged in excess of the bounds, by cause.
     pub(super) fn shortfalls(&mut self, arrangement: &Arrangement, bounds: &Bounds) -> Vec<Shortfall> {
         let shortfall = |bytes, cause| Shortfall { bytes, cause };
         let repeats = self.laid.repeats.iter();
@@ -340,8 +340,8 @@ impl Model<'_> {
         counted
     }
 
-    /// Per resource, the bytes that it still moves above the bounds; those of a crowded pass count for the resources that it moves, then for its
-    /// repeats (`counted`, per pass).
+    /// Per resource, the bytes that it still moves in excess of the bounds. The bound of a crowded pass is deducted from the resources that
+    /// the pass moves, then from its repeats (`counted`, per pass).
     fn above(&self, bounds: &Bounds, counted: &mut [u64]) -> Vec<u64> {
         let frame = self.plan.input.frame();
         let moved = frame.resource_ids().map(|id| self.still_moved(id));

@@ -32,7 +32,7 @@ impl<'a> Attachments<'a> {
             .filter(|(_, access)| access.kind.is_attached())
     }
 
-    /// The accesses of the same attachment that precede an access.
+    /// The accesses to the same attachment that precede an access.
     fn before(&self, at: usize, access: &'a Access) -> impl Iterator<Item = &'a Access> + use<'a> {
         let place = (at, access.subpass);
         self.iter()
@@ -44,7 +44,7 @@ impl<'a> Attachments<'a> {
             .map(|(_, other)| other)
     }
 
-    /// Number of loads and stores of an attachment for one access of one pass.
+    /// Number of loads and stores of an attachment that one access of a pass adds to those of earlier accesses in the group.
     fn times(&self, at: usize, access: &'a Access, is_kept: bool) -> u64 {
         let loads = access.reads && self.before(at, access).next().is_none();
         let stores = access.writes && is_kept && !self.before(at, access).any(|other| other.writes);
@@ -89,8 +89,8 @@ impl Model<'_> {
         savings
     }
 
-    /// Returns true if some arrangement merges passes so that an access moves nothing: with another one of the same attachment, or with any pass if
-    /// nothing needs what it writes.
+    /// Returns true if some arrangement merges passes so that an access moves nothing: with another access to the same attachment, or with
+    /// any pass if nothing needs what the access writes.
     pub(super) fn may_be_merged(&self, access: &Access, merging: &MergeablePasses<'_>) -> bool {
         let frame = self.plan.input.frame();
         let (id, pass) = (access.resource, access.pass);
@@ -104,8 +104,8 @@ impl Model<'_> {
                 || !is_kept && frame.pass_ids().any(|other| merging.merges(pass, other)))
     }
 
-    /// Minimum number of bytes that a resource moves, whatever passes are merged, if it is on chip for some of its accesses only: those for which
-    /// `is_on_chip` returns true move nothing themselves, but what they write is stored before an access off chip needs it.
+    /// Minimum number of bytes that a resource moves, whatever passes are merged, if only some of its accesses are on chip: those for which
+    /// `is_on_chip` returns true. These move nothing themselves, but their writes are stored before an off-chip access needs them.
     pub(super) fn least_off_chip(
         &self,
         id: ResourceId,
@@ -176,8 +176,8 @@ impl StoredParts {
         if is_all {
             return needed.iter().map(|(_, bytes)| *bytes).sum();
         }
-        // Where in the resource both are is not known: as far apart as possible. Parts of different aspects are in the same texels, and each counts
-        // the bytes of all aspects.
+        // The positions of both in the resource are unknown: they are assumed to be as far apart as possible. Parts of different aspects
+        // are in the same texels, and each counts the bytes of all aspects.
         let mut written: Vec<(vk::ImageAspectFlags, Bytes)> = Vec::new();
         for (part, bytes) in needed {
             match written.iter_mut().find(|(aspects, _)| *aspects == part.aspects) {
@@ -224,7 +224,7 @@ mod tests {
         }
     }
 
-    /// The bytes of an image of 1000 stored before a read of both aspects of some of its texels, after writes of the given bytes.
+    /// The bytes of a 1000-byte image that are stored before a read of both aspects of some of its texels, after writes of the given bytes.
     fn stored(writes: &[(vk::ImageAspectFlags, u64)], touched: u64) -> u64 {
         let resource = depth_stencil();
         let of = |aspects| SubresourceRange {
@@ -240,7 +240,7 @@ mod tests {
         stored.0
     }
 
-    /// Depth and stencil may be written to the same texels: together they are no larger than each.
+    /// Depth and stencil may be written to the same texels: together they are no larger than the larger of the two.
     #[test]
     fn writes_of_one_aspect_may_be_apart_from_what_is_read() {
         assert_eq!(stored(&[(DEPTH, 500), (STENCIL, 500)], 500), 0);

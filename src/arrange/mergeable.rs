@@ -46,7 +46,7 @@ impl<'a> MergeablePasses<'a> {
         let mut pairs: Vec<(usize, usize)> = dependencies(frame)
             .map(|(earlier, later, _)| (earlier.index(), later.index()))
             .collect();
-        // Passes are in submission order: all that has to run before the earlier one is known before the later one comes.
+        // Passes are in submission order: all that has to run before the earlier one is known before the later one is reached.
         pairs.compact_sort_by_key(|&(_, later)| later);
         pairs.dedup();
         for &(earlier, later) in &pairs {
@@ -108,7 +108,7 @@ impl<'a> MergeablePasses<'a> {
         for &other in passes.iter().filter(|other| **other != pass) {
             let pair = (pass.min(other), pass.max(other));
             let obstacle = self.obstacle(pair.0, pair.1)?;
-            // The pass in between says most.
+            // A pass in between is the most informative reason.
             let says_more = |known: &Obstacle| {
                 matches!(obstacle, Obstacle::Between(_)) && !matches!(known, Obstacle::Between(_))
             };

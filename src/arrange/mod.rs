@@ -1,20 +1,20 @@
-//! Arrange: runs the same frame in another way, so that more of it stays on chip.
+//! Arrangements: run the passes of a frame in another order, merged, or strip by strip, so that more of its data stays on chip.
 //!
 //! ```text
 //! described   shadow │ gbuffer │ ssao │ light │ taa │ bloom …          depth, normal, albedo: 8 MiB each, a heap of 8 MiB
 //!
 //! merged      shadow │ gbuffer+light …                                 what is read at its own pixel never leaves the pass
 //! in strips   shadow │ gbuffer ssao light taa │ gbuffer ssao light taa │ …  a strip of everything fits where the whole does not
-//! reordered   what is read soon after it is written lives shorter
+//! reordered   what is read soon after it is written has a short lifetime
 //! fused       batches in one submission keep tile memory between them
 //! ```
 //! An [`Arrangement`] lists the batches, order and groups in which the passes of a described frame run. [`Arrangement::check`] verifies that every
 //! read still sees the same writes. [`Arrangement::apply`] builds the executed frame, with the map to the described one
 //! ([`ExecutedFrame`](crate::execute::ExecutedFrame)); it is planned, lowered and recorded like any other. [`search`] finds good arrangements.
 //!
-//! Strips need to know how far from the pixel passes read ([`ReadReach`](crate::frame::ReadReach)): what a pass needs of an earlier one is computed
-//! around each strip, in a *halo*, and again in the neighboring strip. A resource that is read anywhere is completed before the run of strips
-//! begins.
+//! Strips need to know how far from the pixel passes read ([`ReadReach`](crate::frame::ReadReach)): what a pass needs from an earlier one
+//! beyond the edge of a strip is computed with that strip, in a *halo*, and again with the neighboring strip. A resource that is read
+//! anywhere is completed before the run of strips begins.
 
 mod allowed;
 mod apply;

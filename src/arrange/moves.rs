@@ -61,7 +61,7 @@ impl<'a> Search<'a> {
             })
     }
 
-    /// Returns true if the frame can run in a moved arrangement. Does not check strips: [`judged`](Search::judged) does.
+    /// Returns true if the frame can run in a changed arrangement. Does not check strips: [`judged`](Search::judged) does.
     pub(super) fn fits(&mut self, arrangement: &Arrangement) -> bool {
         let mut place = vec![0u32; self.model.plan.input.frame().passes().len()];
         for (at, pass) in (0..).zip(arrangement.passes()) {
@@ -89,8 +89,8 @@ impl<'a> Search<'a> {
         (traffic.shaded <= self.allowed.shaded).then_some(traffic)
     }
 
-    /// Moves passes that end runs of strips to the front of their batches: those that cannot run strip by strip, or that write what is read at any distance,
-    /// provided that they depend only on such passes.
+    /// Moves passes that end runs of strips to the front of their batches: passes that cannot run strip by strip, or that write a resource
+    /// that is read at any distance, provided that they depend only on such passes.
     pub(super) fn early(&self, arrangement: &Arrangement) -> Arrangement {
         let frame = self.model.plan.input.frame();
         let is_read_anywhere = |resource: ResourceId| {
@@ -304,7 +304,7 @@ fn without(arrangement: &Arrangement, is_gone: impl Fn(&PassGroup) -> bool) -> A
     plain
 }
 
-/// The arrangement with about `times` as many strips in each run: for one found at another size, or for another heap.
+/// The arrangement with about `times` times as many strips in each run: for one that was found at another size, or for another heap.
 pub(super) fn with_strips(arrangement: &Arrangement, times: f64) -> Arrangement {
     let mut scaled = arrangement.clone();
     for group in scaled.batches.iter_mut().flat_map(|batch| &mut batch.groups) {

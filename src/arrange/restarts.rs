@@ -1,6 +1,6 @@
-//! Restarts of the search: several random moves away from the best arrangement, then uphill again.
+//! Restarts of the search: several random moves away from the best arrangement, followed by hill climbing.
 //!
-//! One move at a time gets stuck: two runs of strips that would be better as one, in another order, lie several worse arrangements apart.
+//! Single moves get stuck: two runs of strips that would be better as one, in another order, are several worse arrangements away from it.
 
 use tileheap_units::SplitMix64;
 

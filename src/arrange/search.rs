@@ -127,13 +127,13 @@ fn search_as_described(
     for with_borders in [false, true] {
         search.begin(with_borders);
         for start in &starts {
-            // Runs of strips and merged passes exclude each other: what is chosen first decides.
+            // Runs of strips and merged passes exclude each other, so the result depends on which are chosen first.
             for first in [Moves::StripsFirst, Moves::SmallFirst] {
                 search.climb(start.clone(), first, &mut best);
             }
         }
     }
-    // Then from other sizes' results, from near the best one, and last from the best one: no single move improves what is returned.
+    // Then from results at other sizes, from near the best one, and last from the best one itself, so that no single move improves the result.
     search.begin(true);
     for arrangement in others {
         if let Some(start) = search.fitted(arrangement) {
@@ -451,7 +451,7 @@ mod tests {
         }
     }
 
-    /// The search expects what plans move, also for images in strips that tile memory cannot hold, each of which is padded.
+    /// The traffic that the search expects is that of the plan, also for images in strips that tile memory cannot hold, each of which is padded.
     #[test]
     fn the_expected_traffic_is_that_of_the_plan() {
         let mut padded = 0;
@@ -483,7 +483,7 @@ mod tests {
         let plan = planned(file, [1280, 720]);
         let [own, both] = [&[][..], &[at_large]].map(|others| found(&plan, others));
         assert!(both.traffic.off_chip() <= own.traffic.off_chip());
-        // Steps of an own search are few: what was found elsewhere is better.
+        // With few steps, the search finds less than what was found elsewhere.
         let few = SearchOptions {
             steps: 20,
             ..SearchOptions::default()

@@ -24,9 +24,9 @@ pub struct SearchResult {
     pub caps: Vec<ResourceCap>,
     /// Lower bound on the bytes moved by resources that tile memory cannot hold: external, history, copied, or all of them without a tile heap.
     pub fixed: Bytes,
-    /// The passes that use or keep resources that the tile heap could hold one by one, but not all at once; most bytes first.
+    /// The passes that use or keep resources that the tile heap could hold one by one, but not all at once; in descending order of bytes.
     pub crowded: Vec<CrowdedPass>,
-    /// The difference between the share and the cap, by cause, largest first.
+    /// The difference between the share and the cap, by cause, in descending order of bytes.
     pub shortfalls: Vec<Shortfall>,
     /// Number of frames evaluated.
     pub steps: u64,

@@ -1,4 +1,4 @@
-//! The best lower bound on what moves: each resource's bytes are counted in parts, in the passes where they move for lack of room.
+//! The best lower bound on the bytes that move: each resource's bytes are counted in parts, in the passes where they move for lack of room.
 //!
 //! ```text
 //! hdr moves 8 unless it is on chip for its whole lifetime     5 of 8 count in light, 3 of 8 in bloom
@@ -11,15 +11,15 @@ use tileheap_units::CompactSort;
 
 use super::fit::{Fit, Held, Use, least_cost};
 
-/// A pass where not everything fits.
+/// A pass whose resources do not all fit in tile memory at once.
 pub(super) struct CrowdedUses {
     /// Per use, the index of its resource.
     pub(super) resources: Vec<usize>,
-    /// The uses, with all bytes of their accesses, and 0 for their lifetimes.
+    /// The uses, with all bytes of their accesses; their `lifetime` is 0.
     pub(super) uses: Vec<Use>,
     /// Per use, the bytes that its accesses load.
     pub(super) loads: Vec<u64>,
-    /// Per use, true if the resource is on chip in this pass if it is for its whole lifetime.
+    /// Per use, true if the resource is on chip in this pass whenever it is on chip for its whole lifetime.
     pub(super) is_kept: Vec<bool>,
     /// The passes that its strips may repeat, by index, the pass itself first.
     pub(super) repeats: Vec<usize>,
@@ -34,17 +34,17 @@ pub(super) struct ResourceBound {
     pub(super) bytes: u64,
     /// True if it moves these bytes in every arrangement.
     pub(super) is_always: bool,
-    /// Bytes that count elsewhere already.
+    /// Bytes that are already counted elsewhere.
     pub(super) counted: u64,
     /// The bytes of the accesses that are never on chip.
     pub(super) off_chip: u64,
-    /// Bytes of one store, at least: unless it is on chip for its whole lifetime, it moves them and all loads off chip.
+    /// Minimum number of bytes of one store: unless it is on chip for its whole lifetime, the resource moves these, and all loads that are off chip.
     pub(super) stored: u64,
-    /// The bytes that the accesses which are never on chip load.
+    /// The bytes loaded by accesses that are never on chip.
     pub(super) off_chip_loads: u64,
 }
 
-/// The sum of bounds, and its parts.
+/// A division of bytes and repeats among passes: the sum of the bounds that it gives, and their parts.
 #[derive(Clone)]
 pub(super) struct Division {
     pub(super) total: u64,
@@ -52,7 +52,7 @@ pub(super) struct Division {
     pub(super) apart: Vec<u64>,
     /// Per crowded pass, its least cost.
     pub(super) fits: Vec<Fit>,
-    /// Per crowded pass and use, the bytes that count there at most.
+    /// Per crowded pass and use, the maximum number of bytes that count there.
     pub(super) uses: Vec<Vec<u64>>,
 }
 
@@ -112,7 +112,7 @@ impl Auction<'_> {
         }
     }
 
-    /// The best division found from one.
+    /// Improves a division for a number of rounds; returns the best one found.
     fn improved(&self, shared: &mut [Shared]) -> Division {
         let mut best = self.divided(shared);
         let rounds = (MAX_PASSES / self.passes.len().max(1)).min(MAX_ROUNDS);
@@ -128,7 +128,7 @@ impl Auction<'_> {
         best
     }
 
-    /// Counts each lifetime in one pass: that which keeps the most bytes.
+    /// Counts each lifetime in one pass: the one that keeps the most bytes.
     fn count_lifetimes(&self, shared: &mut [Shared]) {
         let kept = |crowded: &CrowdedUses| {
             let resources = crowded.resources.iter().zip(&crowded.is_kept);
@@ -149,7 +149,8 @@ impl Auction<'_> {
         }
     }
 
-    /// The first division: resources count where they are accessed, those that always move apart, and repeats in their own pass.
+    /// Creates the first division: resources count where they are accessed, those that move in every arrangement count in no pass, and
+    /// repeats count in their own pass.
     fn shared(&self) -> Vec<Shared> {
         let mut all = Vec::new();
         for (number, resource) in self.resources.iter().enumerate() {
@@ -212,7 +213,7 @@ impl Auction<'_> {
         all
     }
 
-    /// The bound of a division.
+    /// Computes the bounds of a division.
     fn divided(&self, shared: &[Shared]) -> Division {
         let mut uses: Vec<Vec<Use>> = self.passes.iter().map(|crowded| crowded.uses.clone()).collect();
         let passes = self.passes.iter();
@@ -265,7 +266,7 @@ impl Auction<'_> {
         }
     }
 
-    /// Moves parts to the places where more counts.
+    /// Moves parts to the places where they count for more.
     fn improve(&self, shared: &mut [Shared], last: &Division, step: f64) {
         let mut lost = vec![0.0; self.resources.len()];
         let mut loaded = lost.clone();
@@ -318,7 +319,7 @@ fn part_of(amount: u64, part: u32) -> u64 {
     (u128::from(amount) * u128::from(part) / u128::from(ONE)) as u64
 }
 
-/// The nearest parts that are not negative and have at most a given sum.
+/// Returns the nearest parts that are not negative and whose sum is at most `sum`.
 fn projected(wanted: &[f64], sum: u32) -> Vec<u32> {
     let mut order = wanted.to_vec();
     order.compact_sort_by(|a, b| b.total_cmp(a));

@@ -1,6 +1,6 @@
 //! Small moves of the search: each changes one group of an arrangement, or two.
 //!
-//! A list of moves describes them only: a frame of 300 passes has about 100,000, and each copy of its arrangement takes 30 KB.
+//! Moves are only described until one is applied: a frame of 300 passes has about 100,000, and each copy of its arrangement takes 30 KB.
 
 use std::ops::RangeInclusive;
 

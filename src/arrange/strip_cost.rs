@@ -59,7 +59,7 @@ impl Model<'_> {
         }
     }
 
-    /// Lower bound on the bytes of a resource that all of its strips hold together: each part is padded like the whole, or more.
+    /// Lower bound on the total bytes of a resource in all of its strips: each part is padded like the whole, or more.
     pub(super) fn divided_size(&self, resource: ResourceId) -> u64 {
         let frame = self.plan.input.frame();
         let described = frame.resource(resource);
@@ -76,9 +76,8 @@ impl Model<'_> {
     }
 }
 
-/// Lower bounds on the costs of resources that tile memory holds only in strips. Each repeat of a pass counts for at most one resource, the one in most
-/// strips first, and
-/// is taken out of `left`, which has the cost of one repeat of each pass.
+/// Lower bounds on the costs of resources that tile memory holds only in strips. Each repeat of a pass counts for at most one resource,
+/// first for the one in the most strips, and is taken out of `left`, which has the cost of one repeat of each pass.
 pub(super) fn strip_costs(mut all: Vec<OnlyInStrips>, left: &mut [u64]) -> Vec<StripCost> {
     all.compact_sort_by_key(|one| std::cmp::Reverse(one.strips));
     let mut costs = Vec::new();

@@ -58,7 +58,7 @@ impl ArrangementCosts {
         }
     }
 
-    /// The costs measured in a profile; defaults for those that were not.
+    /// The costs measured in a profile, or the defaults if none were measured.
     pub fn of(profile: &DeviceProfile) -> ArrangementCosts {
         profile
             .costs
@@ -195,7 +195,7 @@ impl<'a> Model<'a> {
         Bytes(self.candidates[resource.index()].size)
     }
 
-    /// Returns true if the rules admit a resource to tile memory and it fits the heap.
+    /// Returns true if the rules admit a resource to tile memory and there is a tile heap.
     pub(super) fn could_be_resident(&self, resource: ResourceId) -> bool {
         self.candidates[resource.index()].admitted && self.heap > Bytes::ZERO
     }
@@ -231,8 +231,8 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// Bytes that a resource moves outside tile memory: those as described, minus the savings of merged passes. An attachment of only one render pass moves
-    /// nothing unless strips repeat the pass.
+    /// Bytes that a resource moves outside tile memory: as described, minus the savings of merged passes. An attachment of only one render
+    /// pass moves nothing unless strips repeat the pass.
     fn off_chip(&self, laid: &Layout, resource: ResourceId) -> u64 {
         let traffic = self.candidates[resource.index()].traffic;
         match traffic {

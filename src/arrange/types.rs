@@ -7,7 +7,7 @@ use super::error::ArrangeError;
 use crate::frame::{BatchId, Frame, PassId, ResourceId};
 use crate::units::Run;
 
-/// Another way to run a described frame: its passes in batches and groups, in execution order.
+/// An arrangement of a described frame: its passes in batches and groups, in execution order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Arrangement {
     /// Changes to the description that are applied first, in order.
@@ -143,7 +143,7 @@ impl Arrangement {
                 let borders = group.borders.iter().map(|&id| frame.resource(id).name.as_str());
                 let borders = match &borders.collect::<Vec<_>>()[..] {
                     [] => String::new(),
-                    names => format!(", copied at their borders: {}", names.join(", ")),
+                    names => format!("; copied at their borders: {}", names.join(", ")),
                 };
                 words += &match group.mode {
                     GroupMode::Once => format!("  {passes}\n"),

@@ -6,7 +6,7 @@ use tileheap_units::CompactSort;
 use crate::frame::tables::{Access, HistoryVersion, ResourceKind};
 use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId};
 
-/// An image that is as large as a strip and its halo.
+/// An image, or a buffer of lists, that strips divide: as large as a strip and its halo.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DividedImage {
     pub(super) resource: ResourceId,

@@ -1,4 +1,4 @@
-//! Areas of images: unions of the strips of a pass.
+//! Areas of images: bounds, containment, and coverage by the strips of a pass.
 
 use ash::vk;
 

@@ -127,8 +127,8 @@ impl Checker<'_> {
         Lifetimes { last, uses }
     }
 
-    /// Checks that images of strips are copied into before any use, and out of after all writes, and that all parts of an image that is needed after
-    /// a run of strips are copied out.
+    /// Checks that copies into the images of strips come before any use of these images, that copies out of them come after all writes, and
+    /// that all parts of an image whose contents are needed after a run of strips are copied out.
     pub(super) fn check_borders(&mut self) {
         let frame = self.executed.frame();
         let passes = frame.pass_ids().zip(&self.origins.passes);

@@ -26,7 +26,8 @@ pub struct Charges {
 
 /// Total costs of rewrites that came before a change of the description, in bytes of memory traffic per frame.
 ///
-/// The frame that these rewrites gave, with the changes, is the described frame from then on, so the map does not lead to the passes that cost this.
+/// From then on, the frame that results from these rewrites and the changes is the described frame, so the map does not lead back to the
+/// passes that incur these costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CarriedCharges {

@@ -24,8 +24,8 @@ pub(super) struct Checker<'a> {
 impl ExecutedFrame {
     /// Checks that the executed frame does the same as the described one, according to the map.
     ///
-    /// Every planned frame that differs from its description is checked by this, also in release. O(passes * accesses of a pass), and with strips
-    /// O(parts * resources).
+    /// Every planned frame that differs from its description is checked by this, also in release builds. O(passes * accesses of a pass),
+    /// and with strips O(parts * resources).
     ///
     /// # Errors
     /// The first fault of [`ExecutedFrame::violations`].
@@ -170,7 +170,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Returns how a pass differs from the described passes that it is said to run.
+    /// Returns how a pass differs from the described passes that it runs according to its origin.
     fn differs(&self, pass: PassId, runs: &[PassRun]) -> Option<String> {
         let (frame, described) = (self.executed.frame(), self.executed.described());
         let ours = frame.pass(pass);
@@ -330,7 +330,7 @@ impl Checker<'_> {
             } else if is_value && !unconstrained {
                 "a resource with a constraint must not be divided into values"
             } else if stretch && ours.persistence != Persistence::Transient {
-                "the stretch of a lifetime must be transient"
+                "a stretch of a lifetime must be transient"
             } else if stretch && (stores.next().is_none() || stores.next().is_some()) {
                 "exactly one store must end the stretch"
             } else {

@@ -130,7 +130,7 @@ impl Checker<'_> {
             .collect()
     }
 
-    /// Returns the first access that sees other contents than the described access.
+    /// Describes the first access that sees other contents than the described access, or another fault in the contents; `None` if there is none.
     fn sees_other_contents(&self) -> Option<String> {
         let (frame, described) = (self.executed.frame(), self.executed.described());
         let mut whole = Contents::new(described, self.resource, self.is_persistent());

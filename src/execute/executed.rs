@@ -38,7 +38,7 @@ pub struct ExecutedFrame {
 /// The part of a declared resource that a resource of an executed frame represents: all of it if all fields are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResourcePart {
-    /// One mip level of an image whose levels are [images of their own](crate::frame::ImageDesc::separate_levels).
+    /// One mip level of an image whose levels are [separate images](crate::frame::ImageDesc::separate_levels).
     pub level: Option<u32>,
     /// The described pass after which a store ends this stretch of the lifetime; if the store follows a copy at the border of a strip, the pass next to that
     /// copy.
@@ -167,7 +167,7 @@ impl ExecutedFrame {
         area.map_or_else(vk::Offset2D::default, |area| area.offset)
     }
 
-    /// The resource that a pass uses for a described one: the first part that the pass uses, else the whole resource or its first value.
+    /// The resource that a pass uses for a described one: the first part that the pass uses, otherwise the whole resource or its first value.
     ///
     /// # Panics
     /// If no resource is all of the described one, a fault that [`ExecutedFrame::check`] finds.
@@ -195,7 +195,7 @@ impl ExecutedFrame {
     pub fn then(&self, rewrite: &ExecutedFrame) -> ExecutedFrame {
         assert!(
             rewrite.described == self.frame,
-            "a rewrite of frame `{}` cannot follow one that results in `{}`",
+            "a rewrite of frame `{}` cannot follow one that results in frame `{}`",
             rewrite.described.name(),
             self.frame.name()
         );

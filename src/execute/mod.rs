@@ -1,4 +1,4 @@
-//! Frames that run in place of described ones, and the map from the first to the second.
+//! Frames that run in place of described ones, and the map from each executed frame to the described one.
 //!
 //! A *rewrite* turns a frame into another one with the same meaning: the values of a resource become resources, lifetimes are split by stores, passes
 //! are merged, reordered or run strip by strip. Planning, lowering and recording see an ordinary [`Frame`](crate::frame::Frame); [`Origins`] maps its

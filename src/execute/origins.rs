@@ -13,7 +13,7 @@ use crate::frame::{Frame, PassId, ResourceId};
 /// the map.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origins {
-    /// `None`: the identity. Comparing clones takes no time: `Arc` compares addresses first if its contents are `Eq`.
+    /// `None`: the identity. Comparing clones takes constant time: `Arc` compares addresses first if its contents are `Eq`.
     tables: Option<Arc<Tables>>,
 }
 
@@ -216,7 +216,7 @@ impl Origins {
             None => pass,
             Some(PassOrigin::Store { after, .. }) => *after,
             Some(PassOrigin::Border { beside, .. }) => *beside,
-            Some(PassOrigin::Runs(runs)) => runs.first().expect("every pass runs a described one").pass,
+            Some(PassOrigin::Runs(runs)) => runs.first().expect("a `Runs` origin lists a pass").pass,
         }
     }
 
@@ -228,7 +228,7 @@ impl Origins {
         match &self.tables {
             None => described,
             Some(tables) => {
-                tables.executed[described.index()].expect("an executed pass runs every described one")
+                tables.executed[described.index()].expect("every described pass is run by an executed pass")
             }
         }
     }
@@ -277,7 +277,7 @@ impl Origins {
         match &self.tables {
             None => described,
             Some(tables) => tables.wholes[described.index()]
-                .expect("every described resource is executed whole, or in values"),
+                .expect("every described resource exists as a whole or as values"),
         }
     }
 

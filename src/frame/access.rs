@@ -1,4 +1,4 @@
-//! Accesses: the ways in which a pass uses a resource, and their terms in Vulkan.
+//! Accesses: how passes use resources, in Vulkan's terms.
 
 use ash::vk;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -164,7 +164,7 @@ pub enum LoadOp {
     /// Keeps earlier contents: for blending, depth testing, updating part of a buffer.
     #[default]
     Load,
-    /// Clears earlier contents to a value before the pass (attachments only).
+    /// Clears the contents to a value before the pass (attachments only).
     Clear(ClearValue),
     /// Earlier contents may be discarded: the access writes every texel or byte that is read later.
     DontCare,
@@ -209,7 +209,7 @@ pub struct Access {
     pub kind: AccessKind,
     /// Part of an image that is used; fully specified in a validated frame. Empty for buffers.
     pub range: SubresourceRange,
-    /// The type and format of the view that shaders and render passes get.
+    /// The type and format of the view that shaders and render passes use.
     pub view: ViewDesc,
     /// True if the access needs contents from before the pass.
     pub reads: bool,
@@ -229,13 +229,13 @@ pub struct Access {
     pub share: Option<AccessFraction>,
     /// Distance from the pixel at which the access reads, if declared; see [`Access::reach`].
     pub reach: Option<ReadReach>,
-    /// In a validated frame: true if an earlier subpass of the pass has attached the same part, whose contents are then continued.
+    /// In a validated frame: true if an earlier subpass of the pass has attached the same part, so that this access continues with its contents.
     pub goes_on: bool,
 }
 
 impl Access {
-    /// Distance from the pixel at which the access reads: as declared; else [`ReadReach::PIXEL`] for attachments and input attachments,
-    /// [`ReadReach::Anywhere`] for all others.
+    /// Distance from the pixel at which the access reads: as declared; otherwise [`ReadReach::PIXEL`] for attachments and input
+    /// attachments, [`ReadReach::Anywhere`] for all others.
     pub fn reach(&self) -> ReadReach {
         let usual = if self.kind.is_attached() {
             ReadReach::PIXEL

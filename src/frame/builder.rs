@@ -153,7 +153,7 @@ impl FrameBuilder {
         SubmitId(self.tables.submits.len() as u32 - 1)
     }
 
-    /// Appends a batch to the last submit.
+    /// Appends a batch to `submit`, which must be the last submit added; otherwise, `build` fails.
     pub fn batch(&mut self, submit: SubmitId) -> BatchId {
         let end = self.tables.command_buffers.len() as u32;
         let last = submit.index() + 1 == self.tables.submits.len();
@@ -171,7 +171,7 @@ impl FrameBuilder {
         BatchId(self.tables.batches.len() as u32 - 1)
     }
 
-    /// Lets `stages` of a batch wait for a semaphore. A wait without stages, or only at the bottom of the pipe, orders no passes.
+    /// Makes `stages` of a batch wait for a semaphore. A wait without stages, or only at the bottom of the pipe, orders no passes.
     pub fn wait(&mut self, batch: BatchId, semaphore: SemaphoreId, stages: vk::PipelineStageFlags2) {
         let operation = SemaphoreOp { semaphore, stages };
         self.tables.batches[batch.index()].waits.push(operation);
@@ -425,7 +425,7 @@ impl PassBuilder<'_> {
         self.write(resource, kind)
     }
 
-    /// Declares a storage image or storage buffer that is updated: read, or written in part.
+    /// Declares a storage image or storage buffer that is updated: read and written, or written in part.
     pub fn storage_update(self, resource: ResourceId) -> Self {
         let kind = self.storage_kind(resource);
         self.access(resource, kind, true, true, LoadOp::Load)

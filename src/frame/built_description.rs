@@ -3,7 +3,7 @@
 use super::tables::{Pass, Resource, Tables};
 use super::{Frame, FrameBuilder};
 
-/// A description from which a frame was built. Its passes and resources have the names of the frame's, which are not stored again.
+/// A description from which a frame was built. The names of its passes and resources are stored only in the frame.
 pub(crate) struct BuiltDescription {
     /// The declared tables; the names of passes and resources are empty.
     tables: Tables,
@@ -51,7 +51,7 @@ impl BuiltDescription {
         }
     }
 
-    /// Returns true if a description describes the same frame.
+    /// Returns true if `description` describes the same frame.
     pub(crate) fn is_like(&self, description: &FrameBuilder) -> bool {
         let (known, named) = (&self.tables, &self.frame);
         let Tables {
@@ -89,7 +89,7 @@ impl BuiltDescription {
     }
 }
 
-/// Implements copies and comparison without names for rows of these fields.
+/// Implements copying and comparing without names for table rows with these fields.
 macro_rules! rows_with_names {
     ($($row:ident { $($field:ident),* $(,)? })*) => {
         $(impl $row {
@@ -98,7 +98,7 @@ macro_rules! rows_with_names {
                 $row { name: String::new(), $($field),* }
             }
 
-            /// Returns true if all but the names are equal.
+            /// Returns true if all fields except the names are equal.
             fn is_like(&self, other: &$row) -> bool {
                 let $row { name: _, $($field),* } = self;
                 $(*$field == other.$field)&&*

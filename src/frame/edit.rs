@@ -1,4 +1,4 @@
-//! Variants of a frame that differ from it in one thing, for planners to try.
+//! Derives variants of a frame: without a pass, with two passes merged, with other constraints or weights.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::units::{Bytes, Run};
 use tileheap_json::did_you_mean;
 
 impl Frame {
-    /// The frame without one pass, for renderers whose features are toggled.
+    /// The frame without `pass`, for renderers that toggle features.
     ///
     /// # Errors
     /// Same as [`FrameBuilder::build`]: the remaining passes may read something that is no longer written.
@@ -22,10 +22,11 @@ impl Frame {
         FrameBuilder::from_tables(tables).build()
     }
 
-    /// Merges render pass `first` and the pass after it into one pass with consecutive subpasses; `None` if they cannot be merged: they are recorded
-    /// apart or in secondary command buffers, one is optional, they differ in layers, in areas while one [clears, discards or
-    /// resolves](super::LoadOp) only part of their union, or the second needs more of what the first writes than the same pixel (to read it as an input
-    /// attachment, or to draw over it).
+    /// Merges render pass `first` and the pass after it into one pass with consecutive subpasses; `None` if they cannot be merged. They must be in one
+    /// command buffer and inline, must have accesses, must be neither optional nor tile shading passes, and must have the same layers, views, hook and
+    /// pipeline samples. If their areas differ, every attachment must cover the union of the areas, and a pass that renders to only part of the union must
+    /// not [clear, discard or resolve](super::LoadOp) an attachment. The second pass may use what the first one writes only at the same pixel: as an input
+    /// attachment, or by drawing over it.
     ///
     /// # Errors
     /// Same as [`FrameBuilder::build`].
@@ -80,9 +81,9 @@ impl Frame {
         })
     }
 
-    /// Returns true if two render passes with different areas can be merged into one that renders to the smallest area around both. A render pass
-    /// instance has one area, which every attachment must cover; draws stay in the areas that were described. Contents of an attachment outside those
-    /// areas survive if the attachment is loaded and stored again: clears, discards and resolves apply to the whole area.
+    /// Returns true if two render passes with different areas can be merged into one that renders to the smallest area that contains both. A render pass
+    /// instance has one area, which every attachment must cover; draws stay in the areas that were declared. Contents of an attachment outside those areas
+    /// survive if the attachment is loaded and stored again: clears, discards and resolves apply to the whole area.
     ///
     /// Source: `VkRenderPassBeginInfo`: "The application must ensure (using scissor if necessary) that all rendering is contained within
     /// the render area"; load, store and resolve operations apply to the render area ("Render Pass Load Operations", "Render Pass
@@ -167,7 +168,7 @@ impl Frame {
                 .next()
                 .ok_or_else(|| fault("the pass does not access the resource"))?;
             let others: Vec<usize> = of_pair.collect();
-            // The first of several accesses in one pass stands for all.
+            // If a pass has several accesses to the resource, the first one gets the savings of all.
             tables.accesses[first].measured = Some(weight.savings);
             for other in others {
                 tables.accesses[other].measured = Some(Bytes::ZERO);
@@ -194,7 +195,7 @@ impl Frame {
         FrameBuilder::from_tables(tables).build()
     }
 
-    /// The frame without the access at an index of [`Frame::accesses`].
+    /// The frame without access `access`, an index into [`Frame::accesses`].
     ///
     /// # Errors
     /// Same as [`FrameBuilder::build`]: the remaining accesses may read something that is no longer written.
@@ -224,7 +225,7 @@ fn remove_pass(tables: &mut Tables, pass: PassId) {
     }
 }
 
-/// Adjusts a run to the removal of entry `gone` from its table.
+/// Adjusts a run of a table after entry `gone` was removed from the table.
 fn without(run: Run, gone: u32) -> Run {
     let moved = |index: u32| index - u32::from(index > gone);
     Run::new(moved(run.first), moved(run.end))

@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FrameError {
-    /// A rule of descriptions is broken.
+    /// A rule of frame descriptions is broken.
     #[error("{message}")]
     Broken {
         /// The rule.
@@ -15,10 +15,10 @@ pub enum FrameError {
     /// A rule of Vulkan that holds on every device is broken.
     #[error(transparent)]
     InvalidUsage(#[from] super::valid_usage::InvalidUsage),
-    /// A text that is not a list of weights.
+    /// Text that is not a valid list of weights.
     #[error("weights JSON: {0}")]
     Weights(#[source] tileheap_json::Error),
-    /// A text that is not a description of a frame.
+    /// Text that is not a valid description of a frame.
     #[error(transparent)]
     Json(#[from] super::json::JsonError),
     /// A loose description that is meaningless or contradictory.
@@ -31,25 +31,25 @@ pub enum FrameError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FrameRule {
-    /// A batch, command buffer or pass was added to something that is not the last of its kind.
+    /// A batch, command buffer or pass was added to a submit, batch or command buffer other than the last one.
     OutOfOrder,
-    /// There are no passes.
+    /// The frame has no passes.
     Empty,
     /// Two objects of one kind share a name.
     DuplicateName,
-    /// An id or name that the frame does not have.
+    /// A reference to an id or name that the frame does not declare.
     Unknown,
-    /// A pass without tiles is marked as one with tile shading.
+    /// A compute or transfer pass that is marked for tile shading.
     TileShading,
-    /// An invalid weight, or a cost above the limit for repeating a pass.
+    /// An invalid weight, or a cost of repeating a pass that exceeds the limit.
     Weight,
-    /// An external image with separate levels, or an image that cannot be the level of another one.
+    /// An external image with separate levels, or an image that is declared as a level of another one, but cannot be.
     SeparateLevels,
     /// An image without texels.
     ZeroExtent,
     /// A buffer without bytes, or an image without levels, layers or samples.
     ZeroCount,
-    /// An access that is not possible for the type or format of the resource.
+    /// An access that the pass, or the type or format of the resource, does not allow.
     Misuse,
     /// An access to levels, layers or slices that the image does not have.
     Range,
@@ -57,19 +57,19 @@ pub enum FrameRule {
     ReadBeforeWrite,
     /// One pass writes one resource through two accesses.
     TwoWriters,
-    /// Subpasses that share more than the pixels of attachments, or whose numbers are not consecutive.
+    /// Subpasses that share data other than attachments at the same pixel, or whose numbers are not consecutive.
     Subpass,
-    /// A pass that keeps its outputs when it is skipped, but overwrites one.
+    /// A pass that is declared to keep its outputs when it is skipped, but overwrites one.
     Optional,
     /// An access to the previous version of a resource that has none, or a write to a previous version.
     Previous,
     /// A pass on a queue that cannot run it.
     QueueCapability,
-    /// A wait that can never end, or that only an earlier frame can end.
+    /// A wait for a semaphore that no earlier batch of the frame signals.
     Cyclic,
     /// More than one signal, or more than one wait, of a semaphore inside the frame.
     SemaphoreReuse,
-    /// A frame semaphore that is signaled but never waited for, which would leave a binary one signaled.
+    /// A frame semaphore that is signaled but never waited for, which would leave a binary semaphore signaled.
     NeverWaited,
     /// Uses of a resource on two queues, neither of which is ordered before the other.
     Unordered,
@@ -77,24 +77,24 @@ pub enum FrameRule {
     ResolveSource,
     /// A pass recorded in secondary command buffers that is not a render pass.
     SecondaryContents,
-    /// A pass that the runtime is to record, but that is not a valid store or border copy.
+    /// A pass that the runtime would record, but that is not a valid store or border copy.
     StoreContents,
     /// A name that is empty or cannot be printed on one line.
     Name,
-    /// A table with more rows than any real frame has.
+    /// More objects of one kind, or more parts of images, than the limit.
     TooMany,
-    /// A resource larger than any device's memory.
+    /// A resource larger than the limit of 1 TiB.
     TooLarge,
-    /// Tile lists that do not fit in the buffer, that have no bytes, or whose tiles have no pixels.
+    /// Tile lists that are not in a buffer, do not fit in it, have no bytes, or whose tiles have no pixels.
     Lists,
-    /// A scale that is not a positive number.
+    /// A scale that is not a finite positive number.
     Scale,
     /// A clear value that is not a number.
     ClearValue,
 }
 
 impl FrameRule {
-    /// The error that a description breaks this rule, with a message.
+    /// The error for a description that breaks this rule.
     pub(super) fn broken(self, message: String) -> FrameError {
         FrameError::Broken { rule: self, message }
     }

@@ -1,4 +1,4 @@
-//! Ids in JSON: names in a document that defines them, indices elsewhere.
+//! Ids in JSON: names inside [`IdNames::with`], indices elsewhere.
 //!
 //! `serde` passes no context to derived implementations, so the names of the current document are kept per thread, from [`IdNames::with`] until it
 //! returns.
@@ -26,7 +26,8 @@ struct Table {
 }
 
 impl IdNames {
-    /// Adds the names of all `what`: `"resource"`, `"pass"` or `"queue"`. Any name is accepted for kinds without names here.
+    /// Adds the names of one kind of object: `what` is `"resource"`, `"pass"` or `"queue"`. For a kind that has not been added, every name is accepted and
+    /// read as id 0.
     pub(crate) fn of<'a>(mut self, what: &'static str, names: impl Iterator<Item = &'a String>) -> IdNames {
         let names: Vec<_> = names.cloned().collect();
         // In a loop: collecting them instantiates a sort.
@@ -36,7 +37,7 @@ impl IdNames {
         self
     }
 
-    /// Calls `run`, in which ids are read and written by these names.
+    /// Calls `run`; until it returns, this thread reads and writes ids by these names.
     pub(crate) fn with<T>(self, run: impl FnOnce() -> T) -> T {
         struct Reset;
         impl Drop for Reset {

@@ -6,7 +6,7 @@
 //!             bloom level 1                             ├──────────────────────────┤
 //!             bloom level 2                                              ├──────────────────────┤
 //! ```
-//! Each has its own size, lifetime and placement: a large level may stay on chip for two passes although the whole chain does not fit for four.
+//! Each level has its own size, lifetime and placement: a large level may stay on chip for two passes although the whole chain does not fit for four.
 
 use ash::vk;
 
@@ -15,7 +15,7 @@ use super::{Extent, Frame, FrameError, FrameRule, PassId, Persistence, ResourceI
 use crate::units::Run;
 
 impl Resource {
-    /// The number of levels of an image that may be separate images; 1 if they already are.
+    /// The number of levels of an image whose levels may be separate images, 1 if they already are; `None` for all other resources.
     fn separable_levels(&self) -> Option<u32> {
         match self.kind {
             ResourceKind::Image { desc, .. } => desc.separate_levels.then_some(desc.mip_levels),
@@ -23,7 +23,7 @@ impl Resource {
         }
     }
 
-    /// One level of this image as an image with its own `id`.
+    /// One level of this image, whose id is `id`, as a separate image.
     fn level(&self, id: ResourceId, level: u32) -> Resource {
         let mut image = self.clone();
         if let ResourceKind::Image { desc, extent, .. } = &mut image.kind {
@@ -49,7 +49,8 @@ fn level_extent(extent: vk::Extent3D, level: u32) -> vk::Extent3D {
     }
 }
 
-/// Turns levels described as separate into images; returns true if there are any. Level 0 keeps the id, the others follow all resources.
+/// Turns the levels of images with separate levels into images, unless an access covers several levels; returns true if it added any. Level 0 keeps the id,
+/// the others are appended to the resources.
 pub(super) fn separate(tables: &mut Tables) -> Result<bool, FrameError> {
     let described = tables.resources.len();
     for index in 0..described {
@@ -82,7 +83,7 @@ pub(super) fn separate(tables: &mut Tables) -> Result<bool, FrameError> {
     Ok(tables.resources.len() > described)
 }
 
-/// Checks the images that were declared as levels of others, and derives their extents from those.
+/// Checks images that are declared as levels of other images, and derives their extents.
 pub(super) fn resolve(tables: &mut Tables) -> Result<(), FrameError> {
     for index in 0..tables.resources.len() {
         let resource = &tables.resources[index];

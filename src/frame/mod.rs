@@ -1,4 +1,4 @@
-//! Describe: a frame as plain data.
+//! Describe: represents a frame as plain data.
 //!
 //! ```text
 //! Frame ─ submits ─ batches ─ command buffers ─ passes ─ accesses ──► resources
@@ -9,7 +9,7 @@
 //! [`Frame`]: immutable, cheap to clone, known to be sound. Everything is kept in flat tables indexed by the ids, and a
 //! pass's id is its [`Step`](crate::units::Step) on the timeline.
 //!
-//! An access is of a whole resource, or of [part](SubresourceRange) of an image: layouts, hazards and contents are those of parts.
+//! An access uses a whole resource, or a [part](SubresourceRange) of an image: layouts, hazards and contents are tracked per part.
 
 mod access;
 mod area;

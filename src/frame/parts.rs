@@ -17,7 +17,7 @@ use crate::profile::Features;
 use crate::units::{Bytes, Run};
 
 impl SubresourceRange {
-    /// The range as words that end with `of `, for messages; empty if it is all of the resource.
+    /// Words for the range that end with `of `, for messages; empty if the range is the whole resource.
     pub(crate) fn words_in(self, resource: &Resource) -> String {
         let whole = resource.whole();
         let mut words = Vec::new();
@@ -61,7 +61,7 @@ impl Resource {
         matches!(self.kind, ResourceKind::Image { desc, .. } if desc.image_type == vk::ImageType::TYPE_3D)
     }
 
-    /// Fills in a partly open range for an access of this kind: attachments default to level 0.
+    /// Fills in the open fields of a range for an access of this kind: attachments default to level 0.
     pub(super) fn resolved(&self, range: SubresourceRange, kind: AccessKind) -> SubresourceRange {
         let whole = self.whole();
         let or = |run: Run, all: Run| if run.is_empty() { all } else { run };
@@ -118,7 +118,7 @@ impl Resource {
         }
     }
 
-    /// Returns true if a range has all texels of the image, whichever aspects it names; true for buffers.
+    /// Returns true if a range covers all texels of the image, whichever aspects it names; true for buffers.
     #[inline]
     pub(super) fn is_all(&self, range: SubresourceRange) -> bool {
         let ResourceKind::Image { desc, extent, .. } = &self.kind else {
@@ -131,7 +131,7 @@ impl Resource {
         (range.levels, range.layers) == (up_to(desc.mip_levels), up_to(layers))
     }
 
-    /// The bytes of a part of an image that has `size` bytes in all, in proportion to its texels; for a buffer, all.
+    /// The bytes of a part of an image with `size` bytes in total, in proportion to its texels; for a buffer, `size`.
     pub fn bytes_in(&self, range: SubresourceRange, size: Bytes) -> Bytes {
         let ResourceKind::Image { desc, extent, .. } = &self.kind else {
             return size;
@@ -163,7 +163,8 @@ impl Resource {
 }
 
 impl Frame {
-    /// Returns true if the slices of a 3D image may be in separate layouts on a device: not those of a history, and not if shaders access only some of them.
+    /// Returns true if the slices of a 3D image may be in different layouts on a device with these features. The image must be `2D_ARRAY_COMPATIBLE` and not
+    /// a history, and every access by shaders must use all slices of a level.
     ///
     /// Source: VUID-vkCmdDraw-None-09600; VUID-VkImageMemoryBarrier2-maintenance9-10798, -10799.
     pub(crate) fn has_slice_layouts(&self, id: ResourceId, features: Features) -> bool {
@@ -209,7 +210,7 @@ fn up_to(end: u32) -> Run {
 /// Maximum number of parts of all images together.
 const MAX_PARTS: usize = 1 << 20;
 
-/// Fills in what accesses leave open; every range must be inside its image.
+/// Fills in the fields that the ranges of accesses leave open, and checks that every range is inside its image.
 pub(super) fn resolve_ranges(tables: &mut Tables) -> Result<(), FrameError> {
     for access in &mut tables.accesses {
         let resource = &tables.resources[access.resource.index()];

@@ -1,4 +1,4 @@
-//! Knowledge about a frame that its description does not contain: how far reads reach, and the cost of repeating a pass.
+//! Assumptions about a frame that its description does not contain: how far reads reach, the cost of repeating a pass, and tile lists.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use super::{Frame, FrameError, FrameRule};
 use super::{ReadReach, ResourceId, TileLists};
 use crate::units::Bytes;
 
-/// Knowledge about a frame that its description does not contain: the reach of reads, and the cost of repeating a pass.
+/// Assumptions about a frame that its description does not contain: the reach of reads, the cost of repeating a pass, and tile lists.
 ///
 /// ```json
 /// { "reach": { "blur": { "lit": 3, "luminance": "anywhere" } }, "repeat_bytes": { "gbuffer": 1048576 }, "lists": { "light_indices": 16 } }
 /// ```
-/// Every pass is assumed to use the origin that it is given; passes without an entry in `repeat_bytes` cost nothing to repeat.
+/// Every pass is assumed to honor the origin of a strip; passes without an entry in `repeat_bytes` cost nothing to repeat.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "reach assumptions")]
 pub struct ReachAssumptions {
@@ -27,8 +27,8 @@ pub struct ReachAssumptions {
     /// The cost of one more execution by pass, in addition to its accesses, in bytes of memory traffic.
     #[serde(default, skip_serializing_if = "is_default")]
     pub repeat_bytes: BTreeMap<String, Bytes>,
-    /// By buffer that holds a [list](super::TileLists) for each tile of the screen, the width and height of a tile in pixels. The lists take up as much of
-    /// the buffer as they can in whole words.
+    /// Per buffer that holds a [list](super::TileLists) for each tile of the screen, the width and height of a tile in pixels. The lists are as long as the
+    /// buffer has room for, in whole 4-byte words.
     #[serde(default, skip_serializing_if = "is_default")]
     pub lists: BTreeMap<String, u32>,
 }
@@ -104,7 +104,7 @@ impl Frame {
         builder.build()
     }
 
-    /// The largest lists in whole words that a buffer has room for, one for each tile.
+    /// The longest lists of whole words that fit in a buffer, one for each tile.
     fn lists_in(&self, id: ResourceId, tile: u32) -> crate::Result<TileLists> {
         let resource = self.resource(id);
         let ResourceKind::Buffer { desc, .. } = resource.kind else {

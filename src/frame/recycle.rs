@@ -13,7 +13,7 @@ use super::{Frame, FrameBuilder};
 use crate::quick_hash::QuickHasher;
 
 impl FrameBuilder {
-    /// Empties the description, to declare the next frame into the same memory: from the second time on, a frame that is not larger allocates
+    /// Empties the description, so that the next frame is declared into the same memory: from the second time on, a frame that is not larger allocates
     /// nothing.
     pub fn reset(&mut self, name: impl AsRef<str>, base_extent: vk::Extent2D) {
         let FrameBuilder { tables, fault, spare } = self;
@@ -40,7 +40,7 @@ impl FrameBuilder {
         tables.accesses.clear();
     }
 
-    /// A copy of a name, in spare memory.
+    /// A copy of a name, in reused memory if there is any.
     pub(super) fn named(&mut self, name: impl AsRef<str>) -> String {
         let mut own = self.spare.names.pop().unwrap_or_default();
         own.clear();
@@ -62,7 +62,7 @@ impl FrameBuilder {
         self.clone().build()
     }
 
-    /// A hash that is the same for equal descriptions, mostly of their names.
+    /// A hash of the base extent and of the names of resources and passes: the same for equal descriptions.
     #[cfg(feature = "runtime")]
     pub(crate) fn digest(&self) -> u64 {
         let Tables {

@@ -17,8 +17,8 @@ pub enum Persistence {
     /// Written and read within the frame; undefined outside.
     #[default]
     Transient,
-    /// Written in this frame and read by the next as [`HistoryVersion::Previous`](super::tables::HistoryVersion): two alternating copies if the frame reads the
-    /// previous version, one otherwise.
+    /// Written in this frame and read by the next as [`HistoryVersion::Previous`](super::tables::HistoryVersion): two alternating copies if the frame reads
+    /// the previous version, one otherwise.
     History,
     /// Owned by the caller, who supplies the object for every frame.
     External(ExternalDesc),
@@ -49,7 +49,8 @@ impl ExternalDesc {
         exit: ResourceState::new(L::PRESENT_SRC_KHR, S::NONE, A::NONE),
     };
 
-    /// A buffer that the frame fills and the host reads after it: contents undefined on entry, transfers of the previous frame completed.
+    /// A buffer that the frame fills and the host reads afterwards: the frame's first use waits for earlier transfer writes, and its writes are made
+    /// available to the host.
     pub const READ_BACK: ExternalDesc = ExternalDesc {
         entry: ResourceState::new(L::UNDEFINED, S::ALL_TRANSFER, A::TRANSFER_WRITE),
         exit: ResourceState::new(L::UNDEFINED, S::HOST, A::HOST_READ),
@@ -85,7 +86,7 @@ pub struct ResourceState {
     pub access: vk::AccessFlags2,
     /// The family outside the device that owns the resource at that moment, if any; otherwise the family of the queue that uses it in the frame owns it.
     ///
-    /// The frame acquires it from there, or releases it to there; semaphores of the caller order that, at `ALL_COMMANDS`.
+    /// The frame acquires the resource from that family, or releases it to that family; the caller's semaphores order the transfer, at `ALL_COMMANDS`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub family: Option<ExternalFamily>,
 }
@@ -97,7 +98,7 @@ pub struct ResourceState {
 pub enum ExternalFamily {
     /// `VK_QUEUE_FAMILY_EXTERNAL`: of another device or process, with the same driver.
     External,
-    /// `VK_QUEUE_FAMILY_FOREIGN_EXT`: anything else, such as a camera, a codec or a display; `VK_EXT_queue_family_foreign` is enabled.
+    /// `VK_QUEUE_FAMILY_FOREIGN_EXT`: anything else, such as a camera, a codec or a display. Requires `VK_EXT_queue_family_foreign`.
     Foreign,
 }
 
@@ -134,12 +135,12 @@ impl ResourceState {
 pub enum Extent {
     /// A fixed number of texels, whatever the size of the frame.
     Texels(vk::Extent3D),
-    /// A fraction of the frame's base extent, rounded up to whole texels, at least one texel; depth 1.
+    /// Fractions of the frame's base extent, `[x, y]`, rounded up to whole texels, at least one; the depth is 1.
     Scaled([f32; 2]),
 }
 
 impl Extent {
-    /// The extent in texels in a frame of `base` extent.
+    /// The extent in texels in a frame with base extent `base`.
     pub fn resolve(self, base: vk::Extent2D) -> vk::Extent3D {
         match self {
             Extent::Texels(extent) => extent,
@@ -189,7 +190,7 @@ pub struct ImageDesc {
     pub usage: vk::ImageUsageFlags,
     /// Creation flags in addition to those that the plan sets.
     pub flags: vk::ImageCreateFlags,
-    /// Number with which the runtime asks its [`Hooks`](crate::runtime::Hooks) for structures to chain to the create info; 0 for none.
+    /// Number that the runtime passes to its [`Hooks`](crate::runtime::Hooks), which return structures to chain to the create info; 0 for none.
     ///
     /// The same number is used for the creation of its views. Images with different numbers are never exchanged for each other. The planner queries
     /// from the driver how the chain affects size, alignment and memory types.
@@ -219,7 +220,7 @@ impl ImageDesc {
         }
     }
 
-    /// A 2D image that follows the frame's base extent, `x` and `y` times as large.
+    /// A 2D image that is `x` times as wide and `y` times as high as the frame's base extent.
     pub fn scaled(format: vk::Format, x: f32, y: f32) -> ImageDesc {
         ImageDesc::new(format, Extent::Texels(vk::Extent3D::default())).with_extent(Extent::Scaled([x, y]))
     }
@@ -242,7 +243,7 @@ pub struct BufferDesc {
     #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
     #[cfg_attr(test, schemars(with = "super::json::schema::Bits<vk::BufferUsageFlags>"))]
     pub usage: vk::BufferUsageFlags,
-    /// Number with which the runtime asks its [`Hooks`](crate::runtime::Hooks) for structures to chain to the create info; 0 for none.
+    /// Number that the runtime passes to its [`Hooks`](crate::runtime::Hooks), which return structures to chain to the create info; 0 for none.
     ///
     /// As for images ([`ImageDesc::hook`]), buffers with different numbers are never exchanged for each other.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -253,7 +254,7 @@ pub struct BufferDesc {
     pub lists: Option<TileLists>,
 }
 
-/// Lists of equal length, one for each square tile of the base extent, row by row: what tiled light culling writes.
+/// Lists of equal length, one for each square tile of the base extent, row by row, such as those that tiled light culling writes.
 ///
 /// ```
 /// # use ash::vk;
@@ -277,7 +278,7 @@ pub struct TileLists {
 }
 
 impl TileLists {
-    /// Number of tiles in a row and in a column of a frame of `base` extent; those at the right and bottom edges may be cut off.
+    /// Number of tiles per row and per column of a frame with base extent `base`; tiles at the right and bottom edges may be partly outside.
     pub fn grid(self, base: vk::Extent2D) -> vk::Extent2D {
         let tiles = |pixels: u32| pixels.div_ceil(self.tile.max(1));
         vk::Extent2D {
@@ -313,16 +314,16 @@ impl BufferDesc {
 /// An image or a buffer, with the properties that follow from the frame's accesses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ResourceKind {
-    /// An image; `extent` is resolved, `usage` complete except for the tile bit.
+    /// An image; `extent` is resolved, and `usage` is complete except for the tile memory bit.
     Image {
         /// The description, as declared.
         desc: ImageDesc,
-        /// Texels of mip level 0.
+        /// Size of mip level 0 in texels.
         extent: vk::Extent3D,
         /// Declared and derived usage.
         usage: vk::ImageUsageFlags,
     },
-    /// A buffer; `usage` complete except for the tile bit.
+    /// A buffer; `usage` is complete except for the tile memory bit.
     Buffer {
         /// The description, as declared.
         desc: BufferDesc,
@@ -347,7 +348,7 @@ pub struct Resource {
     pub level_of: Option<SeparateLevel>,
 }
 
-/// Identifies an image as a level of another one, whose levels are [images of their own](ImageDesc::separate_levels).
+/// Identifies an image as a level of another one, whose levels are [separate images](ImageDesc::separate_levels).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SeparateLevel {
     /// The declared image, which is level 0.
@@ -376,7 +377,7 @@ impl Resource {
         matches!(self.kind, ResourceKind::Image { .. })
     }
 
-    /// The lists of a buffer of lists, one for each tile of the screen.
+    /// The tile lists that a buffer holds; `None` if it holds none, and for images.
     #[cfg(feature = "arrange")]
     pub(crate) fn lists(&self) -> Option<TileLists> {
         match self.kind {
@@ -391,7 +392,7 @@ impl Resource {
         }
     }
 
-    /// Makes room for the lists of another base extent.
+    /// Resizes a buffer of lists from one base extent to another.
     pub(super) fn resize_lists(&mut self, before: vk::Extent2D, after: vk::Extent2D) {
         let ResourceKind::Buffer { desc, .. } = &mut self.kind else {
             return;

@@ -1,4 +1,4 @@
-//! Split lifetimes: a resource is a separate one for the first stretch of its lifetime, and is stored at the end of the stretch.
+//! Splits lifetimes: a separate resource takes the place of a resource for the first part of its lifetime, and is stored to it at the end of that part.
 //!
 //! ```text
 //! passes   0 draw   1 light   2 blur            …   9 compose
@@ -41,7 +41,7 @@ impl Frame {
         }
     }
 
-    /// The kind of the access by which a pass on the queue of `pass` writes a part of an image when copying it from an image of the same format.
+    /// The access kind for writing an image in a pass, on the queue of `pass`, that copies a part of another image of the same format into it.
     ///
     /// # Errors
     /// The reason why no pass can, as text.
@@ -65,9 +65,9 @@ impl Frame {
         store_of(self.resource(resource)).is_ok_and(|store| queue.capabilities.contains(store.needs))
     }
 
-    /// Splits the lifetime of `resource` after pass `after`: all uses up to there refer to a new transient resource, the last one of the
-    /// frame, and a pass that follows `after` stores it to `resource` itself. `None` if that is not possible: nothing needs the resource later,
-    /// `after` does not use it, its lifetime cannot be [split](Frame::splits), or the queue cannot draw (images) or dispatch (buffers).
+    /// Splits the lifetime of `resource` after pass `after`: all uses up to `after` refer to a new transient resource, the last one of the frame, and a new
+    /// pass directly after `after` stores it to `resource`. `None` if that is not possible: nothing needs the resource later, `after` does not use it, its
+    /// lifetime cannot be [split](Frame::splits), or the queue cannot draw (images) or dispatch (buffers).
     ///
     /// # Errors
     /// Same as [`FrameBuilder::build`].

@@ -30,7 +30,7 @@ pub(crate) enum Texels {
     Depth,
 }
 
-/// Numeric type of a format's texels in shaders, or the reason why no shader can write what it has read bit for bit.
+/// Numeric type of a format's texels in shaders, or the reason why a shader cannot copy them bit for bit.
 ///
 /// # Errors
 /// The reason, as text.
@@ -108,7 +108,7 @@ pub(super) fn store_of(resource: &Resource) -> Result<Store, &'static str> {
     }
 }
 
-/// Checks that a displaced part of an image is within both the image that is read and the one that is written.
+/// Checks that a copied area is inside both the image that is read, at its offset, and the image that is written.
 fn check_border(pass: &Pass, extents: [vk::Extent3D; 2], [x, y]: [i32; 2]) -> Result<(), &'static str> {
     let area = pass
         .render_area
@@ -156,7 +156,7 @@ pub(super) fn border_of(resource: &Resource) -> Result<Store, &'static str> {
     }
 }
 
-/// Checks a pass that the runtime is to record; the error says why it cannot be recorded.
+/// Checks a pass that the runtime would record; the error says why it cannot be recorded.
 pub(super) fn check_store(tables: &Tables, pass: &Pass, accesses: &[Access]) -> Result<(), &'static str> {
     let is_border = matches!(pass.contents, CommandSource::Border { .. });
     let [from, to] = accesses else {

@@ -44,7 +44,7 @@ impl SubresourceRange {
                 && overlap(self.layers, other.layers)
     }
 
-    /// Returns true if all of `other` is inside; neither may have empty fields.
+    /// Returns true if all of `other` is inside this range; neither may have empty fields.
     pub fn contains(self, other: SubresourceRange) -> bool {
         let holds = |a: Run, b: Run| a.first <= b.first && b.end <= a.end;
         self == other

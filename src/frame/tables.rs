@@ -15,7 +15,7 @@ use crate::units::{Bytes, Run, Span};
 pub use tileheap_device::PassKind;
 use tileheap_json::is_default;
 
-/// A queue by name and capabilities; the runtime maps it to a `vk::Queue`.
+/// A queue that the frame declares, with its name and capabilities; the runtime maps it to a `vk::Queue`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -28,7 +28,7 @@ pub struct Queue {
     pub capabilities: vk::QueueFlags,
 }
 
-/// A semaphore by name.
+/// A semaphore that the frame declares.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -58,7 +58,7 @@ pub struct Submit {
     pub batches: Run,
 }
 
-/// Command buffers submitted together: the shortest interval over which tile memory keeps its contents.
+/// Command buffers submitted together (`VkSubmitInfo2`). Tile memory keeps its contents at least until the batch ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
     /// The submit that the batch belongs to.
@@ -132,18 +132,18 @@ pub struct Pass {
     pub subpasses: u32,
     /// For a render pass: the area it renders to (the base extent if there is neither an attachment nor a declared area).
     pub area: vk::Rect2D,
-    /// For a render pass: number of layers that every attachment has.
+    /// For a render pass: the number of layers that it renders to, which all its attachments have.
     pub layers: u32,
-    /// For a render pass: the view mask of multiview, 0 without; view n renders to layer n.
+    /// For a render pass: the view mask of multiview, or 0 without multiview; view n renders to layer n.
     pub view_mask: u32,
-    /// Cost of one more execution in addition to its accesses (vertices, indices, visibility), in bytes of memory traffic; `None` for a pass that does
-    /// not declare that it honors a strip's origin, and so cannot run strip by strip.
+    /// Cost of one more execution in addition to its accesses (vertices, indices, visibility), in bytes of memory traffic; `None` if the pass is not declared
+    /// to honor a strip's origin, so that it cannot run strip by strip.
     pub repeat_bytes: Option<Bytes>,
     /// Set if a frame may skip the pass: the state of its outputs in that case.
     pub optional: Option<SkippedOutputs>,
-    /// Number with which the runtime asks its [`Hooks`](crate::runtime::Hooks) for structures to chain to the render pass; 0 for none.
+    /// Number that the runtime passes to its [`Hooks`](crate::runtime::Hooks), which return structures to chain to the render pass; 0 for none.
     pub hook: u32,
-    /// Samples per texel of its pipelines, if different from the attachments'.
+    /// Sample count of its pipelines, if it differs from the attachments'.
     pub samples: Option<vk::SampleCountFlags>,
 }
 
@@ -225,7 +225,7 @@ pub(super) struct Tables {
     pub(super) parts: Vec<SubresourceRange>,
     /// Per resource, its run in `parts`.
     pub(super) parts_of: Vec<Run>,
-    /// Per batch, the batches that finish before it starts; empty if one queue orders everything.
+    /// Per batch, a bit mask of the batches that happen before it; empty if one queue orders everything.
     pub(super) before: Vec<Vec<u64>>,
 }
 
@@ -238,7 +238,7 @@ impl Tables {
         self.base_extent = base_extent;
     }
 
-    /// Empties everything that validation derives for whole tables.
+    /// Clears the tables that validation derives.
     pub(super) fn clear_derived(&mut self) {
         self.uses.clear();
         self.uses_of.clear();
@@ -369,7 +369,7 @@ impl Frame {
         self.batch_happens_before(self.batch_of(a), self.batch_of(b))
     }
 
-    /// Returns true if batch `a` ends before batch `b` begins: one after the other on one queue, or by semaphores.
+    /// Returns true if batch `b` can wait for every command of batch `a`: they are submitted to one queue in this order, or semaphores lead from `a` to `b`.
     pub(crate) fn batch_happens_before(&self, a: BatchId, b: BatchId) -> bool {
         let (a, b) = (a.index(), b.index());
         match self.tables.before.get(b) {

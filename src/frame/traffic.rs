@@ -21,14 +21,14 @@ use crate::units::Bytes;
 use tileheap_device::profile::content_bytes;
 
 impl Frame {
-    /// The bytes that an access moves from or to a resource in memory that has `size` bytes in all: the bytes that it
-    /// [touches](Frame::bytes_touched), times the number of times it [moves](Frame::times_moved) them.
+    /// The bytes that an access moves from or to a resource in memory, which has `size` bytes in total: the bytes that it [touches](Frame::bytes_touched),
+    /// times the number of times it [moves](Frame::times_moved) them.
     pub fn traffic_of(&self, access: &Access, size: Bytes) -> Bytes {
         let (pass, resource) = (self.pass(access.pass), self.resource(access.resource));
         self.moved(access, (pass, resource), size)
     }
 
-    /// The bytes that all accesses to a resource move, without stores.
+    /// The bytes that all accesses to a resource move, except those of stores.
     pub(crate) fn traffic_of_uses(&self, id: ResourceId, size: Bytes) -> Bytes {
         let resource = self.resource(id);
         let uses = self
@@ -66,7 +66,7 @@ impl Frame {
         u32::from(loads) + u32::from(stores)
     }
 
-    /// The bytes that an access touches of a resource that has `size` bytes in all: the declared [share](Access::share) of its part; else, for an
+    /// The bytes that an access touches of a resource that has `size` bytes in total: the declared [share](Access::share) of its part; else, for an
     /// attachment, what its pass renders to; else its part.
     pub fn bytes_touched(&self, access: &Access, size: Bytes) -> Bytes {
         let (pass, resource) = (self.pass(access.pass), self.resource(access.resource));
@@ -94,7 +94,7 @@ impl Frame {
         self.accesses_of(access.pass).iter().any(earlier)
     }
 
-    /// Returns true if a pass after that of the access uses the same part, or the frame keeps it.
+    /// Returns true if a later pass uses the same part, or if the resource outlives the frame.
     fn is_kept_after(&self, access: &Access) -> bool {
         let uses = self.uses_of(access.resource).iter().rev();
         let later = uses.map(|&index| &self.accesses()[index as usize]);
@@ -123,7 +123,8 @@ fn touched(access: &Access, (pass, resource): (&Pass, &Resource), size: Bytes) -
     }
 }
 
-/// Number of the texels of an attachment's level and layers that a pass renders to in an area, and of all texels there; `None` if it renders to all of them.
+/// Number of texels that a pass renders to in an attachment's level and layers if it renders to `area`, and number of all texels in them; `None` if it
+/// renders to all.
 #[inline]
 fn rendered_texels(
     access: &Access,

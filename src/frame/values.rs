@@ -7,8 +7,8 @@
 //!                                 w ────── r
 //!                                                   w ────── r
 //! ```
-//! A value ends before a pass if no part of the resource holds anything that a later access needs: each part is next cleared or overwritten as a
-//! whole, or never used again. Contents that the caller supplies, that the frame exports, and that a history keeps count as needed.
+//! A value ends before a pass if no part of the resource holds contents that are needed later: each part is cleared or overwritten as a whole next, or never
+//! used again. Contents that the caller supplies, that the frame exports, and that a history keeps count as needed.
 
 use std::collections::HashSet;
 
@@ -46,8 +46,8 @@ impl Division {
 }
 
 impl Frame {
-    /// The frame in which each value of the `wanted` resources is a separate resource, and per resource the value that it is; `None` if none can be
-    /// divided.
+    /// The frame in which each value of the `wanted` resources is a separate resource, and, per resource, the value that it holds; `None` if no resource can
+    /// be divided.
     ///
     /// For a transient resource, the first value keeps the id, and all values get their own names. External and history resources keep their role
     /// outside the frame: they hold their last value, the first one if it needs the contents from before the frame (or, if external, is used by
@@ -143,13 +143,13 @@ impl Frame {
             && uses.all(|access| !self.pass(access.pass).contents.is_own())
     }
 
-    /// Returns true if something in the frame, or after it, needs the contents of a resource from before the frame.
+    /// Returns true if contents of a resource from before the frame are needed, by the frame or after it.
     pub(super) fn keeps_earlier_contents(&self, id: ResourceId) -> bool {
         let resource = self.resource(id);
         resource.persistence != Persistence::Transient && self.division_of(id).enters
     }
 
-    /// Divides a resource into values, by the parts with needed contents before each of its passes, from the last to the first.
+    /// Divides a resource into values: walks its passes backwards, and starts a value at each pass before which no part has contents that are needed.
     ///
     /// O(uses * parts).
     fn division_of(&self, id: ResourceId) -> Division {
@@ -195,7 +195,7 @@ impl Frame {
 }
 
 impl Resource {
-    /// Keeps only the declared usage, since that of the accesses is derived again for each value, and keeps levels together.
+    /// Resets the usage to the declared one, since validation derives that of the accesses for each value, and keeps levels together.
     fn prepare_to_divide(&mut self) {
         match &mut self.kind {
             ResourceKind::Image { desc, usage, .. } => {
@@ -221,7 +221,7 @@ fn name_of_value(names: &mut HashSet<String>, resource: &str, value: SeparateVal
     let mut all = std::iter::once(name(&format!(" (value {number} of {count})"))).chain(others);
     let free = all
         .find(|name| !names.contains(name))
-        .expect("numbers do not end");
+        .expect("fewer names are in use than there are numbers");
     names.insert(free.clone());
     free
 }

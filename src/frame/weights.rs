@@ -1,4 +1,4 @@
-//! Weights: measured savings of accesses on chip, in place of the model's estimates.
+//! Weights: measured savings of on-chip accesses, in place of the model's estimates.
 //!
 //! ```json
 //! {
@@ -43,11 +43,11 @@ const VERSION: u64 = 2;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Weights {
-    /// One for each pass and resource that was measured.
+    /// One weight per measured pair of pass and resource.
     pub accesses: Vec<Weight>,
 }
 
-/// Savings of one pass when one resource is on chip.
+/// Savings of one pass if one resource is on chip.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Weight {

@@ -53,7 +53,7 @@ pub struct AliasingRow {
     pub discards: bool,
 }
 
-/// A previous user of the bytes, with its uses on one device queue.
+/// A previous user of a placement's bytes, with its uses on one device queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[repr(C)]
@@ -69,7 +69,7 @@ pub struct PreviousUser {
     /// The stages of its uses on the queue.
     #[serde(with = "names::bits")]
     pub stages: vk::PipelineStageFlags2,
-    /// The accesses of the uses that write.
+    /// The access flags of its writes on the queue.
     #[serde(with = "names::bits")]
     pub writes: vk::AccessFlags2,
 }
@@ -111,9 +111,8 @@ const _: () = assert!(size_of::<PreviousUser>() == 32);
 /// # Ok::<(), tileheap::Error>(())
 /// ```
 ///
-/// # Errors
-/// If the number of device queues does not match that of declared queues. If the plan was made only for comparison, or needs more than aliasing: an
-/// image in each of several memory objects ([`Ladder::Off`](crate::plan::Ladder::Off) avoids it), stores (plan without
+/// # Errors If the number of device queues does not match the number of declared queues. If the plan was made only for comparison, or needs more than
+/// aliasing: an image in each of several memory objects ([`Ladder::Off`](crate::plan::Ladder::Off) avoids it), stores (plan without
 /// [`split`](crate::plan::PlanOptions::split)), or an image that several queues begin to use at the same time.
 pub fn aliasing(plan: &Checked<Plan>, queues: &DeviceQueues) -> Result<Aliasing, LowerError> {
     queues.check(&plan.frame)?;
@@ -250,7 +249,7 @@ impl Holders {
     }
 }
 
-/// Adds the rows of a placement whose bytes `earlier` held.
+/// Adds the rows of a placement; `earlier` are the previous holders of its bytes.
 fn add(plan: &Plan, queues: &DeviceQueues, (index, earlier): (u32, &[Holder]), to: &mut Aliasing) {
     let (frame, placement) = (&plan.frame, &plan.placements[index as usize]);
     let first = to.previous.len() as u32;
@@ -259,7 +258,10 @@ fn add(plan: &Plan, queues: &DeviceQueues, (index, earlier): (u32, &[Holder]), t
         add_users(plan, queues, (resource, one.earlier_frame), &mut to.previous);
     }
     let previous = Run::new(first, to.previous.len() as u32);
-    let object = placement.object.expect("its bytes are in a space").index() as u32;
+    let object = placement
+        .object
+        .expect("a placement with an address space is in a memory object")
+        .index() as u32;
     let firsts = first_passes(frame, queues, placement.resource).into_iter();
     to.placements.extend(firsts.map(|first_pass| AliasingRow {
         resource: placement.resource,
@@ -347,7 +349,7 @@ impl Aliasing {
         })
     }
 
-    /// The rows as text, one line for each placement and each of its previous users.
+    /// The rows as text: one line for each placement, for each of its previous users, and for each pass that binds tile memory.
     pub fn text(&self, frame: &Frame) -> String {
         let mut text = String::new();
         for row in &self.placements {

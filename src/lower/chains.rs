@@ -37,7 +37,7 @@ pub(super) struct Epoch {
     pub(super) layout: vk::ImageLayout,
     /// The access flags of its writes.
     pub(super) writes: vk::AccessFlags2,
-    /// True if it needs contents from before it.
+    /// True if it needs earlier contents.
     pub(super) needs_contents: bool,
 }
 
@@ -93,7 +93,7 @@ pub(super) struct Chains {
     of_access: Vec<[OptionalIndex; 2]>,
     /// Per access to a [plain](Placed::is_plain) resource, true if contents from before it matter.
     pub(super) needs_contents: Vec<bool>,
-    /// The accesses to the current part and version.
+    /// Scratch memory: the accesses to the current part and version.
     selected: Vec<u32>,
     /// Pairs of epochs of two parts of the current resource that contain the same access.
     shared: Vec<[u32; 2]>,

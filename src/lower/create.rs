@@ -1,4 +1,4 @@
-//! Created objects: memory objects, images, buffers and views.
+//! Fills the tables of created objects: memory objects, images, buffers and views.
 
 use ash::vk;
 
@@ -100,7 +100,7 @@ fn view_formats(placed: &Placed<'_>, own: vk::Format, resource: ResourceId, lowe
     Run::new(first as u32, lowered.formats.len() as u32)
 }
 
-/// The image of a resource in memory of a kind, not bound yet; `None` for buffers.
+/// The image of a resource in memory of this kind, not yet bound; `None` for buffers.
 ///
 /// Images that merely alias the same bytes need no `VK_IMAGE_CREATE_ALIAS_BIT`: each starts from `UNDEFINED`. `alias`
 /// is for images that share bytes *and contents*, one per memory object of a tile resident.
@@ -150,7 +150,7 @@ pub(crate) fn image(
     })
 }
 
-/// The buffer of a resource in memory of a kind, not bound yet; `None` for images.
+/// The buffer of a resource in memory of this kind, not yet bound; `None` for images.
 pub(crate) fn buffer(id: ResourceId, resource: &Resource, memory: MemoryKind) -> Option<BufferRow> {
     let ResourceKind::Buffer { desc, mut usage } = resource.kind else {
         return None;
@@ -171,8 +171,8 @@ pub(crate) fn buffer(id: ResourceId, resource: &Resource, memory: MemoryKind) ->
     })
 }
 
-/// Returns true if a resource is cleared: histories are, before the first frame reads contents that no frame has written. Tile memory holds at most a
-/// part of a history's lifetime, which is written first.
+/// Returns true if a resource may have to be cleared: a history is, before a frame reads contents that no frame has written. A history in tile memory is not,
+/// since the frame writes it before reading it.
 fn is_cleared(resource: &Resource, memory: MemoryKind) -> bool {
     resource.persistence == Persistence::History && memory != MemoryKind::Tile
 }
@@ -231,8 +231,8 @@ pub(super) fn in_barrier(image: &ImageRow, mut range: SubresourceRange) -> Subre
     range
 }
 
-/// The view of a part of an image for descriptors of a usage; `None` if its usage allows none. Without `cube_arrays`, several cubes are
-/// an array of layers by default (VUID-VkImageViewCreateInfo-viewType-01004).
+/// The view of a part of an image for descriptors with this usage; `None` if the image's usage allows no views. Without `cube_arrays`, the default view of
+/// several cubes is a 2D array (VUID-VkImageViewCreateInfo-viewType-01004).
 pub(crate) fn shader_view(
     (index, image): (u32, &ImageRow),
     range: SubresourceRange,
@@ -287,11 +287,11 @@ fn read_aspects(range: SubresourceRange) -> vk::ImageAspectFlags {
     }
 }
 
-/// The usage of attachments that passes with tile shading store into, through the view of the attachment.
+/// The view usage of attachments that passes with tile shading also access as tile attachments, through the same view.
 pub(crate) const TILE_ATTACHED: vk::ImageUsageFlags =
     vk::ImageUsageFlags::from_raw(ATTACHED.as_raw() | vk::ImageUsageFlags::STORAGE.as_raw());
 
-/// The view of a part of an image as an attachment of a usage, with all aspects; slices of a 3D image are layers.
+/// The attachment view of a part of an image, with this usage and all aspects; slices of a 3D image are layers.
 pub(crate) fn attachment_view(
     index: u32,
     image: &ImageRow,

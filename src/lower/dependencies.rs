@@ -16,7 +16,7 @@ use super::resolver::{Dependencies, Resolver};
 use super::sharing::Shared;
 use super::state::MemoryState;
 
-/// Computes every dependency and the state after the frame, into an empty `after`. Earlier contents of `found` do not matter.
+/// Computes every dependency into `found`, which it clears first, and the state after the frame into `after`, which must be empty.
 pub(super) fn dependencies(
     placed: &Placed<'_>,
     shared: &Shared<'_>,

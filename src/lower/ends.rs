@@ -1,4 +1,4 @@
-//! The ends of a frame: resources that come from the caller or earlier frames, and those that are passed on.
+//! Dependencies at both ends of a frame: of resources that come from the caller or from earlier frames, and of those that outlive the frame.
 
 use ash::vk;
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
@@ -77,7 +77,7 @@ impl Resolver<'_> {
         let end = *uses
             .iter()
             .max_by_key(|one| one.last)
-            .expect("an epoch has a use");
+            .expect("every epoch has at least one use");
         // A write or transition before the last use is visible to that use only.
         let is_seen = end.stages.contains(exit.stages) && end.access.contains(exit.access);
         let is_hidden = (is_entered || chain.epochs.len() > 1) && !is_seen;
@@ -113,15 +113,18 @@ impl Resolver<'_> {
         }
     }
 
-    /// Adds the barriers of a history's previous version in the state that earlier frames left, piece by piece; pieces that no frame has written are
-    /// cleared. `contents` has the states of all objects, sorted by object.
+    /// Adds the barriers of a history's previous version, from the states in which earlier frames left it, piece by piece; pieces that no frame has written
+    /// are cleared. `contents` has the states of all objects, sorted by object.
     pub(super) fn previous(
         &mut self,
         chain: &Chain,
         source: Source,
         contents: &[&ContentState],
     ) -> Result<(), LowerError> {
-        let first = self.chains.first_of(chain).expect("its bytes have a first use");
+        let first = self
+            .chains
+            .first_of(chain)
+            .expect("only chains with a first use are kept");
         let to = self.chains.uses_of(first)[0];
         let object = self.placed.object(chain.placement);
         let of_object = &contents[contents.partition_point(|state| state.object.get() < object)..];

@@ -24,7 +24,7 @@ pub enum LowerError {
         /// Number of device queues given.
         given: usize,
     },
-    /// The plan was made only for comparison.
+    /// The plan was made only for comparison, with `WindowRule::WholeFrame`.
     #[error(
         "the plan of frame `{frame}` treats the whole frame as one discard window, which no device supports: plan with `WindowRule::Device`"
     )]
@@ -45,7 +45,7 @@ pub enum LowerError {
     UnsupportedPass {
         /// Name of the pass.
         pass: String,
-        /// The demand and the limit.
+        /// The feature that the pass requires.
         why: &'static str,
     },
     /// The contents that earlier work left in a history belong to another queue family.
@@ -72,7 +72,7 @@ pub enum LowerError {
     #[cfg(feature = "check")]
     #[error(transparent)]
     Check(#[from] super::check::LoweredCheckError),
-    /// A text is not a table document.
+    /// Text that is not a valid document of lowered tables.
     #[error(transparent)]
     Json(#[from] tileheap_json::Error),
 }

@@ -1,4 +1,4 @@
-//! First uses of bytes: whatever used them before, in this frame or in earlier work, must have finished.
+//! Dependencies of the first uses of bytes: earlier users of the bytes, in this frame or in earlier work, must have finished.
 
 use ash::vk::AccessFlags2 as A;
 use bumpalo::Bump;
@@ -13,7 +13,7 @@ use super::tables::commands::BarrierCause;
 use crate::plan::{MemoryKind, Placement};
 use crate::units::Bytes;
 
-/// Bytes that a placement takes, and when.
+/// The bytes of a placement, and the step from which it uses them.
 #[derive(Clone, Copy)]
 struct PlacedBytes {
     /// The first step of the placement.
@@ -23,7 +23,7 @@ struct PlacedBytes {
     space: AddressSpace,
 }
 
-/// Sorts by a number below `count` of each element, in linear time; equal ones keep their order.
+/// Sorts elements by `number`, which must be below `count`, in linear time; elements with equal numbers keep their order.
 fn by_number<'a>(
     all: &[u32],
     count: usize,
@@ -48,7 +48,7 @@ fn by_number<'a>(
 }
 
 impl Resolver<'_> {
-    /// Walks every address space from the state that earlier work left to the one that the frame leaves.
+    /// Adds the barriers before the first uses of bytes: walks every address space from the state that earlier work left to the state that the frame leaves.
     pub(super) fn first_uses(&mut self) {
         let (placed, before) = (self.placed, self.before);
         let scratch = placed.scratch;
@@ -141,7 +141,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// Adds the barriers before the first use of a part of a placement whose bytes `earlier` held.
+    /// Adds the barriers before the first use in a chain; `earlier` are the previous holders of its bytes.
     fn first_use(&mut self, index: usize, earlier: &[Holder]) {
         let chain = &self.chains.chains[index];
         let Some(first) = self.chains.first_of(chain) else {
@@ -176,7 +176,7 @@ impl Resolver<'_> {
         self.follow(chain, first, cause);
     }
 
-    /// The source of an epoch's first use on its queue; the waits for other queues go to its batch.
+    /// The source of an epoch's first use on its queue; adds the waits for other queues to its batch.
     fn source_of(&mut self, first: &Epoch, earlier: &[Holder]) -> Source {
         let to = self.chains.uses_of(first)[0];
         let mut source = Source::default();

@@ -1,4 +1,4 @@
-//! Render pass instances: attachments, operations, subpasses, and the parameters of pipelines and secondary command buffers.
+//! Builds render pass instances: attachments, operations, subpasses, and the parameters of pipelines and secondary command buffers.
 
 use ash::vk;
 use bumpalo::Bump;
@@ -136,7 +136,7 @@ impl<'a> Instances<'a> {
         [Run::new(first, all), Run::new(first, colors)]
     }
 
-    /// The usage of the view of an attachment: the pass may also access it as a tile attachment.
+    /// The usage of an attachment's view, which includes storage if the pass also accesses it as a tile attachment.
     fn usage_of(&self, access: &Access) -> vk::ImageUsageFlags {
         if !self.kinds.contains(AccessKind::TileAttachment) {
             return ATTACHED;
@@ -423,7 +423,7 @@ fn places(instance: &InstanceRow, references: Run, lowered: &mut Lowered) -> Run
     Run::new(first, lowered.indices.len() as u32)
 }
 
-/// Lets the pipelines of each subpass name the attachments of all subpasses, in an instance with local read.
+/// Sets the attachment formats of each subpass's pipelines to those of the whole instance, for an instance with local read.
 fn name_all(instance: &InstanceRow, lowered: &mut Lowered) {
     let first = lowered.formats.len() as u32;
     let colors = instance.colors.of(&lowered.attachments).iter();
@@ -473,7 +473,7 @@ fn resolve_mode(format: vk::Format) -> vk::ResolveModeFlags {
     }
 }
 
-/// The view rows of every image.
+/// The rows of views, listed by image.
 pub(super) struct ViewRows<'a> {
     /// Per image, its first view row.
     first: Vec<'a, OptionalIndex>,
@@ -482,7 +482,7 @@ pub(super) struct ViewRows<'a> {
 }
 
 impl<'a> ViewRows<'a> {
-    /// A list of no views.
+    /// Lists without views, for `images` images.
     pub(super) fn new(images: usize, scratch: &'a Bump) -> ViewRows<'a> {
         ViewRows {
             first: bumpalo::vec![in scratch; OptionalIndex::NONE; images],

@@ -20,7 +20,7 @@ use super::tables::Lowered;
 use crate::Checked;
 use crate::plan::{Plan, WindowRule};
 
-/// Lowers a plan for a frame in a situation.
+/// Lowers a plan for one frame, which runs in `situation`.
 ///
 /// # Errors
 /// If the plan's frame cannot run in the situation: another number of queues, or contents that another queue family owns. If the plan was made only
@@ -37,7 +37,7 @@ pub struct Lowerer {
     found: Dependencies,
     /// Empty tables whose memory is reused.
     spare: Lowered,
-    /// Working memory of one lowering, empty between two. A mutex makes it `Sync`; nothing locks it.
+    /// Working memory of a lowering, empty in between. The mutex only makes it `Sync`; it is never locked.
     scratch: Mutex<Bump>,
 }
 
@@ -110,7 +110,7 @@ mod tests {
     use crate::plan::{PlanOptions, plan};
     use crate::profile::DeviceProfile;
 
-    /// The allocations of lowering a frame again, on two queues of different families if the frame declares several.
+    /// The number of allocations when a frame is lowered again, on two queues of different families if it declares several queues.
     fn allocations_of_warm_lowering(frame: &Frame) -> usize {
         let profile = Arc::new(DeviceProfile::preset("adreno-830").unwrap());
         let needs = Arc::new(estimate(frame, &profile).unwrap());

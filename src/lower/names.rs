@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::frame::Frame;
 
-/// The names of a planned frame's parts, by the ids in the rows of tables: for debug names, labels and messages.
+/// The names of a planned frame's objects, indexed by the ids in the rows of tables: for debug names, labels and messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FrameNames {

@@ -1,5 +1,5 @@
-//! Load and store operations of attachments: contents that are never read are not stored; a read-only attachment is not written if the device has a
-//! store operation for that.
+//! Load and store operations of attachments: contents that are never read are not stored; a read-only attachment is not written if the device supports
+//! `VK_ATTACHMENT_STORE_OP_NONE`.
 
 use ash::vk;
 use bumpalo::collections::Vec;
@@ -51,8 +51,8 @@ impl<'a> AttachmentOperations<'a> {
         operations
     }
 
-    /// Marks the accesses whose results in a [plain](Placed::is_plain) image are needed later; per access, `keeps` is true if contents from before it
-    /// matter.
+    /// Marks the accesses whose results in a [plain](Placed::is_plain) image are needed later; per access, `keeps` is true if it keeps or reads earlier
+    /// contents.
     fn mark_plain(&mut self, frame: &Frame, id: ResourceId, keeps: &[bool]) {
         let accesses = frame.accesses();
         let mut wanted = frame.resource(id).persistence != Persistence::Transient;
@@ -139,9 +139,8 @@ impl<'a> AttachmentOperations<'a> {
     }
 }
 
-/// Determines if the accesses of one pass need the contents that a part had before the pass. A render pass clears or overwrites an attachment before anything
-/// in
-/// it reads that in place; nothing orders other accesses of one pass.
+/// Determines whether the accesses of one pass need the contents that a part had before the pass. A render pass clears or overwrites an attachment before
+/// anything in it reads the attachment in place; other accesses of one pass are not ordered.
 #[derive(Clone, Copy)]
 struct NeedsEarlier {
     all_attached: bool,

@@ -7,7 +7,7 @@ use super::tables::DeviceQueueIndex;
 use crate::frame::tables::{Access, Resource, ResourceKind};
 use crate::frame::{PassId, SubresourceRange};
 
-/// The uses of one queue in an epoch.
+/// The uses on one queue in an epoch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QueueUse {
     pub(super) queue: DeviceQueueIndex,

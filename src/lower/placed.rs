@@ -1,4 +1,4 @@
-//! The plan's placements and passes, as named in the tables.
+//! The plan's placements and passes, with their device queues and their rows in the tables.
 
 use bumpalo::Bump;
 use bumpalo::collections::Vec;
@@ -19,8 +19,8 @@ pub(super) struct Placed<'a> {
     pub(super) queues: &'a DeviceQueues,
     /// Working memory for lowering.
     pub(super) scratch: &'a Bump,
-    /// In odd frames, per placement (as in even frames), the one whose memory and image or buffer it uses: for a history pair, the other
-    /// one. Empty in even frames.
+    /// In odd frames, per placement, the placement whose memory and image or buffer it uses: the other one of a history's pair, otherwise itself. Empty in
+    /// even frames.
     turns: Vec<'a, u32>,
     /// Per resource, the result of [`Placed::is_plain`].
     plain: Vec<'a, bool>,
@@ -140,12 +140,12 @@ impl<'a> Placed<'a> {
         self.kinds[pass.index()]
     }
 
-    /// Returns true for a resource of one part whose contents no other frame reads: of its accesses, only the order matters.
+    /// Returns true for a resource that is neither a history nor a 3D image, and has only one part: all its accesses are to the same version and part.
     pub(super) fn is_plain(&self, id: ResourceId) -> bool {
         self.plain[id.index()]
     }
 
-    /// Returns true if a render pass is begun dynamically.
+    /// Returns true if a pass is a render pass that `vkCmdBeginRendering` begins.
     pub(super) fn is_dynamic(&self, pass: PassId) -> bool {
         self.dynamic[pass.index()]
     }

@@ -29,7 +29,7 @@ pub struct RequirementQuery {
     pub object: QueriedObject,
 }
 
-/// The image or buffer that a query is about; it need not be created.
+/// The image or buffer that a query is about, as creation parameters: it is not created.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum QueriedObject {
     /// An image, without a list of view formats.
@@ -129,20 +129,24 @@ pub(crate) fn add_answer(
     }
 }
 
-/// The requirements of a frame's resources, from a driver's answers to [`requirement_queries`], in the same order; `None` for an unsupported object.
+/// The requirements of a frame's resources, from a driver's answers to [`requirement_queries`]. The answers are in the same order; that to an unsupported
+/// object is `None`.
 ///
 /// # Errors
 /// The name of a resource that the device does not support in ordinary memory: without an answer, or without a memory type.
 ///
-/// # Panics
-/// If the number of answers differs from that of queries.
+/// # Panics If the number of answers differs from the number of queries.
 pub fn requirements_from(
     frame: &Frame,
     profile: &DeviceProfile,
     answers: &[Option<MemoryRequirements>],
 ) -> Result<Requirements, UnsupportedResource> {
     let queries = requirement_queries(frame, profile);
-    assert_eq!(queries.len(), answers.len(), "one answer for each query");
+    assert_eq!(
+        queries.len(),
+        answers.len(),
+        "there must be one answer for each query"
+    );
     let mut resources = vec![ResourceRequirements::NONE; frame.resources().len()];
     for (query, answer) in queries.iter().zip(answers) {
         let needs = &mut resources[query.resource.index()];

@@ -140,12 +140,13 @@ pub(crate) const STORE_GROUP: u64 = 64;
 /// The minimum that Vulkan guarantees for `maxComputeWorkGroupCount` along each axis.
 const MAX_GROUPS: u64 = 65_535;
 
-/// Adds the store of a pass, if it is one.
+/// Adds the row of a store pass.
 fn store(frame: &Frame, pass: PassId, lowered: &mut Lowered) -> OptionalIndex {
     let accesses = frame.pass(pass).accesses;
     let (shader, groups) = match &frame.resource(frame.accesses_of(pass)[0].resource).kind {
         ResourceKind::Image { desc, .. } => {
-            let texels = texels_of(desc.format).expect("a frame stores only what can be stored");
+            let texels = texels_of(desc.format)
+                .expect("validation accepts only stores of formats that shaders can copy");
             let shader = match texels {
                 Texels::Float => StoreShader::Float,
                 Texels::Int => StoreShader::Int,

@@ -1,4 +1,4 @@
-//! Dependencies while they are collected, and the state shared by the steps that find them.
+//! Collects dependencies, and holds the state that the steps of finding them share.
 
 use ash::vk;
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
@@ -33,7 +33,7 @@ pub(super) struct Barrier {
     pub(super) cause: BarrierCause,
 }
 
-/// An order between two device queues inside the frame that the frame's semaphores provide.
+/// A dependency between batches on two device queues, which the frame's semaphores provide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Crossing {
     pub(super) from: BatchId,
@@ -85,7 +85,7 @@ pub(super) struct Dependencies {
     pub(super) clears: Vec<FirstContents>,
 }
 
-/// The inputs from which dependencies are found, and those found so far.
+/// Finds dependencies: the inputs, and the dependencies found so far.
 pub(super) struct Resolver<'a> {
     pub(super) placed: &'a Placed<'a>,
     pub(super) shared: &'a Shared<'a>,
@@ -164,7 +164,7 @@ impl Resolver<'_> {
         self.placed.object(placement)
     }
 
-    /// A barrier before a use that discards the contents.
+    /// A barrier before a use, from the layout `UNDEFINED`, which discards earlier contents.
     pub(super) fn barrier(
         &self,
         chain: &Chain,
@@ -190,7 +190,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Orders the other uses of an epoch on several queues after the first, which made their contents ready: their batches wait for its batch.
+    /// Orders the other uses of an epoch on several queues after its first use, whose barrier prepares the contents: their batches wait for its batch.
     #[inline]
     pub(super) fn follow(&mut self, chain: &Chain, epoch: &Epoch, cause: BarrierCause) {
         if epoch.uses.len() > 1 {

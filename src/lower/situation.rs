@@ -34,7 +34,7 @@ impl Parity {
     }
 }
 
-/// A queue of the device, by queue family and index.
+/// A device queue, identified by its queue family and index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[repr(C)]
 pub struct FamilyQueue {
@@ -66,7 +66,7 @@ pub struct DeviceQueues {
 }
 
 impl DeviceQueues {
-    /// The queues that run the declared ones, in the order of their declaration.
+    /// Maps declared queues to device queues: `declared` has the device queue of each declared queue, in the order of declaration.
     pub fn new(declared: &[FamilyQueue]) -> DeviceQueues {
         let mut device = DeviceQueues::default();
         for queue in declared {
@@ -116,7 +116,7 @@ impl DeviceQueues {
         self.queues[queue.0 as usize].family
     }
 
-    /// Returns an error if the number of declared queues differs from that of a frame.
+    /// Returns an error if the number of declared queues differs from the number that a frame declares.
     pub(super) fn check(&self, frame: &Frame) -> Result<(), LowerError> {
         let (declared, given) = (frame.queues().len(), self.of.len());
         if declared != given {
@@ -157,7 +157,7 @@ impl LoweringDesc {
         }
     }
 
-    /// The situation of the frame after one that was lowered for this situation.
+    /// The situation of the frame that follows `lowered`, which was lowered for this situation.
     #[must_use]
     pub fn after(&self, lowered: &Lowered) -> LoweringDesc {
         LoweringDesc {

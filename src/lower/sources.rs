@@ -65,7 +65,7 @@ impl<'a> Holders<'a> {
         }
     }
 
-    /// Splits ranges at the ends of all others.
+    /// Splits ranges at both ends of all other ranges.
     fn cut(&mut self) {
         let ends = self.held.iter().flat_map(|held| [held.first, held.end]);
         let mut ends = Vec::from_iter_in(ends, self.held.bump());
@@ -121,7 +121,7 @@ impl<'a> Holders<'a> {
         self.fresh.clear();
     }
 
-    /// The holders of the bytes at the end.
+    /// The current holders of the bytes.
     pub(super) fn held(&self) -> &[HeldBytes] {
         &self.held
     }

@@ -91,7 +91,7 @@ pub struct LastUse {
     /// Stages of the use.
     #[serde(with = "names::bits")]
     pub stages: vk::PipelineStageFlags2,
-    /// Writes of the use that were not made available.
+    /// Writes of the use that have not been made available.
     #[serde(with = "names::bits")]
     pub writes: vk::AccessFlags2,
 }

@@ -74,14 +74,14 @@ pub(super) fn submits(placed: &Placed<'_>, found: &mut Dependencies, lowered: &m
         }));
 }
 
-/// Returns true if a wait makes a later one on the same device queue redundant: its value is at least as late, at all of the later one's stages.
+/// Returns true if a wait makes a later one on the same device queue redundant: its value is at least as high, and it waits at all stages of the later one.
 fn is_waited_for(known: &SemaphoreRow, wait: &SemaphoreRow) -> bool {
     let (a, b) = (known.semaphore, wait.semaphore);
     let same = a.queue().is_some() && a.queue() == b.queue();
     same && a.value >= b.value && known.stages.contains(wait.stages)
 }
 
-/// The waits of a batch in addition to those that the frame declares, one for each queue.
+/// The waits of a batch in addition to those that the frame declares, merged into one for each queue.
 fn merged<'a>(placed: &Placed<'a>, waits: &[Wait]) -> Vec<'a, SemaphoreRow> {
     let mut rows: Vec<'_, SemaphoreRow> = Vec::new_in(placed.scratch);
     for wait in waits {
@@ -157,7 +157,7 @@ fn declared(
     }
 }
 
-/// The stages that a semaphore has to name because an order between queues may rely on it; none if it cannot.
+/// The stages that a semaphore's signal has to cover because a dependency between queues may rely on it; none if it cannot.
 fn through(frame: &Frame, crossing: &Crossing, signaller: BatchId, waiter: BatchId) -> S {
     let &Crossing { from, to, .. } = crossing;
     let reaches = |a: BatchId, b: BatchId| a == b || frame.batch_happens_before(a, b);

@@ -177,8 +177,8 @@ fn add_operations(frame: &Frame, [earlier, later]: [&Access; 2], scopes: &mut Sc
     }
 }
 
-/// The stages that work on pixels among those that access an attachment: dependencies by region have no others
-/// (VUID-VkSubpassDependency-dstSubpass-00873), and no others access attachments.
+/// The framebuffer-space stages among `stages`: dependencies by region must not have others (VUID-VkSubpassDependency-dstSubpass-00873), and no others access
+/// attachments.
 fn of_pixels(stages: S) -> S {
     const PIXELS: S = S::from_raw(
         S::FRAGMENT_SHADER.as_raw()

@@ -65,7 +65,7 @@ pub struct Lowered {
     pub instances: Vec<InstanceRow>,
     /// Clears of contents that no frame has written.
     pub clears: Vec<ClearRow>,
-    /// Copies out of tile memory.
+    /// Copies out of tile memory, or at the border of strips.
     pub stores: Vec<StoreRow>,
     /// Everything that is recorded, in order.
     pub passes: Vec<PassRow>,

@@ -20,7 +20,7 @@ use crate::units::Run;
 pub struct PipelineTarget {
     /// Formats of the color attachments, in order: those of the subpass, or of all subpasses if they use dynamic rendering local read.
     pub color_formats: Vec<vk::Format>,
-    /// The aspects of depth and stencil that the subpass uses: pipelines test and write no other.
+    /// The aspects (depth, stencil) that the subpass uses; its pipelines must not test or write any other aspect.
     pub depth_aspects: vk::ImageAspectFlags,
     /// Format of the attachment's depth aspect, or `UNDEFINED`; with dynamic rendering local read, also that of a depth attachment of other subpasses.
     pub depth_format: vk::Format,
@@ -28,7 +28,7 @@ pub struct PipelineTarget {
     pub stencil_format: vk::Format,
     /// Samples of every attachment; 1 without attachments.
     pub samples: vk::SampleCountFlags,
-    /// The extent of the described render area.
+    /// Extent of the render area that the frame describes.
     pub extent: vk::Extent2D,
     /// Number of layers rendered to; 1 with a view mask.
     pub layers: u32,
@@ -41,7 +41,7 @@ pub struct PipelineTarget {
     pub render_pass: vk::RenderPass,
     /// The index of the subpass in its render pass, from 0.
     pub subpass: u32,
-    /// The attachments that its shaders write and read, if it uses dynamic rendering local read.
+    /// The attachments that the subpass's shaders write and read, if the subpass uses dynamic rendering local read.
     pub local_read: Option<LocalReadMapping>,
 }
 
@@ -120,8 +120,7 @@ impl PipelineTarget {
         }
     }
 
-    /// Sets the target of a pipeline's creation info: by its render pass, or by chaining `rendering` (of
-    /// [`PipelineTarget::rendering`]).
+    /// Sets the target in a pipeline's creation info: sets the render pass and subpass, or chains `rendering`, the result of [`PipelineTarget::rendering`].
     ///
     /// # Panics
     /// If pipelines need a render pass object, and the target has none.
@@ -151,14 +150,14 @@ impl PipelineTarget {
 pub struct PipelineTargets {
     /// The targets of all subpasses, in the order of passes.
     targets: Vec<PipelineTarget>,
-    /// Per pass of the planned frame, its run of `targets`; empty for compute and transfer passes.
+    /// Per pass of the planned frame, its run in `targets`; empty for compute and transfer passes.
     of_pass: Vec<Run>,
-    /// Per pass of the described frame, its pass in the planned one.
+    /// Per pass of the described frame, the pass of the planned frame that runs it.
     planned: Vec<PassId>,
 }
 
 impl PipelineTargets {
-    /// The targets of tables, with the render pass object of each row of instances that has one.
+    /// Creates the targets from a plan's tables; `render_pass` returns the render pass object of a row of instances, or null.
     pub(crate) fn new(
         plan: &Plan,
         tables: &Lowered,
@@ -193,8 +192,8 @@ impl PipelineTargets {
         }
     }
 
-    /// The target for pipelines of a subpass of a pass: subpass 0 for passes that have one subpass. `None` if the pass is not a render
-    /// pass, or has fewer subpasses.
+    /// The target of the pipelines of one subpass of a pass; `subpass` is 0 for passes with one subpass. `None` if the pass is not a render pass, or has
+    /// fewer subpasses.
     pub fn get(&self, pass: PassId, subpass: u32) -> Option<&PipelineTarget> {
         self.in_plan(self.planned[pass.index()], subpass)
     }

@@ -9,7 +9,7 @@ use super::resolver::{Barrier, Resolver, Source};
 use super::tables::commands::{BarrierCause, Families, Scopes};
 
 impl Resolver<'_> {
-    /// Adds the dependencies between the epochs of one chain, and between uses of slices inside them.
+    /// Adds the dependencies between the epochs of one chain, and between uses of slices inside the epochs.
     pub(super) fn within(&mut self, chain: &Chain) {
         let epochs = chain.epochs.of(&self.chains.epochs);
         for pair in epochs.windows(2) {
@@ -24,7 +24,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Adds the dependency of `after` on `before`, for the same contents.
+    /// Adds the dependency of epoch `after` on `before`, the previous epoch of the same contents.
     fn boundary(&mut self, chain: &Chain, before: &Epoch, after: &Epoch) {
         let (earlier, later) = (self.chains.uses_of(before), self.chains.uses_of(after));
         let cause = cause_of(chain);
@@ -69,7 +69,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The families of a queue family transfer for a use, if it needs one.
+    /// The source and destination families of the queue family ownership transfer before `later`, if it needs one.
     fn transfer(&self, chain: &Chain, earlier: &[QueueUse], later: &QueueUse) -> Option<Families> {
         let families = Families {
             src: self.placed.family_of(earlier.last()?.queue),
@@ -78,7 +78,7 @@ impl Resolver<'_> {
         (families.src != families.dst && !self.shared.is_concurrent(chain.resource)).then_some(families)
     }
 
-    /// Adds the release that matches an acquire, on the queue that used the resource.
+    /// Adds the release operations that match an acquire, on the queue that used the resource.
     fn release(&mut self, chain: &Chain, acquire: &Barrier, earlier: &[QueueUse], before: &Epoch) {
         for one in earlier {
             let mut release = *acquire;

@@ -17,7 +17,7 @@ use crate::names;
 use crate::units::Run;
 
 impl Lowered {
-    /// The tables as text, with the names of the frame that was lowered.
+    /// Formats the tables as text; `frame` is the frame that was lowered, and provides the names.
     pub fn text(&self, frame: &Frame) -> String {
         let mut text = String::new();
         let mut writer = Writer {
@@ -25,7 +25,7 @@ impl Lowered {
             frame,
             out: &mut text,
         };
-        writer.write().expect("a string takes all text");
+        writer.write().expect("writing to a string does not fail");
         text
     }
 }

@@ -17,8 +17,8 @@ pub(super) struct Placed {
     pub(super) of_resource: Vec<Run>,
 }
 
-/// Creates the placements of every resource: residents at their offsets, all others in ordinary memory. An arena that fits the resources as it is in
-/// `old` is kept.
+/// Creates the placements of every resource: residents at their offsets in tile memory, all others in ordinary memory. Keeps the packing of an arena of `old`
+/// if the resources still fit.
 pub(super) fn place_all(
     context: &Context<'_>,
     residency: &mut Residency,
@@ -159,7 +159,7 @@ fn reads_previous(frame: &Frame, id: ResourceId) -> bool {
         .any(|access| access.version == HistoryVersion::Previous)
 }
 
-/// Packs the placements of one memory type into one object, or into several where the device's largest allocation is smaller.
+/// Packs the placements of one memory type into one object, or into several if the object would exceed the device's largest allocation.
 fn pack_group(
     context: &Context<'_>,
     memory_type: u32,
@@ -231,7 +231,7 @@ fn pack_group(
     Ok(())
 }
 
-/// The packing of the only arena of a memory type in an old plan, if it has these items, and none of these pairs shares bytes there.
+/// The packing of the only arena of a memory type in an old plan, if it has the same items and no pair of `conflicts` shares bytes there.
 fn kept(old: &Plan, memory_type: u32, items: &[Item], conflicts: &[(u32, u32)]) -> Option<Packing> {
     let mut packing = Packing::default();
     let mut arena = None;
@@ -265,7 +265,7 @@ fn kept(old: &Plan, memory_type: u32, items: &[Item], conflicts: &[(u32, u32)]) 
     (packing.offsets.len() == items.len() && conflicts.iter().all(apart)).then_some(packing)
 }
 
-/// Refuses a resource that no allocation of a memory type can hold.
+/// Returns an error if no allocation of a memory type can hold a resource of this size.
 fn too_large(
     context: &Context<'_>,
     resource: ResourceId,
@@ -286,8 +286,8 @@ fn too_large(
     })
 }
 
-/// Pairs that must not share bytes although their lifetimes are disjoint in submission order: some use of one is not ordered before some use of the
-/// other, on two queues.
+/// Pairs that must not share bytes although their lifetimes are disjoint in submission order: they are used on two queues, and some use of one is not ordered
+/// before some use of the other.
 ///
 /// On each queue, the batches ordered after a batch of another queue are its last ones: placements not ordered after a last use are first used
 /// within one contiguous range of passes.

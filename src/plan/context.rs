@@ -11,7 +11,7 @@ use crate::profile::{DeviceProfile, TileHeap};
 use crate::units::Bytes;
 use tileheap_pack::StepCost;
 
-/// Inputs to planning, and the placement rulings that precede any choice.
+/// Inputs to planning, and the results of the placement rules, which are applied before residents are chosen.
 pub(super) struct Context<'a> {
     pub(super) frame: &'a Frame,
     /// The executed frame, paired with the described one.
@@ -28,7 +28,7 @@ pub(super) struct Context<'a> {
     pub(super) only_passes: Vec<Option<PassId>>,
     /// True if the savings of a resource are its traffic: no access has measured savings, and nothing is stored.
     pub(super) savings_are_traffic: bool,
-    /// Per resource of the frame, where the rules allow its placement.
+    /// Per resource of the frame, the kind of memory in which the rules allow it to be placed.
     pub(super) rulings: Vec<Ruling>,
     /// Per pass, the cost of reserving tile memory; empty if the strategy does not weigh it.
     pub(super) binning_costs: Vec<StepCost>,

@@ -1,4 +1,4 @@
-//! Eligibility: the placement rules, applied before any choice.
+//! Eligibility: the placement rules, applied before residents are chosen.
 
 use ash::vk;
 
@@ -88,7 +88,7 @@ pub(super) fn stored_by(frame: &Frame, id: ResourceId) -> Option<PassId> {
     written.find(|pass| frame.pass(*pass).contents == CommandSource::Store)
 }
 
-/// The first rule of the specification that keeps a resource out of tile memory over some of its uses, given by index.
+/// The first rule of the specification that keeps a resource out of tile memory during some of its accesses; `indices` are those of the accesses.
 pub(super) fn barred(
     context: &Context<'_>,
     heap: &TileHeap,
@@ -173,7 +173,7 @@ impl Uses<'_> {
     }
 }
 
-/// Returns true if a stretch of the resource is in tile memory, and only lack of room keeps it out as a whole.
+/// Returns true if a stretch of the resource may be in tile memory, and only lack of room can keep the whole resource out.
 pub(super) fn could_be_whole(context: &Context<'_>, id: ResourceId) -> bool {
     let (frame, timeline, rulings) = (context.frame, &context.timeline, &context.rulings);
     let Ruling::Ordinary(OffChipReason::Stored { pass }) = rulings[id.index()] else {

@@ -23,9 +23,9 @@ pub enum PlanError {
     OtherDevice {
         /// The frame.
         frame: String,
-        /// The name of the profile that the requirements were estimated for.
+        /// The name of the profile for which the requirements were estimated.
         of: String,
-        /// The name of the profile that the frame was to be planned for.
+        /// The name of the profile for which the frame was to be planned.
         profile: String,
     },
     /// The device cannot run the frame: it violates a rule for its limits or features.

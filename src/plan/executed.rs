@@ -1,4 +1,4 @@
-//! Translation between the executed frame and the described one, only by the plan's map.
+//! Translates between the executed frame and the described one, using only the plan's origin map.
 
 use std::collections::HashMap;
 
@@ -7,8 +7,8 @@ use crate::execute::{Charges, ExecutedFrame, ResourceValue};
 use crate::frame::{Frame, PassId, ResourceId};
 use crate::units::Bytes;
 
-/// Per access of the described frame, the resource of the executed frame that holds everything that the access uses: the described resource, or its
-/// value. Images of strips and stretches of lifetimes are parts of those.
+/// Per access of the described frame, the resource of the executed frame that holds everything that the access uses: the described resource, or the separate
+/// resource of one of its values. Images of strips and stretches of lifetimes are only parts of such resources.
 pub(super) fn holders_of_accesses(executed: &ExecutedFrame) -> Vec<ResourceId> {
     let (frame, origins) = (executed.frame(), executed.origins());
     let mut of_value: HashMap<(ResourceId, Option<ResourceValue>), ResourceId> = HashMap::new();
@@ -96,8 +96,8 @@ impl Plan {
         level_of.map_or(origin, |level_of| level_of.image)
     }
 
-    /// Returns true if [`Plan::frame`]'s `used` is a part of `resource`, which belongs to the described frame or to the input's: an id that exists in
-    /// both means the same resource.
+    /// Returns true if `used`, a resource of [`Plan::frame`], is a part of `resource`, which belongs to the described frame or to the input's: an id that
+    /// exists in both refers to the same resource.
     #[cfg(feature = "runtime")]
     pub(crate) fn stands_for(&self, used: ResourceId, resource: ResourceId) -> bool {
         let described = self.origins.resource(used).resource;

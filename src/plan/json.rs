@@ -1,4 +1,4 @@
-//! A plan as JSON: versioned, self-contained except for the frame, everything by name.
+//! A plan as JSON: versioned, self-contained except for the frame, and with references by name.
 //!
 //! ```json
 //! {
@@ -63,7 +63,7 @@ impl Plan {
         write::names_of(&self.frame).with(|| tileheap_json::write(&write::document(self)))
     }
 
-    /// Reads the plan of `frame` from JSON. `frame` is a described frame, or one rewritten as it was for the plan.
+    /// Reads the plan of `frame` from JSON. `frame` is a described frame, or a frame rewritten in the same way as for the plan.
     ///
     /// Checks only the format. The plan can be lowered or bound only after [`Plan::checked`] has accepted it.
     ///

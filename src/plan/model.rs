@@ -36,9 +36,9 @@ use crate::units::Bytes;
 
 /// Default cost of one additional bin of a render pass, in bytes of memory traffic.
 ///
-/// Conservative: a command stream of a few kilobytes, the visibility stream of a bin, and the vertices of some hundred triangles on its borders. No
-/// driver documents it, and no public measurement isolates it; the one public measurement of a reservation (a compute chain at 1080p on Adreno 830:
-/// 5.6 % slower with 1.66 MB reserved and unused) includes more than bins.
+/// Conservative: a command stream of a few kilobytes, the visibility stream of a bin, and the vertices of a few hundred triangles on its borders. No driver
+/// documents it, and no public measurement isolates it; the one public measurement of a reservation (a compute chain at 1080p on Adreno 830: 5.6 % slower
+/// with 1.66 MB reserved and unused) includes more than bins.
 pub(crate) const BIN_COST: Bytes = Bytes(16 << 10);
 
 /// Bytes that cross the memory bus for one access to a resource of `size` bytes placed in DRAM: as measured, or by [`Frame::traffic_of`].

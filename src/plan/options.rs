@@ -75,9 +75,9 @@ pub struct PlanOptions {
     pub aliasing: bool,
     /// Use of several tile memory objects within a run of lifetimes. Requires `aliasing`.
     pub ladder: Ladder,
-    /// True if a resource may be in tile memory for a first stretch of its lifetime, if that saves more than the pass that then stores it costs.
-    /// Only used by [`ResidencyStrategy::Optimal`], and requires `aliasing`. The runtime records the stores: [`Plan::frame`](super::Plan::frame) then has
-    /// passes that [`Plan::described`](super::Plan::described) does not have.
+    /// True if a resource may be in tile memory for only the first stretch of its lifetime, when that saves more than the store pass that ends the stretch
+    /// costs. Only used by [`ResidencyStrategy::Optimal`], and requires `aliasing`. The runtime records the stores: [`Plan::frame`](super::Plan::frame) then
+    /// has passes that [`Plan::described`](super::Plan::described) does not have.
     #[serde(default, skip_serializing_if = "is_default")]
     pub split: bool,
     /// True if lazily allocated memory may be used.

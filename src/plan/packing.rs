@@ -1,4 +1,4 @@
-//! Packs the placements of one memory type into the fewest bytes, the fewest arenas and with the fewest aliasing barriers that its rules find.
+//! Packs the placements of one memory type heuristically, to minimize the bytes, the arenas and the aliasing barriers.
 
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
@@ -9,10 +9,10 @@ use tileheap_units::CompactSort;
 use super::{DEFAULT_BUDGET, PlanOptions, ResidencyStrategy};
 use crate::units::Bytes;
 
-/// Units of budget above the default budget for each step of the search after the cheap rules.
+/// Units of the plan's budget, in excess of the default budget, that pay for one step of the search that follows the cheap rules.
 const BUDGET_PER_STEP: u64 = 64;
 
-/// Largest number of items for which a packing with fewer aliasing barriers is searched, which is O(items³).
+/// Maximum number of items for which the planner searches for a packing with fewer aliasing barriers, in O(items³) time.
 const MAX_ITEMS: usize = 64;
 
 /// One arena: its items and their offsets.
@@ -106,8 +106,8 @@ fn part(items: &[Item], conflicts: &[(u32, u32)], wanted: &[u32]) -> ProblemDesc
     desc
 }
 
-/// The smaller packing of two rules that are seldom far from the bound; of equal ones, the one with fewer barriers. If it misses the bound and
-/// the budget exceeds the default budget, a search follows.
+/// Packs by two rules whose heights are seldom far from the lower bound, and keeps the smaller packing, on a tie the one with fewer barriers. If it misses
+/// the bound and the budget exceeds the default budget, a search follows.
 fn smallest(problem: &Problem, budget: u64) -> Packing {
     let rules = [
         tileheap_pack::Strategy::FirstFitByBirth,
@@ -131,7 +131,7 @@ fn smallest(problem: &Problem, budget: u64) -> Packing {
     found.unwrap_or(best)
 }
 
-/// The items in the order in which their lifetimes begin, the larger first.
+/// The items in the order in which their lifetimes begin; on a tie, larger items first.
 fn by_birth(problem: &Problem) -> Vec<u32> {
     let mut order: Vec<u32> = (0..problem.items().len() as u32).collect();
     order.compact_sort_by_key(|&item| {
@@ -141,7 +141,7 @@ fn by_birth(problem: &Problem) -> Vec<u32> {
     order
 }
 
-/// Number of pairs of items in which the second reuses bytes of the first: each pair needs an aliasing barrier.
+/// Number of pairs of items in which the later item reuses bytes of the earlier one: each pair needs an aliasing barrier.
 fn hand_overs(problem: &Problem, offsets: &[Bytes]) -> usize {
     let mut owners = ByteOwners::default();
     let mut lost = Vec::new();
@@ -162,7 +162,7 @@ fn distinct(owners: impl Iterator<Item = u32>) -> usize {
     all.len()
 }
 
-/// A packing of the same height with fewer aliasing barriers, if one is found: each item is placed where it reuses bytes of the fewest others.
+/// A packing of the same height with fewer aliasing barriers, if one is found: each item is placed where it reuses bytes of the fewest other items.
 fn fewest_barriers(problem: &Problem, packing: Packing) -> Packing {
     let items = problem.items();
     if items.len() > MAX_ITEMS {
@@ -187,7 +187,7 @@ fn fewest_barriers(problem: &Problem, packing: Packing) -> Packing {
     }
 }
 
-/// Offsets below a height, chosen for one item after the other where it reuses bytes of the fewest others; `None` if an item has no room.
+/// Places item after item, each where it reuses bytes of the fewest earlier items, and returns the offsets; `None` if an item does not fit below `height`.
 fn placed_apart(problem: &Problem, height: Bytes) -> Option<Vec<Bytes>> {
     let items = problem.items();
     let mut offsets = vec![Bytes::ZERO; items.len()];

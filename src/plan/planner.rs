@@ -1,4 +1,4 @@
-//! A planner with a cache: a known frame costs a comparison, a slightly changed one a repair.
+//! A planner with a cache: a known frame only costs a comparison, a slightly changed frame only a repair of its plan.
 //!
 //! ```text
 //! resize      plan       a search of a fixed number of steps: a millisecond at most
@@ -63,14 +63,14 @@ struct CachedPlan {
 }
 
 impl CachedPlan {
-    /// Returns true if the plan was made according to its options.
+    /// Returns true if the plan was made with the strategy of its options, and neither repaired nor made in the fast mode instead.
     fn is_whole(&self) -> bool {
         self.budget > 0
     }
 }
 
 impl Planner {
-    /// Creates a planner without plans.
+    /// Creates a planner with an empty cache.
     pub fn new() -> Planner {
         Planner::default()
     }
@@ -113,8 +113,8 @@ impl Planner {
         Ok(plan)
     }
 
-    /// Returns the cached plan for equal inputs, or a better one: found by a search with twice as many steps as before, unless the plan is proved
-    /// optimal. All calls up to a proof together take twice as long as the last one.
+    /// Returns the cached plan for equal inputs, or a better one: found by a search with twice as many steps as before, unless the plan is proved optimal.
+    /// Together, all calls up to a proof take about twice as long as the last one.
     ///
     /// # Errors
     /// Same as [`plan()`](super::plan()); the cached plans are kept then.

@@ -18,7 +18,7 @@ use crate::units::{Bytes, Span};
 
 /// Maximum length of a resource's name.
 const NAME: usize = 28;
-/// Minimum length of a device's name, however long the frame's is.
+/// Number of columns reserved for the device's name, however long the frame's name is.
 const DEVICE: usize = 30;
 
 /// The report: header, placements with reasons, passes, a map of the tile heap, totals. No line is longer than 110 columns.
@@ -238,7 +238,7 @@ impl Plan {
             }
             row("largest bound tile memory", bound, tile.size, "of the heap");
             row(
-                "most live bytes in tile memory",
+                "peak live bytes in tile memory",
                 live,
                 bound,
                 "of the bound tile memory",
@@ -256,7 +256,7 @@ impl Plan {
             row_of(what, cost, percent_up(cost, kept), note);
         }
         let mut row = |what: &str, bytes, of, note: &str| row_of(what, bytes, percent(bytes, of), note);
-        row("arenas", arena, peak, "of the lower bound, the most live bytes");
+        row("arenas", arena, peak, "of the lower bound, the peak live bytes");
         row("arenas without aliasing", apart, arena, "of the arenas");
         writeln!(f, "\nTotals, {}", counted(self.passes.len(), "pass"))?;
         table.write_rows(f)?;

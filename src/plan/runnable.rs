@@ -6,7 +6,8 @@ use super::PlanError;
 use crate::execute::ExecutedFrame;
 use crate::profile::DeviceProfile;
 
-/// A frame with a device that can run it: [`Frame::check_on`](crate::frame::Frame::check_on) has accepted it, and [`ExecutedFrame::check`] its map.
+/// A frame with a device that can run it: [`Frame::check_on`](crate::frame::Frame::check_on) has accepted the frame, and [`ExecutedFrame::check`] its origin
+/// map.
 #[derive(Clone, Copy)]
 pub(crate) struct Runnable<'a> {
     executed: &'a ExecutedFrame,
@@ -14,7 +15,7 @@ pub(crate) struct Runnable<'a> {
 }
 
 impl<'a> Runnable<'a> {
-    /// Checks a frame, and its map to the described one.
+    /// Checks a frame, and its map to the described frame.
     ///
     /// # Errors
     /// The first rule that the frame violates on the device, the first fault of [`ExecutedFrame::check`], or a store in the frame.

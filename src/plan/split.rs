@@ -1,4 +1,4 @@
-//! Split lifetimes: the stretches of lifetimes that save more than a store, and the plan of the frame with those stores.
+//! Split lifetimes: the stretches of lifetimes that save more than their stores cost, and the plan of the frame with those stores.
 //!
 //! ```text
 //! passes       0 draw   1 light   2 blur            …   9 compose
@@ -22,7 +22,7 @@ use crate::frame::{Frame, PassId, ResourceId};
 use crate::measure::Requirements;
 use crate::units::Bytes;
 
-/// The plan of `whole`'s frame with split lifetimes if that saves more; else `whole`.
+/// Returns a plan of `whole`'s frame with split lifetimes if it saves more, else `whole`.
 pub(super) fn improve(context: &Context<'_>, whole: Plan) -> crate::Result<Plan> {
     let Some(found) = residency::choose_stretches(context, &whole).map_err(PlanError::Packing)? else {
         return Ok(whole);
@@ -34,7 +34,7 @@ pub(super) fn improve(context: &Context<'_>, whole: Plan) -> crate::Result<Plan>
     };
     let own = plan
         .optimality
-        .expect("a plan with something in tile memory was searched for");
+        .expect("a plan with residents in tile memory was found by a search");
     let less: Bytes = plan.stores().map(|store| plan.stored_bytes(&store)).sum();
     let split_value = own.value - less.0 as i64;
     if split_value <= value {
@@ -61,7 +61,8 @@ fn kept(whole: Plan, found: Optimality, steps: u64) -> Plan {
     Plan { optimality, ..whole }
 }
 
-/// The plan of `whole`'s frame with the stores of `old` that are still possible, and its residents that still fit; without stores if none is left.
+/// Returns a plan of `whole`'s frame with the stores of `old` that are still possible and the residents of `old` that still fit, or `whole` if no store is
+/// left.
 pub(super) fn repair(context: &Context<'_>, whole: Plan, old: &Plan) -> crate::Result<Plan> {
     let frame = &whole.frame;
     let mut stretches = match old.stores().next() {
@@ -77,7 +78,7 @@ pub(super) fn repair(context: &Context<'_>, whole: Plan, old: &Plan) -> crate::R
     Ok(resident(&whole, stretches, Some(old))?.unwrap_or(whole))
 }
 
-/// The plan of `whole`'s frame with stores for these stretches, except those that are not in tile memory afterwards.
+/// Returns a plan of `whole`'s frame with stores for these stretches, except for stretches that the new plan does not place in tile memory.
 fn resident(
     whole: &Plan,
     mut stretches: Vec<(ResourceId, PassId)>,

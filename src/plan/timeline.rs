@@ -4,7 +4,7 @@ use super::WindowRule;
 use crate::frame::{Frame, PassId, QueueId};
 use crate::profile::DeviceProfile;
 
-/// The discard windows of a frame: within one, tile memory keeps its contents while enough of it stays bound.
+/// The discard windows of a frame: within a window, tile memory keeps its contents as long as enough of it stays bound.
 ///
 /// ```text
 /// passes    0  1  2 │ 3  4 │ 5  6        batches

@@ -98,7 +98,7 @@ pub(super) fn explain(
     (resources, conflicts)
 }
 
-/// The residents of a window that are alive at any time during a lifetime in it, from residents sorted by window and first step.
+/// The residents of a window whose lifetimes overlap `lifetime`; `residents` must be sorted by window and first step.
 fn alive_in<'a>(
     residents: &'a [TileResident],
     lifetime: Span,
@@ -116,7 +116,7 @@ fn alive_in<'a>(
         .filter(move |resident| resident.span.end > lifetime.first)
 }
 
-/// The end of the lowest free range for a resource among the residents alive at the same time, if there is any.
+/// The end offset of the lowest free range in which a resource would fit beside the residents `beside`, if there is one.
 fn room_beside<'a>(
     context: &Context<'_>,
     beside: impl Iterator<Item = &'a TileResident>,
@@ -131,7 +131,7 @@ fn room_beside<'a>(
     Some(offset + tile.size)
 }
 
-/// The binning cost that reserving up to `end` in some passes adds to that of the current reservation.
+/// The binning cost that reserving up to `end` in these passes adds to the cost of the current reservation.
 fn added_binning_cost(
     context: &Context<'_>,
     residency: &Residency,
@@ -278,7 +278,7 @@ pub(super) fn sum(
     totals
 }
 
-/// The peak of bytes alive at once.
+/// Peak number of bytes of placements that are alive at the same time.
 fn peak<'a>(placements: impl Iterator<Item = &'a Placement>, passes: usize) -> Bytes {
     let mut born = vec![0u64; passes + 1];
     let mut died = vec![0u64; passes + 1];

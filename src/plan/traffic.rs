@@ -18,8 +18,8 @@ use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId};
 use crate::measure::Requirements;
 use crate::units::Bytes;
 
-/// The size that counts for a resource: in tile memory if it may be placed there, else in ordinary memory; for external resources, which require no
-/// memory, that of their contents.
+/// The size by which a resource's traffic is counted: the size in tile memory if it may be placed there, else in ordinary memory; for external resources,
+/// which require no memory, the size of their contents.
 pub(crate) fn counted_size(frame: &Frame, requirements: &Requirements, id: ResourceId) -> Bytes {
     let (resource, needs) = (frame.resource(id), &requirements.resources[id.index()]);
     match resource.persistence {
@@ -28,7 +28,7 @@ pub(crate) fn counted_size(frame: &Frame, requirements: &Requirements, id: Resou
     }
 }
 
-/// Bytes of a resource that a frame moves if it is off chip, without stores, which do not belong to the frame.
+/// Bytes that a frame moves for a resource that is off chip, not counting stores.
 pub(crate) fn traffic_off_chip(frame: &Frame, requirements: &Requirements, id: ResourceId) -> Bytes {
     frame.traffic_of_uses(id, counted_size(frame, requirements, id))
 }
@@ -42,7 +42,8 @@ pub(super) fn savings_are_traffic(frame: &Frame) -> bool {
         && accesses.all(|access| access.measured.is_none())
 }
 
-/// The only render pass that uses a resource, as an attachment whose contents it discards; published tables do not make this distinction.
+/// The only render pass that uses a transient resource, if it uses the resource only as an attachment other than a resolve target, so that binning keeps it
+/// on chip. `None` with [`WindowRule::WholeFrame`]: published tables do not make this distinction.
 pub(crate) fn only_render_pass(frame: &Frame, id: ResourceId, windows: WindowRule) -> Option<PassId> {
     let first = frame.accesses_to(id).next()?.pass;
     let attached = |kind| {
@@ -89,7 +90,7 @@ pub(super) fn described_traffic(
     bytes.sum()
 }
 
-/// Bytes that strips move off chip in addition to those of their passes as described: halos, and padding of their images. `is_moved` returns
+/// Bytes that strips move off chip in addition to the bytes that their passes move as described: halos, and padding of the strips' images. `is_moved` returns
 /// true for resources of the executed frame that move bytes off chip.
 pub(crate) fn halos(
     executed: &ExecutedFrame,
@@ -100,10 +101,10 @@ pub(crate) fn halos(
     if frame.pass_ids().all(|pass| executed.strip(pass).is_none()) {
         return Bytes::ZERO;
     }
-    /// One described access, in strips.
+    /// The accesses of strips that run one described access.
     #[derive(Clone, Copy, Default)]
     struct InStrips {
-        /// Number of accesses in strips: in total, and off chip.
+        /// Number of these accesses: in total, and off chip.
         times: [u64; 2],
         moved: Bytes,
     }
@@ -139,15 +140,15 @@ pub struct Traffic {
     /// Traffic of all resources as originally described, with nothing in tile memory: [`PlanTotals::traffic_bytes`](super::PlanTotals). An arrangement does
     /// not change it.
     pub described: Bytes,
-    /// Bytes that still move off chip, without charges.
+    /// Bytes that still move off chip, other than those of halos; charges are not included.
     pub moved: Bytes,
     /// Cost of repeated passes.
     pub repeats: Bytes,
-    /// Bytes of halos that move off chip again.
+    /// Cost of the halos that move off chip again.
     pub halos: Bytes,
     /// Cost of merged passes.
     pub merges: Bytes,
-    /// Texels computed, relative to the frame as described.
+    /// Number of texels that the passes compute, relative to the frame as described.
     pub shaded: f64,
 }
 
@@ -164,7 +165,7 @@ impl Traffic {
         }
     }
 
-    /// Traffic and charges of a frame whose accesses and stores move `moved` bytes, of which `halos` belong to halos.
+    /// Traffic and charges of a frame whose accesses and stores move `moved` bytes, `halos` of them for halos.
     pub(super) fn charged(executed: &ExecutedFrame, moved: Bytes, halos: Bytes) -> Traffic {
         let charges = executed.charges();
         let cost = u128::from(halos.0) * u128::from(charges.halo_thousandths) / 1000;
@@ -194,7 +195,7 @@ impl Traffic {
 
     /// Total cost of repeats, halos and merges.
     pub fn charges(&self) -> Bytes {
-        // Sums of documents' numbers saturate.
+        // The sum saturates, since the numbers may come from a document.
         [self.repeats, self.halos, self.merges].into_iter().sum()
     }
 
@@ -204,7 +205,7 @@ impl Traffic {
     }
 }
 
-/// Texels that passes compute, relative to the frame as described.
+/// Number of texels that the passes compute, relative to the frame as described.
 fn shaded(executed: &ExecutedFrame) -> f64 {
     let area = |extent: vk::Extent2D| u64::from(extent.width) * u64::from(extent.height);
     let described = executed.described();

@@ -19,13 +19,13 @@ use crate::units::{Bytes, Run, Span};
 /// The flat tables refer to each other by index; `passes` and `resources` run parallel to the frame's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// The executed frame: [`Plan::input`]'s, with the stores of split lifetimes.
+    /// The executed frame: the frame of [`Plan::input`], with the stores of split lifetimes.
     pub frame: Frame,
     /// The map from the executed frame to the [described](Plan::described) one, including stores.
     pub origins: Origins,
     /// The planned frame, described or rewritten, paired with the described one. The runtime's functions take its passes.
     pub input: ExecutedFrame,
-    /// The map from the executed frame to the input's: the stores of split lifetimes, and the stretches that they end.
+    /// The map from the executed frame to the frame of [`Plan::input`]: the stores of split lifetimes, and the stretches that they end.
     pub splits: Origins,
     /// The device for which the frame is planned.
     pub profile: Arc<DeviceProfile>,
@@ -54,11 +54,11 @@ pub struct Plan {
 /// Quality of a choice of residents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Optimality {
-    /// Bytes of traffic saved per frame, minus those that stores write, and minus the binning cost of the reservation.
+    /// Bytes of traffic saved per frame, minus the bytes that stores write and the binning cost of the reservation.
     pub value: i64,
     /// Upper bound on the value of any choice.
     pub upper_bound: i64,
-    /// True if no choice of this value reserves fewer bytes, summed over the passes.
+    /// True if it is proved that no choice of the same value reserves fewer bytes, summed over the passes.
     pub least_reserved: bool,
     /// Number of branches searched.
     pub steps: u64,
@@ -90,7 +90,7 @@ pub enum MemoryKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryObject {
-    /// The kind of memory, which is that of the placements in the object.
+    /// Kind of memory, the same as that of all placements in the object.
     pub memory: MemoryKind,
     /// The object's memory type, by index.
     pub memory_type: u32,
@@ -147,8 +147,8 @@ pub struct Placement {
 /// The placements of a resource, and the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResourcePlan {
-    /// The resource's placements: none if it is unused, two for a history whose previous version is read, one for each memory object that is bound
-    /// when a tile resident is used, beginning with the object of the first use.
+    /// The resource's placements: none if it is unused; two for a history whose previous version is read; for a tile resident, one for each memory object
+    /// that is bound in a pass that uses it, beginning with the object of the first use; one otherwise.
     ///
     /// For a history pair, the first is the current version in even frames and the previous one in odd frames.
     pub placements: Run,
@@ -167,7 +167,7 @@ pub enum PlacementReason {
         /// The pass.
         pass: PassId,
     },
-    /// The resource's savings justify a place in tile memory.
+    /// The resource is in tile memory, and its savings justify the reserved bytes.
     Tile {
         /// Bytes per frame that do not cross the memory bus.
         savings: Bytes,
@@ -209,7 +209,7 @@ pub enum OffChipReason {
         /// The first pass that copies the resource.
         pass: PassId,
     },
-    /// The resource is used on a queue that supports neither graphics nor compute, and so cannot bind tile memory
+    /// The resource is used on a queue that cannot bind tile memory, because it supports neither graphics nor compute
     /// (VUID-vkCmdBindTileMemoryQCOM-commandBuffer-cmdpool).
     TransferQueue {
         /// The first pass on such a queue.
@@ -254,15 +254,16 @@ pub enum OffChipReason {
     CostExceedsSavings {
         /// Potential savings, in bytes of traffic per frame.
         savings: Bytes,
-        /// The binning cost in its passes, at the lowest free offset.
+        /// The binning cost that the resource would add to the passes of its lifetime at the lowest free offset.
         binning_cost: Bytes,
     },
-    /// The frame requests ordinary memory ([`TileConstraint::Excluded`](crate::frame::TileConstraint::Excluded)), and nothing else keeps it out.
+    /// The frame requests ordinary memory ([`TileConstraint::Excluded`](crate::frame::TileConstraint::Excluded)), and no other rule keeps the resource out of
+    /// tile memory.
     Excluded {
         /// Potential savings, in bytes of traffic per frame.
         savings: Bytes,
     },
-    /// The room is used by residents that save more.
+    /// Other residents leave no room for the resource during its lifetime.
     NoRoom {
         /// Potential savings, in bytes of traffic per frame.
         savings: Bytes,
@@ -272,7 +273,7 @@ pub enum OffChipReason {
     },
 }
 
-/// One pass of the timeline, as planned.
+/// The tile memory that is bound and live in one pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PassPlan {
     /// The tile memory object that is bound while the pass runs.
@@ -284,32 +285,32 @@ pub struct PassPlan {
 /// Sums over a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanTotals {
-    /// The traffic of all resources of the described frame, with nothing in tile memory, by [`Frame::traffic_of`]: as originally described, if its
-    /// description was changed. Shares are relative to this.
+    /// The traffic of all resources of the described frame, with nothing in tile memory, by [`Frame::traffic_of`]; if the description was changed, of the
+    /// originally described frame. Shares are relative to this sum.
     ///
     /// Attachments of one render pass do not count, since binning already keeps their bytes on chip.
     pub traffic_bytes: Bytes,
-    /// The part of `traffic_bytes` that the executed frame does not move, or moves for resources that the rules admit to tile memory, whether they
-    /// fit or not. If the strategy does not use tile memory: the traffic that merged passes save.
+    /// The part of `traffic_bytes` that the executed frame does not move, or moves for resources that the rules admit to tile memory, whether they fit or
+    /// not. If the strategy does not use tile memory, only the traffic that merged passes save.
     pub eligible_bytes: Bytes,
-    /// The part of `traffic_bytes` that stays on chip: all but the bytes that the executed frame moves off chip. That is the traffic of the residents
-    /// of tile memory and the savings of merged passes, minus the bytes that stores write and the charges of the arrangement; 0 if those are more.
+    /// The part of `traffic_bytes` that stays on chip: all but the bytes that the executed frame moves off chip. That is the traffic of the residents of tile
+    /// memory and the savings of merged passes, minus the bytes that stores write and the charges of the arrangement; 0 if the result would be negative.
     pub on_chip_bytes: Bytes,
     /// Charges of the arrangement: repeated passes, merged passes, and halos that move off chip again.
     #[serde(default, skip_serializing_if = "is_default")]
     pub charged_bytes: Bytes,
-    /// Bytes that the stores of split lifetimes write to ordinary memory. Their reads do not count: without stores, there would be none.
+    /// Bytes that the stores of split lifetimes write to ordinary memory. The bytes that the stores read do not count: they are read from tile memory.
     #[serde(default, skip_serializing_if = "is_default")]
     pub stored_bytes: Bytes,
     /// Bytes of all arenas.
     pub arena_bytes: Bytes,
     /// Bytes of the arenas' contents without aliasing.
     pub arena_bytes_without_aliasing: Bytes,
-    /// The peak of bytes alive in each arena, summed over the arenas: no packing can need less.
+    /// The peak number of bytes alive in each arena, summed over the arenas: no packing can need less.
     pub arena_peak_live: Bytes,
-    /// The peak of bytes alive in tile memory.
+    /// The peak number of bytes alive in tile memory.
     pub tile_peak_live: Bytes,
-    /// The largest tile object.
+    /// Size of the largest tile memory object.
     pub tile_bytes: Bytes,
     /// Tile memory bound, summed over the passes.
     pub reserved_bytes: Bytes,
@@ -320,7 +321,8 @@ pub struct PlanTotals {
 }
 
 impl Plan {
-    /// The [placements](ResourcePlan::placements) of a resource: none if it is unused, two for a history pair.
+    /// The [placements](ResourcePlan::placements) of a resource: none if it is unused, several for a history pair and for a tile resident with an image in
+    /// several memory objects.
     pub fn placements_of(&self, resource: ResourceId) -> &[Placement] {
         self.resources[resource.index()].placements.of(&self.placements)
     }
@@ -332,8 +334,8 @@ impl Plan {
             .map(|placement| placement.memory)
     }
 
-    /// The placement that an access uses: for a history that of its version (as in even frames), for a tile resident with an image in several memory
-    /// objects the one in the bound object.
+    /// The placement that an access uses: for a history, the placement of the accessed version (as in even frames); for a tile resident with an image in
+    /// several memory objects, the placement in the bound object.
     #[inline]
     pub fn placement_of(&self, access: &Access) -> PlacementId {
         let run = self.resources[access.resource.index()].placements;
@@ -383,7 +385,7 @@ impl Plan {
     }
 }
 
-/// A pass that ends a stretch in tile memory, recorded by the runtime instead of the caller.
+/// A store pass, which ends a stretch in tile memory. The runtime records it, not the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlannedStore {
     /// The pass, in [`Plan::frame`].

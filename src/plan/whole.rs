@@ -1,4 +1,4 @@
-//! The stages of planning with every lifetime whole, in order.
+//! The stages of planning without split lifetimes, in order.
 
 use std::sync::Arc;
 

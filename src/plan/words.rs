@@ -227,7 +227,8 @@ impl Plan {
                 "its savings of {savings:#} of traffic per frame are less than the binning cost of {binning_cost:#} in its passes"
             ),
             OffChipReason::NoRoom { savings, conflicts } => format!(
-                "no room beside {} for its savings of {savings:#} per frame: shorten lifetimes, or shrink the resource",
+                "no room beside {} despite its savings of {savings:#} per frame: shorten lifetimes, or shrink the \
+                 resource",
                 self.conflicts_text(conflicts)
             ),
         }
@@ -275,7 +276,7 @@ impl Plan {
         }
     }
 
-    /// The names of the first residents, and the number of others.
+    /// The names of the first conflicting residents, and the number of the others.
     fn conflicts_text(&self, conflicts: Run) -> String {
         const NAMED: usize = 3;
         let residents = conflicts.of(&self.conflicts);
@@ -307,7 +308,7 @@ pub(super) fn quoted(name: &str) -> String {
     format!("`{}`", printable(name))
 }
 
-/// A name without characters that would move a terminal's cursor.
+/// A name with its control characters replaced, since those could move a terminal's cursor.
 pub(super) fn printable(name: &str) -> String {
     name.chars()
         .map(|c| if c.is_control() { '\u{fffd}' } else { c })

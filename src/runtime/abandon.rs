@@ -23,8 +23,8 @@ use super::error::RuntimeError;
 use super::frame_recorder::FrameRecorder;
 
 impl Device {
-    /// Returns `true` if a call that this crate made on the device has returned `VK_ERROR_DEVICE_LOST`, or one that was
-    /// [reported](Device::report_device_lost). Once true, it stays true.
+    /// Returns `true` if a call on the device has returned `VK_ERROR_DEVICE_LOST`: a call that this crate made, or one that the program
+    /// [reported](Device::report_device_lost). Once true, the result stays true.
     ///
     /// ```no_run
     /// # use tileheap::runtime::*;

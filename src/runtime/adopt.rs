@@ -1,4 +1,4 @@
-//! Adoption of tables from elsewhere: edited, made by another program, or read from JSON; checked once, then run.
+//! Adoption of tables from elsewhere, such as edited tables, tables of another program or tables read from JSON: they are checked once, then run.
 
 use ash::vk;
 
@@ -92,7 +92,7 @@ impl BoundFrame {
     }
 }
 
-/// The first table that needs objects other than those that were created.
+/// The name of the first table that requires other objects than those that were created.
 fn difference(tables: &Lowered, own: &Lowered) -> Option<&'static str> {
     let fixed = |one: &AttachmentRow| (one.view, one.format, one.samples, one.layout, one.resolve);
     let attachments = tables

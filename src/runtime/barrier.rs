@@ -103,7 +103,7 @@ impl Barriers {
         }
     }
 
-    /// Records the barriers on one side of a pass; nothing if there are none.
+    /// Records the barriers of a row, which is before or after a pass; records nothing if there are none.
     ///
     /// # Safety
     /// `commands` is recording, outside a render pass; the functions are those of its device.
@@ -125,7 +125,7 @@ impl Barriers {
             return;
         }
         let functions = functions.synchronization_2.as_ref();
-        let functions = functions.expect("the structs were made for the device's functions");
+        let functions = functions.expect("without synchronization2, the older structs are recorded");
         let info = vk::DependencyInfo::default()
             .image_memory_barriers(images)
             .buffer_memory_barriers(buffers)

@@ -40,14 +40,14 @@ use crate::{Checked, Result};
 /// Maximum number of times that a frame is planned again because requirements grew, before binding fails.
 const ATTEMPTS: usize = 3;
 
-/// The parts of a device that a frame is bound to.
+/// Binds plans of frames on a device; contains the inputs other than the plan.
 pub(super) struct Binder<'a> {
     pub(super) state: &'a Arc<DeviceState>,
     pub(super) planner: &'a DevicePlanner,
     pub(super) timelines: &'a Arc<Timelines>,
     /// Per queue of the frame, the device queue that runs it.
     pub(super) queues: Vec<DeviceQueue>,
-    /// The series that it is bound for.
+    /// The series that the bound frame will belong to.
     pub(super) series: &'a Arc<Series>,
     /// The histories whose second copy is used first.
     pub(super) swapped: &'a [ResourceId],
@@ -114,7 +114,7 @@ impl Binder<'_> {
                 Created::Grown { error, .. } => return Err(error),
             }
         }
-        unreachable!("the last attempt returns")
+        unreachable!("the last attempt always returns")
     }
 
     /// Returns an error if a history's first contents would be cleared on a queue that cannot clear them.
@@ -241,7 +241,7 @@ impl Binder<'_> {
         })
     }
 
-    /// The progress of each device queue that runs some of the frame's queues.
+    /// Per device queue that runs any of the frame's queues, its timeline and the numbers of batches on it.
     fn bases(&self, queues: &DeviceQueues, tables: &Lowered) -> Vec<QueueBase> {
         let states = self.timelines.lock();
         let base = |(index, queue): (u32, FamilyQueue)| {
@@ -275,7 +275,7 @@ pub(super) fn check_plan(state: &DeviceState, plan: &Checked<Plan>) -> Result<()
     state.check_hooks(plan)
 }
 
-/// The first property that plans depend on and in which two devices differ. All other properties only determine which frames a device runs.
+/// The first property in which two devices differ and on which plans depend. All other properties only determine which frames a device can run.
 pub(super) fn differs(one: &DeviceProfile, other: &DeviceProfile) -> Option<&'static str> {
     let (own, others) = (&one.limits, &other.limits);
     let same = [
@@ -325,7 +325,7 @@ pub(super) fn render_passes(
         }
         let name = &plan.frame.pass(row.pass).name;
         let reason = match state.capabilities.contains(Capabilities::DYNAMIC_RENDERING) {
-            true => "local read does not cover it",
+            true => "local read does not cover its subpasses",
             false => "no dynamic rendering",
         };
         tracing::debug!(pass = name, reason, "recorded as a render pass object");

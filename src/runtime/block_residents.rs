@@ -21,7 +21,8 @@ impl BlockResidents {
         self.0.entry(offset).or_default().push_back(index);
     }
 
-    /// Lends a resident at an offset again, which moves it to the end: the first that `is_wanted`, before any that is not `is_free`.
+    /// Lends a resident at an offset and moves it to the end of the list: the first one that `is_wanted` accepts among those before the first that is not
+    /// free.
     pub(super) fn lend(
         &mut self,
         offset: Bytes,

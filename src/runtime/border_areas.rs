@@ -12,7 +12,7 @@ use super::bound_frame::BoundFrame;
 use crate::frame::tables::{Access, CommandSource, PassKind, ResourceKind};
 use crate::frame::{Frame, PassId, Persistence, ResourceId, intersection, union};
 
-/// The stretches of the lifetime of a strip's image, if it is split: one after another, each stored to the next.
+/// The stretches of the lifetime of a strip's image, in order, or only the image if its lifetime is not split.
 fn stretches(frame: &Frame, image: ResourceId) -> impl Iterator<Item = ResourceId> {
     let stored = move |image: ResourceId, side: usize| {
         let is_store = |pass: PassId| frame.pass(pass).contents == CommandSource::Store;
@@ -29,8 +29,8 @@ fn stretches(frame: &Frame, image: ResourceId) -> impl Iterator<Item = ResourceI
     std::iter::successors(first, move |&earlier| stored(earlier, 1))
 }
 
-/// Returns true if the image that a border copy reads (or writes, if `enters`) is the whole one and not that of a strip. The image of a strip is used
-/// first by the copy into it and last by the copy out of it, and there is at most one of each.
+/// Returns true if the image that a border copy reads (or writes, if `enters`) is the whole image, and not a strip's. The image of a strip is used first by
+/// the copy into it and last by the copy out of it, and there is at most one of each.
 fn is_whole(frame: &Frame, border: PassId, image: ResourceId, enters: bool) -> bool {
     let mut accesses = stretches(frame, image).flat_map(|image| frame.accesses_to(image));
     let is_outside = |access: &Access| match enters {
@@ -48,7 +48,7 @@ fn is_border(frame: &Frame, pass: PassId) -> bool {
     matches!(frame.pass(pass).contents, CommandSource::Border { .. })
 }
 
-/// Returns true if a copy at the border of a strip copies out of the strip's image. Used if the two images have the same size.
+/// Returns true if a copy at the border of a strip copies out of the strip's image. Only needed if the two images have the same size.
 fn leaves_strip(frame: &Frame, border: PassId, [read, write]: [ResourceId; 2]) -> bool {
     match [
         is_whole(frame, border, read, false),
@@ -90,8 +90,8 @@ impl BoundFrame {
         }
     }
 
-    /// The image of the strip at whose border a pass copies; `None` for other passes. A frame that is bound without its map to the described one has
-    /// no areas of strips: the image of a strip is then the smaller one, or, if a strip covers everything, the one that is used only next to it.
+    /// The image of the strip at whose border a pass copies; `None` for other passes. If a frame is bound without its origin map, the areas of strips are
+    /// unknown: the image of a strip is then the smaller one, or, if a strip covers everything, the one that only the strip uses.
     fn strip_part(&self, frame: &Frame, border: PassId) -> Option<StripPart> {
         let ([read, write], CommandSource::Border { .. }) =
             (frame.accesses_of(border), frame.pass(border).contents)
@@ -114,8 +114,9 @@ impl BoundFrame {
         Some(StripPart { image, leaves })
     }
 
-    /// The area that a copy at the border of a strip copies in this frame: if it copies out, the area around what passes have rendered to the
-    /// strip's image; if it copies in, all of the described area as long as a pass uses the image. The frame does not know what dispatches write.
+    /// The area that a copy at the border of a strip copies in this frame: if it copies out, the area around what passes have rendered to the strip's image;
+    /// if it copies in, all of the described area as long as a pass uses the image. If a compute or transfer pass writes the image, the area is the described
+    /// one, since the written area is unknown.
     fn border_area(&self, frame: &Frame, (border, part): (PassId, StripPart)) -> Option<vk::Rect2D> {
         let described = frame.pass(border).area;
         let CommandSource::Border { x, y } = frame.pass(border).contents else {

@@ -37,7 +37,7 @@ pub struct BoundAccess {
     pub subpass: u32,
     /// The image or buffer. Null for an external resource that is not imported (yet).
     pub object: BoundObject,
-    /// The part of the image; of a 3D image, slices.
+    /// The accessed levels, layers and aspects of the image; for a 3D image, the layers are depth slices.
     pub range: SubresourceRange,
     /// A view of that part for descriptors; null for attachments, copies and buffers. If the part has depth and stencil, the view is of depth.
     pub view: vk::ImageView,
@@ -67,7 +67,7 @@ pub struct BoundBuffer {
     pub offset: vk::DeviceSize,
     /// Size of the resource in bytes.
     pub size: vk::DeviceSize,
-    /// Device address of the first byte; 0 unless the frame uses it as `DeviceAddress`.
+    /// Device address of the first byte; 0 unless a pass uses the buffer as `DeviceAddress`.
     pub address: vk::DeviceAddress,
 }
 

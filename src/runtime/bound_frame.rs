@@ -57,11 +57,11 @@ pub struct BoundFrame {
     pub(super) plan: Arc<Checked<Plan>>,
     /// Per queue of the frame, the device queue that runs it.
     pub(super) queues: Vec<DeviceQueue>,
-    /// Per device queue that runs some of the frame's queues, its timeline and the numbers of its batches.
+    /// Per device queue that runs any of the frame's queues, its timeline and the numbers of batches on it.
     pub(super) bases: Vec<QueueBase>,
     pub(super) lowering: FrameLowering,
     pub(super) objects: FrameObjects,
-    /// `true` if something is placed in tile memory, which plans share.
+    /// `true` if the plan uses tile memory, whose bytes other plans use as well.
     pub(super) uses_tile: bool,
     /// The number of different parities: 2 if a pass reads a previous version, otherwise 1.
     pub(super) parities: usize,
@@ -75,7 +75,7 @@ pub struct BoundFrame {
     pub(super) next: Parity,
     /// Changes with each selection, begin and submission; a recorder detached at an earlier stamp is out of date.
     pub(super) stamp: UseStamp,
-    /// Additional waits of the next frame: for other frames' work, on queues that this frame does not use.
+    /// Additional waits of the next frame, for the work of other frames on queues that this frame does not use.
     pub(super) takeover: TimelineValues,
     /// The series that the bound frame belongs to: its own, or that of a dynamic frame.
     pub(super) series: Arc<Series>,
@@ -242,7 +242,7 @@ impl BoundFrame {
         let owned = self
             .owned
             .as_mut()
-            .expect("a bound plan owns its objects until it is given up");
+            .expect("a bound frame owns its objects until it is retired or destroyed");
         for framebuffer in self.objects.framebuffers.forget(view) {
             owned.framebuffers.retain(|other| *other != framebuffer);
             // SAFETY: the caller's duty; both lists have forgotten it.
@@ -301,7 +301,7 @@ impl BoundFrame {
         wanted.map(|history| history.resource)
     }
 
-    /// Keeps the histories in the pool after the bound frame is dropped; `None` if it has none.
+    /// Borrows the histories, so that they and their contents outlive the bound frame; `None` if it has none.
     pub(super) fn keep_histories(&self) -> Option<KeptHistories> {
         let owned = self.owned.as_ref()?;
         let lease = self.state.pool.lock().lend_histories(&owned.lease);
@@ -327,7 +327,7 @@ impl BoundFrame {
         self.objects.copies.used_in(parity, access, even)
     }
 
-    /// Finds the frame to be begun among those lowered so far, or lowers it; returns its index.
+    /// Finds the frame that is about to begin among the frames lowered so far, or lowers it; returns its index.
     pub(super) fn encode(&mut self, parity: Parity) -> Result<usize> {
         self.read_situation(parity);
         let index = match self.known() {
@@ -401,7 +401,7 @@ impl BoundFrame {
         let owned = self
             .owned
             .as_mut()
-            .expect("a bound plan owns its objects until it is given up");
+            .expect("a bound frame owns its objects until it is retired or destroyed");
         let mut with = Encoding {
             state: &self.state,
             plan: &self.plan,
@@ -413,7 +413,7 @@ impl BoundFrame {
         run(&mut self.lowering.encoded, &mut with)
     }
 
-    /// Reads the state that earlier work has left so far: in the memory of this plan, and in the tile memory of its queues.
+    /// Updates the situation with the state that earlier work has left in the memory of this plan and in the tile memory of its queues.
     pub(super) fn read_situation(&mut self, parity: Parity) {
         let LoweringDesc {
             parity: current,

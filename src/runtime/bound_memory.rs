@@ -19,7 +19,7 @@ pub struct BoundMemory {
     pub size: vk::DeviceSize,
     /// The memory type.
     pub memory_type: u32,
-    /// Bytes of the memory object that belong to the resource's block: `allocationSize` if the object is for this resource only
+    /// Size in bytes of the block that contains the resource: `allocationSize` of the memory object if it is for this resource only
     /// ([`Hooks::dedicated_memory`](super::Hooks::dedicated_memory)).
     pub allocation_size: vk::DeviceSize,
 }

@@ -88,7 +88,7 @@ pub(super) const V1_4: u32 = vk::make_api_version(0, 1, 4, 0);
 /// Stands for "in no core version of Vulkan so far" in place of a version.
 const NEVER: u32 = u32::MAX;
 
-/// The extensions that each capability needs below a version of Vulkan, the capability's own first.
+/// The extensions that each capability needs on devices below a version of Vulkan; its own extension comes first.
 pub(super) const EXTENSIONS: [(Capabilities, u32, &CStr); 20] = {
     use Capabilities as C;
     use ash::{ext, khr};
@@ -133,7 +133,7 @@ pub(super) const EXTENSIONS: [(Capabilities, u32, &CStr); 20] = {
 /// Defines the feature structs, from one row for each feature: its field, its capability, its struct and the member that enables it.
 macro_rules! features {
     ($($field:ident: $capability:ident, $struct:ident.$member:ident;)*) => {
-        /// Feature structs to chain.
+        /// The feature structs of capabilities, to be chained.
         #[derive(Debug, Default)]
         pub(super) struct FeatureStructs {
             $(pub(super) $field: Option<$struct<'static>>,)*
@@ -174,7 +174,7 @@ macro_rules! features {
         }
 
         impl ChainedFeatures {
-            /// Records a struct whose `sType` is `kind`, if it is one of the structs with a single feature.
+            /// Reads the feature of a struct whose `sType` is `kind`, if it is one of the structs with a single feature.
             ///
             /// # Safety
             /// `base` is the head of a struct of the type that `kind` names.

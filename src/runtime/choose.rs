@@ -19,7 +19,7 @@ pub(super) struct Candidate {
     main: u32,
 }
 
-/// The best of the requested devices.
+/// Selects the best of the requested devices.
 pub(super) fn choose(instance: &Instance, desc: &ContextDesc<'_>) -> Result<Candidate> {
     // SAFETY: the instance is alive.
     let devices = unsafe { instance.raw.enumerate_physical_devices() }
@@ -79,7 +79,7 @@ fn rank(properties: &vk::PhysicalDeviceProperties, support: &DeviceSupport) -> u
     }
 }
 
-/// The device as a candidate, if one of its queue families supports graphics and compute (and presentation).
+/// The physical device as a candidate, if one of its queue families supports graphics and compute (and presentation, if there is a surface).
 fn candidate(instance: &Instance, physical_device: vk::PhysicalDevice) -> Result<Option<Candidate>> {
     // SAFETY: one of the instance's, which was created with this version.
     let support = unsafe { DeviceSupport::query(&instance.raw, physical_device, instance.api_version) }?;

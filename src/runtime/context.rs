@@ -118,10 +118,10 @@ impl Context {
 
     /// The runtime on the device.
     pub fn tile(&self) -> &Device {
-        self.tile.as_ref().expect("only `destroy` takes it")
+        self.tile.as_ref().expect("only `destroy` takes the device")
     }
 
-    /// The queues: first one with graphics and compute (and presentation), then one of each other family.
+    /// The queues: the first one supports graphics and compute (and presentation, if there is a surface); then one of each other family.
     pub fn queues(&self) -> &[DeviceQueue] {
         &self.queues
     }

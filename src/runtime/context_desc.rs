@@ -91,7 +91,7 @@ impl ContextDesc<'_> {
 /// Choice of the physical device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DeviceSelection {
-    /// The best device: those with tile memory come first, then discrete, integrated, virtual and software ones; of equals, the first.
+    /// The best device: those with tile memory come first, then discrete, integrated, virtual and software ones; on a tie, the first one.
     #[default]
     Best,
     /// The device at this index in the order of `vkEnumeratePhysicalDevices`.

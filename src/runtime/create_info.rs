@@ -94,7 +94,7 @@ fn sharing_mode(families: &[u32]) -> vk::SharingMode {
     }
 }
 
-/// The range of all mip levels and array layers of an image, with these aspects.
+/// The subresource range of all mip levels and array layers of an image, with these aspects.
 pub fn full_subresource_range(aspects: vk::ImageAspectFlags) -> vk::ImageSubresourceRange {
     vk::ImageSubresourceRange {
         aspect_mask: aspects,
@@ -124,13 +124,13 @@ pub fn image_barrier(
 }
 
 impl DeviceState {
-    /// The chain that the caller's hooks return for a number; null for 0.
+    /// The `pNext` chain that the caller's hooks return for a number; null for 0.
     pub(super) fn chain(&self, hook: u32, of: impl Fn(&dyn Hooks, u32) -> *const c_void) -> *const c_void {
         let hooks = self.hooks.as_deref().filter(|_| hook > 0);
         hooks.map_or(null(), |hooks| of(hooks, hook))
     }
 
-    /// The chain that the caller's hooks return for a block of memory; null without hooks.
+    /// The `pNext` chain that the caller's hooks return for a block of memory; null without hooks.
     pub(super) fn memory_chain(&self, kind: MemoryKind, hook: u32) -> *const c_void {
         let hooks = self.hooks.as_deref();
         hooks.map_or(null(), |hooks| hooks.memory(kind, hook))

@@ -1,4 +1,4 @@
-//! Recorders and recordings without their borrows, for programs whose objects cannot borrow from each other: bindings to other languages.
+//! Recorders and recordings without their borrows, for programs whose objects cannot borrow from each other, such as bindings for other languages.
 //!
 //! ```text
 //! DynamicFrame::select ─► selected ─► begin ─► FrameRecorder::detach          SharedRecorder::record ─► Commands::detach
@@ -62,8 +62,9 @@ impl DynamicFrame {
         Some(bound.into())
     }
 
-    /// The recorder that was detached; `None` if its frame was submitted, another one was selected, or it is not from this dynamic frame. The
-    /// detached one stays valid if the recorder is dropped, or [`submit`](FrameRecorder::submit) fails before anything is submitted.
+    /// Borrows the dynamic frame again to continue recording with a detached recorder; `None` if its frame was submitted, another one was selected, or it is
+    /// not from this dynamic frame. `recorder` stays valid if the returned recorder is dropped, or [`submit`](FrameRecorder::submit) fails before anything is
+    /// submitted.
     pub fn attach(&mut self, recorder: &DetachedRecorder) -> Option<FrameRecorder<'_>> {
         let bound = self.last_bound_mut()?;
         (bound.stamp == recorder.stamp).then_some(FrameRecorder {
@@ -104,7 +105,7 @@ pub struct DetachedCommands {
 }
 
 impl<'a> SharedRecorder<'a> {
-    /// Ends the borrow of commands that this recorder records; [`SharedRecorder::attach`] borrows again to continue.
+    /// Ends the borrow of `commands`, which belong to this recorder; [`SharedRecorder::attach`] borrows again to continue.
     pub fn detach(&self, commands: Commands<'a>) -> DetachedCommands {
         DetachedCommands {
             stamp: commands.bound.stamp,

@@ -336,7 +336,7 @@ impl Device {
         Ok(Arc::new(state.noting_loss(state.measure(runnable))?))
     }
 
-    /// Measures and plans `frame`; a lookup if that was done before.
+    /// Measures and plans `frame`; only looks the plan up if that was done before.
     ///
     /// # Errors
     /// As [`Device::measure`] and [`plan`](crate::plan::plan).
@@ -349,8 +349,8 @@ impl Device {
         planner.plan(runnable, &self.measure_runnable(runnable)?, options)
     }
 
-    /// Like [`Device::plan`], but without waiting for the exact search: if there is no plan yet, an older one of a similar frame is repaired,
-    /// or the fast mode plans ([`Planner::plan_now`]). The exact plan may follow from another thread, with [`Device::plan`].
+    /// Like [`Device::plan`], but without waiting for the exact search: if there is no plan yet, an older one of a similar frame is repaired, or the fast
+    /// mode plans ([`Planner::plan_now`]). Another thread can make the exact plan later, with [`Device::plan`].
     ///
     /// # Errors
     /// Same as [`Device::plan`].
@@ -435,8 +435,8 @@ impl Device {
         self.state().noting_loss(binder.bind_ahead(plan))
     }
 
-    /// Like [`Device::bind`], for a dynamic frame, with the second copy of some histories first. The caller names its objects; the frames after the
-    /// first are lowered when they begin, since another description may come first.
+    /// Like [`Device::bind`], for a dynamic frame, with the second copy of some histories first. The caller names its objects. The frames after the first are
+    /// lowered when they begin, since another description may be selected first.
     pub(super) fn bind_for(
         &self,
         plan: &Arc<Checked<Plan>>,

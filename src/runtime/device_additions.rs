@@ -79,7 +79,7 @@ impl DeviceAdditions {
             if there && denied {
                 tracing::warn!(
                     ?capability,
-                    reason = "the caller's feature struct denies it",
+                    reason = "the caller's feature struct disables it",
                     "not enabled"
                 );
             }
@@ -200,7 +200,7 @@ pub(super) fn features_of_version(version: u32) -> OptionalFeatures {
     there.fold(OptionalFeatures::empty(), |all, (_, feature)| all | feature)
 }
 
-/// Extensions that enable optional features of frames by their name only: their feature bits are not read.
+/// Extensions whose presence in the list of enabled extensions enables optional features of frames: their feature bits are not read.
 const EXTENSION_FEATURES: [(&CStr, OptionalFeatures); 23] = [
     // Its acceleration structures are built at the same stage as those of the later extension.
     (
@@ -325,7 +325,7 @@ fn enabled(features: &[(OptionalFeatures, vk::Bool32)]) -> OptionalFeatures {
 unsafe fn features_in(base: *const vk::BaseInStructure<'_>, kind: vk::StructureType) -> OptionalFeatures {
     use OptionalFeatures as F;
     use vk::StructureType as S;
-    /// Features of a struct: each with the member that enables it.
+    /// The enabled features of a struct, from one row for each feature: the member that enables it, and the feature.
     macro_rules! features {
         ($type:ident: $($feature:ident = $member:ident),*) => {{
             // SAFETY: the caller's duty.

@@ -41,7 +41,7 @@ impl DeviceState {
         self.profile.tile.as_ref().map_or(Bytes::ZERO, |tile| tile.size)
     }
 
-    /// Bytes in use in a memory type's heap, and the number that this process may use; `None` if the driver does not report them.
+    /// Usage and budget of a memory type's heap for this process (`heapUsage`, `heapBudget`); `None` if the driver does not report them.
     pub(super) fn budget_of(&self, memory_type: u32) -> Option<(Bytes, Bytes)> {
         if !self.says_budget {
             return None;
@@ -94,7 +94,7 @@ impl DeviceState {
         .into())
     }
 
-    /// Names an object through `VK_EXT_debug_utils`, if that is enabled. Failures are ignored.
+    /// Names an object with `VK_EXT_debug_utils`, if the extension is enabled. Failures are ignored.
     pub(super) fn set_name(&self, handle: impl vk::Handle, name: &str) {
         let Some(debug) = &self.functions.debug_utils else {
             return;
@@ -123,10 +123,10 @@ impl Drop for DeviceState {
     }
 }
 
-/// Text as a C string, without its zero bytes.
+/// Converts text to a C string, without its zero bytes.
 pub(super) fn c_name(name: &str) -> CString {
     CString::new(name).unwrap_or_else(|_| {
         let bytes: Vec<u8> = name.bytes().filter(|&byte| byte != 0).collect();
-        CString::new(bytes).expect("zeros are filtered out")
+        CString::new(bytes).expect("the zero bytes were filtered out")
     })
 }

@@ -65,9 +65,9 @@ pub struct DynamicFrame {
     queue: Option<vk::Queue>,
     /// Frames selected so far.
     selected: u64,
-    /// The bound frame whose debug names the shared objects have.
+    /// The number of the bound frame whose debug names the shared objects have.
     named: u64,
-    /// The most recently selected bound frame: its index in `known`, its number, and when it was selected.
+    /// The most recently selected bound frame: `last` is its index in `known`, `last_number` its number, and `selected_stamp` the stamp of the selection.
     last: usize,
     last_number: Option<u64>,
     pub(super) selected_stamp: UseStamp,
@@ -86,13 +86,13 @@ enum CachedSource {
     Executed(ExecutedFrame),
 }
 
-/// A description, its plan, and its bound frame. One with several histories may occur twice, with the copies of some swapped.
+/// A description, its plan, and its bound frame. A description with several histories may occur twice, with the copies of some of them swapped.
 struct CachedFrame {
     digest: u64,
     source: CachedSource,
     options: PlanOptions,
     plan: Arc<Checked<Plan>>,
-    /// The bound frame; `None` after a larger block has replaced one of its blocks, until the frame is selected again.
+    /// The bound frame; `None` after a larger block has replaced one of its blocks, until the description is selected again.
     bound: Option<BoundFrame>,
     /// The frame's histories while it is not bound.
     histories: Option<KeptHistories>,
@@ -197,7 +197,7 @@ impl DynamicFrame {
         }
     }
 
-    /// The bound frame of a description: reused, or planned ([`Device::plan`]) and bound.
+    /// Returns the bound frame of a description: reuses it, or plans ([`Device::plan`]) and binds the description.
     ///
     /// Finding one to reuse takes a comparison, and allocates nothing. When a frame needs a larger block of memory than all before, the smaller block
     /// is released with everything bound to it: each of its frames is bound in the larger block when it is next selected, and then has a new
@@ -274,7 +274,7 @@ impl DynamicFrame {
             }
         };
         let known = &mut self.known[index];
-        let bound = known.bound.as_mut().expect("it was found or bound above");
+        let bound = known.bound.as_mut().expect("the frame was found or bound above");
         (known.used, bound.next) = (self.selected, parity);
         (self.last, self.last_number) = (index, Some(bound.number));
         bound.stamp = UseStamp::next();
@@ -348,7 +348,7 @@ impl DynamicFrame {
         self.known[index].bound.as_mut()
     }
 
-    /// Removes and returns all bound frames; everything else that is known is dropped.
+    /// Removes and returns all bound frames; drops all other cached data.
     pub(super) fn take_bound(&mut self) -> impl Iterator<Item = BoundFrame> {
         std::mem::take(&mut self.known)
             .into_iter()

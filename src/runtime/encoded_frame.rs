@@ -29,9 +29,9 @@ pub(super) struct EncodedFrame {
     renderings: Vec<Rendering>,
     /// Per row of [`Lowered::views`], the view.
     views: Vec<vk::ImageView>,
-    /// True if handles are imported for every frame.
+    /// True if the tables have imported images or buffers, whose handles change from frame to frame.
     imports: bool,
-    /// True if the tables are the caller's: they are kept.
+    /// True if the tables are the caller's; they are kept when others are evicted.
     pub(super) adopted: bool,
 }
 
@@ -90,12 +90,12 @@ impl EncodedFrame {
         &self.tables.passes[self.rows[pass.index()] as usize]
     }
 
-    /// The render pass of a row of instances.
+    /// The structs of the render pass at a row of instances.
     pub(super) fn rendering(&self, row: u32) -> &Rendering {
         &self.renderings[row as usize]
     }
 
-    /// The render passes of the planned frame, each with its row of instances.
+    /// The structs of all render passes, each with its row of instances.
     pub(super) fn renderings(&self) -> impl Iterator<Item = (&InstanceRow, &Rendering)> {
         self.tables.instances.iter().zip(&self.renderings)
     }

@@ -84,7 +84,7 @@ pub enum RuntimeError {
         /// The capabilities that the queue needs.
         needs: vk::QueueFlags,
     },
-    /// A resource that the device cannot create.
+    /// The device cannot create a resource.
     #[error("resource `{resource}` cannot be created on this device: {why}")]
     Unsupported {
         /// The resource.
@@ -92,7 +92,7 @@ pub enum RuntimeError {
         /// The requirement and the limit.
         why: String,
     },
-    /// A pass that cannot be recorded on the device.
+    /// A pass cannot be recorded on the device.
     #[error("pass `{pass}` cannot be recorded on this device: {why}")]
     UnsupportedPass {
         /// The pass.
@@ -149,13 +149,13 @@ pub enum RuntimeRule {
     Recording,
     /// A wait for a frame that was not submitted.
     NotSubmitted,
-    /// Each time that the frame was planned again, created resources required more than was planned.
+    /// Created resources required more than was planned, each time that the frame was planned again.
     Grown,
 }
 
 /// Turns the result of a Vulkan call into a [`RuntimeError`].
 pub trait VkResultExt<T> {
-    /// Adds the name of the call and of its object to a failure: `.with_call("vkCreateImage", || "albedo")`.
+    /// Adds the names of the call and of its object to an error: `.with_call("vkCreateImage", || "albedo")`.
     ///
     /// # Errors
     /// [`RuntimeError::Vulkan`], if the call failed.

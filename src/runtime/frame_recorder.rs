@@ -57,7 +57,7 @@ pub struct FrameRecorder<'a> {
     pub(super) bound: &'a mut BoundFrame,
     pub(super) number: FrameNumber,
     pub(super) parity: Parity,
-    /// Index of the lowered frame.
+    /// Index of this frame's tables in the list of lowered frames.
     pub(super) encoded: usize,
 }
 
@@ -167,9 +167,9 @@ impl FrameRecorder<'_> {
         refreshed
     }
 
-    /// Restricts a pass to a part of its described area in this frame, so that a resolution that changes every frame needs neither another plan nor
-    /// other objects: describe the frame for the largest one. `None` renders nothing, for a [strip](crate::execute::Strip::within) that is outside;
-    /// such a pass is not begun, and [`Commands::skip`] skips it, whether it is optional or not.
+    /// Restricts a pass to a part of its described area in this frame, so that a resolution that changes every frame needs neither another plan nor other
+    /// objects: describe the frame for the largest resolution. `None` renders nothing, for a [strip](crate::execute::Strip::within) that is outside; such a
+    /// pass is not begun, and [`Commands::skip`] skips it, whether it is optional or not.
     ///
     /// Clears, load and store operations and resolves apply only to the area. Outside the area, an attachment that the pass
     /// [loads](crate::frame::LoadOp::Load) keeps its contents; one that it clears or does not care about is undefined, whatever its earlier contents.
@@ -255,7 +255,7 @@ impl FrameRecorder<'_> {
         &self.bound.lowering.encoded[self.encoded]
     }
 
-    /// The recorder's functions that several threads can call at once.
+    /// A shared view of this recorder, whose functions several threads can call at once.
     pub(super) fn shared(&self) -> SharedRecorder<'_> {
         SharedRecorder {
             bound: self.bound,
@@ -269,7 +269,7 @@ impl FrameRecorder<'_> {
         &self.encoded().tables
     }
 
-    /// The bound frame that is recorded.
+    /// The bound frame that is being recorded.
     pub fn bound(&self) -> &BoundFrame {
         self.bound
     }

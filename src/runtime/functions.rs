@@ -1,4 +1,4 @@
-//! The commands in addition to Vulkan 1.1 that the runtime may use. Having one *is* the permission to call it.
+//! The commands beyond Vulkan 1.1 that the runtime may use. Only commands that the device allows are loaded, so a loaded command may be called.
 
 use std::ffi::{CStr, c_void};
 

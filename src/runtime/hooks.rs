@@ -8,8 +8,8 @@ use crate::plan::MemoryKind;
 
 /// Supplies the structures that are chained to images, buffers and render passes described with a number above 0
 /// ([`ImageDesc::hook`](crate::frame::ImageDesc::hook), [`BufferDesc::hook`](crate::frame::BufferDesc::hook),
-/// [`PassBuilder::hook`](crate::frame::PassBuilder::hook)), to their views and to memory: compression control, fragment density maps,
-/// multisampled rendering to single-sampled images, external memory, priorities of memory, and anything else that extensions allow there.
+/// [`PassBuilder::hook`](crate::frame::PassBuilder::hook)), to their views and to memory: compression control, fragment density maps, multisampled rendering
+/// to single-sampled images, external memory, memory priorities, and anything else that extensions allow there.
 ///
 /// ```
 /// # use std::ffi::c_void;
@@ -38,12 +38,11 @@ use crate::plan::MemoryKind;
 ///   returns, are the same every time they are requested for the same number: the runtime uses the number to look up objects that it has
 ///   already created. The chain of a rendering stays the same from [`Commands::begin_pass_in_parts`](super::Commands::begin_pass_in_parts)
 ///   to [`end_pass`](super::Commands::end_pass): `vkCmdBeginRendering` is recorded with it once for each part.
-/// - Resources meet the requirements of the [`memory`](Hooks::memory) chain of their memory: memory for several resources (number 0) is
-///   not exported, and the chains of [`image`](Hooks::image), [`image_format`](Hooks::image_format) and [`buffer`](Hooks::buffer) for a
-///   number whose memory is exported have `VkExternalMemoryImageCreateInfo`, `VkPhysicalDeviceExternalImageFormatInfo` and
-///   `VkExternalMemoryBufferCreateInfo` of the same handle types (VUID-VkBindImageMemoryInfo-memory-02728,
-///   VUID-VkBindBufferMemoryInfo-memory-02726). The handle types are none whose requirements can only be queried after binding: Android
-///   hardware buffers and QNX screen buffers (VUID-VkImageMemoryRequirementsInfo2-image-01897). Only memory of resources with
+/// - Resources meet the requirements of the [`memory`](Hooks::memory) chain of their memory: memory for several resources (number 0) is not exported, and the
+///   chains of [`image`](Hooks::image), [`image_format`](Hooks::image_format) and [`buffer`](Hooks::buffer) for a number whose memory is exported have
+///   `VkExternalMemoryImageCreateInfo`, `VkPhysicalDeviceExternalImageFormatInfo` and `VkExternalMemoryBufferCreateInfo` of the same handle types
+///   (VUID-VkBindImageMemoryInfo-memory-02728, VUID-VkBindBufferMemoryInfo-memory-02726). Handle types whose requirements can only be queried after binding
+///   (Android hardware buffers and QNX screen buffers) are not used (VUID-VkImageMemoryRequirementsInfo2-image-01897). Only memory of resources with
 ///   [`dedicated_memory`](Hooks::dedicated_memory) is exported.
 pub unsafe trait Hooks: Send + Sync {
     /// Returns the structures to chain to `VkImageCreateInfo`.
@@ -76,7 +75,7 @@ pub unsafe trait Hooks: Send + Sync {
     /// |---|---|
     /// | `Dedicated` | the resource's: [`dedicated_memory`](Hooks::dedicated_memory), or a dedicated allocation that the driver requires or prefers |
     /// | `Lazy` | the resource's |
-    /// | `Arena` | the resource's for the memory of a history, which is not a dedicated allocation as a rule; 0 for memory that resources may share |
+    /// | `Arena` | the resource's for the memory of a history, which usually is not a dedicated allocation; 0 for memory that resources may share |
     /// | `Tile` | 0 |
     ///
     /// With a chain for `(Arena, 0)`, each block is a separate memory object (`maxMemoryAllocationCount`).

@@ -20,13 +20,13 @@ use crate::units::Bytes;
 /// them [later](super::FrameRecorder::import).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Imports<'a> {
-    /// One for every external image that a pass uses.
+    /// One element for every external image that a pass uses.
     pub images: &'a [ImportedImage],
-    /// One for every part that passes access of an external image, if they access several parts of that image.
+    /// One element for every part of an external image that passes access, if they access several parts of that image.
     pub views: &'a [ImportedView],
-    /// One for every external buffer that a pass uses.
+    /// One element for every external buffer that a pass uses.
     pub buffers: &'a [ImportedBuffer],
-    /// One for every external semaphore that a batch waits for or signals.
+    /// One element for every external semaphore that a batch waits for or signals.
     pub semaphores: &'a [ImportedSemaphore],
 }
 
@@ -37,8 +37,9 @@ pub struct ImportedImage {
     pub resource: ResourceId,
     /// The image, of the declared format, extent and usage.
     pub image: vk::Image,
-    /// A view of the whole image, or of all layers of its first levels if all accesses without an [`ImportedView`] that begin there use just these levels; if
-    /// all passes use a single part of the image, a view of that part. Usable as an attachment if the frame uses it as one.
+    /// A view of the whole image. It may instead show only the part of the image that passes use, if they all use the same part; or all layers of only the
+    /// first levels, if all accesses that begin at level 0 and have no [`ImportedView`] use exactly these levels. The view must be usable as an attachment if
+    /// the frame uses it as one.
     pub view: vk::ImageView,
 }
 
@@ -227,7 +228,7 @@ impl BoundFrame {
         rows.try_for_each(|row| self.check_imported_in(tables, row, &format!("command buffer `{commands}`")))
     }
 
-    /// Returns an error if a recorded pass uses something that is not imported, as part of `user`.
+    /// Returns an error if a recorded pass uses something that is not imported; `user` names the user in the message.
     pub(super) fn check_imported_in(&self, tables: &Lowered, row: &PassRow, user: &str) -> Result<()> {
         let frame = &self.plan.frame;
         let mut missing = self.objects.handles.missing_imports.iter();
@@ -415,7 +416,7 @@ impl BoundFrame {
         Ok(())
     }
 
-    /// Checks that none of `imports` equals another one, or one of `known` that it does not replace.
+    /// Checks that no element of `imports` equals another one, or an element of `known` that it does not replace.
     fn check_once<T>(
         &self,
         [kind, same_one, conflict]: [&str; 3],
@@ -446,7 +447,7 @@ impl BoundFrame {
     }
 }
 
-/// Two semaphores that are imported as the same one and that batches wait for without a signal between the two waits.
+/// Two declared semaphores that are imported as the same semaphore, and for which batches wait without a signal between the two waits.
 fn waits_without_signal(frame: &Frame, is_imported: impl Fn(usize) -> bool) -> Option<[usize; 2]> {
     let mut waited: Option<usize> = None;
     for batch in frame.batches() {
@@ -490,7 +491,7 @@ fn check_listed_once<'a, T: PartialEq + Copy>(
     Ok(())
 }
 
-/// The error that an import has the identifier of another frame.
+/// The error for an import with an identifier of another frame.
 fn other_frame(frame: &Frame, what: &str, index: usize) -> crate::Error {
     RuntimeRule::NotExternal.broken(format!(
         "{what} {index} is imported, but frame `{}` declares no such {what}: its identifier is from another frame",
@@ -498,7 +499,7 @@ fn other_frame(frame: &Frame, what: &str, index: usize) -> crate::Error {
     ))
 }
 
-/// Checks that barriers of the declared size stay inside of an imported range.
+/// Checks that an imported range is large enough for barriers of the declared size.
 ///
 /// Source: VUID-VkBufferMemoryBarrier2-offset-01187, VUID-VkBufferMemoryBarrier2-size-01189.
 fn check_size(resource: &Resource, buffer: &BoundBuffer) -> Result<()> {
@@ -529,7 +530,7 @@ fn check_external(frame: &Frame, id: ResourceId, is_image: bool) -> Result<()> {
     )))
 }
 
-/// Returns true if the view of the whole imported image can be used for this row.
+/// Returns true if [`ImportedImage::view`] can be used for this row.
 fn shows_the_image(frame: &Frame, tables: &Lowered, handles: &Handles, view: &ViewRow) -> bool {
     let whole = frame
         .resource(tables.images[view.image as usize].resource)

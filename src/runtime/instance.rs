@@ -52,7 +52,7 @@ struct InstanceSupport {
     debug: bool,
     portability: bool,
     surfaces: bool,
-    /// True if the validation layer accepts `VkLayerSettingsCreateInfoEXT`; `None` without the layer.
+    /// True if the validation layer accepts `VkLayerSettingsCreateInfoEXT`; `None` if validation is not requested.
     validation: Option<bool>,
 }
 
@@ -60,7 +60,7 @@ impl Instance {
     pub(super) fn new(entry: ash::Entry, desc: &ContextDesc<'_>) -> Result<Instance> {
         let offer = look_up(&entry, desc)?;
         let messages: Messages = Box::default();
-        let application = CString::new(desc.application.replace('\0', "")).expect("zeros are replaced");
+        let application = CString::new(desc.application.replace('\0', "")).expect("zero bytes were removed");
         let info = vk::ApplicationInfo::default()
             .application_name(&application)
             .engine_name(c"tileheap")
@@ -161,7 +161,7 @@ impl Instance {
         self.names
     }
 
-    /// Returns true if a queue family can present to the surface, and for instances without a surface.
+    /// Returns true if a queue family can present to the surface, or if there is no surface.
     pub(super) fn presents(&self, physical_device: vk::PhysicalDevice, family: u32) -> Result<bool> {
         let Some((functions, surface)) = &self.surface else {
             return Ok(true);
@@ -179,7 +179,7 @@ impl Instance {
             .clone()
     }
 
-    /// Marks the context as complete: it destroys the instance from now on.
+    /// Marks the context as complete: from now on, the context destroys the instance.
     pub(super) fn keep(&mut self) {
         self.unfinished = false;
     }

@@ -110,7 +110,7 @@ impl DeviceState {
         Ok(broken.is_none())
     }
 
-    /// The rule that an image breaks, given the driver's limits for its format, type, usage and flags.
+    /// The rule that an image violates, given the driver's limits for its format, type, usage and flags.
     fn broken_limit(
         &self,
         name: &str,

@@ -120,10 +120,10 @@ unsafe impl BlockAllocator for Mutex<Allocator> {
         let allocation = block
             .token
             .downcast()
-            .expect("the token is an allocation of gpu-allocator");
+            .expect("the token is the allocation that gpu-allocator returned");
         let mut allocator = self.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = allocator.free(*allocation) {
-            tracing::error!(%error, "gpu-allocator refused to free");
+            tracing::error!(%error, "gpu-allocator failed to free an allocation");
         }
     }
 }
@@ -296,7 +296,7 @@ impl MemoryAllocator {
             },
             dedicated_to: desc.dedicated_to,
         };
-        let allocator = self.allocator().expect("the device is destroyed last");
+        let allocator = self.allocator().expect("the device is not destroyed yet");
         let what = || format!("{} of {}", desc.size, desc.name);
         match allocator.allocate(&request) {
             Ok(block) => Ok(MemoryBlock(Source::Allocated(block))),

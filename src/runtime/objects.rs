@@ -29,7 +29,7 @@ pub use super::owned::OwnedObjects;
 pub use crate::measure::MemoryRequirements;
 
 impl Device {
-    /// An empty set of objects.
+    /// Creates an empty set of objects.
     pub fn owned_objects(&self) -> OwnedObjects {
         OwnedObjects::new(self.state().clone())
     }
@@ -107,7 +107,7 @@ impl Device {
         self.state().buffer_requirements(name, info)
     }
 
-    /// Names an object for debuggers (`VK_EXT_debug_utils`), if that is enabled.
+    /// Names an object for debuggers, if `VK_EXT_debug_utils` is enabled.
     ///
     /// # Safety
     /// The object is alive, this device's, and not used by another thread meanwhile.

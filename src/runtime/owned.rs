@@ -258,7 +258,7 @@ impl OwnedObjects {
             true => self.images.pop() == Some(image),
             false => self.buffers.pop() == Some(buffer),
         };
-        assert!(owned, "nothing was created after it");
+        assert!(owned, "the handle is the most recently created one");
     }
 
     /// Returns the borrowed objects to the pool.
@@ -293,7 +293,7 @@ impl Drop for Guard {
     }
 }
 
-/// A message if a block is larger than its heap; its memory type is one of the device's.
+/// Returns a message if a block is larger than its heap. `desc.memory_type` must be a memory type of the device.
 fn too_large(profile: &DeviceProfile, desc: &MemoryDesc<'_>) -> Option<String> {
     let heap = profile.memory_types[desc.memory_type as usize].heap;
     let (size, limit) = (desc.size, profile.heaps[heap as usize].size);

@@ -154,11 +154,11 @@ impl PassCommands<'_> {
         self.commands.next_subpass(contents(self.contents()));
     }
 
-    /// Records per-tile execution of a pass with [tile shading](crate::frame::PassBuilder::tile_shading): the draws and dispatches that `record`
-    /// records run once for each tile of the render area. Draws need the feature `tileShadingPerTileDraw`, dispatches `tileShadingPerTileDispatch`
-    /// ([`DeviceProfile::may_have`](crate::profile::DeviceProfile::may_have)). Clears of attachments, queries and events are not allowed meanwhile.
-    /// Commands that depend on each other, or on draws before, need barriers with `VK_DEPENDENCY_BY_REGION_BIT`, recorded by `record`; in dynamic
-    /// rendering, these require [`Capabilities::LOCAL_READ`](super::Capabilities::LOCAL_READ).
+    /// Records per-tile execution of a pass with [tile shading](crate::frame::PassBuilder::tile_shading): the draws and dispatches that `record` records run
+    /// once for each tile of the render area. Draws need the feature `tileShadingPerTileDraw`, dispatches `tileShadingPerTileDispatch`
+    /// ([`DeviceProfile::may_have`](crate::profile::DeviceProfile::may_have)). Attachment clears, queries and events are not allowed inside. Commands that
+    /// depend on each other or on earlier draws need barriers with `VK_DEPENDENCY_BY_REGION_BIT`, recorded by `record`; in dynamic rendering, these require
+    /// [`Capabilities::LOCAL_READ`](super::Capabilities::LOCAL_READ).
     ///
     /// ```no_run
     /// # use tileheap::frame::PassId;

@@ -139,7 +139,7 @@ impl<'a> Commands<'a> {
     fn resume(&self, flags: Flags) {
         self.begin_label();
         self.bind_tile(self.row().tile_memory.get());
-        let (rendering, area) = self.rendering().expect("checked when the first part began");
+        let (rendering, area) = self.rendering().expect("the first part began a render pass");
         let state = &self.bound.state;
         // SAFETY: the command buffer is recording, outside render passes; the previous part is suspended with the same attachments and area.
         unsafe { rendering.begin(&state.device, &state.functions, self.handle, area, flags) };
@@ -147,7 +147,7 @@ impl<'a> Commands<'a> {
 }
 
 impl PassPart<'_> {
-    /// The pass: this part's command buffer, and the pass's resources.
+    /// The command buffer of this part, and the resources of the pass.
     pub fn pass_commands(&self) -> PassCommands<'_> {
         self.commands.pass_commands()
     }
@@ -164,7 +164,7 @@ impl PassPart<'_> {
         let (rendering, _) = self
             .commands
             .rendering()
-            .expect("checked when the first part began");
+            .expect("the first part began a render pass");
         // SAFETY: recording inside the render pass, which was begun to be suspended.
         unsafe { rendering.end(&bound.state.device, &bound.state.functions, handle) };
         self.commands.end_label();

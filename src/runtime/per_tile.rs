@@ -18,7 +18,7 @@ use crate::frame::PassId;
 use crate::frame::tables::Pass;
 use crate::profile::OptionalFeatures;
 
-/// Begun per-tile execution, passed to the closure that records its commands.
+/// Per-tile execution that has begun; passed to the closure that records its commands.
 pub struct PerTileExecution<'a> {
     state: &'a DeviceState,
     functions: &'a tile_shading::Device,
@@ -65,15 +65,15 @@ impl PerTileExecution<'_> {
         }))
     }
 
-    /// Records `vkCmdDispatchTileQCOM`: a dispatch for each tile, whose work groups the driver derives from the size of the tile and the
-    /// shading rate of the shader.
+    /// Records `vkCmdDispatchTileQCOM`: one dispatch for each tile. The driver derives the number of workgroups from the size of the tile and the shading
+    /// rate of the shader.
     ///
     /// # Errors
     /// When the features `tileShadingDispatchTile` and `tileShadingPerTileDispatch` are not both enabled.
     ///
     /// # Safety
     /// - A compute pipeline is bound, with the resources that its shader uses. The shader has the execution mode `TileShadingRateQCOM`.
-    /// - Its accesses of the attachments are described ([`tile_read`](crate::frame::PassBuilder::tile_read),
+    /// - Its accesses to the attachments are described ([`tile_read`](crate::frame::PassBuilder::tile_read),
     ///   [`tile_write`](crate::frame::PassBuilder::tile_write)).
     pub unsafe fn dispatch_tile(&self) -> Result<()> {
         // VUID-vkCmdDispatchTileQCOM-None-10669, VUID-vkCmdDispatchTileQCOM-None-10674.

@@ -9,7 +9,7 @@ use crate::plan::{Plan, PlanOptions, Planner, Runnable, plan_runnable};
 use crate::profile::DeviceProfile;
 use crate::{Checked, Result};
 
-/// The plans of a device.
+/// The planner of a device, with its cache of plans, and the lowerer.
 pub(super) struct DevicePlanner {
     profile: Arc<DeviceProfile>,
     planner: Mutex<Planner>,
@@ -34,7 +34,7 @@ impl DevicePlanner {
         self.lock().known(executed, &self.profile, options)
     }
 
-    /// Plans, and caches the plan.
+    /// Plans a frame, and caches the plan.
     pub(super) fn plan(
         &self,
         runnable: Runnable<'_>,

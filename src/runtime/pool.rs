@@ -43,14 +43,14 @@ use crate::lower::tables::objects::ViewRow;
 use crate::measure::MemoryRequirements;
 use crate::units::Bytes;
 
-/// Values of timelines, each with the number of its queue.
+/// Values of timeline semaphores, each with the number of its queue.
 pub(super) type TimelineValues = Vec<(usize, u64)>;
 
 /// The pool of a device.
 #[derive(Default)]
 pub(super) struct Pool {
     contents: Mutex<PoolContents>,
-    /// Held while a thread frees memory: other threads that need memory wait for that. Locked before `contents`.
+    /// Held while a thread frees memory, so that other threads that need memory wait for it. Locked before `contents`.
     freeing: Mutex<()>,
     /// Per queue of the device, its timeline; unset on devices without timelines, where everything that is returned is no longer in use.
     pub(super) timelines: OnceLock<Vec<vk::Semaphore>>,
@@ -75,7 +75,7 @@ pub(super) struct PoolContents {
     pub(super) values: Vec<u64>,
 }
 
-/// The user for which blocks are borrowed.
+/// The series of frames for which blocks are borrowed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Borrower {
     pub(super) number: u64,
@@ -97,7 +97,7 @@ pub(super) struct Block {
     pub(super) bytes: Bytes,
     /// The debug name of the block's memory object; empty without debug names, and for blocks of the allocator.
     pub(super) name: String,
-    /// `true` if its bytes count in the budget: tile memory does not compete for memory.
+    /// `true` if its bytes count toward the budget; false for tile memory, which is not allocated from ordinary memory.
     pub(super) in_budget: bool,
     /// The images and buffers in the block.
     pub(super) residents: BlockResidents,
@@ -105,7 +105,7 @@ pub(super) struct Block {
     pub(super) references: u32,
     /// The number of the lease that took the block last.
     pub(super) lease: u64,
-    /// True if a larger block of its kind has replaced it.
+    /// True if a larger block with the same key has replaced it.
     pub(super) superseded: bool,
     /// The number of frames submitted when it was returned.
     pub(super) idle_since: u64,
@@ -142,12 +142,12 @@ pub(super) struct PooledResource {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LentResource {
     pub(super) handle: Handle,
-    /// The buffer's device address, if that is used.
+    /// The buffer's device address; 0 if it is not used.
     pub(super) address: vk::DeviceAddress,
     pub(super) answer: MemoryRequirements,
 }
 
-/// An image or a buffer; the other is null.
+/// The handle of an image or of a buffer; the other handle is null.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Handle {
     pub(super) image: vk::Image,
@@ -187,19 +187,25 @@ impl PoolContents {
     }
 
     pub(super) fn block(&self, index: u32) -> &Block {
-        self.blocks.get(index).expect("a borrowed block stays")
+        self.blocks
+            .get(index)
+            .expect("a borrowed block stays in the pool")
     }
 
     pub(super) fn block_mut(&mut self, index: u32) -> &mut Block {
-        self.blocks.get_mut(index).expect("a borrowed block stays")
+        self.blocks
+            .get_mut(index)
+            .expect("a borrowed block stays in the pool")
     }
 
     pub(super) fn resident_mut(&mut self, index: u32) -> &mut PooledResource {
-        self.residents.get_mut(index).expect("a borrowed resident stays")
+        self.residents
+            .get_mut(index)
+            .expect("a borrowed resident stays in the pool")
     }
 
-    /// Bytes of all blocks, including those that are being allocated or freed, or of one borrower's blocks. Blocks in tile memory do not
-    /// count, since they do not compete for memory.
+    /// Bytes of all blocks, including those that are being allocated or freed, or of one borrower's blocks. Blocks in tile memory do not count, since they
+    /// are not allocated from ordinary memory.
     pub(super) fn bytes(&self, borrower: Option<u64>) -> Bytes {
         if borrower.is_none() {
             return self.budget.held();
@@ -247,7 +253,7 @@ impl PoolContents {
         }
     }
 
-    /// The contents of the history in a borrowed block.
+    /// The state of the contents of the history in a borrowed block.
     pub(super) fn contents(&self, block: u32) -> &[ContentState] {
         &self.block(block).contents
     }
@@ -257,7 +263,7 @@ impl PoolContents {
         self.block(block).written
     }
 
-    /// Keeps the contents that the last submitted frame has left in the history of a borrowed block.
+    /// Stores the state of the contents that the last submitted frame leaves in the history of a borrowed block.
     pub(super) fn keep_contents(
         &mut self,
         index: u32,
@@ -298,7 +304,7 @@ impl Block {
         }
     }
 
-    /// Returns `true` if the block's resource can be used in place of one with these parameters.
+    /// Returns `true` if the block's resource can be used in place of a resource with these parameters.
     pub(super) fn covers(&self, resource: &ResourceKey) -> bool {
         matches!(&self.key, BlockKey::Own(_, made) if made.covers(resource))
     }

@@ -16,12 +16,12 @@ pub(super) struct Garbage {
     pub(super) buffers: Vec<vk::Buffer>,
     pub(super) images: Vec<vk::Image>,
     pub(super) blocks: Vec<MemoryBlock>,
-    /// The bytes of `blocks` that count in the budget of the pool.
+    /// The bytes of `blocks` that count toward the pool's budget.
     pub(super) bytes: Bytes,
 }
 
 impl Garbage {
-    /// Destroys everything, and then returns the bytes to the budget, so that allocations never exceed it.
+    /// Destroys everything, and only then returns the bytes to the budget, so that allocations never exceed it.
     ///
     /// # Safety
     /// None of it is in use on the device.

@@ -62,7 +62,7 @@ impl BlockIndex {
         // Also removes empty sets: the same size, borrower or history name may never be used again.
         match block.key {
             BlockKey::Shared(..) => {
-                let known = self.shared.get_mut(block.key).expect("it was added");
+                let known = self.shared.get_mut(block.key).expect("the block is indexed");
                 known.remove(&(block.bytes, index));
                 if known.is_empty() {
                     self.shared.remove(block.key);
@@ -70,7 +70,7 @@ impl BlockIndex {
             }
             BlockKey::Own(label, resource) => {
                 let key = OwnKey::new(block.borrower, label, resource);
-                let known = self.own.get_mut(&key).expect("it was added");
+                let known = self.own.get_mut(&key).expect("the block is indexed");
                 known.remove(&(block.lease, index));
                 if known.is_empty() {
                     self.own.remove(&key);

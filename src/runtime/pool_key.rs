@@ -15,10 +15,9 @@ use crate::units::{Bytes, Run};
 /// The purpose of a block.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum BlockKey {
-    /// A block that holds resources at offsets: its memory type; for a separate memory object, also its exact size, and true if it allows device
-    /// addresses.
+    /// A block that holds resources at offsets: its memory type and, for a separate memory object, its exact size and whether it allows device addresses.
     Shared(u32, Option<(Bytes, bool)>),
-    /// A block for one resource: the properties of the block in addition to those of the resource, and those of the resource.
+    /// A block for one resource: the properties of the block, and those of the resource.
     Own(Label, ResourceKey),
 }
 
@@ -32,7 +31,7 @@ pub(super) struct Label {
 }
 
 impl Label {
-    /// The label of a block that holds no history.
+    /// The same label for a block that does not hold a history.
     pub(super) fn without_history(&self) -> Label {
         Label {
             history: None,
@@ -129,7 +128,7 @@ impl ResourceKey {
         }
     }
 
-    /// Returns true if it has the same parameters as `other`, or more usages and families.
+    /// Returns true if the parameters equal those of `other`, except for additional usages and families.
     pub(super) fn covers(&self, other: &ResourceKey) -> bool {
         let row = match (self.row, other.row) {
             (Row::Image(one), Row::Image(other)) => {

@@ -12,7 +12,10 @@ use crate::units::{Alignment, Bytes};
 impl PoolContents {
     /// Changes a block, and updates its entry in the index.
     fn change_indexed(&mut self, index: u32, change: impl FnOnce(&mut Block)) {
-        let block = self.blocks.get_mut(index).expect("a borrowed block stays");
+        let block = self
+            .blocks
+            .get_mut(index)
+            .expect("a borrowed block stays in the pool");
         self.index.remove(index, &block.indexed());
         change(block);
         self.index.add(index, &block.indexed());
@@ -42,7 +45,7 @@ impl PoolContents {
         Some(index)
     }
 
-    /// Marks the smaller blocks of a borrower as superseded by one of this size.
+    /// Marks the smaller blocks of a borrower as superseded by a block of this size.
     pub(super) fn supersede(&mut self, borrower: Borrower, key: &BlockKey, size: Bytes, lease: &Lease) {
         let smaller: Vec<u32> = self.replaceable(borrower, key, size, lease).collect();
         for index in smaller {
@@ -99,7 +102,7 @@ impl PoolContents {
         }
         self.lend(index, borrower, lease);
         let resident = self.block(index).residents.iter().next();
-        let resident = resident.expect("a block for one resource has that resource");
+        let resident = resident.expect("a block for one resource contains that resource");
         Some((index, self.lend_resident(resident, lease)))
     }
 
@@ -112,7 +115,10 @@ impl PoolContents {
         lease: &mut Lease,
     ) -> Option<LentResource> {
         // Two rows of one plan do not share an image, even if they are placed in the same bytes: residents that this lease has taken come last.
-        let block = self.blocks.get_mut(block).expect("a borrowed block stays");
+        let block = self
+            .blocks
+            .get_mut(block)
+            .expect("a borrowed block stays in the pool");
         let resident = |index| self.residents.get(index).expect("a resident stays in its block");
         let is_free = |index| resident(index).lease != lease.number;
         let is_wanted = |index| resident(index).key == *resource;
@@ -205,7 +211,10 @@ impl PoolContents {
 
     /// The view of a borrowed image with these parameters, if there is one, and the image itself.
     pub(super) fn find_view(&self, resident: u32, row: &ViewRow) -> (Option<vk::ImageView>, vk::Image) {
-        let resident = self.residents.get(resident).expect("a borrowed resident stays");
+        let resident = self
+            .residents
+            .get(resident)
+            .expect("a borrowed resident stays in the pool");
         let known = resident.views.iter().find(|(known, _)| known == row);
         (known.map(|(_, view)| *view), resident.handle.image)
     }
@@ -216,7 +225,7 @@ impl PoolContents {
         self.created += 1;
     }
 
-    /// Borrows the histories of a lease once more.
+    /// Borrows the histories of a lease a second time, for a separate lease.
     pub(super) fn lend_histories(&mut self, lease: &Lease) -> Lease {
         let mut kept = Lease {
             number: lease.number,

@@ -11,7 +11,7 @@ use crate::Result;
 use crate::plan::MemoryKind;
 use crate::units::Bytes;
 
-/// Number of frames after which anything that is not borrowed is freed.
+/// Number of frames after which objects that are not borrowed are freed.
 const IDLE_FRAMES: u64 = 240;
 
 impl Pool {
@@ -114,7 +114,7 @@ impl Pool {
     fn reserve<'a>(&'a self, state: &DeviceState, desc: &MemoryDesc<'_>) -> Result<Option<Reservation<'a>>> {
         let tile = state.profile.tile.as_ref();
         if tile.is_some_and(|tile| tile.memory_type == desc.memory_type) {
-            // Every tile memory object begins at byte 0 of the tile heap: they do not add up in any budget.
+            // Every tile memory object begins at byte 0 of the tile heap, so they do not count toward any budget.
             return Ok(None);
         }
         let bytes = desc.size;
@@ -148,7 +148,7 @@ impl Pool {
         }
     }
 
-    /// Returns everything in a lease, and frees the blocks that are not borrowed by anyone else.
+    /// Returns everything in a lease, and frees the blocks that nobody else has borrowed or used since.
     ///
     /// # Safety
     /// No frame of `user`, whose lease it is, is in flight.
@@ -170,7 +170,7 @@ impl Pool {
         unsafe { garbage.destroy(state) };
     }
 
-    /// Removes a borrower, and frees everything that is not borrowed, whoever used it last.
+    /// Removes a borrower, and frees everything that is not borrowed, regardless of its last user.
     ///
     /// # Safety
     /// Nothing is in use on the device.
@@ -250,7 +250,7 @@ pub(super) struct UnpooledBlock<'a> {
 impl UnpooledBlock<'_> {
     /// The block of memory.
     pub(super) fn memory(&self) -> &MemoryBlock {
-        self.memory.as_ref().expect("it is there until the pool takes it")
+        self.memory.as_ref().expect("set until the pool takes the block")
     }
 
     /// Puts the block into the pool, lent to its first borrower.
@@ -261,7 +261,7 @@ impl UnpooledBlock<'_> {
         borrower: Borrower,
         lease: &mut Lease,
     ) -> u32 {
-        let memory = self.memory.take().expect("it is there until the pool takes it");
+        let memory = self.memory.take().expect("set until the pool takes the block");
         if let Some(reserved) = &mut self.reserved {
             // The caller holds the pool's lock, so dropping the reservation must not lock it again.
             reserved.settled = true;
@@ -316,7 +316,7 @@ impl PoolContents {
     }
 
     fn remove_resident(&mut self, index: u32, garbage: &mut Garbage) {
-        let resident = self.residents.remove(index).expect("it was there");
+        let resident = self.residents.remove(index).expect("the resident is pooled");
         if let Some(block) = self.blocks.get_mut(resident.block) {
             block.residents.remove(resident.offset, index);
         }

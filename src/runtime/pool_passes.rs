@@ -22,7 +22,7 @@ pub(super) struct PooledPasses {
 }
 
 impl PooledPasses {
-    /// Adds a render pass with the driver's feedback about it; returns the one with these parameters, which may have been added before.
+    /// Adds a render pass with the driver's feedback about it, unless the pool already has one with these parameters; returns the pool's.
     pub(super) fn add_render_pass(
         &mut self,
         words: Vec<u32>,
@@ -91,7 +91,7 @@ pub(super) unsafe fn words_of(info: &vk::RenderPassCreateInfo<'_>) -> Vec<u32> {
     words
 }
 
-/// Appends `count` (0 if there is no array) and the words of that many rows.
+/// Appends `count` (0 if `rows` is null), followed by the words of that number of rows.
 ///
 /// # Safety
 /// If there is an array, it has `count` rows, made of 32-bit words without padding.

@@ -13,7 +13,7 @@ use crate::Result;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FrameNumber(pub u64);
 
-/// Counts the submitted and the complete frames of a series.
+/// Counts the submitted and the completed frames of a series.
 pub(super) struct Progress {
     submitted: u64,
     /// Set if a submission failed halfway, to the failed call and its result: counts are no longer valid.
@@ -23,16 +23,16 @@ pub(super) struct Progress {
 
 /// The objects that count frames.
 enum Counting {
-    /// For each queue that frames are submitted to, its timeline, the queue's number and the last value it reaches; and for each frame that is not
-    /// known to be complete, oldest first, the values that they reach.
+    /// Per queue that frames are submitted to: its timeline semaphore, its number and the latest value that its timeline will reach. `ends` contains, for
+    /// each frame that is not known to be complete, oldest first, the value of each timeline at which the frame is complete.
     Timelines {
         semaphores: Vec<vk::Semaphore>,
         numbers: Vec<usize>,
         latest: Vec<u64>,
         ends: VecDeque<u64>,
     },
-    /// Per frame in flight, a fence, and the number of threads that wait for it; there is one queue. `is_reset`: the next frame's fence is reset, and
-    /// no longer counts the frame that used it before, which is complete.
+    /// Per frame in flight, a fence, and the number of threads that wait for it; there is one queue. `is_reset` is true if the next frame's fence is reset;
+    /// the frame that used it before is complete, and the fence no longer counts it.
     Fences {
         fences: [vk::Fence; FENCED_FRAMES],
         waiting: [usize; FENCED_FRAMES],
@@ -42,7 +42,7 @@ enum Counting {
     Ended,
 }
 
-/// The number of frames that can be in flight if fences count them; one more waits for the oldest.
+/// The number of frames that can be in flight if fences count them; the next frame waits for the oldest one.
 const FENCED_FRAMES: usize = 4;
 
 impl Progress {
@@ -139,7 +139,7 @@ impl Progress {
         }
     }
 
-    /// Records that the next frame was submitted, and reaches `reached` on the queues' timelines, each with the queue's number.
+    /// Records that the next frame was submitted. `reached` lists numbers of queues, each with the value that its timeline reaches at the end of the frame.
     pub(super) fn advance(&mut self, reached: &[(usize, u64)]) -> FrameNumber {
         if let Counting::Timelines {
             numbers,
@@ -162,7 +162,7 @@ impl Progress {
         FrameNumber(self.submitted - 1)
     }
 
-    /// Records that the next frame failed to be submitted.
+    /// Records that the submission of the next frame failed.
     pub(super) fn fail(&mut self, state: &DeviceState, error: RuntimeError) -> crate::Error {
         state.note_loss(&error);
         if let RuntimeError::Vulkan { call, result, .. } = &error {
@@ -211,8 +211,8 @@ impl Progress {
         Ok(count.checked_sub(1).map(FrameNumber))
     }
 
-    /// The next object to wait for until `frame` is complete: the `index`-th, counted from 0. `None` after the last one, and for a frame that is
-    /// known to be complete.
+    /// The object at `index`, counted from 0, in the list of objects to wait for until `frame` is complete. `None` after the last one, and for a frame that
+    /// is known to be complete.
     ///
     /// # Errors
     /// When the frame was not submitted, or the device is lost.
@@ -250,7 +250,7 @@ impl Progress {
         Ok(target)
     }
 
-    /// The number of threads that wait for a fence; it must not be reset or destroyed while there are any.
+    /// The number of threads that wait for a fence; while it is not 0, the fence must not be reset or destroyed.
     pub(super) fn waiting_for(&mut self, fence: usize) -> &mut usize {
         match &mut self.counting {
             Counting::Fences { waiting, .. } => &mut waiting[fence],
@@ -287,7 +287,7 @@ pub(super) fn counter_value(state: &DeviceState, semaphore: vk::Semaphore) -> Re
         .functions
         .timeline_semaphore
         .as_ref()
-        .expect("it counts the frames");
+        .expect("timeline semaphores count frames only if they are enabled");
     state.check_not_lost()?;
     let mut value = 0;
     // SAFETY: the semaphore is alive and a timeline.

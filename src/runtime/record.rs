@@ -23,8 +23,8 @@ use crate::lower::tables::ImageOrBuffer;
 use crate::lower::tables::clears::ClearRow;
 use crate::lower::tables::commands::{DependencyRow, PassContents, PassRow};
 
-/// The recording of one declared command buffer. Passes come in declared order: [`pass`](Commands::pass) takes a closure that records the commands of
-/// one, [`begin_pass`](Commands::begin_pass) and [`end_pass`](Commands::end_pass) enclose commands recorded in any other way.
+/// The recording of one declared command buffer. Passes come in declared order: [`pass`](Commands::pass) takes a closure that records the commands of a pass;
+/// [`begin_pass`](Commands::begin_pass) and [`end_pass`](Commands::end_pass) enclose commands that are recorded in any other way.
 ///
 /// ```no_run
 /// # use ash::vk;
@@ -48,7 +48,7 @@ pub struct Commands<'a> {
     pub(super) parity: Parity,
     pub(super) handle: vk::CommandBuffer,
     pub(super) id: CommandBufferId,
-    /// The row of the next pass, or of the one that has begun; the run of the command buffer's passes ends at `end`.
+    /// The row of the next pass, or of the pass that has begun; the run of the command buffer's passes ends at `end`.
     pub(super) next: u32,
     pub(super) end: u32,
     pub(super) tile: Cell<TileBinding>,
@@ -58,7 +58,7 @@ pub struct Commands<'a> {
     pub(super) per_tile: Cell<bool>,
     /// The pass that has begun and not ended.
     pub(super) begun: Option<PassId>,
-    /// The recording's span, which contains those of its passes; a command buffer may change threads in between.
+    /// The recording's span, which contains the spans of its passes; the recording may move to another thread between passes.
     pub(super) span: tracing::Span,
 }
 
@@ -99,7 +99,7 @@ impl<'a> Commands<'a> {
         commands
     }
 
-    /// The same recording, continued in `handle`. Nothing is bound there, unless it is the command buffer of this recording.
+    /// The same recording, continued in the command buffer `handle`, in which nothing is bound unless it is the current command buffer.
     pub(super) fn continued(&self, handle: vk::CommandBuffer) -> Commands<'a> {
         let is_own = handle == self.handle;
         let tile = if is_own {
@@ -169,7 +169,7 @@ impl<'a> Commands<'a> {
         Ok(())
     }
 
-    /// Returns an error if a pass has begun and not ended: also after a closure that panicked.
+    /// Returns an error if a pass has begun but not ended, which includes a pass whose closure panicked.
     fn check_ended(&self) -> Result<()> {
         let Some(pass) = self.begun else {
             return Ok(());
@@ -234,8 +234,7 @@ impl<'a> Commands<'a> {
         &self.encoded.tables.passes[self.next as usize]
     }
 
-    /// The rendering of the next pass, and its area in this frame; `None` for passes that are not render passes, and those that render
-    /// nothing.
+    /// The rendering of the next pass, and its area in this frame; `None` for passes that are not render passes, and for those that render nothing.
     pub(super) fn rendering(&self) -> Option<(&'a Rendering, vk::Rect2D)> {
         let row = self.row();
         let index = row.instance.get()?;
@@ -380,7 +379,7 @@ impl<'a> Commands<'a> {
         self.next += 1;
     }
 
-    /// Records the barriers on one side of a pass.
+    /// Records the barriers of a row, which is before or after a pass.
     ///
     /// # Safety
     /// Recording outside render passes.

@@ -144,7 +144,7 @@ impl PassObject {
     }
 }
 
-/// The kind of contents with which a subpass is begun.
+/// Converts rendering flags to the subpass contents for `vkCmdBeginRenderPass`.
 pub(super) fn contents(flags: vk::RenderingFlags) -> vk::SubpassContents {
     if flags.contains(vk::RenderingFlags::CONTENTS_SECONDARY_COMMAND_BUFFERS) {
         vk::SubpassContents::SECONDARY_COMMAND_BUFFERS
@@ -153,7 +153,7 @@ pub(super) fn contents(flags: vk::RenderingFlags) -> vk::SubpassContents {
     }
 }
 
-/// Framebuffers for the views seen so far: swapchain images and histories alternate.
+/// Framebuffers for all combinations of views used so far: the views of swapchain images and histories alternate.
 #[derive(Default)]
 pub(super) struct Framebuffers(Vec<Framebuffer>);
 
@@ -283,7 +283,7 @@ fn render_pass_name(attachments: &[vk::AttachmentDescription]) -> String {
     }
 }
 
-/// The dependency of a subpass; the tables' barriers cover everything before and after the render pass.
+/// Converts a row to a subpass dependency; the tables' barriers cover everything before and after the render pass.
 fn dependency(one: &SubpassDependencyRow) -> vk::SubpassDependency {
     vk::SubpassDependency::default()
         .src_subpass(one.src_subpass)

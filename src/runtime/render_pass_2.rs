@@ -17,7 +17,7 @@ pub(super) struct Parameters<'a> {
     pub(super) dependencies: &'a [vk::SubpassDependency],
     /// The view mask of every subpass.
     pub(super) view_mask: u32,
-    /// Chained to the creation info.
+    /// Structures to chain to the creation info.
     pub(super) chain: *const c_void,
 }
 
@@ -79,7 +79,7 @@ pub(super) unsafe fn create(
         .dependencies(&dependencies);
     info.p_next = parameters.chain;
     let functions = state.functions.render_pass_2.as_ref();
-    let functions = functions.expect("used only for what is enabled");
+    let functions = functions.expect("only called if vkCreateRenderPass2 is loaded");
     let mut render_pass = vk::RenderPass::null();
     // SAFETY: the caller's duty; the arrays are those above.
     let result = unsafe {

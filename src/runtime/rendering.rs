@@ -17,7 +17,7 @@ use crate::lower::{LocalReadMapping, Lowered};
 /// The structs that begin a render pass: those of dynamic rendering, or a render pass object.
 #[expect(
     clippy::large_enum_variant,
-    reason = "a list has one per pass; a box for each would save nothing"
+    reason = "there is one per pass in a list, and boxing each would save nothing"
 )]
 pub(super) enum Rendering {
     /// `vkCmdBeginRendering`.
@@ -29,7 +29,7 @@ pub(super) enum Rendering {
 /// The structs of a dynamic render pass.
 pub(super) struct Dynamic {
     row: InstanceRow,
-    /// The subpasses; empty if shaders read no attachments in place.
+    /// The subpasses; empty if the pass does not use dynamic rendering local read.
     local: Vec<LocalSubpass>,
     colors: Vec<vk::RenderingAttachmentInfo<'static>>,
     depth: Option<vk::RenderingAttachmentInfo<'static>>,
@@ -39,7 +39,7 @@ pub(super) struct Dynamic {
     hooks: Option<Arc<dyn Hooks>>,
 }
 
-/// A subpass of a dynamic render pass.
+/// A subpass of a dynamic render pass with local read.
 struct LocalSubpass {
     reads: LocalReadMapping,
     flags: vk::DependencyFlags,
@@ -136,7 +136,7 @@ impl Dynamic {
         }
     }
 
-    /// Calls `with` with the structure that begins the rendering, including chained structures about its tiles.
+    /// Calls `with` with the structure that begins the rendering, including the chained structures that describe its tiles.
     pub(super) fn with_info<R>(
         &self,
         area: vk::Rect2D,
@@ -178,7 +178,7 @@ impl LocalSubpass {
         let functions = functions
             .local_read
             .as_ref()
-            .expect("made dynamic where it is enabled");
+            .expect("local read is only used if its functions are loaded");
         // SAFETY: the caller's duty; there are as many as the render pass has color attachments.
         unsafe { (functions.cmd_set_rendering_attachment_locations_khr)(commands, &self.reads.locations()) };
         // SAFETY: as above.
@@ -189,7 +189,7 @@ impl LocalSubpass {
 }
 
 impl Rendering {
-    /// Begins the render pass, for an area inside its row's. Render pass objects are not suspended or resumed.
+    /// Begins the render pass, for an area inside that of its row. Render pass objects cannot be suspended or resumed.
     ///
     /// # Safety
     /// `commands` is recording outside a render pass, and every attachment is in its layout.
@@ -207,7 +207,7 @@ impl Rendering {
                     let functions = functions
                         .dynamic_rendering
                         .as_ref()
-                        .expect("made dynamic where it is enabled");
+                        .expect("passes are only dynamic if the functions are loaded");
                     // SAFETY: the caller's duty; views and layouts are the tables'.
                     unsafe { (functions.cmd_begin_rendering_khr)(commands, info) };
                 });
@@ -222,7 +222,7 @@ impl Rendering {
         }
     }
 
-    /// Begins the next subpass, `number`.
+    /// Begins the next subpass, whose index is `number`.
     ///
     /// # Safety
     /// `commands` is recording inside the previous subpass of this render pass.
@@ -270,7 +270,10 @@ impl Rendering {
     ) {
         match self {
             Rendering::Dynamic(_) => {
-                let functions = functions.dynamic_rendering.as_ref().expect("it was begun so");
+                let functions = functions
+                    .dynamic_rendering
+                    .as_ref()
+                    .expect("the pass began as dynamic rendering");
                 // SAFETY: the caller's duty.
                 unsafe { (functions.cmd_end_rendering_khr)(commands) };
             }

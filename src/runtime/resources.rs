@@ -1,4 +1,4 @@
-//! The images and buffers of a frame's tables: found in the pool, or created, queried again and bound to memory; then given views.
+//! The images and buffers of a frame's tables: found in the pool, or created, measured again and bound to memory. Also creates their views.
 
 use ash::vk;
 
@@ -111,7 +111,7 @@ impl Handles {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct History {
     pub(super) resource: ResourceId,
-    /// Its copies, each with its block: the current one of even frames, then that of odd frames if the previous version is read.
+    /// Its copies, each with its block: first the one that is current in even frames, then, if the previous version is read, the other one.
     pub(super) copies: [(ImageOrBuffer, u32); 2],
     /// `true` if there are two copies.
     pub(super) paired: bool,
@@ -149,7 +149,7 @@ pub(super) struct Creation<'a> {
     pub(super) plan: &'a Plan,
     pub(super) tables: &'a Lowered,
     pub(super) borrower: Borrower,
-    /// Queue families that may use a history, regardless of this plan; empty if there is only one.
+    /// Queue families that may use a history, in any plan of the series; empty if there is only one.
     pub(super) families: &'a [u32],
     /// Histories whose second copy is used first.
     pub(super) swapped: &'a [ResourceId],
@@ -204,7 +204,7 @@ struct Creator<'a> {
     creation: &'a Creation<'a>,
     pool: &'a Pool,
     handles: Handles,
-    /// The requirements for planning again, and the error about the first resource that grew.
+    /// The requirements to plan again with, and the error about the first resource that has grown.
     grown: Option<(Requirements, crate::Error)>,
 }
 
@@ -217,7 +217,7 @@ impl<'a> Creator<'a> {
         self.resource(id).persistence == Persistence::History
     }
 
-    /// Borrows a block for each row of memory that several resources may share; other rows get theirs together with their only resource.
+    /// Borrows a block for each row of memory that several resources may share; other rows get their blocks together with their only resource.
     fn borrow_blocks(&mut self, lease: &mut Lease) -> Result<()> {
         let tables = self.creation.tables;
         // Per row: the number of resources, and true if they are histories.
@@ -259,7 +259,7 @@ impl<'a> Creator<'a> {
         memory_name(self.creation.plan, self.creation.tables, memory)
     }
 
-    /// The families that share a resource; all of them for a history that is carried from plan to plan.
+    /// The families that share a resource; for a history that is carried from plan to plan, all families of the series.
     fn families(&self, sharing: Sharing, resource: ResourceId) -> &'a [u32] {
         match self.creation.families {
             all if self.is_history(resource) && !all.is_empty() => all,
@@ -267,8 +267,8 @@ impl<'a> Creator<'a> {
         }
     }
 
-    /// Finds an image or a buffer in the pool, or creates it and binds it to memory; null for an imported one. Also returns its address, if
-    /// that is used.
+    /// Finds an image or a buffer in the pool, or creates it and binds it to memory; null for an imported one. Also returns its device address, if it is
+    /// used.
     fn borrow(
         &mut self,
         key: ResourceKey,
@@ -348,7 +348,7 @@ impl<'a> Creator<'a> {
         Ok((lent.handle, lent.address))
     }
 
-    /// The label of the separate block of a resource; of a history, of its next copy.
+    /// The label of the separate block of a resource; for a history, that of its next copy.
     fn label_of_own(&self, resource: ResourceId, memory: u32) -> Label {
         let row = &self.creation.tables.memory[memory as usize];
         let history = self.is_history(resource).then(|| {
@@ -362,7 +362,7 @@ impl<'a> Creator<'a> {
         }
     }
 
-    /// Allocates the block of a resource that shares it with no other.
+    /// Allocates a separate block for a resource.
     fn allocate_own(
         &self,
         key: &ResourceKey,
@@ -382,13 +382,13 @@ impl<'a> Creator<'a> {
             .allocate(self.creation.state, &desc, (row.kind, key.hook()))
     }
 
-    /// The position of a history one of whose copies is already listed: copies of a history follow one another.
+    /// The index of a history in the list if one of its copies was already added; the copies of a history are added one after the other.
     fn first_copy(&self, resource: ResourceId) -> Option<usize> {
         let histories = &self.handles.histories;
         (histories.last()?.resource == resource).then(|| histories.len() - 1)
     }
 
-    /// Notes a copy of a history, with its block.
+    /// Adds a copy of a history to the list, with its block.
     fn add_copy(&mut self, resource: ResourceId, copy: (ImageOrBuffer, u32)) {
         if let Some(first) = self.first_copy(resource) {
             let history = &mut self.handles.histories[first];
@@ -405,7 +405,7 @@ impl<'a> Creator<'a> {
         });
     }
 
-    /// Creates an image or a buffer without memory, with its requirements.
+    /// Creates an image or a buffer without memory, and queries its requirements.
     fn create(
         &self,
         key: &ResourceKey,
@@ -470,7 +470,7 @@ impl<'a> Creator<'a> {
         true
     }
 
-    /// The requirements of a created resource, if its row does not satisfy them.
+    /// A description of the requirements of a created resource, if its row does not satisfy them.
     fn needs_more(&self, place: RowPosition, answer: &MemoryRequirements) -> Option<String> {
         let RowPosition {
             memory,
@@ -505,7 +505,7 @@ impl<'a> Creator<'a> {
         (!fits).then(|| format!("{size} at alignment {alignment}"))
     }
 
-    /// Binds a created image or buffer to memory, at an offset of a block; reads its address, if that is used.
+    /// Binds a created image or buffer to memory, at an offset of a block; queries its device address, if it is used.
     fn bind(
         &self,
         made: &mut LentResource,
@@ -535,7 +535,7 @@ impl<'a> Creator<'a> {
             .functions
             .buffer_device_address
             .as_ref()
-            .expect("checked before the buffer was created");
+            .expect("the capability was checked before the buffer was created");
         let info = vk::BufferDeviceAddressInfo::default().buffer(buffer);
         let device = state.device.handle();
         // SAFETY: the feature is on; the buffer has the usage and memory with the flag.
@@ -546,7 +546,7 @@ impl<'a> Creator<'a> {
 /// The name of a row of memory.
 pub(super) fn memory_name(plan: &Plan, tables: &Lowered, memory: u32) -> String {
     let kind = tables.memory[memory as usize].kind;
-    format!("{kind:?} {memory} of frame `{}`", plan.frame.name())
+    format!("{kind:?} memory {memory} of frame `{}`", plan.frame.name())
 }
 
 /// Returns `true` if a buffer's device address is used.
@@ -554,7 +554,7 @@ fn has_address(row: &BufferRow) -> bool {
     row.usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS)
 }
 
-/// The size from which a history has its own allocation.
+/// Minimum size for which a history gets a dedicated allocation.
 const LARGE: Bytes = Bytes(1 << 18);
 
 /// Adapts a block to its only resident: the allocation may be dedicated to that resident, and must then be exactly as large.

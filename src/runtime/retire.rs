@@ -18,7 +18,7 @@ pub(super) struct RetiredObjects {
 }
 
 impl RetiredObjects {
-    /// Returns true if the device has completed every submission that uses the objects, and the fences of a series have no other user.
+    /// Returns true if the device has completed every submission that uses the objects, and nothing else refers to the fences of a series.
     fn is_complete(&self, state: &DeviceState) -> Result<bool> {
         // The fences of a series outlive its retired frames and handles to its progress, which query their status.
         if !self.is_bound_frame && Arc::strong_count(&self.progress) > 1 {

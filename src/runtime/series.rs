@@ -26,7 +26,7 @@ pub(super) struct Series {
     retired: Arc<RetiredList>,
     pub(super) borrower: Borrower,
     progress: Arc<SharedProgress>,
-    /// The queue families that share its histories; empty if each history belongs to the families of its only plan.
+    /// The queue families that share the histories of the series; empty if each history is only shared by the families of its only plan.
     pub(super) families: Vec<u32>,
     /// The fences that count the series' frames on devices without timeline semaphores; taken when the series ends.
     owned: Option<OwnedObjects>,
@@ -53,7 +53,7 @@ impl Series {
         }))
     }
 
-    /// The progress of the series, locked.
+    /// Locks the progress of the series.
     pub(super) fn progress(&self) -> MutexGuard<'_, Progress> {
         self.progress.lock()
     }
@@ -86,7 +86,8 @@ impl Series {
         }
     }
 
-    /// Destroys everything that was retired on the device, everything in the pool that is no longer borrowed, and the fences that count its frames.
+    /// Destroys everything that was retired on the device, everything in the pool that is no longer borrowed, and the fences that count the frames of the
+    /// series.
     ///
     /// # Safety
     /// Nothing is in use on the device, nothing more is submitted to it, and the bound frames of the series are dropped.

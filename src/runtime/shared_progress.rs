@@ -33,7 +33,7 @@ impl SharedProgress {
         }
     }
 
-    /// The frames, locked.
+    /// Locks the frames.
     pub(super) fn lock(&self) -> MutexGuard<'_, Progress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -112,7 +112,7 @@ fn wait_for(state: &DeviceState, target: WaitTarget, timeout: u64) -> ash::prelu
     match target {
         WaitTarget::Timeline(semaphore, value) => {
             let functions = state.functions.timeline_semaphore.as_ref();
-            let functions = functions.expect("they count the frames");
+            let functions = functions.expect("timeline semaphores count frames only if they are enabled");
             let (semaphores, values) = ([semaphore], [value]);
             let info = vk::SemaphoreWaitInfo::default()
                 .semaphores(&semaphores)

@@ -24,12 +24,12 @@ use crate::units::Bytes;
 pub struct SharedRecorder<'a> {
     pub(super) bound: &'a BoundFrame,
     pub(super) parity: Parity,
-    /// Index of the lowered frame.
+    /// Index of this frame's tables in the list of lowered frames.
     pub(super) encoded: usize,
 }
 
 impl<'a> SharedRecorder<'a> {
-    /// The bound frame that is recorded.
+    /// The bound frame that is being recorded.
     pub fn bound(&self) -> &'a BoundFrame {
         self.bound
     }

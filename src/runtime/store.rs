@@ -43,7 +43,7 @@ impl StoreShader {
         stages.iter().map(|shader| (shader.stage, shader.words)).collect()
     }
 
-    /// The shader that reads the stored resource.
+    /// The shader that reads the resource to store.
     fn reader(self) -> &'static Shader {
         match self {
             StoreShader::Float => &STORE_FLOAT_FRAG,
@@ -57,7 +57,7 @@ impl StoreShader {
 
 const _: () = assert!(STORE_COMP.local_size[0] as u64 == STORE_GROUP);
 
-/// The commands recorded inside a store pass.
+/// The objects with which the commands of a store pass are recorded.
 pub(super) struct StorePass {
     pipeline: vk::Pipeline,
     layout: vk::PipelineLayout,
@@ -125,7 +125,7 @@ pub(super) fn create(
 }
 
 impl StorePass {
-    /// Records the draw, restricted to `area`, or the dispatch. Records nothing for a draw without an area.
+    /// Records the store's draw, restricted to `area`, or its dispatch. Records nothing if a draw has no area.
     ///
     /// # Safety
     /// `commands` is recording in the store's pass, begun with its barriers recorded, in this area if it draws.
@@ -197,7 +197,8 @@ fn create_layouts(
     Ok((set_layout, layout))
 }
 
-/// Allocates and writes a descriptor set with the source of a store and, for buffers, its target: the object that each access uses, its view and its layout.
+/// Allocates and writes a descriptor set with the source of a store and, for buffers, its target; `used` returns the object that an access uses, its view and
+/// its layout.
 fn write_set(
     state: &DeviceState,
     row: &StoreRow,

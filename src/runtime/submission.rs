@@ -95,14 +95,14 @@ impl Submission {
         &self.semaphores
     }
 
-    /// The external semaphores' handles, to be set for every frame.
+    /// The handles and values of the frame's semaphores; those of external ones must be set for every frame.
     pub(super) fn semaphores_mut(&mut self) -> &mut [Signal] {
         &mut self.semaphores
     }
 }
 
 impl Lists {
-    /// Lists that never have to grow: for each queue, one more wait than the tables have.
+    /// Creates lists that never have to grow: for each batch and queue, they have room for two more waits than the tables.
     fn for_tables(tables: &Lowered) -> Lists {
         let batches = tables.batches.len();
         Lists {

@@ -22,7 +22,7 @@ use crate::lower::tables::submission::{SemaphoreRow, SubmitRow};
 use crate::units::Run;
 
 impl BoundFrame {
-    /// Makes each of the frame's submits through `call`.
+    /// Makes each of the frame's submission calls through `call`.
     pub(super) fn submit_by(
         &mut self,
         frame: usize,
@@ -183,7 +183,7 @@ fn function_of(state: &DeviceState) -> &'static str {
     }
 }
 
-/// Makes the call, with the function that the device has.
+/// Submits with `vkQueueSubmit2`, or with `vkQueueSubmit` on devices without synchronization2.
 ///
 /// # Safety
 /// Like `vkQueueSubmit2`: handles alive, command buffers executable, no other thread uses the queue.

@@ -13,7 +13,7 @@ pub struct SubpassMerge {
     pub status: vk::SubpassMergeStatusEXT,
     /// The driver's explanation; empty if it gives none.
     pub description: String,
-    /// Index of the subpass after merging: that of the subpass that it is merged with.
+    /// Index of the subpass after merging, which merged subpasses share.
     pub merged_index: u32,
 }
 

@@ -64,7 +64,7 @@ impl<'a> Subpass<'a> {
         }
     }
 
-    /// The resolve of depth and stencil as words, which `VkSubpassDescription` does not contain.
+    /// The depth and stencil resolve as words. `VkSubpassDescription` does not contain it.
     pub(super) fn words(&self) -> [u32; 3] {
         match self.depth_resolve {
             Some(DepthResolve { reference, mode }) => [

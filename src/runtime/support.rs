@@ -24,7 +24,7 @@ pub enum MissingRequirement {
     #[error("the driver does not list VK_QCOM_tile_memory_heap")]
     Extension,
     /// The driver lists the extension but not the feature `tileMemoryHeap`.
-    #[error("the driver lists VK_QCOM_tile_memory_heap but denies its feature tileMemoryHeap")]
+    #[error("the driver lists VK_QCOM_tile_memory_heap but does not support its feature tileMemoryHeap")]
     Feature,
     /// No memory heap has `VK_MEMORY_HEAP_TILE_MEMORY_BIT_QCOM`.
     #[error("no memory heap has the flag VK_MEMORY_HEAP_TILE_MEMORY_BIT_QCOM (0x8)")]
@@ -190,7 +190,7 @@ pub(super) fn plan_features(capabilities: Capabilities) -> Features {
     held.fold(Features::empty(), |features, (_, feature)| features | feature)
 }
 
-/// Completes the profile's tile heap, or reports the missing parts.
+/// Sets the profile's tile heap if nothing is missing; returns the missing requirements.
 fn missing_links(
     extensions: &BTreeSet<CString>,
     tile_feature: bool,
@@ -205,7 +205,7 @@ fn missing_links(
     }
     let heaps = profile.heaps.iter().enumerate();
     let tile_heaps = heaps.filter(|(_, heap)| heap.flags.contains(ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM));
-    // The largest heap; the first among equals.
+    // The largest heap; the first one on a tie.
     let heap = tile_heaps.rev().max_by_key(|(_, heap)| heap.size);
     let found = match heap {
         None => Err(MissingRequirement::Heap),
@@ -237,7 +237,7 @@ fn missing_links(
     missing
 }
 
-/// The tile block of the only driver whose source was read; used when requirements are estimated for a queried profile.
+/// The tile block of the only driver whose source code was examined; used to estimate requirements for a queried profile.
 const TILE_BLOCK: TileBlock = TileBlock {
     bytes: Alignment::new(12_288).unwrap(),
     rows: 32,
@@ -301,7 +301,7 @@ impl SupportQuery<'_> {
         (tile.queue_submit_boundary != 0, tile.tile_buffer_transfers != 0)
     }
 
-    /// The tool that emulates the tile heap, if any.
+    /// The name and version of the tool that emulates the tile heap, if any.
     fn emulator(&self) -> Result<Option<String>> {
         if self.version < vk::API_VERSION_1_3 {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! The objects of odd frames, known before one is lowered: those of even frames, with the two copies of each history swapped.
+//! The objects that odd frames use, determined before an odd frame is lowered: those of even frames, with the two copies of each history swapped.
 
 use ash::vk;
 use tileheap_units::CompactSort;

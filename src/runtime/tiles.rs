@@ -12,7 +12,7 @@ use crate::ffi::{
 use crate::lower::tables::instances::InstanceRow;
 use crate::units::Bytes;
 
-/// The structures about tiles that are chained to a render pass or a dynamic rendering.
+/// The structures that describe tiles, chained to `VkRenderPassCreateInfo` or `VkRenderingInfo`.
 pub(super) struct Tiles {
     /// Chained if tile properties can be queried, and the device has tile memory: the structure belongs to `VK_QCOM_tile_memory_heap`.
     pub(super) size: Option<TileMemorySizeInfoQCOM<'static>>,
@@ -21,7 +21,7 @@ pub(super) struct Tiles {
 }
 
 impl Tiles {
-    /// Creates the structures for a render pass during which `bound` bytes are bound.
+    /// Creates the structures for a render pass during which `bound` bytes of tile memory are bound.
     pub(super) fn new(state: &DeviceState, row: &InstanceRow, bound: Bytes) -> Tiles {
         let both = Capabilities::TILE_PROPERTIES | Capabilities::TILE_MEMORY;
         let known = state.capabilities.contains(both);

@@ -21,7 +21,7 @@ use crate::lower::tables::DeviceQueueIndex;
 use crate::lower::{AddressSpace, ByteUse, LastUse};
 use crate::units::Bytes;
 
-/// The queues of a device, each once.
+/// The queues of a device, without duplicates.
 pub(super) struct Timelines {
     queues: Vec<DeviceQueue>,
     /// Per queue, its timeline semaphore; null on devices without them.
@@ -33,14 +33,14 @@ pub(super) struct Timelines {
     owned: Mutex<Option<OwnedObjects>>,
 }
 
-/// The progress of a queue.
+/// The progress of a queue, and the last uses of its tile memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct QueueState {
     /// Batches submitted: the value that the timeline semaphore reaches.
     pub(super) submitted: u64,
     /// The last uses of tile memory, expressed for queue index 0.
     tile: Vec<ByteUse>,
-    /// The number of the bound frame that made these uses.
+    /// The number of the bound frame that made the uses in `tile`.
     tile_user: u64,
 }
 
@@ -165,8 +165,8 @@ fn this_thread() -> usize {
 }
 
 impl QueueState {
-    /// Adds the last uses of the queue's tile memory, expressed for the queue's `index` in a frame. Uses by a bound frame other than `user` count as
-    /// uses of the whole `heap` by anything, so that one lowering is valid after any earlier work.
+    /// Adds the last uses of the queue's tile memory, expressed for the queue's `index` in a frame. Uses by a bound frame other than `user` count as unknown
+    /// uses of the whole `heap`, so that one lowering is valid after any earlier work.
     pub(super) fn tile_uses(&self, index: DeviceQueueIndex, user: u64, heap: Bytes, uses: &mut Vec<ByteUse>) {
         if self.tile_user != user && !self.tile.is_empty() {
             return uses.push(any_use(AddressSpace::tile(index), heap, index));
@@ -189,7 +189,7 @@ impl QueueState {
         self.tile.extend(uses);
     }
 
-    /// Assumes any possible use of the tile memory, since its last uses are not known exactly.
+    /// Replaces the last uses of the tile memory by an unknown use of all of it.
     pub(super) fn forget_tile(&mut self, heap: Bytes) {
         self.tile.clear();
         if heap > Bytes::ZERO {
@@ -199,7 +199,7 @@ impl QueueState {
     }
 }
 
-/// A use of the bytes of an address space up to `end` by anything that was submitted to a queue so far.
+/// An unknown use, by any batch submitted to a queue so far, of the bytes of an address space up to `end`.
 pub(super) fn any_use(space: AddressSpace, end: Bytes, queue: DeviceQueueIndex) -> ByteUse {
     ByteUse {
         space,

@@ -1,4 +1,4 @@
-//! The formats of views: checks that the driver supports those that differ from the image's format.
+//! Checks that the driver supports the formats of views that differ from the formats of their images.
 
 use ash::vk;
 
@@ -31,7 +31,7 @@ fn needed(kind: AccessKind, depth: bool) -> Option<(vk::FormatFeatureFlags, &'st
 }
 
 impl DeviceState {
-    /// Returns an error if a pass uses an image through a view whose format does not allow that on this device.
+    /// Returns an error if a pass uses an image through a view whose format does not support that use on this device.
     pub(super) fn views_are_supported(&self, frame: &Frame) -> Result<()> {
         for pass in frame.pass_ids() {
             for access in frame.accesses_of(pass) {
@@ -49,7 +49,7 @@ impl DeviceState {
         Ok(())
     }
 
-    /// The format of an access's view, if it does not allow the access, and the violated rule.
+    /// The format of an access's view, if it does not support the access, and the violated rule.
     fn unsupported_view(&self, frame: &Frame, access: &Access) -> Option<(vk::Format, &'static str)> {
         let resource = frame.resource(access.resource);
         let ResourceKind::Image { desc, .. } = &resource.kind else {

@@ -77,7 +77,7 @@ fn hostile_texts_are_refused_with_their_place() {
         ),
         (
             "\n [".repeat(100_000),
-            "frame JSON, line 2 column 2: a list, where a description is expected",
+            "frame JSON, line 2 column 2: a list, where an object is expected",
         ),
         (
             r#"{"x":"#.to_owned() + &"[".repeat(100_000),

@@ -44,7 +44,7 @@ pub struct DeviceAdditionsDesc {
     /// The program's own creation info. Its names, chain and queue infos must stay valid until `vkCreateDevice` has returned.
     /// Feature structures in its chain are not changed: a feature that they disable stays disabled.
     pub create_info: *const vk::DeviceCreateInfo<'static>,
-    /// `VK_TRUE` to leave `VK_QCOM_tile_memory_heap` out.
+    /// `VK_TRUE` not to add `VK_QCOM_tile_memory_heap`.
     pub without_tile_memory: vk::Bool32,
     /// `VK_TRUE` to name objects and label passes. `VK_EXT_debug_utils` must be enabled on the instance.
     pub debug_names: vk::Bool32,
@@ -149,8 +149,8 @@ unsafe fn additions_of(desc: &DeviceAdditionsDesc) -> Result<DeviceAdditionsObje
     })
 }
 
-/// Returns the program's creation info with the additions, for `vkCreateDevice`. It is valid until the additions are destroyed, and as long
-/// as the program's own creation info, its names and its chain are alive.
+/// Returns the program's creation info with the additions, for `vkCreateDevice`. It is valid until the additions are destroyed, provided that the
+/// program's own creation info, its names and its chain are still valid.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thGetDeviceCreateInfo")]

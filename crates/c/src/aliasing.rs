@@ -33,7 +33,7 @@ pub struct AliasingObject {
 pub struct AliasingDesc {
     /// `sizeof(ThAliasingDesc)`.
     pub struct_size: u32,
-    /// The number of `queues`: one for each queue that the frame declares, or 0 for one queue of family 0 that runs them all.
+    /// The number of elements of `queues`: one for each queue that the frame declares, or 0 if one queue of family 0 runs them all.
     pub queue_count: u32,
     /// The device queue of each declared queue.
     pub queues: *const FamilyQueue,
@@ -47,19 +47,19 @@ pub struct AliasingDesc {
 pub struct AliasingArrays {
     /// `sizeof(ThAliasingArrays)`.
     pub struct_size: u32,
-    /// The number of `placements`.
+    /// The number of elements of `placements`.
     pub placement_count: u32,
     /// The plan's placements in memory, in the order of their first passes.
     pub placements: *const AliasingRow,
-    /// The number of `previous`.
+    /// The number of elements of `previous`.
     pub previous_count: u32,
-    /// The number of `deviceQueues`.
+    /// The number of elements of `deviceQueues`.
     pub device_queue_count: u32,
     /// Previous users; each row of `placements` has a run of them.
     pub previous: *const PreviousUser,
     /// The distinct device queues, which rows refer to by index.
     pub device_queues: *const FamilyQueue,
-    /// The number of `tileMemory`: one for each pass.
+    /// The number of elements of `tileMemory`: one for each pass.
     pub tile_memory_count: u32,
     /// Zero.
     pub reserved: u32,
@@ -69,7 +69,7 @@ pub struct AliasingArrays {
 
 /// Lists the previous users of each placement's bytes, and the tile memory to bind in each pass, without layouts or barriers.
 ///
-/// Fails with `TH_STATUS_ERROR_CANNOT_LOWER` if the plan needs more than aliasing, or the number of queues differs from that of declared ones.
+/// Fails with `TH_STATUS_ERROR_CANNOT_LOWER` if the plan needs more than aliasing, or the number of queues differs from the number that the frame declares.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thCreateAliasing")]

@@ -1,4 +1,4 @@
-//! Arrangements: other ways to run a frame, searched for or read, and the arranged frame.
+//! Arrangements: other ways to run a frame, found by a search or read from JSON, and the arranged frames.
 
 use ash::vk;
 use std::ffi::c_void;
@@ -46,9 +46,9 @@ pub struct SearchDesc {
     pub struct_size: u32,
     /// Bits of `ThSearchFlag`; 0 for order, merge, fuse and strips.
     pub allow: SearchFlags,
-    /// The maximum number of computed texels, as a multiple of that of the described frame; 0 for 1.5.
+    /// The maximum number of computed texels, as a multiple of the number in the described frame; 0 for 1.5.
     pub shaded: f64,
-    /// The cost of one more execution of a pass in bytes of traffic, in place of the costs of passes and of the profile; 0 to use those.
+    /// The cost of one more execution of a pass, in bytes of traffic, which replaces the costs of the passes and of the profile; 0 to use their costs.
     pub repeat_bytes: u64,
     /// The maximum number of frames to evaluate; 0 for 20,000.
     pub steps: u64,
@@ -72,13 +72,13 @@ pub struct Traffic {
     pub halos: u64,
     /// The cost of merged passes.
     pub merges: u64,
-    /// The number of computed texels, as a multiple of that of the described frame.
+    /// The number of computed texels, as a multiple of the number in the described frame.
     pub shaded: f64,
     /// The share of `described` that stays on chip, costs included; 1 for all of it.
     pub share: f64,
 }
 
-/// An arrangement and its savings.
+/// The traffic of a frame as described and as arranged, and the result of the search.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ArrangementInfo {
@@ -131,13 +131,13 @@ pub struct ArrangedResource {
 pub struct ArrangementArrays {
     /// `sizeof(ThArrangementArrays)`.
     pub struct_size: u32,
-    /// The number of `passes`.
+    /// The number of elements of `passes`.
     pub pass_count: u32,
     /// Per pass of the arranged frame, the described passes that it runs.
     pub passes: *const ArrangedPass,
-    /// The number of `described`.
+    /// The number of elements of `described`.
     pub described_count: u32,
-    /// The number of `resources`.
+    /// The number of elements of `resources`.
     pub resource_count: u32,
     /// Described passes; each row of `passes` has a run of them.
     pub described: *const DescribedPass,

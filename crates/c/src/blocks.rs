@@ -70,7 +70,7 @@ unsafe impl Send for Blocks {}
 // SAFETY: as above.
 unsafe impl Sync for Blocks {}
 
-/// A block of the program, in the form that the runtime passes on.
+/// The token by which the runtime identifies a block: the program's own block.
 struct Token(Block);
 
 // SAFETY: the pointers are returned to the program, which allows calls of its callbacks on any thread.
@@ -146,6 +146,6 @@ unsafe impl BlockAllocator for Blocks {
 
     unsafe fn free(&self, block: AllocatedBlock) {
         let token = block.token.downcast::<Token>();
-        self.free_block(&token.expect("the token is the program's block").0);
+        self.free_block(&token.expect("the token was created by `allocate`").0);
     }
 }

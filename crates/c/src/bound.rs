@@ -37,7 +37,7 @@ pub struct PassTarget {
     pub samples: vk::SampleCountFlags,
     /// The view mask of multiview; 0 without multiview.
     pub view_mask: u32,
-    /// The number of layers rendered to, without multiview.
+    /// The number of layers rendered to; 1 with multiview.
     pub layers: u32,
     /// The extent of the described render area.
     pub extent: vk::Extent2D,
@@ -47,7 +47,7 @@ pub struct PassTarget {
     pub depth_format: vk::Format,
     /// The format of the stencil aspect, or `VK_FORMAT_UNDEFINED`.
     pub stencil_format: vk::Format,
-    /// The number of `colorFormats`, `colorLocations` and `colorInputs`.
+    /// The number of elements of each of `colorFormats`, `colorLocations` and `colorInputs`.
     pub color_format_count: u32,
     /// Formats of the color attachments.
     pub color_formats: *const vk::Format,
@@ -69,7 +69,7 @@ pub struct BoundAccess {
     pub kind: AccessKind,
     /// The index of the resource.
     pub resource: u32,
-    /// The current or the previous version of a history.
+    /// The current or the previous version of a history resource.
     pub version: HistoryVersion,
     /// The index of the subpass that makes the access.
     pub subpass: u32,
@@ -78,7 +78,7 @@ pub struct BoundAccess {
     /// The layout of the stencil aspect during the pass, equal to `layout` unless depth and stencil have separate layouts;
     /// `VK_IMAGE_LAYOUT_UNDEFINED` if the part has no stencil.
     pub stencil_layout: vk::ImageLayout,
-    /// The part of an image. Slices of 3D images are layers.
+    /// The part of an image that is accessed. Slices of 3D images count as layers.
     pub range: vk::ImageSubresourceRange,
     /// The image; null for buffers, and for an external image that is not imported.
     pub image: vk::Image,

@@ -16,7 +16,7 @@ thread_local! {
     static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Runs the body of the C function with this name. A fault's message goes to the error object of the caller, if there is one.
+/// Runs the body of a C function; `function` is its name. A fault's message goes to the error object of the caller, if there is one.
 pub(crate) fn boundary(
     function: &'static str,
     error: ErrorHandle,

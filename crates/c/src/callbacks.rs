@@ -9,7 +9,7 @@ thread_local! {
     static CALLING_BACK: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Calls a callback. During the call, functions that could wait for locks of the calling function are refused.
+/// Calls a callback. During the call, functions fail if they could wait for a lock that the calling function holds.
 pub(crate) fn call_back<R>(callback: impl FnOnce() -> R) -> R {
     let outside = CALLING_BACK.replace(true);
     let result = callback();

@@ -108,7 +108,7 @@ fn recycle(commands: CommandsHandle, object: Option<Arc<CommandsObject>>, frame:
     let removed = commands.destroy();
     debug_assert!(
         removed.is_ok(),
-        "only the call that ends the recording removes it"
+        "only the call that ends a recording removes its handle"
     );
     let mut spare = frame.spare.lock().unwrap_or_else(PoisonError::into_inner);
     spare.extend(object);
@@ -117,9 +117,9 @@ fn recycle(commands: CommandsHandle, object: Option<Arc<CommandsObject>>, frame:
 }
 
 /// Begins recording a command buffer of the frame: calls `vkBeginCommandBuffer` with `VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT`.
-/// `commandBufferIndex` is its index in the description. `commandBuffer` must be a primary one of a pool for the family of its queue
-/// (`thGetSelectedQueue`), in the initial state or implicitly resettable. Nothing else may use it until the frame is complete, and no other thread
-/// may use its pool until the recording is ended or discarded.
+/// `commandBufferIndex` is its index in the description. `commandBuffer` must be a primary command buffer, allocated from a pool of its queue's
+/// family (`thGetSelectedQueue`), in the initial state or implicitly resettable. Nothing else may use it until the frame is complete, and no other
+/// thread may use its pool until the recording is ended or discarded.
 ///
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if the frame is not being recorded, the command buffer is already recorded in this frame, or one of its
 /// passes uses something that is not imported.

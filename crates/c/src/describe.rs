@@ -76,7 +76,7 @@ struct Declared {
     array_layers: u32,
 }
 
-/// The frame that a structure describes.
+/// Creates the frame that a structure describes.
 ///
 /// # Safety
 /// Same as [`Description::fill`].

@@ -64,7 +64,7 @@ pub struct DeviceDesc {
     pub device: vk::Device,
     /// The additions that the device was created with; they can be destroyed afterwards.
     pub additions: DeviceAdditionsHandle,
-    /// The number of `queues`.
+    /// The number of elements of `queues`.
     pub queue_count: u32,
     /// `VK_TRUE` not to use tile memory, even if it is enabled on the device.
     pub without_tile_memory: vk::Bool32,
@@ -77,8 +77,8 @@ pub struct DeviceDesc {
     pub free_block: FreeBlockCallback,
     /// The first argument of both callbacks.
     pub user_data: *mut c_void,
-    /// The maximum number of bytes that all frames of the device may hold; 0 for no maximum. The limit of the system (`VK_EXT_memory_budget`) holds in
-    /// either case.
+    /// The maximum number of bytes that all frames of the device may hold; 0 for no maximum. The limit of the system (`VK_EXT_memory_budget`) applies
+    /// in either case.
     pub memory_limit: u64,
 }
 
@@ -139,7 +139,7 @@ impl Drop for DeviceObject {
     }
 }
 
-/// Access to a device, which cannot be destroyed meanwhile.
+/// Access to a device, which cannot be destroyed while this value exists.
 pub(crate) struct DeviceInUse<'a>(RwLockReadGuard<'a, Option<Device>>);
 
 impl std::ops::Deref for DeviceInUse<'_> {
@@ -154,7 +154,7 @@ impl std::ops::Deref for DeviceInUse<'_> {
 /// ownership of the device, its queues and the instance.
 ///
 /// Fails with `TH_STATUS_ERROR_VULKAN` if the driver lacks a function, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if the physical device does
-/// not have the family of a queue, or the family not its capabilities.
+/// not have the family of a queue, or the family does not have the capabilities of the queue.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thCreateDevice")]
@@ -438,8 +438,8 @@ pub unsafe extern "C" fn use_queues(
     })
 }
 
-/// Destroys objects of dynamic frames that were destroyed and of descriptions that were replaced, once the device has completed the frames that use
-/// them, and frees all memory that no frame uses. `waiting` receives the number of those descriptions that the device still uses; it may be null.
+/// Destroys the objects of destroyed dynamic frames and of replaced descriptions if the device has completed the frames that use them, and frees all
+/// memory that no frame uses. `waiting` receives the number of such descriptions that the device still uses; it may be null.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thTrimDevice")]

@@ -59,6 +59,8 @@ enum Source {
     Created(FrameHandle),
 }
 
+/// Selects a frame.
+///
 /// # Safety
 /// A description in `source` is valid, as `thSelectFrame` requires.
 unsafe fn select(object: &DynamicFrameObject, source: Source) -> Result<SelectedFrame, Fault> {
@@ -107,6 +109,8 @@ unsafe fn select(object: &DynamicFrameObject, source: Source) -> Result<Selected
     })
 }
 
+/// Selects a frame, and writes the result to `selected`.
+///
 /// # Safety
 /// A description in `source` and `selected` are valid, as `thSelectFrame` requires.
 unsafe fn select_and_write(

@@ -64,7 +64,7 @@ pub(crate) fn known_bits(flags: u32, known: u32, name: &str, place: &str) -> Res
     }
 }
 
-/// Strategies that choose the resources in tile memory.
+/// Strategies that choose which resources are placed in tile memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Strategy {
@@ -253,7 +253,7 @@ pub enum AccessKind {
     TransferDestination,
 }
 
-/// The need of a resource for a dedicated allocation (`VkMemoryDedicatedRequirements`).
+/// A resource's need for a dedicated allocation (`VkMemoryDedicatedRequirements`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Dedicated {
@@ -442,7 +442,7 @@ pub enum SearchFlag {
     Usage = 1 << 6,
 }
 
-/// The access kind with a number.
+/// The access kind with this number.
 pub(crate) fn access_kind(number: u32) -> Result<frame::AccessKind, Fault> {
     let kind = frame::AccessKind::ALL.get(number as usize).copied();
     kind.ok_or_else(|| no_value(number, "ThAccessKind", frame::AccessKind::ALL.len()).within("kind"))

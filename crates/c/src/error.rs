@@ -27,7 +27,7 @@ pub(crate) struct Failure {
 }
 
 impl ErrorObject {
-    /// Replaces the failure of an error object by the fault of a function; does nothing for null.
+    /// Records a function's fault as the last failure of an error object; does nothing for a null handle.
     pub(crate) fn set(error: ErrorHandle, function: &str, fault: &Fault) {
         if let Ok(Some(object)) = error.get_if_any("error") {
             *object.last.lock().unwrap_or_else(PoisonError::into_inner) = Failure {

@@ -9,8 +9,9 @@ use crate::status::Status;
 use crate::structs::{self, begin, put, write};
 
 /// Creates the frame in which each value of a resource is a separate resource, which is placed separately; destroy it with `thDestroyFrame`. A value
-/// is a version of the contents, from the pass that begins to write it to the last one that needs it: an image that a pool lends three times has
-/// three. The frame is measured and planned like any other, and the traffic in the totals of its plans is that of the described frame.
+/// is a version of the contents, from the pass that begins to write it to the last one that needs it: an image that a pool hands out three times in a
+/// frame has three values. The frame is measured and planned like any other, and the traffic in the totals of its plans is that of the described
+/// frame.
 ///
 /// External and history resources keep their last value, and their contents from before the frame; pinned and excluded ones are unchanged. A frame
 /// without a resource that has several values is returned as it is.

@@ -52,7 +52,7 @@ pub struct FrameInfo {
     pub resource_count: u32,
     /// The name of the frame.
     pub name: StringView,
-    /// The extent that scaled images are a fraction of, in texels.
+    /// The extent that the scales of images are fractions of, in texels.
     pub base_extent: vk::Extent2D,
     /// The number of passes.
     pub pass_count: u32,
@@ -347,7 +347,7 @@ fn names(frame: &frame::Frame, kind: NameKind) -> Vec<&str> {
     }
 }
 
-/// The kind of a name, in words.
+/// The name of a kind of object, for messages.
 fn noun(kind: NameKind) -> &'static str {
     match kind {
         NameKind::Resource => "resource",
@@ -386,7 +386,7 @@ pub unsafe extern "C" fn get_frame_name(
     })
 }
 
-/// Finds the index of the object that has a name.
+/// Finds the index of the object with a given name.
 ///
 /// Fails with `TH_STATUS_ERROR_INVALID_ARGUMENT` if the frame does not have the name.
 ///

@@ -136,7 +136,7 @@ pub struct AccessDesc {
     pub view_format: vk::Format,
     /// The index of the resource whose samples a resolve attachment receives.
     pub resolve_source: u32,
-    /// The distance from its own pixel at which a read may occur, in texels, with `TH_ACCESS_FLAG_REACH`; `UINT32_MAX` for anywhere.
+    /// The maximum distance of a read from the fragment's own pixel, in texels, with `TH_ACCESS_FLAG_REACH`; `UINT32_MAX` for anywhere.
     pub reach_texels: u32,
     /// The bytes of memory traffic per frame that keeping the resource on chip for this access was measured to save, with `TH_ACCESS_FLAG_MEASURED`.
     pub measured_savings: u64,
@@ -166,7 +166,7 @@ pub struct PassDesc {
     pub repeat_bytes: u64,
     /// A number that the caller chooses for structures that it chains to the render pass; 0 for none. Dynamic frames need 0.
     pub hook: u32,
-    /// The number of `accesses`.
+    /// The number of elements of `accesses`.
     pub access_count: u32,
     /// The accesses of the pass.
     pub accesses: *const AccessDesc,
@@ -178,7 +178,7 @@ pub struct PassDesc {
 pub struct CommandBufferDesc {
     /// `sizeof(ThCommandBufferDesc)`.
     pub struct_size: u32,
-    /// The number of `passes`.
+    /// The number of elements of `passes`.
     pub pass_count: u32,
     /// The name of the command buffer, unique in the frame.
     pub name: StringView,
@@ -204,13 +204,13 @@ pub struct SemaphoreUse {
 pub struct BatchDesc {
     /// `sizeof(ThBatchDesc)`.
     pub struct_size: u32,
-    /// The number of `waits`.
+    /// The number of elements of `waits`.
     pub wait_count: u32,
     /// The semaphores that the batch waits for.
     pub waits: *const SemaphoreUse,
-    /// The number of `signals`.
+    /// The number of elements of `signals`.
     pub signal_count: u32,
-    /// The number of `commandBuffers`.
+    /// The number of elements of `commandBuffers`.
     pub command_buffer_count: u32,
     /// The semaphores that the batch signals.
     pub signals: *const SemaphoreUse,
@@ -226,7 +226,7 @@ pub struct SubmitDesc {
     pub struct_size: u32,
     /// The index of the queue.
     pub queue: u32,
-    /// The number of `batches`.
+    /// The number of elements of `batches`.
     pub batch_count: u32,
     /// The batches of the submit, in order.
     pub batches: *const BatchDesc,
@@ -240,25 +240,25 @@ pub struct SubmitDesc {
 pub struct FrameDesc {
     /// `sizeof(ThFrameDesc)`.
     pub struct_size: u32,
-    /// The number of `resources`.
+    /// The number of elements of `resources`.
     pub resource_count: u32,
     /// The name of the frame.
     pub name: StringView,
-    /// The extent that scaled images are a fraction of, in texels.
+    /// The extent that the scales of images are fractions of, in texels.
     pub base_extent: vk::Extent2D,
     /// Images and buffers. Accesses refer to them by index.
     pub resources: *const ResourceDesc,
-    /// The number of `passes`.
+    /// The number of elements of `passes`.
     pub pass_count: u32,
-    /// The number of `submits`.
+    /// The number of elements of `submits`.
     pub submit_count: u32,
     /// The passes of a frame with a single command buffer.
     pub passes: *const PassDesc,
     /// The submits of a frame with several command buffers, batches or queues.
     pub submits: *const SubmitDesc,
-    /// The number of `queues`.
+    /// The number of elements of `queues`.
     pub queue_count: u32,
-    /// The number of `semaphores`.
+    /// The number of elements of `semaphores`.
     pub semaphore_count: u32,
     /// The queues that submits refer to by index.
     pub queues: *const QueueDesc,

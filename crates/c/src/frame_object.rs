@@ -35,7 +35,7 @@ pub struct DynamicFrameObject {
     pub(crate) mode: PlanMode,
     progress: FrameProgress,
     state: RwLock<FrameState>,
-    /// Recordings of command buffers that are neither ended nor discarded.
+    /// Number of recordings of command buffers that are neither ended nor discarded.
     pub(crate) open: AtomicU32,
     /// Objects of earlier recordings, for reuse.
     pub(crate) spare: Mutex<Vec<Arc<CommandsObject>>>,
@@ -93,7 +93,7 @@ impl DynamicFrameObject {
         }
     }
 
-    /// Locks the state for writing: no other call uses it, and no command buffer is being recorded.
+    /// Locks the state for writing; fails if another call uses it or a command buffer is being recorded.
     pub(crate) fn exclusive(&self) -> Result<RwLockWriteGuard<'_, FrameState>, Fault> {
         check_not_calling_back()?;
         // Before the lock is taken: functions of recordings would fail during that time.

@@ -134,7 +134,7 @@ fn insert_any(object: AnyObject, kind: Kind) -> Result<usize, Fault> {
     .handle())
 }
 
-/// The object of a handle, which is an argument or a field.
+/// Returns the object of a handle; `place` is the argument or field that has the handle.
 pub(crate) fn get<T: Object>(handle: usize, place: &str) -> Result<Arc<T>, Fault> {
     let object = get_any(handle, T::KIND).map_err(|fault| fault.within(place))?;
     object.downcast().map_err(|_| gone(handle, T::KIND))
@@ -182,7 +182,7 @@ pub(crate) fn count() -> u32 {
     table.slots.iter().filter(|slot| slot.object.is_some()).count() as u32
 }
 
-/// The parts of a handle of this type.
+/// Splits a handle into its parts; fails if it is not a handle of this type.
 fn check(handle: usize, kind: Kind) -> Result<Parts, Fault> {
     let parts = Parts::of(handle);
     if parts.kind == kind as usize {

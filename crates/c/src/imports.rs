@@ -78,19 +78,19 @@ pub struct ImportedSemaphore {
 pub struct Imports {
     /// `sizeof(ThImports)`.
     pub struct_size: u32,
-    /// The number of `images`.
+    /// The number of elements of `images`.
     pub image_count: u32,
     /// Images, one for every external image that a pass uses.
     pub images: *const ImportedImage,
-    /// The number of `views`.
+    /// The number of elements of `views`.
     pub view_count: u32,
-    /// The number of `buffers`.
+    /// The number of elements of `buffers`.
     pub buffer_count: u32,
     /// Views of parts of external images.
     pub views: *const ImportedView,
     /// Buffers, one for every external buffer that a pass uses.
     pub buffers: *const ImportedBuffer,
-    /// The number of `semaphores`.
+    /// The number of elements of `semaphores`.
     pub semaphore_count: u32,
     /// Zero.
     pub reserved: u32,

@@ -41,7 +41,7 @@ pub struct LowererObject {
 pub struct LowerDesc {
     /// `sizeof(ThLowerDesc)`.
     pub struct_size: u32,
-    /// The number of `queues`: one for each queue that the frame declares, or 0 for one queue of family 0 that runs them all.
+    /// The number of elements of `queues`: one for each queue that the frame declares, or 0 if one queue of family 0 runs them all.
     pub queue_count: u32,
     /// The device queue of each declared queue.
     pub queues: *const FamilyQueue,
@@ -67,115 +67,115 @@ pub struct Lowered {
     pub struct_size: u32,
     /// The parity of this frame, which selects the current copy of each history resource.
     pub parity: Parity,
-    /// The number of `deviceQueues`.
+    /// The number of elements of `deviceQueues`.
     pub device_queue_count: u32,
     /// The device queues, each once, in the order of their first declared queue. Rows refer to device queues by their index in this array.
     pub device_queues: *const FamilyQueue,
-    /// The number of `queues`.
+    /// The number of elements of `queues`.
     pub queue_count: u32,
     /// Per declared queue of the frame, the index of its device queue.
     pub queues: *const DeviceQueueIndex,
-    /// The number of `memory`.
+    /// The number of elements of `memory`.
     pub memory_count: u32,
     /// Memory objects (`VkMemoryAllocateInfo`).
     pub memory: *const MemoryRow,
-    /// The number of `images`.
+    /// The number of elements of `images`.
     pub image_count: u32,
     /// Images (`VkImageCreateInfo`, `VkBindImageMemoryInfo`), created or imported.
     pub images: *const ImageRow,
-    /// The number of `buffers`.
+    /// The number of elements of `buffers`.
     pub buffer_count: u32,
     /// Buffers (`VkBufferCreateInfo`, `VkBindBufferMemoryInfo`), created or imported.
     pub buffers: *const BufferRow,
-    /// The number of `views`.
+    /// The number of elements of `views`.
     pub view_count: u32,
     /// Image views (`VkImageViewCreateInfo`).
     pub views: *const ViewRow,
-    /// The number of `families`.
+    /// The number of elements of `families`.
     pub family_count: u32,
-    /// Queue families of concurrent sharing; each row of `images` or `buffers` that needs them has a run of them.
+    /// Queue families for concurrent sharing; each row of `images` or `buffers` that needs them has a run of them.
     pub families: *const u32,
-    /// The number of `formats`.
+    /// The number of elements of `formats`.
     pub format_count: u32,
     /// View formats of images, and color formats of subpasses.
     pub formats: *const vk::Format,
-    /// The number of `accesses`.
+    /// The number of elements of `accesses`.
     pub access_count: u32,
     /// Per access of the frame, the object it uses, its view and layouts.
     pub accesses: *const AccessRow,
-    /// The number of `attachments`.
+    /// The number of elements of `attachments`.
     pub attachment_count: u32,
     /// Attachments of render pass instances.
     pub attachments: *const AttachmentRow,
-    /// The number of `references`.
+    /// The number of elements of `references`.
     pub reference_count: u32,
     /// References of subpasses to attachments.
     pub references: *const ReferenceRow,
-    /// The number of `indices`.
+    /// The number of elements of `indices`.
     pub index_count: u32,
     /// Preserved attachments, locations and input attachment indices; `VK_ATTACHMENT_UNUSED` for none.
     pub indices: *const u32,
-    /// The number of `subpassDependencies`.
+    /// The number of elements of `subpassDependencies`.
     pub subpass_dependency_count: u32,
     /// Dependencies between subpasses.
     pub subpass_dependencies: *const SubpassDependencyRow,
-    /// The number of `subpasses`.
+    /// The number of elements of `subpasses`.
     pub subpass_count: u32,
     /// Subpasses of render pass instances.
     pub subpasses: *const SubpassRow,
-    /// The number of `instances`.
+    /// The number of elements of `instances`.
     pub instance_count: u32,
     /// Render pass instances.
     pub instances: *const InstanceRow,
-    /// The number of `clears`.
+    /// The number of elements of `clears`.
     pub clear_count: u32,
     /// Clears of contents that no frame has written.
     pub clears: *const ClearRow,
-    /// The number of `stores`.
+    /// The number of elements of `stores`.
     pub store_count: u32,
     /// Copies out of tile memory.
     pub stores: *const StoreRow,
-    /// The number of `passes`.
+    /// The number of elements of `passes`.
     pub pass_count: u32,
     /// The passes of the frame, and the clears and stores between them, in the order in which they are recorded.
     pub passes: *const PassRow,
-    /// The number of `imageBarriers`.
+    /// The number of elements of `imageBarriers`.
     pub image_barrier_count: u32,
     /// `VkImageMemoryBarrier2`.
     pub image_barriers: *const ImageBarrierRow,
-    /// The number of `bufferBarriers`.
+    /// The number of elements of `bufferBarriers`.
     pub buffer_barrier_count: u32,
     /// `VkBufferMemoryBarrier2`.
     pub buffer_barriers: *const BufferBarrierRow,
-    /// The number of `memoryBarriers`.
+    /// The number of elements of `memoryBarriers`.
     pub memory_barrier_count: u32,
     /// `VkMemoryBarrier2`.
     pub memory_barriers: *const MemoryBarrierRow,
-    /// The number of `commandBuffers`.
+    /// The number of elements of `commandBuffers`.
     pub command_buffer_count: u32,
     /// Command buffers.
     pub command_buffers: *const CommandBufferRow,
-    /// The number of `waits`.
+    /// The number of elements of `waits`.
     pub wait_count: u32,
     /// Waits of batches (`VkSemaphoreSubmitInfo`).
     pub waits: *const SemaphoreRow,
-    /// The number of `signals`.
+    /// The number of elements of `signals`.
     pub signal_count: u32,
     /// Signals of batches (`VkSemaphoreSubmitInfo`).
     pub signals: *const SemaphoreRow,
-    /// The number of `batches`.
+    /// The number of elements of `batches`.
     pub batch_count: u32,
     /// Batches (`VkSubmitInfo2`).
     pub batches: *const BatchRow,
-    /// The number of `submits`.
+    /// The number of elements of `submits`.
     pub submit_count: u32,
     /// Submits (`vkQueueSubmit2`).
     pub submits: *const SubmitRow,
-    /// The number of `byteUses`.
+    /// The number of elements of `byteUses`.
     pub byte_use_count: u32,
     /// The last uses of bytes once the frame has ended, sorted by address space and first byte.
     pub byte_uses: *const ByteUse,
-    /// The number of `contents`.
+    /// The number of elements of `contents`.
     pub content_count: u32,
     /// Images and buffers whose contents outlive the frame.
     pub contents: *const ContentState,
@@ -416,7 +416,7 @@ pub unsafe extern "C" fn get_lowered(
     })
 }
 
-/// Checks the tables that a lowerer lowered last against the rules of the specification, without knowing how they were made.
+/// Checks the tables that a lowerer lowered last against the rules of the specification, independently of how they were created.
 ///
 /// Fails with `TH_STATUS_ERROR_CHECK_FAILED` if they break a rule; the message names the rule.
 ///

@@ -14,7 +14,7 @@ pub struct RequirementsT(());
 pub struct PlannerT(());
 /// The placement of every resource of a frame.
 pub struct PlanT(());
-/// Another way to run a frame.
+/// A frame rearranged to keep more traffic on chip: passes in another order, merged or run in strips, and fused batches.
 pub struct ArrangementT(());
 /// Lowers plans into tables, which it owns.
 pub struct LowererT(());
@@ -22,7 +22,7 @@ pub struct LowererT(());
 pub struct AliasingT(());
 /// Extensions and features that tileheap adds to a `VkDeviceCreateInfo`.
 pub struct DeviceAdditionsT(());
-/// A device of the program on which frames run.
+/// A device that the program created, on which frames run.
 pub struct DeviceT(());
 /// A frame whose description may change from frame to frame.
 ///

@@ -28,13 +28,13 @@ pub struct PassOrigin {
     pub described: Run,
 }
 
-/// The described resource that a resource of a frame is, or is a part of.
+/// The described resource that a resource of a frame corresponds to, or is a part of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct ResourceOrigin {
     /// The index of the resource in the described frame.
     pub described: u32,
-    /// The number of this value, from 1, if the described resource was divided into values; 0 if it was not.
+    /// The number of this value, counted from 1, if the described resource was divided into values; 0 if it was not.
     pub value: u32,
     /// The number of values that the described resource was divided into; 0 if it was not divided.
     pub value_count: u32,
@@ -51,13 +51,13 @@ pub struct ResourceOrigin {
 pub struct FrameOrigins {
     /// `sizeof(ThFrameOrigins)`.
     pub struct_size: u32,
-    /// The number of `passes`.
+    /// The number of elements of `passes`.
     pub pass_count: u32,
     /// Per pass of the frame, the described passes that it runs.
     pub passes: *const PassOrigin,
-    /// The number of `described`.
+    /// The number of elements of `described`.
     pub described_count: u32,
-    /// The number of `resources`.
+    /// The number of elements of `resources`.
     pub resource_count: u32,
     /// Described passes; each row of `passes` has a run of them.
     pub described: *const DescribedPass,

@@ -53,7 +53,7 @@ pub struct PlanOptionsDesc {
     pub ladder: LadderValue,
     /// Bits of `ThPlanFlag`.
     pub flags: PlanFlags,
-    /// The maximum number of steps of the search; 0 for the default of 2,000, which take a millisecond with 256 passes.
+    /// The maximum number of steps of the search; 0 for the default of 2,000, which take about a millisecond for a frame of 256 passes.
     pub budget: u64,
     /// The cost of each bin that reserving tile memory adds to a render pass, in bytes of traffic; 0 for the model's cost. It must be 0 with
     /// `TH_PLAN_FLAG_NO_BIN_COST`.
@@ -87,7 +87,7 @@ pub struct PlanDesc {
 #[repr(C)]
 pub struct PlannedResource {
     /// The placements of the resource, a run of `ThPlanArrays::placements`: none if it is unused, two for a history whose previous version is read,
-    /// one for each memory object of a tile resident with several.
+    /// one for each memory object if a tile resident has several.
     pub placements: Run,
 }
 
@@ -143,19 +143,19 @@ pub struct PlannedPass {
 pub struct PlanArrays {
     /// `sizeof(ThPlanArrays)`.
     pub struct_size: u32,
-    /// The number of `resources`.
+    /// The number of elements of `resources`.
     pub resource_count: u32,
     /// Per resource of the planned frame, its placements.
     pub resources: *const PlannedResource,
-    /// The number of `placements`.
+    /// The number of elements of `placements`.
     pub placement_count: u32,
-    /// The number of `objects`.
+    /// The number of elements of `objects`.
     pub object_count: u32,
     /// Placements in memory.
     pub placements: *const PlannedPlacement,
     /// Memory objects.
     pub objects: *const PlannedObject,
-    /// The number of `passes`.
+    /// The number of elements of `passes`.
     pub pass_count: u32,
     /// Zero.
     pub reserved: u32,
@@ -500,7 +500,7 @@ pub unsafe extern "C" fn adopt_plan(
     })
 }
 
-/// Checks a plan against the rules of the specification, without knowing how it was made.
+/// Checks a plan against the rules of the specification, independently of how it was created.
 ///
 /// Fails with `TH_STATUS_ERROR_CHECK_FAILED` if it breaks a rule; the message names the rule and the resources.
 ///

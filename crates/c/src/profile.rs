@@ -41,7 +41,8 @@ pub struct PhysicalDeviceDesc {
     pub instance: vk::Instance,
     /// The physical device.
     pub physical_device: vk::PhysicalDevice,
-    /// Bits of `ThFeatureFlag` that the device is created with, `UINT32_MAX` for all that the physical device has. Plans use no others.
+    /// The features that the device is created with, as bits of `ThFeatureFlag`; `UINT32_MAX` for all that the physical device has. Plans use only
+    /// these features.
     pub enabled: FeatureFlags,
     /// Zero.
     pub reserved: u32,
@@ -57,7 +58,7 @@ pub struct ProfileInfo {
     pub features: FeatureFlags,
     /// The name of the profile or the device.
     pub name: StringView,
-    /// The source of the numbers.
+    /// The source of the profile's values.
     pub source: StringView,
     /// The size of the tile heap in bytes; 0 without a tile heap.
     pub tile_size: u64,
@@ -210,7 +211,7 @@ unsafe fn query(desc: &PhysicalDeviceDesc) -> Result<DeviceProfile, Fault> {
     Ok(found)
 }
 
-/// Creates a copy of a profile with a tile heap of another size, to find out what that would change.
+/// Creates a copy of a profile with a tile heap of another size, to find out what a different size would change.
 ///
 /// Fails with `TH_STATUS_ERROR_INVALID_PROFILE` if the profile has no tile heap, or the size is 0.
 ///

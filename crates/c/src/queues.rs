@@ -6,7 +6,7 @@ use tileheap::lower::{DeviceQueues, FamilyQueue};
 use crate::status::Fault;
 use crate::structs::{Array, check_array};
 
-/// The caller's array of device queues: one for each declared queue, or none for one queue of family 0 that runs them all.
+/// The caller's array of device queues: one for each declared queue, or none if one queue of family 0 runs them all.
 pub(crate) struct Queues {
     first: *const FamilyQueue,
     count: u32,

@@ -23,7 +23,7 @@ use crate::vulkan::VulkanResult;
 pub struct SubmitCall {
     /// The size of this structure in the library's version of the header.
     pub struct_size: u32,
-    /// The number of `submits` or `olderSubmits`.
+    /// The number of elements of `submits` or `olderSubmits`.
     pub submit_count: u32,
     /// The queue to submit to.
     pub queue: vk::Queue,
@@ -39,9 +39,9 @@ pub struct SubmitCall {
     pub reserved: u32,
 }
 
-/// Calls `vkQueueSubmit2` (or `vkQueueSubmit`) once with these submits, in order, and with `fence`, and returns its result. The program may pass a copy
-/// with more waits and signals. It is called on the thread that called `thSubmitFrameWith`, with the queues of the device locked; the submission must
-/// be made before it returns. It must not wait for a mutex that another thread holds while it calls the library.
+/// Calls `vkQueueSubmit2` (or `vkQueueSubmit`) once with these submits, in order, and with `fence`, and returns its result. The program may pass a
+/// copy with more waits and signals. The callback runs on the thread that called `thSubmitFrameWith`, with the queues of the device locked; the
+/// submission must be made before it returns. It must not wait for a mutex that another thread holds while it calls the library.
 pub type SubmitCallback =
     Option<unsafe extern "C" fn(data: *mut c_void, call: *const SubmitCall) -> VulkanResult>;
 
@@ -77,7 +77,7 @@ pub unsafe extern "C" fn begin_frame(
 }
 
 /// Imports external resources and semaphores after the frame has begun, for example a swapchain image that is acquired as late as possible.
-/// Resources are imported before a command buffer that uses them is recorded, semaphores before the frame is submitted.
+/// Import resources before recording a command buffer that uses them, and semaphores before submitting the frame.
 ///
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is being recorded or a command buffer that uses the resource is already recorded, and with
 /// `TH_STATUS_ERROR_INVALID_ARGUMENT` if an import does not match the frame; nothing is imported then.

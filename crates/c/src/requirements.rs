@@ -36,7 +36,7 @@ pub struct RequirementsObject {
 }
 
 impl RequirementsObject {
-    /// Fails unless the requirements are those of this frame on this device.
+    /// Fails unless the requirements were created for this frame and this profile.
     pub(crate) fn check_inputs(&self, frame: &Frame, profile: &Arc<DeviceProfile>) -> Result<(), Fault> {
         let name = frame.name();
         if self.frame != *frame {
@@ -301,7 +301,7 @@ pub unsafe extern "C" fn create_requirements(
 
 const ANSWERS: Array = Array("answers", "answerCount");
 
-/// Checks an answer to a query against sizes that a device can have.
+/// Checks and converts an answer to a query; `None` if the device does not support the resource in this memory.
 fn answer_of(
     answer: &RequirementAnswer,
     query: &Query,

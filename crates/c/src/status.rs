@@ -21,8 +21,8 @@ pub enum Status {
     ErrorStructSize = -2,
     /// A handle is null, was destroyed, or is not one of the expected type.
     ErrorInvalidHandle = -3,
-    /// The object is in use: by another thread, although it allows one thread at a time; by objects that have to be destroyed first; or by the
-    /// call that is calling back.
+    /// The object is in use: by another thread, although it allows one thread at a time; by objects that have to be destroyed first; or by the call
+    /// that invoked the callback that is running.
     ErrorInUse = -4,
     /// A number, an index, a name or a string is not one that the function accepts.
     ErrorInvalidArgument = -5,
@@ -121,7 +121,7 @@ impl Fault {
         )
     }
 
-    /// The fault that an argument or a field is null.
+    /// The fault for an argument or a field that is null.
     #[cold]
     pub(crate) fn null(place: &str) -> Fault {
         Fault::new(Status::ErrorNullPointer, "is null").within(place)
@@ -136,7 +136,7 @@ impl Fault {
         self
     }
 
-    /// Prepends to the place an argument, or the field that contains it.
+    /// Prepends an argument or an enclosing field to the place.
     #[cold]
     #[inline(never)]
     pub(crate) fn within(mut self, outer: &str) -> Fault {
@@ -252,7 +252,7 @@ fn status_of_runtime(error: &RuntimeError) -> Status {
     }
 }
 
-/// Names of the Rust interface in messages, and those of the header in their place; `tests/header.rs` finds missing ones.
+/// Names of the Rust interface that occur in messages, each with the header's name that replaces it; `tests/header.rs` finds missing ones.
 const C_NAMES: [(&str, &str); 9] = [
     ("PassBuilder::in_strips", "TH_PASS_FLAG_STRIPS"),
     ("`separate_levels`", "TH_RESOURCE_FLAG_SEPARATE_LEVELS"),

@@ -12,7 +12,7 @@ use crate::vulkan::StoreShaderValue;
 
 sized! { Output: StoreShaders to words; }
 
-/// The SPIR-V 1.3 of a store, for the pipeline that `ThStoreRow` describes. The entry point of each shader is "main". The words are constants of the
+/// The SPIR-V 1.3 shaders of a store, for the pipeline that `ThStoreRow` describes. The entry point of each shader is "main". The words are constants of the
 /// library.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -21,9 +21,9 @@ pub struct StoreShaders {
     pub struct_size: u32,
     /// The stage of `words`: `VK_SHADER_STAGE_FRAGMENT_BIT`, or `VK_SHADER_STAGE_COMPUTE_BIT` for `TH_STORE_SHADER_BUFFER`.
     pub stage: vk::ShaderStageFlags,
-    /// The number of `vertex_words`; 0 for `TH_STORE_SHADER_BUFFER`.
+    /// The number of elements of `vertex_words`; 0 for `TH_STORE_SHADER_BUFFER`.
     pub vertex_word_count: u32,
-    /// The number of `words`.
+    /// The number of elements of `words`.
     pub word_count: u32,
     /// The vertex shader; null for `TH_STORE_SHADER_BUFFER`.
     pub vertex_words: *const u32,
@@ -44,7 +44,7 @@ pub unsafe extern "C" fn get_store_shaders(
         let stages = StoreShader::from_number(shader, "shader")?.spirv();
         let is_vertex = |stage: &&(vk::ShaderStageFlags, _)| stage.0 == vk::ShaderStageFlags::VERTEX;
         let vertex = stages.iter().find(is_vertex).map(|stage| stage.1);
-        let (stage, words) = *stages.last().expect("every store has a shader that reads");
+        let (stage, words) = *stages.last().expect("a store has a fragment or compute shader");
         let value = StoreShaders {
             struct_size: 0,
             stage,

@@ -55,7 +55,7 @@ macro_rules! sized {
 }
 pub(crate) use sized;
 
-/// The first byte after a field.
+/// The offset of the first byte after a field.
 pub(crate) const fn end_of<T, F>(_field: fn(&T) -> &F, offset: usize) -> usize {
     offset + size_of::<F>()
 }
@@ -105,7 +105,7 @@ unsafe fn read_at<T: Input>(at: *const u8, size: usize) -> Result<T, Fault> {
     Ok(unsafe { value.assume_init() })
 }
 
-/// The fault that the pointer to a structure is null.
+/// The fault for a null pointer to a structure.
 #[cold]
 fn no_structure(name: &str) -> Fault {
     Fault::null(&format!("the pointer to {name}"))
@@ -173,7 +173,7 @@ pub(crate) unsafe fn elements<T: Input>(
     }))
 }
 
-/// The elements of an array of structures without a size, one after another.
+/// Iterates over an array of elements that do not begin with their size.
 ///
 /// # Safety
 /// `pointer` is null or points to `count` elements, for as long as the iterator is used; any bytes are a valid element.
@@ -188,7 +188,7 @@ pub(crate) unsafe fn plain_elements<T: Copy>(
     Ok((0..count as usize).map(element))
 }
 
-/// Fails if an array cannot be read.
+/// Fails if an array is null although its count is not 0, or if it has too many elements.
 pub(crate) fn check_array<T>(pointer: *const T, count: u32, array: Array) -> Result<(), Fault> {
     match count {
         0 => Ok(()),
@@ -259,7 +259,7 @@ pub(crate) unsafe fn put<T>(pointer: *mut T, value: T, name: &str) -> Result<(),
     Ok(())
 }
 
-/// Fails if a structure cannot be written, before its contents are created.
+/// Checks the pointer to a structure and the size that the caller set, before its contents are created.
 ///
 /// # Safety
 /// Same as [`write`].
@@ -280,7 +280,7 @@ pub(crate) unsafe fn begin<T>(pointer: *mut *mut T, name: &str) -> Result<(), Fa
     unsafe { put(pointer, ptr::null_mut(), name) }
 }
 
-/// Fails if a result cannot be written, before it is created.
+/// Fails if the pointer to a result is null; called before the result is created.
 pub(crate) fn need<T>(pointer: *const T, name: &str) -> Result<(), Fault> {
     match pointer.is_null() {
         true => Err(Fault::null(name)),

@@ -31,7 +31,7 @@ pub unsafe extern "C" fn create_error(error: *mut ErrorHandle) -> Status {
 }
 
 /// Returns the message of the last function that failed with this error object: one line that names the object, the demand and the limit.
-/// Empty if none failed. The string is valid until the next function fails with the object, or it is destroyed.
+/// Empty if none failed. The string is valid until the next function fails with the object, or the object is destroyed.
 ///
 /// Thread safety: an error object may be used by one thread at a time.
 #[unsafe(export_name = "thGetErrorMessage")]
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn get_error_message(error: ErrorHandle, message: *mut Str
 
 /// Returns the rule of Vulkan that the description breaks, if the last function failed because of that: the identifier of a valid usage statement
 /// (`VUID-...`), a section of the specification, or `not supported by tileheap`. Empty for other failures. The string is valid until the next
-/// function fails with the object, or it is destroyed.
+/// function fails with the object, or the object is destroyed.
 ///
 /// Thread safety: an error object may be used by one thread at a time.
 #[unsafe(export_name = "thGetErrorRule")]

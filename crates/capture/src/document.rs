@@ -1,4 +1,4 @@
-//! The object `capture` of a frame document: data about a captured frame in addition to the frame itself.
+//! The `capture` object of a frame document: facts about a captured frame that its description does not contain.
 //!
 //! ```json
 //! {
@@ -21,7 +21,7 @@ pub const FIELD: &str = "capture";
 /// The version of [`Capture`] that this crate writes.
 pub const VERSION: u64 = 2;
 
-/// Data about a captured frame in addition to the frame itself.
+/// Facts about a captured frame that its description does not contain.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Capture {
@@ -75,7 +75,7 @@ pub enum FrameBoundary {
     End,
 }
 
-/// Facts about a pass in addition to its accesses.
+/// Facts about a pass that its description does not contain.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PassFacts {
@@ -118,7 +118,7 @@ pub struct PassFacts {
     /// The buffers and images that the pass accesses only in part: a range, or copied areas.
     #[serde(skip_serializing_if = "is_default")]
     pub accessed: Vec<AccessedBytes>,
-    /// The GPU time of the pass, including the following passes up to the next one with a time, if the layer's timestamps measured it.
+    /// The GPU time of the pass and of the passes after it that have no time of their own, if the layer measured it with timestamps.
     #[serde(skip_serializing_if = "is_default")]
     pub nanoseconds: Option<u64>,
     /// True if running the pass twice could change results: it has queries, or accesses that could not be followed and may be atomic.
@@ -144,7 +144,7 @@ pub enum InferredLifetime {
     Transient,
     /// Read before it is written, and written later.
     History,
-    /// Never written in the frame, or accessible from outside.
+    /// Never written in the frame, or accessible from outside the frame.
     #[default]
     External,
 }
@@ -174,7 +174,7 @@ pub enum LifetimeEvidence {
     Assumed,
 }
 
-/// A load or store of an attachment whose result nothing reads, as far as two frames show.
+/// A load or store of an attachment whose result nothing reads, judging by the captured frame and the next one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WastedOperation {
@@ -250,7 +250,7 @@ pub struct UnresolvedAccesses {
     pub first: String,
 }
 
-/// The reason why an object `capture` cannot be read.
+/// The reason why a `capture` object cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CaptureError {
@@ -259,13 +259,13 @@ pub enum CaptureError {
     Syntax(#[from] JsonSyntaxError),
     /// The object has a later version than this crate reads.
     #[error(
-        "`capture` has version {0}, written by a newer version of tileheap: this one reads versions up to {VERSION}"
+        "`capture` has version {0}, written by a newer version of tileheap: this version reads versions up to {VERSION}"
     )]
     Version(u64),
 }
 
 impl Capture {
-    /// Reads the object `capture` of a frame document; `None` if the document has none.
+    /// Reads the `capture` object of a frame document; `None` if the document has none.
     ///
     /// Also reads objects of earlier versions; their [`recording`](Capture::recording) is empty.
     ///

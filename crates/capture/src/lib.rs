@@ -5,8 +5,7 @@
 //!                       │ objects, and commands as they are recorded
 //!                       └ at the border of a frame: passes, accesses, lifetimes ──► frame-N.json ──► tileheap plan | advise | report
 //! ```
-//! `README.md` documents what is followed and what is not, [`settings`] the settings, and [`document`] the contents of a document in addition to its
-//! frame.
+//! `README.md` documents what is followed and what is not, [`settings`] the settings, and [`document`] the `capture` object of a document.
 //!
 //! ```text
 //! document, settings, tables ◄── model ◄── hooks

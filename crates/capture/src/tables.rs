@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use ash::vk;
 
-/// `vkCmdEndRendering2KHR` and others that ash 0.38 lacks: a structure follows the command buffer.
+/// `vkCmdEndRendering2KHR` and other commands that ash 0.38 lacks, which take a command buffer and a structure.
 pub(crate) type WithInfo = unsafe extern "system" fn(vk::CommandBuffer, *const c_void);
 /// `vkCmdExecuteGeneratedCommandsEXT`, which ash 0.38 lacks.
 pub(crate) type Executes = unsafe extern "system" fn(vk::CommandBuffer, vk::Bool32, *const c_void);
@@ -35,7 +35,7 @@ pub(crate) type CopiesQueries = unsafe extern "system" fn(
 );
 /// `vkCmdCopyGpaSessionResultsAMD`, which ash 0.38 lacks.
 pub(crate) type CopiesSession = unsafe extern "system" fn(vk::CommandBuffer, u64);
-/// `vkCmdDispatchGraphAMDX` and the indirect command, with the size of the scratch memory.
+/// `vkCmdDispatchGraphAMDX` and its indirect variant, with the size of the scratch memory.
 pub(crate) type DispatchesGraph = unsafe extern "system" fn(vk::CommandBuffer, u64, u64, *const c_void);
 /// `vkCmdDispatchGraphIndirectCountAMDX`: the counts are given by address.
 pub(crate) type DispatchesGraphCount = unsafe extern "system" fn(vk::CommandBuffer, u64, u64, u64);

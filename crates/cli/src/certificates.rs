@@ -1,4 +1,4 @@
-//! Certificates of `tileheap pack` as JSON: items by their ids in the table.
+//! Certificates of `tileheap pack` as JSON, in which the ids of the table identify the items.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! The JSON documents that the command writes and reads back: replays, sweeps, tensor plans and checks of
-//! captured frames; and traces of the emulator. (The library has those of frames and plans.)
+//! The JSON documents that the command writes and reads back: replays, sweeps, tensor plans, checks of captured frames, and traces of the emulator.
+//! (Documents of frames and plans belong to the library.)
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ pub(crate) fn write<T: Document + Serialize>(document: &T) -> String {
 /// A trace of texture requests, replayed through policies of the texture cache.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Replay {
-    /// The trace's file.
+    /// The path of the trace.
     pub(crate) trace: String,
     /// The memory budget in bytes.
     pub(crate) budget: u64,
@@ -163,7 +163,7 @@ pub(crate) struct SweepPoint {
 ///   "format": "tileheap-tensors", "version": 2, "name": "resnet50.jsonl", "strategy": "auto", "policy": "balanced",
 ///   "memories": [{ "name": "sram", "size": 1048576, "lower_bound": 1040384, "capacity": 1048576 }],
 ///   "steps": ["conv2d", "relu"], "live_bytes": [524288, 1040384], "peak": 1,
-///   "tensors": [{ "name": "x", "storage": "texture-2d", "home": "planned", "size": 524288, "lifetimes": [[0, 2]],
+///   "tensors": [{ "name": "x", "storage": "image-2d", "home": "planned", "size": 524288, "lifetimes": [[0, 2]],
 ///                 "regions": [{ "memory": 0, "offset": 0, "size": 524288 }] }],
 ///   "strategies": [{ "strategy": "naive", "size": 2097152, "lower_bound": 1040384 }, { "strategy": "exact", "error": "…" }],
 ///   "notes": ["12 tensors, 10 in images"]
@@ -210,7 +210,7 @@ pub(crate) struct Memory {
     pub(crate) traffic_bound: u64,
 }
 
-/// The tensors that an on-chip memory of one size keeps.
+/// The tensors that an on-chip memory of this capacity keeps.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct OnChip {
     pub(crate) capacity: u64,
@@ -278,7 +278,7 @@ pub(crate) enum TensorLocation {
     At(Region),
     /// At a byte offset within another tensor.
     Within { tensor: String, offset: u64 },
-    /// Changes per iteration: `first` in the first iterations, then `repeat` cyclically.
+    /// A different location in each iteration: those in `first`, then those in `repeat` cyclically.
     PerRound {
         first: Vec<TensorLocation>,
         repeat: Vec<TensorLocation>,
@@ -309,7 +309,7 @@ impl TensorLocation {
         }
     }
 
-    /// The location in words, with memories named by `memory`: `first 0 B, then 4,096 B and 0 B in turn`.
+    /// The location in words, with memories named by `memory`: `round 0 sram at 0 B, then in turn (sram at 4,096 B; sram at 0 B)`.
     pub(crate) fn in_words(&self, memory: &dyn Fn(usize) -> String) -> String {
         let list = |places: &[TensorLocation], between: &str| {
             let all: Vec<String> = places.iter().map(|place| place.in_words(memory)).collect();
@@ -342,7 +342,7 @@ impl TensorLocation {
     }
 }
 
-/// The bytes of another strategy, or its error.
+/// The bytes that a strategy needs, or its error.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Compared {

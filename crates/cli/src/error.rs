@@ -40,7 +40,7 @@ impl Error {
         Error::Usage(message.into())
     }
 
-    /// The answer is no; the message says why.
+    /// A negative answer; the message states the reason.
     pub(crate) fn negative(message: impl Into<String>) -> Error {
         Error::Failed(NEGATIVE_ANSWER, message.into())
     }
@@ -152,7 +152,7 @@ fn negative_value<'a>(error: &clap::Error, words: &'a [String]) -> Option<(&'a s
     (error.kind() == ErrorKind::UnknownArgument && is_negative).then_some(found)
 }
 
-/// The program that a command would run if `--` were before it.
+/// The program that a command would run if `--` preceded it.
 fn bare_program<'a>(error: &'a clap::Error, command: Option<&str>) -> Option<&'a str> {
     let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else {
         return None;

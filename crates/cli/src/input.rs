@@ -8,7 +8,7 @@ use tileheap_json::{EncodingError, decode};
 
 use crate::error::{Error, Result};
 
-/// Limit on the bytes read from a file: the path may be that of a disk image or a device by mistake.
+/// Limit on the bytes read from a file, in case the path of a disk image or a device is given by mistake.
 const LARGEST_FILE: u64 = 256 << 20;
 
 /// Reads the bytes of a file, or of standard input for `-`. `form` is the kind of file that an error message asks for.
@@ -49,7 +49,7 @@ pub(crate) fn read_text(path: &Path, what: &str) -> Result<String> {
     Ok(text)
 }
 
-/// Reads the text of a file in another `form`.
+/// Reads the text of a file, or of standard input for `-`. `form` is the kind of file that an error message asks for.
 pub(crate) fn read_text_in(path: &Path, what: &str, form: &str) -> Result<String> {
     text_of(&read_bytes(path, what, form)?, path, what, form)
 }

@@ -12,7 +12,7 @@ pub(crate) fn interrupt() -> &'static Arc<AtomicBool> {
         {
             use signal_hook::consts::SIGINT;
             use signal_hook::flag::{register, register_conditional_default};
-            // Where it cannot be caught, it ends the command.
+            // If Ctrl-C cannot be caught, it ends the command.
             let caught = register_conditional_default(SIGINT, stop.clone());
             let _ = caught.and_then(|_| register(SIGINT, stop.clone()));
         }

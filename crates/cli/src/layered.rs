@@ -10,7 +10,7 @@
 //! 4. `../share/vulkan/explicit_layer.d` from the executable: installed by `scripts/install.sh`, with the libraries in `../lib/tileheap`;
 //! 5. `vulkan/explicit_layer.d` in `XDG_CONFIG_HOME`, `XDG_DATA_HOME` and `XDG_DATA_DIRS`, where the Vulkan loader looks.
 //!
-//! Links to the executable are followed. The current folder is not searched.
+//! Symbolic links to the executable are followed. The working directory is not searched.
 
 use std::collections::HashSet;
 use std::env;
@@ -59,10 +59,10 @@ pub(crate) const CAPTURE: Layer = Layer {
 };
 
 impl Layer {
-    /// The folder with the layer's manifest. The module documentation has the search order.
+    /// The folder with the layer's manifest. The module documentation describes the search order.
     ///
     /// # Errors
-    /// If no folder has the manifest, or the manifests found name libraries that do not exist: the message lists what was searched.
+    /// If no folder has the manifest, or the manifests found name libraries that do not exist: the message lists the searched folders, or these problems.
     pub(crate) fn find(&self, given: Option<&Path>) -> Result<PathBuf> {
         let (name, manifest) = (self.name, self.manifest());
         let folders = given.map_or_else(|| self.default_folders(), |folder| self.folders_below(folder));
@@ -92,8 +92,8 @@ impl Layer {
             broken.join("; ")
         };
         Err(Error::new(format!(
-            "cannot find the layer {name}: {problem}: install it with `bash scripts/install.sh`, keep `bin` of an unpacked package in \
-             its folder (a symbolic link to it works), or name the folder of the layer with --layers"
+            "cannot find the layer {name}: {problem}: install it with `bash scripts/install.sh`, run `bin/tileheap` of an \
+             unpacked package in place (a symbolic link to the command works), or name the folder of the layer with --layers"
         )))
     }
 
@@ -173,7 +173,7 @@ impl Layer {
     }
 }
 
-/// The folder in which the Vulkan loader looks for explicit layers, below a folder of data or of configuration.
+/// The folder in which the Vulkan loader looks for explicit layers, relative to a data or configuration directory such as `XDG_DATA_HOME`.
 const EXPLICIT_LAYERS: &str = "vulkan/explicit_layer.d";
 
 /// The paths that a variable lists; those in `default` if it is unset or empty.
@@ -202,7 +202,7 @@ pub(crate) fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).map_err(|error| Error::of(path.display(), error))
 }
 
-/// The value of a variable that lists layers, with `last` appended unless the list has it.
+/// The value of a variable that lists layers, with `last` appended unless the list contains it.
 fn appended(variable: &str, last: &str) -> OsString {
     let mut list = env::var_os(variable).unwrap_or_default();
     if env::split_paths(&list).any(|one| one.as_os_str() == last) {

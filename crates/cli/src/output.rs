@@ -38,7 +38,7 @@ impl Output {
         std::fs::write(file, bytes).map_err(|error| Error::cannot_write(file, &error, "another path"))
     }
 
-    /// Writes a report, with bold headings on a terminal. Control characters of names in files do not reach it.
+    /// Writes a report, with bold headings on a terminal. Control characters, which names in files may contain, are replaced.
     pub(crate) fn write_report(&self, text: &str) -> Result<()> {
         let text = &text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}");
         if self.file.is_some() || !std::io::stdout().is_terminal() || is_color_unwanted() {

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::input::shown;
 use crate::values::counted;
 
-/// A problem with pools in its JSON form.
+/// A packing problem with several pools, in its JSON form.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Document {
@@ -39,7 +39,7 @@ pub(crate) fn is_json(text: &str) -> bool {
     text.trim_start().starts_with('{')
 }
 
-/// Reads a problem with pools from JSON.
+/// Reads a packing problem with several pools from JSON.
 ///
 /// # Errors
 /// The reason that the problem is invalid.
@@ -69,8 +69,8 @@ pub(crate) fn pack(problem: &PoolsProblem, budget: Steps, watch: ProgressCallbac
 /// Says that nothing is proved, and which limit ended the search.
 pub(crate) fn unproved(verdict: Verdict, found: bool) -> &'static str {
     match (verdict, found) {
-        (Verdict::Interrupted, true) => "none within the time limit",
-        (Verdict::Interrupted, false) => "none within the time limit, and no packing was found",
+        (Verdict::Interrupted, true) => "none before the time limit or Ctrl-C",
+        (Verdict::Interrupted, false) => "none before the time limit or Ctrl-C, and no packing was found",
         (_, true) => "none within the budget",
         (_, false) => "none within the budget, and no packing was found",
     }
@@ -104,7 +104,7 @@ pub(crate) fn in_words(problem: &PoolsProblem, answer: &PoolsAnswer, took: Durat
         row("conflict", counted(answer.conflict.len() as u64, "item"));
         for &item in &answer.conflict {
             let of = &desc.items[item as usize];
-            writeln!(text, "  {} {}", of.id, of.size).expect("a string takes all");
+            writeln!(text, "  {} {}", of.id, of.size).expect("writing to a string cannot fail");
         }
     }
     text

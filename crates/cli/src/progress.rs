@@ -26,7 +26,7 @@ impl Progress {
         } else {
             "{msg} {bar:30} {percent:>3} %, {elapsed}"
         };
-        bar.set_style(ProgressStyle::with_template(form).expect("a sound template"));
+        bar.set_style(ProgressStyle::with_template(form).expect("every form is valid"));
         bar.set_message(what);
         let (over, done) = channel();
         let shown = bar.clone();

@@ -36,8 +36,8 @@ pub(crate) struct BadLine {
 }
 
 impl Table {
-    /// Reads a table; spans are half-open, `lower` included and `upper` excluded, but a column `end` is included. Without ids, items are
-    /// numbered from 0.
+    /// Reads a table; spans are half-open, `lower` included and `upper` excluded, but a column `end` contains the last step of a lifetime. Without ids,
+    /// items are numbered from 0.
     pub(crate) fn read(text: &str) -> Result<Table, BadLine> {
         let text = without_mark(text);
         let bad = |line: usize, what: String| BadLine { line, what };
@@ -63,7 +63,7 @@ impl Table {
             .ok_or_else(|| bad(1, format!("the file is empty: {HEADER}")))?;
         let columns = TableColumns::read(&header, &["size"], SpanEnds::ByColumn);
         let columns = columns.map_err(|problem| bad(top, problem))?;
-        let needed = |name: &str| columns.find(name).expect("a table without it is refused");
+        let needed = |name: &str| columns.find(name).expect("the header has all required columns");
         let (lower, upper, size) = (needed("lower"), needed("upper"), needed("size"));
         let [id, alignment, offset, weight] =
             ["id", "alignment", "offset", "weight"].map(|name| columns.find(name));
@@ -150,10 +150,10 @@ impl Table {
                 Some(column) => fields[column] = &offset,
                 None => fields.push(&offset),
             }
-            writer.write_record(fields).expect("memory takes any record");
+            writer.write_record(fields).expect("writes to memory succeed");
         }
-        let written = writer.into_inner().expect("memory takes any text");
-        String::from_utf8(written).expect("fields of a text")
+        let written = writer.into_inner().expect("flushing to memory cannot fail");
+        String::from_utf8(written).expect("the fields come from UTF-8 text")
     }
 
     /// The line that an item is on.
@@ -164,7 +164,7 @@ impl Table {
 
 const HEADER: &str = "the header must name lower,upper,size and may name id,alignment,offset,weight";
 
-/// Renumbers steps that exceed 32 bits; only their order matters.
+/// Sets the spans of the items. If a step exceeds 32 bits, all steps are renumbered, because only their order matters.
 fn set_spans(items: &mut [Item], spans: &[(u64, u64)]) {
     let mut steps: Vec<u64> = spans.iter().flat_map(|&(lower, upper)| [lower, upper]).collect();
     steps.sort_unstable();
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!((error.line, error.what.as_str()), (4, "id `a` is also on line 2"));
     }
 
-    /// A damaged table is an error or another table, which writing and reading does not change.
+    /// A damaged table is either rejected or read as another table, which writing and reading back does not change.
     #[test]
     fn damaged_tables_are_refused_or_are_other_tables() {
         const DAMAGE: [&str; 10] = ["", "0", "9", "99999999999", "-", "\"", ",", "\n", "\r", " "];

@@ -28,7 +28,7 @@ pub(crate) fn named<T: Copy + Send + Sync + 'static>(
         let alias = ALIASES.iter().find(|alias| alias.0 == given);
         let given = alias.map_or(&*given, |alias| alias.1);
         let found = all.iter().find(|one| name(**one) == given);
-        *found.expect("clap accepts known names only")
+        *found.expect("clap accepts only known names")
     })
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn has_long_plural(word: &str) -> bool {
     word.ends_with("ss") || word.ends_with("ch")
 }
 
-/// A number and a word: `1 access`, `5,310 accesses`, `0 copies`. The plural is that of the part before ` by `.
+/// A number and a word: `1 access`, `5,310 accesses`, `0 copies`. Only the part before ` by ` is put into the plural.
 pub(crate) fn counted(count: u64, word: &str) -> String {
     if count == 1 {
         return format!("1 {word}");
@@ -216,7 +216,7 @@ fn parse_start(from: &str, to: &str) -> Result<Bytes, String> {
 /// Parses an extent: `1920x1080`.
 pub(crate) fn parse_extent(text: &str) -> Result<(u32, u32), String> {
     let help = || {
-        "expected WIDTHxHEIGHT in texels, such as 1920x1080, with both at least 1 and within 32 bits"
+        "expected WIDTHxHEIGHT in texels, such as 1920x1080, both at least 1 and small enough for 32 bits"
             .to_owned()
     };
     let (width, height) = text.split_once(['x', 'X']).ok_or_else(help)?;

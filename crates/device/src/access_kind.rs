@@ -30,7 +30,7 @@ enum Accessor {
     Shader,
     /// Copy, blit, fill and clear commands.
     Transfer,
-    /// The fixed functions that fetch vertices, indices and parameters.
+    /// The fixed-function stages that fetch vertices, indices and parameters.
     Fetch,
 }
 
@@ -324,7 +324,7 @@ impl AccessKind {
         &TABLE[self as usize]
     }
 
-    /// Returns true if a render pass has to attach the resource: attachments, and what shaders read at their own pixel or in their tile.
+    /// Returns true if a render pass has to attach the resource: attachments, and images that shaders access at their own pixel or in their tile.
     #[inline]
     pub const fn is_attached(self) -> bool {
         AccessKinds::ATTACHED.contains(self)
@@ -396,7 +396,7 @@ impl AccessKind {
         self.default_stages(pass) | dispatches
     }
 
-    /// The access flags of reading (`read`) and writing (`write`) with this kind of access.
+    /// The access flags of this kind of access: for reads if `read` is true, and for writes if `write` is true.
     #[inline]
     pub fn access_flags(self, read: bool, write: bool) -> vk::AccessFlags2 {
         let flags = |wanted, flags| if wanted { flags } else { A::NONE };

@@ -7,7 +7,7 @@ use crate::units::Bytes;
 /// `Result` with this crate's error.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An error in a device profile, in a resource for such a device, or in the driver's commands. Every message says what to do.
+/// An invalid device profile or Vulkan name, a resource that exceeds a limit of the device, or a command that the driver does not provide.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -46,7 +46,7 @@ pub enum Error {
     /// JSON that is not a profile.
     #[error("not a device profile: {0}")]
     Json(#[from] tileheap_json::Error),
-    /// A feature name that profiles do not have.
+    /// A name that is not the name of a feature.
     #[error("not a device profile: unknown feature `{feature}`: use one of {}", .known.join(", "))]
     UnknownFeature {
         /// The unknown name.

@@ -7,8 +7,8 @@ use ash::vk::{self, AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use crate::ffi;
 
-/// Operations that no pipeline stage performs: layout transitions and queue family transfers. Only `ALL_COMMANDS` includes them; no flag of
-/// Vulkan has this bit.
+/// Stands for operations that no pipeline stage performs: layout transitions and queue family transfers. Only `ALL_COMMANDS` includes them;
+/// no flag of Vulkan has this bit.
 pub const NO_STAGE: S = S::from_raw(1 << 63);
 
 /// The stages of each pipeline type, in logical order.
@@ -45,7 +45,7 @@ const PIPELINES: [&[S]; 4] = [
 /// The stage that reads fragment density maps: before the early fragment tests, and unordered with other graphics stages.
 const DENSITY: S = S::FRAGMENT_DENSITY_PROCESS_EXT;
 
-/// The graphics stages without a position in the logical order of stages.
+/// The graphics stages that have no position in the logical order of stages.
 const UNORDERED: S = S::from_raw(
     S::CONDITIONAL_RENDERING_EXT.as_raw()
         | S::SUBPASS_SHADER_HUAWEI.as_raw()
@@ -53,7 +53,7 @@ const UNORDERED: S = S::from_raw(
         | S::CLUSTER_CULLING_SHADER_HUAWEI.as_raw(),
 );
 
-/// Flags for sets of stages, and `TOP_OF_PIPE` and `BOTTOM_OF_PIPE`, at which no work is done.
+/// Flags that stand for sets of stages, and `TOP_OF_PIPE` and `BOTTOM_OF_PIPE`, which perform no work.
 const COMPOSITE: S = S::from_raw(
     S::TOP_OF_PIPE.as_raw()
         | S::BOTTOM_OF_PIPE.as_raw()
@@ -97,7 +97,7 @@ const BUILD: S = S::ACCELERATION_STRUCTURE_BUILD_KHR;
 /// The stages that build acceleration structures and micromaps.
 const BUILDS: S = S::from_raw(BUILD.as_raw() | S::MICROMAP_BUILD_EXT.as_raw());
 
-/// The stages that trace rays, or that build and copy acceleration structures.
+/// The stages that run shaders, which may trace rays, and those that build or copy acceleration structures.
 const ACCELERATION: S =
     S::from_raw(SHADERS.as_raw() | BUILD.as_raw() | S::ACCELERATION_STRUCTURE_COPY_KHR.as_raw());
 
@@ -200,7 +200,8 @@ impl ExpandedScope {
         ExpandedScope::new(stages, access, later(expand(stages)), S::TOP_OF_PIPE)
     }
 
-    /// Creates a scope. `end` is the end of the pipe that stands for all commands in it.
+    /// Creates a scope. `end` is the stage, `BOTTOM_OF_PIPE` or `TOP_OF_PIPE`, that stands for all commands in this
+    /// scope.
     fn new(stages: S, access: A, mut execution: S, end: S) -> ExpandedScope {
         if stages.contains(end) {
             execution |= EVERYTHING;
@@ -227,7 +228,7 @@ pub fn expand(stages: S) -> S {
     named.fold(stages & !COMPOSITE, |all, (_, flags)| all | flags)
 }
 
-/// Each stage of `stages`, one at a time; for `ALL_COMMANDS`, the stages that frames can use.
+/// Iterates over the stages of `stages`; for `ALL_COMMANDS`, over the stages that frames can use.
 pub fn each(stages: S) -> impl Iterator<Item = S> {
     let listed = if stages.contains(S::ALL_COMMANDS) {
         GRAPHICS | S::COMPUTE_SHADER | TRANSFER | (stages & !COMPOSITE)
@@ -237,7 +238,7 @@ pub fn each(stages: S) -> impl Iterator<Item = S> {
     bits(listed.as_raw()).map(S::from_raw)
 }
 
-/// Each flag of `access`, one at a time, after expansion.
+/// Iterates over the flags of `access`, after expansion.
 pub fn each_access(access: A) -> impl Iterator<Item = A> {
     bits(expand_access(access).as_raw()).map(A::from_raw)
 }
@@ -259,7 +260,7 @@ pub fn unperformed(stages: S, access: A) -> Option<A> {
         .find(|&flag| performers(flag).is_some_and(|performers| !performers.intersects(named)))
 }
 
-/// Video and optical flow stages, each with the capability of the queues that support it.
+/// Video and optical flow stages, each with the capability that a queue needs to support it.
 const OF_OTHER_QUEUES: [(S, vk::QueueFlags); 3] = [
     (S::VIDEO_DECODE_KHR, vk::QueueFlags::VIDEO_DECODE_KHR),
     (S::VIDEO_ENCODE_KHR, vk::QueueFlags::VIDEO_ENCODE_KHR),
@@ -293,7 +294,7 @@ pub fn unsupported(stages: S, capabilities: vk::QueueFlags) -> Option<S> {
         .next()
 }
 
-/// Everything that `ALL_COMMANDS` stands for: every stage except the host's, and operations without a stage.
+/// Everything that `ALL_COMMANDS` stands for: every stage except `HOST`, and operations without a stage.
 const EVERYTHING: S = S::from_raw(!with(COMPOSITE, S::HOST).as_raw());
 
 /// The stages that `ALL_GRAPHICS` stands for.

@@ -1,4 +1,4 @@
-//! Shared parts of the JSON formats of frames, profiles and plans: a header, and one-line errors with their position.
+//! Shared parts of the JSON formats of frames, profiles and plans: a header, and one-line errors with a position.
 
 mod clip;
 mod nearest;
@@ -75,7 +75,7 @@ pub enum Error {
 /// # Panics
 /// For a map whose keys are not strings.
 pub fn write<T: Serialize>(document: &T) -> String {
-    writer::to_string(document).expect("a document has string keys") + "\n"
+    writer::to_string(document).expect("the keys of every map in a document are strings") + "\n"
 }
 
 /// The largest integer that a document may contain: 8 TiB. A resource has at most 1 TiB, a frame at most 2^20 items of each kind,
@@ -127,7 +127,7 @@ fn at(path: &str) -> String {
     }
 }
 
-/// Parses text as any type of document, with or without a byte order mark.
+/// Parses text as a document of type `T`, with or without a byte order mark.
 ///
 /// # Errors
 /// The first error, with its position and path.
@@ -139,7 +139,7 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, JsonSyntaxError> {
     parse_any(text)
 }
 
-/// Parses text as a list of documents of any type, with or without a byte order mark.
+/// Parses text as a list of documents of type `T`, with or without a byte order mark.
 ///
 /// # Errors
 /// The first error, with its position and path.
@@ -155,7 +155,7 @@ fn parse_any<T: DeserializeOwned>(text: &str) -> Result<T, JsonSyntaxError> {
     Err(in_place(text, &error))
 }
 
-/// Adds the position in the text to an error of `serde_json`.
+/// Converts an error of `serde_json`, and adds its path in the text.
 fn in_place(text: &str, error: &serde_json::Error) -> JsonSyntaxError {
     let (line, column) = (error.line(), error.column());
     let mut problem = error.to_string();
@@ -175,13 +175,13 @@ fn in_place(text: &str, error: &serde_json::Error) -> JsonSyntaxError {
     }
 }
 
-/// Rejects a list in place of a document, which `serde` would accept as fields without names.
+/// Returns an error for a list in place of a document, which `serde` would accept as fields without names.
 fn list_instead(text: &str) -> Option<JsonSyntaxError> {
     let before = &text[..text.find(|c: char| !c.is_ascii_whitespace())?];
     text[before.len()..].starts_with('[').then(|| JsonSyntaxError {
         line: 1 + before.matches('\n').count(),
         column: 1 + before.len() - before.rfind('\n').map_or(0, |at| at + 1),
         path: String::new(),
-        problem: "a list, where a description is expected".to_owned(),
+        problem: "a list, where an object is expected".to_owned(),
     })
 }

@@ -9,7 +9,7 @@ use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor,
 };
 
-/// Reads a document.
+/// Deserializes a document.
 ///
 /// # Errors
 /// The first error, with its position.
@@ -20,7 +20,7 @@ pub(super) fn from_str<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, se
     Ok(document)
 }
 
-/// A deserializer, visitor, access or seed whose structures are objects.
+/// A wrapper for deserializers, visitors, accesses and seeds that reads structures only from objects.
 struct Objects<T>(T);
 
 macro_rules! forward {
@@ -256,7 +256,7 @@ mod tests {
         rest: BTreeMap<String, bool>,
     }
 
-    /// Both accept a text and read the same, or refuse it with the same message.
+    /// Checks that `from_str` and `serde_json` read equal values from a text, or reject it with the same message.
     fn same<'de, T: Deserialize<'de> + PartialEq + fmt::Debug>(text: &'de str) {
         let (found, expected) = (from_str::<T>(text), serde_json::from_str::<T>(text));
         let in_words = |result: Result<T, serde_json::Error>| result.map_err(|error| error.to_string());

@@ -1,5 +1,5 @@
-//! The path to a position in a JSON text, for errors. A parser that tracks paths itself is compiled for every type of document, and is
-//! larger than all other code that reads them.
+//! Finds the path to a position in a JSON text, for errors. A parser that tracks paths itself would be compiled for every type of
+//! document, and would be larger than all other code that reads them.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ enum Inside {
     Object(Option<String>),
 }
 
-/// The path of fields and indices to the position before which a parser stopped: `submits[0].batches[1].waits`. Empty for the document
+/// The path of fields and indices to the position at which a parser stopped: `submits[0].batches[1].waits`. Empty for the document
 /// itself. `line` counts from 1, `column` is the number of bytes in the line before the position.
 ///
 /// If an object ends there, the path is that of its last value where `is_of_last_value` returns true for the text before the closing brace.

@@ -1,6 +1,6 @@
-//! Texts of files.
+//! Decodes the text of files.
 
-/// Bytes that are not a text in UTF-8.
+/// Bytes that are not UTF-8 text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub struct EncodingError {

@@ -1,17 +1,17 @@
-//! Problems of documents in terms of JSON: `serde` reports them in terms of Rust's types.
+//! Rewords problems of documents in terms of JSON: `serde` reports them in terms of Rust's types.
 
 use crate::clip::clip_to;
 use crate::nearest::nearest;
 
-/// The longest problem in characters: a list of all kinds of accesses fits.
+/// Maximum length of a problem in characters: a list of all kinds of accesses fits.
 pub(crate) const MAX_LENGTH: usize = 800;
-/// The longest quotation of the document in characters.
+/// Maximum length of a quotation of the document in characters.
 const MAX_QUOTED: usize = 80;
 /// Maximum number of accepted names that are listed in addition to a suggestion.
 const MAX_NAMES: usize = 16;
 
-/// Returns true if the last value of an object has the problem, although the parser has read the object's closing brace: names are judged after
-/// they are read, and so are fields that contradict each other. `read` ends before the brace.
+/// Returns true if the last value of an object has the problem, although the parser has read the object's closing brace: names are validated
+/// after they are read, and so are fields that contradict each other. `read` ends before the brace.
 pub(crate) fn is_of_last_value(problem: &str, read: &str) -> bool {
     let read = read.trim_end();
     if problem.starts_with("has ") {
@@ -26,7 +26,7 @@ pub(crate) fn is_of_last_value(problem: &str, read: &str) -> bool {
     name.is_some_and(|(name, _)| read.strip_suffix('"').is_some_and(|read| read.ends_with(name)))
 }
 
-/// A problem that `serde` reports about well-formed JSON, reworded; unchanged if it is not one of `serde`'s own.
+/// Rewords a problem that `serde` reports about well-formed JSON; unchanged if it is not one of `serde`'s own.
 pub(crate) fn reworded(problem: &str) -> String {
     let unknown = |start: &str, what: &str, list: &str| {
         let (name, names) = problem.strip_prefix(start)?.rsplit_once("`, expected ")?;
@@ -53,7 +53,7 @@ pub(crate) fn reworded(problem: &str) -> String {
     }
     if let Some((length, expected)) = mismatch("invalid length ") {
         return format!(
-            "a list of {length}, where {} is expected",
+            "a list of length {length}, where {} is expected",
             self::expected(expected)
         );
     }
@@ -64,7 +64,7 @@ pub(crate) fn reworded(problem: &str) -> String {
     }
 }
 
-/// The problem of an unknown name, with the nearest accepted name and the list of accepted names, which `names` contains in quotes.
+/// Describes an unknown name, with the nearest accepted name and the list of accepted names, which `names` contains in quotes.
 fn unknown(what: &str, name: &str, list: &str, names: &str) -> String {
     let accepted: Vec<&str> = names.split('`').skip(1).step_by(2).collect();
     let near = nearest(name, accepted.iter().copied());
@@ -104,7 +104,7 @@ fn expected(form: &str) -> String {
             .strip_prefix("an array of length ")
             .or_else(|| form.strip_prefix("a tuple of size "));
         let length = length.or_else(|| form.rsplit_once(" with ")?.1.split(' ').next());
-        length.map(|length| format!("a list of {length}"))
+        length.map(|length| format!("a list of length {length}"))
     };
     match form {
         "u8" => whole(u8::MAX.into()),
@@ -212,16 +212,19 @@ mod tests {
             ),
             (
                 r#"{"pair": [1]}"#,
-                "at `pair`: a list of 1, where a list of 2 is expected",
+                "at `pair`: a list of length 1, where a list of length 2 is expected",
             ),
             (
                 r#"{"pair": [1, 2, 3]}"#,
                 "at `pair[2]`: the list has too many elements",
             ),
-            (r#"{"pair": 3}"#, "at `pair`: 3, where a list of 2 is expected"),
+            (
+                r#"{"pair": 3}"#,
+                "at `pair`: 3, where a list of length 2 is expected",
+            ),
             (
                 r#"{"tuple": {}}"#,
-                "at `tuple`: an object, where a list of 3 is expected",
+                "at `tuple`: an object, where a list of length 3 is expected",
             ),
             (
                 r#"{"names": {}}"#,
@@ -250,7 +253,7 @@ mod tests {
             ),
             (
                 r#"{"choice": {"depth": [1]}}"#,
-                "at `choice.depth`: a list of 1, where a list of 2 is expected",
+                "at `choice.depth`: a list of length 1, where a list of length 2 is expected",
             ),
             (
                 r#"{"choice": "cleer"}"#,

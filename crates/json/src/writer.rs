@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use serde::ser::{self, Error as _, Serialize};
 
-/// The text of a document, without a line break at the end.
+/// Serializes a document as text, without a line break at the end.
 ///
 /// # Errors
 /// For a map whose keys are neither strings nor integers, and errors of a value's own function.
@@ -17,7 +17,7 @@ pub(super) fn to_string<T: Serialize + ?Sized>(document: &T) -> Result<String, s
     Ok(text.written)
 }
 
-/// The text so far, and the indentation depth of the next line.
+/// The text so far, and the indentation depth of the current line.
 #[derive(Default)]
 struct Text {
     written: String,
@@ -59,7 +59,7 @@ impl Text {
 
     fn string(&mut self, value: &str) {
         self.written
-            .push_str(&serde_json::to_string(value).expect("strings are written"));
+            .push_str(&serde_json::to_string(value).expect("serializing a string cannot fail"));
     }
 
     fn key(&mut self, name: &str) {
@@ -92,7 +92,8 @@ impl Text {
     }
 
     fn float(&mut self, text: Result<String, serde_json::Error>) {
-        self.written.push_str(&text.expect("numbers are written"));
+        self.written
+            .push_str(&text.expect("serializing a number cannot fail"));
     }
 }
 

@@ -6,7 +6,7 @@
 /// The severity of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// A report of completed work.
+    /// Information, such as a completed capture.
     Info,
     /// A problem that does not stop the layer.
     Warning,
@@ -21,7 +21,7 @@ pub const LOG_TAG: &std::ffi::CStr = c"tileheap";
 #[cfg(any(target_os = "android", test))]
 const MAX_ENTRY_BYTES: usize = 4_000;
 
-/// Prints a message: to the log of Android, to standard error elsewhere.
+/// Prints a message: to the log on Android, to standard error elsewhere.
 pub fn print(severity: Severity, text: &str) {
     #[cfg(target_os = "android")]
     for entry in entries(text, MAX_ENTRY_BYTES) {
@@ -34,7 +34,7 @@ pub fn print(severity: Severity, text: &str) {
     }
 }
 
-/// Prints panic messages to the log, since Android discards standard error. Does nothing on other systems.
+/// Makes panics print their message to the log, since Android discards standard error. Does nothing on other systems.
 pub fn log_panics() {
     #[cfg(target_os = "android")]
     {

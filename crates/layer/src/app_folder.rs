@@ -4,7 +4,7 @@
 //! /sdcard/Android/data/PACKAGE/files    external: `adb pull` reads it
 //! /data/user/USER/PACKAGE/files         internal: `adb exec-out run-as PACKAGE` reads it, if the application is debuggable
 //! ```
-//! The working folder of an Android application is `/`, which is not writable: relative paths are resolved against this folder.
+//! The working directory of an Android application is `/`, which is not writable: relative paths are resolved against this folder.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,8 @@ pub struct AppFolder {
 }
 
 impl AppFolder {
-    /// The folder of the application that this process belongs to; `None` on systems other than Android.
+    /// The folder of the application that this process belongs to; `None` on systems other than Android, and if the
+    /// process belongs to no application or none of its folders can be used.
     pub fn of_process() -> Option<AppFolder> {
         #[cfg(target_os = "android")]
         {
@@ -40,7 +41,8 @@ impl AppFolder {
         None
     }
 
-    /// The first usable folder. The command line of an application's process is its package, or `PACKAGE:PROCESS`.
+    /// Chooses the first usable folder. The command line of an application's process is its package, or
+    /// `PACKAGE:PROCESS`.
     #[cfg(any(target_os = "android", test))]
     fn choose(command_line: &[u8], user_id: u32, can_use: impl Fn(&Path) -> bool) -> Option<AppFolder> {
         let name = command_line.split(|byte| matches!(byte, 0 | b':')).next()?;
@@ -73,7 +75,7 @@ impl AppFolder {
         &self.path
     }
 
-    /// The command that copies a file or a folder of the device into the current folder of a development machine.
+    /// The command that copies a file or a folder of the device into the current directory of a development machine.
     pub fn fetch_command(&self, path: &Path) -> String {
         let inner = path.strip_prefix(&self.path).ok().filter(|_| !self.is_external);
         match inner {
@@ -87,7 +89,8 @@ impl AppFolder {
     }
 }
 
-/// Resolves a path of a setting: relative ones against the application's own folder on Android, against the working folder elsewhere.
+/// Resolves a path in a setting: relative paths are relative to the application's own folder on Android, and to the working directory
+/// elsewhere.
 pub fn resolve(path: &Path) -> PathBuf {
     match AppFolder::of_process() {
         Some(folder) => folder.path().join(path),

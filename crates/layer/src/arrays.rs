@@ -54,11 +54,11 @@ pub unsafe fn c_strings<'a>(
     names.iter().map(|name| unsafe { CStr::from_ptr(*name) })
 }
 
-/// Reads an array of the next layer in Vulkan's two-call idiom: `read` calls the command with a count and room for that
-/// number of elements, or with null.
+/// Reads an array from the next layer in Vulkan's two-call idiom: `read` calls the command with a count and room for
+/// that number of elements, or with null.
 ///
 /// # Errors
-/// The command's.
+/// The error of the command.
 pub fn read_array<T: Clone + Default>(
     mut read: impl FnMut(&mut u32, *mut T) -> vk::Result,
 ) -> Result<Vec<T>, vk::Result> {
@@ -78,7 +78,8 @@ pub fn read_array<T: Clone + Default>(
     }
 }
 
-/// Returns an array in Vulkan's two-call idiom: only the count if `out` is null, else as many elements as there is room for.
+/// Returns an array in Vulkan's two-call idiom: only the count if `out` is null, otherwise as many elements as there is room
+/// for.
 ///
 /// # Safety
 /// `count` is valid; `out` is null or has room for `*count` elements.

@@ -6,7 +6,8 @@ use vk::PipelineStageFlags2 as S;
 use crate::dependencies::stage_flags_2;
 use crate::{array, chained};
 
-/// A semaphore with its value (0 if binary) and stages: those that wait, or those that must complete before the signal.
+/// A semaphore with its value (0 if binary) and stages: those that wait for it, or those that must complete before it
+/// is signaled.
 pub type SemaphoreUse = (vk::Semaphore, u64, S);
 
 /// A batch: semaphores to wait for, command buffers, semaphores to signal.
@@ -21,7 +22,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// A batch of `vkQueueSubmit`.
+    /// Converts a batch of `vkQueueSubmit`.
     pub fn from_v1(info: &vk::SubmitInfo<'_>) -> Batch {
         let stages = array!(info.p_wait_dst_stage_mask, info.wait_semaphore_count);
         let commands = array!(info.p_command_buffers, info.command_buffer_count).to_vec();
@@ -31,7 +32,7 @@ impl Batch {
         Batch::with_values(info.p_next, (waits, stages), commands, signals)
     }
 
-    /// A batch of `vkQueueBindSparse`, without command buffers.
+    /// Converts a batch of `vkQueueBindSparse`, without command buffers.
     pub fn sparse(info: &vk::BindSparseInfo<'_>) -> Batch {
         let waits = array!(info.p_wait_semaphores, info.wait_semaphore_count);
         let signals = array!(info.p_signal_semaphores, info.signal_semaphore_count);
@@ -68,7 +69,7 @@ impl Batch {
         }
     }
 
-    /// A batch of `vkQueueSubmit2`.
+    /// Converts a batch of `vkQueueSubmit2`.
     pub fn from_v2(info: &vk::SubmitInfo2<'_>) -> Batch {
         let uses = |first, count| {
             let one = |info: &vk::SemaphoreSubmitInfo<'_>| (info.semaphore, info.value, info.stage_mask);

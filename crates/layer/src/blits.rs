@@ -5,8 +5,8 @@ use ash::vk;
 /// The texels that a blit reads, relative to its source region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlitReads {
-    /// All texels of the source region. A filter that enlarges an inner region may also read texels next to it, on devices that clamp to the image
-    /// only; these are not counted.
+    /// All texels of the source region. On devices that clamp only to the image, a filter that enlarges an inner region may also read texels next
+    /// to it; these are not counted.
     All,
     /// Some texels of the source region, and no others.
     Some,

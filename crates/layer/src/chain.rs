@@ -15,7 +15,7 @@ use ash::vk::TaggedStructure;
 
 use crate::structure_sizes::size_of_structure;
 
-/// Treatment of a structure of a chain when it is passed down.
+/// The treatment of a structure in a chain that is passed down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StructTreatment {
     /// Pass it down as it is.
@@ -76,7 +76,7 @@ impl Chain {
         self.copies.push(copy);
     }
 
-    /// The head of the chain, which is valid as long as `self`.
+    /// The head of the chain, which is valid as long as `self` lives.
     pub fn head(&self) -> *const c_void {
         self.head
     }

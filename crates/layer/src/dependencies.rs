@@ -63,7 +63,7 @@ fn dependency((src, src_access): (S, A), (dst, dst_access): (S, A)) -> Dependenc
     }
 }
 
-/// The dependency of a barrier of the original form, which has only access flags.
+/// The dependency of a barrier in the original form, which has only access masks.
 macro_rules! first_scopes {
     ($from:expr, $to:expr, $one:expr) => {
         dependency(
@@ -73,7 +73,7 @@ macro_rules! first_scopes {
     };
 }
 
-/// The dependency of a barrier of the synchronization2 form.
+/// The dependency of a barrier in the synchronization2 form.
 macro_rules! second_scopes {
     ($one:expr) => {
         dependency(

@@ -1,4 +1,4 @@
-//! Writes to descriptor sets: updates, templates and pushed descriptors in one form.
+//! Writes of descriptors, in one form for updates, templates and push descriptors.
 
 use std::ffi::c_void;
 
@@ -96,7 +96,7 @@ fn each_of_entry(
 #[derive(Debug)]
 pub struct UpdateTemplate {
     entries: Vec<vk::DescriptorUpdateTemplateEntry>,
-    /// The bind point of pushed descriptors; unused for sets.
+    /// The bind point of push descriptors; unused for sets.
     pub point: vk::PipelineBindPoint,
 }
 
@@ -136,7 +136,7 @@ pub const RAYS: vk::ShaderStageFlags = vk::ShaderStageFlags::from_raw(
         | vk::ShaderStageFlags::CALLABLE_KHR.as_raw(),
 );
 
-/// The bind points of shader stages.
+/// The bind points that shader stages belong to.
 pub fn points_of(stages: vk::ShaderStageFlags) -> impl Iterator<Item = vk::PipelineBindPoint> {
     use vk::ShaderStageFlags as S;
     let graphics = S::ALL_GRAPHICS | S::TASK_EXT | S::MESH_EXT;

@@ -12,11 +12,11 @@ pub type EntryPoint = unsafe extern "system" fn();
 pub const fn c_name(bytes: &'static [u8]) -> &'static CStr {
     match CStr::from_bytes_with_nul(bytes) {
         Ok(name) => name,
-        Err(_) => panic!("an identifier holds no NUL"),
+        Err(_) => panic!("an identifier contains no NUL"),
     }
 }
 
-/// The name of a command as a constant C string.
+/// Expands to the name of a command as a constant C string.
 #[macro_export]
 macro_rules! command_name {
     ($command:ident) => {{
@@ -26,7 +26,7 @@ macro_rules! command_name {
     }};
 }
 
-/// Returns true if an extension defines the command: such names end with the author's tag, in capitals.
+/// Returns true if an extension defines the command: the names of such commands end with the author's tag, in capitals.
 pub const fn is_of_extension(name: &CStr) -> bool {
     match name.to_bytes() {
         [.., last] => last.is_ascii_uppercase(),
@@ -34,8 +34,8 @@ pub const fn is_of_extension(name: &CStr) -> bool {
     }
 }
 
-/// Declares a table of commands: `command: pointer type, or aliases;` for each. Its function `load` looks each up in the next
-/// layer.
+/// Declares a table of commands: `command: pointer type, or aliases;` for each. The table's function `load` looks up each
+/// command in the next layer.
 #[macro_export]
 macro_rules! command_table {
     ($(#[$doc:meta])* $table:ident { $($command:ident: $pointer:ty $(, or $($alias:ident)+)?;)+ }) => {
@@ -47,8 +47,8 @@ macro_rules! command_table {
         }
 
         impl $table {
-            /// Looks up every command by its names: first those of extensions, which exist only if the extension is
-            /// enabled, while drivers return core commands even for instances that are too old for them.
+            /// Looks up every command by its names: first by those of extensions, which exist only if the extension is
+            /// enabled, since drivers return core commands even for instances that are too old for them.
             ///
             /// # Safety
             /// `get` returns null or the command of the name.

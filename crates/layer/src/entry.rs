@@ -1,4 +1,5 @@
-//! Entry points made of closures whose arguments have the types of a command, so that no signature is written twice.
+//! Creates entry points from closures whose arguments have the types of a command, so that no signature is written
+//! twice.
 
 use crate::dispatch::EntryPoint;
 
@@ -22,7 +23,7 @@ macro_rules! plain_arity {
             types: impl Fn(&T) -> Option<unsafe extern "system" fn($($type),+) -> R>,
             body: F,
         ) -> EntryPoint {
-            const { assert!(size_of::<F>() == 0, "an entry point captures nothing") };
+            const { assert!(size_of::<F>() == 0, "an entry point must not capture anything") };
             unsafe extern "system" fn call<$($type,)+ R, F: Fn($($type),+) -> R>($($arg: $type),+) -> R {
                 // SAFETY: A closure of this type existed, has no size, and copies of it need no drop.
                 let body = unsafe { std::ptr::NonNull::<F>::dangling().as_ref() };
@@ -48,7 +49,7 @@ macro_rules! quick_arity {
         where
             Q: Fn($($type),+) -> Option<unsafe extern "system" fn($($type),+) -> R> + Copy,
         {
-            const { assert!(size_of::<F>() == 0 && size_of::<Q>() == 0, "an entry point captures nothing") };
+            const { assert!(size_of::<F>() == 0 && size_of::<Q>() == 0, "an entry point must not capture anything") };
             unsafe extern "system" fn call<$($type: Copy,)+ R, Q, F: Fn($($type),+) -> R>($($arg: $type),+) -> R
             where
                 Q: Fn($($type),+) -> Option<unsafe extern "system" fn($($type),+) -> R>,

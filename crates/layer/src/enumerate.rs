@@ -29,7 +29,8 @@ pub unsafe fn layers(layer: &LayerDesc, count: *mut u32, out: *mut vk::LayerProp
     fill!(&[properties], count, out)
 }
 
-/// `vkEnumerateInstanceExtensionProperties`: lists `VK_EXT_layer_settings`, by which applications pass settings. Extensions of other layers are not listed.
+/// `vkEnumerateInstanceExtensionProperties`: lists `VK_EXT_layer_settings`, with which applications pass settings. Extensions of other layers are not
+/// listed.
 ///
 /// # Safety
 /// The arguments are those of the command.
@@ -46,11 +47,11 @@ pub unsafe fn instance_extensions(
     let settings = vk::ExtensionProperties::default()
         .spec_version(ash::ext::layer_settings::SPEC_VERSION)
         .extension_name(ash::ext::layer_settings::NAME)
-        .expect("the name is short");
+        .expect("the name fits into VkExtensionProperties");
     fill!(&[settings], count, out)
 }
 
-/// Returns true if `name` is the layer's.
+/// Returns true if `name` is the layer's name.
 ///
 /// # Safety
 /// `name` is null or a C string.

@@ -1,4 +1,4 @@
-//! A lock for externally synchronized objects: only threads of a program that breaks Vulkan's rule ever wait for it.
+//! A lock for externally synchronized objects: threads only wait for it in programs that break Vulkan's rule.
 //!
 //! `std::sync::Mutex` takes 20 instructions instead of 6, since it also tracks poisoning: too much for every recorded
 //! command, for which a driver takes 500.

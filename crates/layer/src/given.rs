@@ -1,4 +1,4 @@
-//! Macros by which entry points read and write memory that their callers point to.
+//! Macros with which entry points read and write memory that their callers point to.
 //!
 //! Every block here relies on valid usage: a Vulkan command is called with pointers to live structures and arrays of the stated type
 //! and length, whose `pNext` chains are valid (`VUID-*-parameter`, `VUID-*-pNext-pNext`). The macros state it once.
@@ -43,7 +43,8 @@ macro_rules! store {
     }};
 }
 
-/// `chained!(p_next => Type)`: the first structure of that type in the chain. `chained!(mut p_next => Type)`: the same, mutable.
+/// `chained!(p_next => Type)`: the first structure of type `Type` in the chain. `chained!(mut p_next => Type)`: the same,
+/// mutable.
 #[macro_export]
 macro_rules! chained {
     (mut $next:expr => $type:ty) => {{
@@ -58,7 +59,8 @@ macro_rules! chained {
     }};
 }
 
-/// `fill!(elements, count, out)`: answers both calls of an enumeration: first only the count, then the elements.
+/// `fill!(elements, count, out)`: handles both calls of an enumeration: the first returns only the count, the second
+/// the elements.
 #[macro_export]
 macro_rules! fill {
     ($elements:expr, $count:expr, $out:expr) => {{

@@ -1,4 +1,4 @@
-//! Guarded entry points: a panic never crosses into the application.
+//! Guarded entry points: a panic never unwinds into the application.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -60,7 +60,7 @@ impl<T> HandleTable<T> {
         }
     }
 
-    /// Removes a handle.
+    /// Removes the object of a handle, if it is in the table.
     pub fn remove(&self, handle: u64) {
         let (place, order) = (self.place(handle), Ordering::Relaxed);
         let _of_another = place

@@ -1,4 +1,4 @@
-//! Waits of the host, in one form.
+//! The results of the commands with which the host waits, in one form.
 
 use ash::vk;
 
@@ -13,12 +13,12 @@ pub enum HostWait {
     Queue(vk::Queue),
     /// All work of the device.
     Device,
-    /// One of several waits; which one is not known.
+    /// Work that is covered by one of several fences or semaphores; which one is not known.
     AnyOf,
 }
 
-/// Declares entry points for waits, by a layer's macro for device entry points: each calls the next layer's command, then runs
-/// `$then` for each wait that succeeded.
+/// Declares entry points for waits, with a layer's macro for device entry points: each calls the next layer's command, then
+/// runs `$then` for each wait that succeeded.
 #[macro_export]
 macro_rules! host_waits {
     ($entry_points:ident, |$device:ident| $next:expr, |$wait:ident| $then:expr) => {

@@ -39,7 +39,7 @@ pub struct SettingDesc {
 pub enum SettingKind {
     /// True or false.
     Bool(bool),
-    /// A number.
+    /// An integer.
     Int(i64),
     /// Text.
     Text(&'static str),
@@ -47,7 +47,7 @@ pub enum SettingKind {
     Folder,
     /// The path of an output file; no default.
     File,
-    /// One of several values, by its key.
+    /// One of several values: the key of the default, and all values.
     Enum(&'static str, &'static [SettingValue]),
 }
 
@@ -140,7 +140,7 @@ fn object(fields: &[(&str, String)]) -> String {
     format!("{{{}}}", fields.join(","))
 }
 
-/// A JSON string. Strings of the tables have no control characters.
+/// Converts text to a JSON string. Strings of the tables have no control characters.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -9,7 +9,7 @@ use ash::vk;
 use crate::android::log_panics;
 use crate::dispatch::EntryPoint;
 
-/// The newest interface version that the layer supports.
+/// The only interface version that the layer supports.
 const INTERFACE_VERSION: u32 = 2;
 /// `LAYER_NEGOTIATE_INTERFACE_STRUCT`.
 const NEGOTIATE_INTERFACE: u32 = 1;
@@ -114,7 +114,7 @@ const _: () = {
     assert!(size_of::<InstanceLink>() == 24 && size_of::<DeviceLink>() == 24);
 };
 
-/// The loader's structure with this type and function in a chain.
+/// Finds the loader's structure with this type and function in a chain.
 ///
 /// # Safety
 /// `p_next` is null or the chain of a create info that the loader handed to the layer.
@@ -139,7 +139,7 @@ unsafe fn find(
     None
 }
 
-/// Takes this layer's link off the instance chain.
+/// Takes this layer's link off the instance chain; returns the next layer's look-up.
 ///
 /// # Safety
 /// `p_next` is the chain that the loader handed to `vkCreateInstance`.

@@ -1,4 +1,4 @@
-//! Ownership of resources by queue families, as `VK_KHR_maintenance9` changes it.
+//! Ownership of resources by queue families, as `VK_KHR_maintenance9` changes its rules.
 //!
 //! Source: "Resource Sharing Mode" of the specification.
 

@@ -11,7 +11,8 @@ const WORD: usize = 4;
 /// Maximum number of words that are tracked: more than any driver supports.
 const MAX_WORDS: usize = 1 << 12;
 
-/// The push constants as 32-bit words; `None` for those that were not pushed, or not for compute shaders.
+/// The push constants as 32-bit words; `None` for those that were not pushed, or were last pushed without the compute
+/// stage.
 #[derive(Clone, Debug, Default)]
 pub struct PushConstants {
     words: Vec<Option<u32>>,
@@ -60,7 +61,7 @@ impl PushConstants {
     }
 }
 
-/// A copy of push constants, which is quick to copy again.
+/// A copy of push constants that is cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct PushedWords(Arc<[Option<u32>]>);
 

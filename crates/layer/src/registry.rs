@@ -11,7 +11,7 @@ use crate::sharded::Sharded;
 pub struct Registry<T>(LazyLock<Sharded<Arc<T>>>);
 
 impl<T> Registry<T> {
-    /// An empty registry.
+    /// Creates an empty registry.
     #[allow(clippy::new_without_default, reason = "`default` is not a const fn")]
     pub const fn new() -> Registry<T> {
         Registry(LazyLock::new(Sharded::default))

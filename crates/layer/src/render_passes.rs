@@ -54,7 +54,7 @@ macro_rules! references {
     };
 }
 
-/// `VkSubpassDescription` and its successor, which have fields of the same names.
+/// Converts a `VkSubpassDescription` or `VkSubpassDescription2`, which have fields of the same names.
 macro_rules! subpass {
     ($one:expr, $view_mask:expr, $depth_target:expr, $resolved:expr, $stencils:expr) => {{
         let one = $one;
@@ -98,7 +98,7 @@ fn shading_rate(subpass: &vk::SubpassDescription2<'_>) -> Option<AttachmentRefer
     references!(array!(info.p_fragment_shading_rate_attachment, 1)).next()
 }
 
-/// Returns the aspects of depth and stencil with a resolve mode.
+/// Returns the aspects of depth and stencil that have a resolve mode.
 pub fn resolved_aspects(depth: vk::ResolveModeFlags, stencil: vk::ResolveModeFlags) -> vk::ImageAspectFlags {
     let of = |mode: vk::ResolveModeFlags, aspect| match mode {
         vk::ResolveModeFlags::NONE => vk::ImageAspectFlags::empty(),
@@ -108,7 +108,7 @@ pub fn resolved_aspects(depth: vk::ResolveModeFlags, stencil: vk::ResolveModeFla
 }
 
 impl Subpass {
-    /// Returns the aspects that the resolve from an attachment covers.
+    /// Returns the aspects that the resolve of a source attachment covers.
     pub fn resolved_from(&self, source: u32) -> vk::ImageAspectFlags {
         match self.depth {
             Some((depth, _)) if depth == source => self.resolved,

@@ -1,4 +1,4 @@
-//! Descriptor set layouts: the descriptors that an update writes, and those with dynamic offsets.
+//! Descriptor set layouts, the descriptors that an update writes, and those with dynamic offsets.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{array, chained};
 /// The bindings of a descriptor set layout.
 #[derive(Clone, Debug, Default)]
 pub struct SetLayout {
-    /// The bindings in ascending order, without empty ones.
+    /// The bindings in ascending order, without those that have no descriptors.
     bindings: Vec<SetBinding>,
 }
 
@@ -47,7 +47,7 @@ impl SetLayout {
         SetLayout { bindings }
     }
 
-    /// A binding by its number; `None` if it has no descriptors.
+    /// The binding with this number; `None` if it has no descriptors.
     pub fn binding(&self, number: u32) -> Option<&SetBinding> {
         self.bindings.iter().find(|one| one.binding == number)
     }
@@ -108,7 +108,7 @@ impl SetLayouts {
         self.sets.insert(layout.as_raw(), Arc::new(SetLayout::new(info)));
     }
 
-    /// Removes a layout; sets and pipeline layouts keep it.
+    /// Removes a layout; descriptor sets and pipeline layouts that use it keep its bindings.
     pub fn remove(&self, layout: vk::DescriptorSetLayout) {
         self.sets.remove(layout.as_raw());
     }
@@ -125,12 +125,12 @@ impl SetLayouts {
         self.pipelines.remove(layout.as_raw());
     }
 
-    /// A layout by its handle.
+    /// The layout with this handle.
     pub fn get(&self, layout: vk::DescriptorSetLayout) -> Option<Arc<SetLayout>> {
         self.sets.get(layout.as_raw())
     }
 
-    /// The layout of a set of a pipeline layout.
+    /// The layout of a set in a pipeline layout.
     pub fn of_pipeline(&self, layout: vk::PipelineLayout, set: u32) -> Option<Arc<SetLayout>> {
         self.pipelines.get(layout.as_raw())?.get(set as usize)?.clone()
     }

@@ -60,8 +60,8 @@ pub fn of_instance(layer: &LayerDesc, info: &vk::InstanceCreateInfo<'_>) -> Sett
     .read(layer)
 }
 
-/// The text of the first `vk_layer_settings.txt` found: at `VK_LAYER_SETTINGS_PATH` (a file or a folder), in the working folder,
-/// in Vulkan Configurator's output folder, or in the application's own folder on Android. Empty if there is none.
+/// The text of the first `vk_layer_settings.txt` found: at `VK_LAYER_SETTINGS_PATH` (a file or a directory), in the working
+/// directory, in Vulkan Configurator's output directory, or in the application's own folder on Android. Empty if there is none.
 fn file_text() -> String {
     const FILE: &str = "vk_layer_settings.txt";
     let mut places = Vec::new();

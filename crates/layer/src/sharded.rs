@@ -1,4 +1,4 @@
-//! Maps from handles to state that many threads read concurrently.
+//! Maps from handles to values that many threads read concurrently.
 
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -9,7 +9,7 @@ pub type HandleMap<T> = IdMap<u64, T>;
 
 const SHARDS: usize = 16;
 
-/// A map in parts, each with its own lock.
+/// A map that is divided into parts, each with its own lock.
 pub struct Sharded<T> {
     shards: [RwLock<HandleMap<T>>; SHARDS],
 }

@@ -1,4 +1,4 @@
-//! Objects that threads share, by handle; most are found without a lock.
+//! A map from handles to objects that threads share; most look-ups take no lock.
 
 use std::sync::{Arc, LazyLock};
 
@@ -6,7 +6,7 @@ use crate::given;
 use crate::handle_table::HandleTable;
 use crate::sharded::Sharded;
 
-/// Shared objects by handle.
+/// A map from handles to objects that threads share.
 pub struct SharedObjects<T> {
     all: LazyLock<Sharded<Arc<T>>>,
     /// Most of the objects, for look-ups without a lock.
@@ -23,19 +23,19 @@ impl<T> SharedObjects<T> {
         }
     }
 
-    /// Inserts an object, or replaces that of its handle.
+    /// Inserts an object, replacing any that the handle already has.
     pub fn insert(&self, handle: u64, object: Arc<T>) {
         self.table.insert(handle, Arc::as_ptr(&object));
         self.all.insert(handle, object);
     }
 
-    /// The object of a handle, which another thread may remove at the same time.
+    /// Returns the object of a handle. Another thread may remove the handle at the same time.
     pub fn get(&self, handle: u64) -> Option<Arc<T>> {
         self.all.get(handle)
     }
 
-    /// The object of a handle that is externally synchronized: Vulkan requires the program not to destroy it during `'a`. In a program that
-    /// breaks this rule, the driver also accesses freed memory.
+    /// Returns the object of an externally synchronized handle: Vulkan does not allow the program to destroy it during `'a`. If a program breaks this rule,
+    /// the driver accesses freed memory as well.
     #[inline]
     pub fn synchronized<'a>(&self, handle: u64) -> Option<&'a T> {
         let object = match self.table.get(handle) {
@@ -45,7 +45,7 @@ impl<T> SharedObjects<T> {
         Some(given!(object))
     }
 
-    /// Like [`synchronized`](SharedObjects::synchronized), but never takes a lock, so that some objects are not found.
+    /// Like [`synchronized`](SharedObjects::synchronized), but never takes a lock, and therefore misses some objects.
     #[inline]
     pub fn synchronized_at_once<'a>(&self, handle: u64) -> Option<&'a T> {
         self.table.get(handle).map(|object| given!(object))

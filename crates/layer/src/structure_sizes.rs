@@ -7,7 +7,7 @@ use ash::vk;
 use ash::vk::TaggedStructure;
 use tileheap_device::ffi;
 
-/// The size in bytes of a structure of this type; `None` for an unknown type.
+/// Returns the size in bytes of a structure of this type; `None` for an unknown type.
 pub fn size_of_structure(s_type: vk::StructureType) -> Option<usize> {
     SIZES.get(&s_type.as_raw()).copied()
 }
@@ -49,7 +49,7 @@ macro_rules! sizes {
 
 static KNOWN: &[(i32, usize)] = include!("structures.in");
 
-/// The sizes of structures that are newer than `ash` 0.38: bytes by type, in the order of types.
+/// Returns the structures that are newer than `ash` 0.38, as pairs of type and size in bytes, by ascending type.
 fn newer() -> impl Iterator<Item = (i32, usize)> {
     let number = |text: &str| text.parse().expect("a number");
     let lines = include_str!("newer_structures.txt").lines();

@@ -28,7 +28,7 @@ pub struct AllocationEdge {
     pub size: Bytes,
 }
 
-/// Reuse of bytes between items: an acyclic graph with a source and a sink. Items that take no bytes are left out.
+/// An acyclic graph of the bytes that items reuse from each other, with a source and a sink. Items that take no bytes are left out.
 ///
 /// ```
 /// use tileheap_pack::{Item, Problem, Strategy, pack};

@@ -31,7 +31,7 @@ impl Default for Steps {
 pub enum Verdict {
     /// The answer is proved: no packing is lower, none exists, or no selection has a greater weight.
     Proved,
-    /// The best answer found within the steps.
+    /// The best answer found within the budget of steps.
     #[default]
     OutOfSteps,
     /// The best answer found before the callback ended the search.
@@ -63,7 +63,7 @@ pub struct Progress {
 /// A caller's callback: `Break` ends the search, and the answer is [`Verdict::Interrupted`].
 pub type ProgressCallback<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
-/// The answer of [`minimise`](super::minimise()) and [`fit`](super::fit()). By default, nothing is known.
+/// The answer of [`minimise`](super::minimise()) and [`fit`](super::fit()). The default answer states nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
     /// The lowest packing found; `None` if none was found that respects the upper bounds on offsets and the capacity.
@@ -99,6 +99,6 @@ impl Answer {
 pub struct Conflict {
     /// Item indices, ascending.
     pub items: Vec<u32>,
-    /// True if leaving out any single item (a group counts as one) makes the others packable; a packing proved this for each.
+    /// True if leaving out any single item (a group counts as one) makes the others packable, which was proved by packing them.
     pub minimal: bool,
 }

@@ -15,7 +15,7 @@ use super::in_order::InOrder;
 use crate::lists::reset;
 use crate::units::{Alignment, CompactSort};
 
-/// Scratch memory of the birth orders.
+/// Scratch memory for placement in order of first use.
 #[derive(Debug, Default)]
 pub(super) struct ByBirth {
     by_step: ByStep,
@@ -222,7 +222,7 @@ mod tests {
     use crate::units::{Bytes, Span};
     use crate::{Item, ProblemDesc};
 
-    /// The sweep, which only tracks gaps, gives the same offsets as placement in that order, which scans all blocks.
+    /// The sweep, which only tracks gaps, gives the same offsets as placing the units in the same order with a scan of all blocks.
     #[test]
     fn the_sweep_places_as_placing_in_order_does() {
         let mut random = SplitMix64::new(3);

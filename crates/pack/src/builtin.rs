@@ -13,7 +13,7 @@ use super::{Error, Packer, Packing, Problem, Result};
 
 /// The implementation of a strategy.
 enum Method {
-    /// Computes the offsets of all units once, into the packer.
+    /// Computes the offsets of all units once, and stores them in the packer.
     Once(fn(&mut Packer, &Problem)),
     /// Improves offsets within a budget.
     Improve(fn(&mut Packer, &Problem, &mut SearchState<'_>)),
@@ -75,28 +75,28 @@ strategies! {
     GreedyBySize "greedy-by-size" Method::Once(|packer, problem| packer.rules.run(problem, Rule::GREEDY_BY_SIZE));
     /// Largest first, each in the lowest gap.
     FirstFitBySize "first-fit-by-size" Method::Once(|packer, problem| packer.rules.run(problem, Rule::FIRST_FIT_BY_SIZE));
-    /// The step with the most live bytes first; of its items the largest first, each in the smallest gap.
+    /// The step with the most live bytes first; among its items, the largest first, each in the smallest gap.
     GreedyByBreadth "greedy-by-breadth" Method::Once(|packer, problem| packer.rules.run(problem, Rule::GREEDY_BY_BREADTH));
     /// In order of first use, each in the lowest gap.
     FirstFitByBirth "first-fit-by-birth" Method::Once(|packer, problem| packer.rules.run(problem, Rule::FIRST_FIT_BY_BIRTH));
     /// In order of first use, each in the smallest gap.
     BestFitByBirth "best-fit-by-birth" Method::Once(|packer, problem| packer.rules.run(problem, Rule::BEST_FIT_BY_BIRTH));
-    /// Most bytes times steps first, each in the lowest gap.
+    /// Largest product of size and lifetime first, each in the lowest gap.
     GreedyByArea "greedy-by-area" Method::Once(|packer, problem| packer.rules.run(problem, Rule::GREEDY_BY_AREA));
     /// The item with the most conflicts first, each in the smallest gap.
     GreedyByConflicts "greedy-by-conflicts" Method::Once(|packer, problem| packer.rules.run(problem, Rule::GREEDY_BY_CONFLICTS));
-    /// Hill climbing: swaps in the order of placement that lower the peak.
+    /// Hill climbing: swaps items in the order of placement, and keeps swaps that do not raise the peak.
     HillClimb "hill-climb" Method::Improve(Packer::climb_from_size);
-    /// Finds rectangles of items without a byte to spare, and searches each separately.
+    /// Glues items that fill a rectangle without a byte to spare, and searches the reduced problem.
     Glue "glue" Method::Improve(Packer::search_glued);
     /// Only the exact search.
     Exact "exact" Method::Prove { rules_first: false };
-    /// The rules by birth, size and breadth until one reaches the lower bound. For planners with a budget of microseconds.
+    /// Runs the rules by birth, size and breadth until one reaches the lower bound, for planners with a budget of microseconds.
     Quick "quick" Method::Once(|packer, problem| {
         let bound = packer.lower_bound(problem).0;
         packer.rules.quick(problem, bound);
     });
-    /// The cheap rules until one reaches the lower bound; then searches for a lower packing, and for a proof that none exists.
+    /// Runs the cheap rules until one reaches the lower bound; if none does, searches for a lower packing, or a proof that none exists.
     @default Auto "auto" Method::Prove { rules_first: true };
 }
 
@@ -111,7 +111,7 @@ impl Strategy {
         TABLE[self as usize].description.trim_start()
     }
 
-    /// Writes the best offsets found to `search`.
+    /// Runs the strategy, and writes the best offsets found to `search`.
     fn pursue(self, packer: &mut Packer, problem: &Problem, search: &mut SearchState<'_>) {
         search.method = Some(self.name());
         match TABLE[self as usize].method {

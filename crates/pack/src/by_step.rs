@@ -54,7 +54,7 @@ impl ByStep {
     }
 }
 
-/// Returns true if a table of all steps up to `last` costs less than sorting `count` ids.
+/// Returns true if a table of all steps up to `last` is cheaper than a comparison sort of `count` ids.
 pub(super) fn is_dense(last: u32, count: usize) -> bool {
     last as usize <= 8 * count + 64
 }

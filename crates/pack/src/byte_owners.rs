@@ -16,7 +16,7 @@ impl<T: Copy> ByteOwners<T> {
         self.0.iter().copied()
     }
 
-    /// Makes `owner` the owner of `[first, end)`; appends the parts that had another owner to `lost`.
+    /// Makes `owner` the owner of `[first, end)`; appends the parts that already had an owner, with that owner, to `lost`.
     pub fn take(&mut self, first: u64, end: u64, owner: T, lost: &mut Vec<(u64, u64, T)>) {
         let from = self.0.partition_point(|&(_, before, _)| before <= first);
         let until = from + self.0[from..].partition_point(|&(after, _, _)| after < end);

@@ -29,7 +29,7 @@ pub struct Certificate {
     pub branches: Vec<Option<(u32, u32)>>,
 }
 
-/// Maximum number of items that branches can order: sets of them are bit masks.
+/// Maximum number of items that branches can order; sets of items are bit masks.
 const MAX_BODIES: usize = 128;
 
 /// Verifies a certificate against the problem; it shares no code with the searches.
@@ -73,7 +73,7 @@ fn judge(problem: &Problem, certificate: &Certificate) -> Result<(), Certificate
     }
 }
 
-/// An item of a certificate, or its items of one group.
+/// A listed item of a certificate, or all its listed items of one group, which share an offset.
 #[derive(Debug)]
 pub(super) struct Body {
     pub(super) items: Vec<u32>,
@@ -82,7 +82,7 @@ pub(super) struct Body {
     spans: Vec<Span>,
 }
 
-/// The task of deciding from the order of items whether they can be packed up to a limit.
+/// The listed items as bodies, and the sets of those that must not share bytes. Decides from an order of the bodies whether they can be packed up to a limit.
 #[derive(Debug)]
 pub(super) struct OrderTask {
     pub(super) bodies: Vec<Body>,
@@ -90,18 +90,18 @@ pub(super) struct OrderTask {
     cliques: Vec<Vec<usize>>,
 }
 
-/// The order known at a branch.
+/// The known order of bodies at a branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Orders {
     /// The lowest and the highest offset of each body.
     windows: Vec<(u64, u64)>,
-    /// The bodies below each body; empty if there are too many.
+    /// For each body, a mask of the bodies below it; empty if there are more than [`MAX_BODIES`].
     below: Vec<u128>,
 }
 
 impl OrderTask {
     /// Returns the task and the orders implied before any branching. `listed` may be any of a problem's items: leaving out items, or members of a group,
-    /// makes the task no harder.
+    /// never makes a packable set unpackable.
     pub(super) fn new(
         problem: &Problem,
         listed: &[u32],
@@ -187,7 +187,7 @@ impl OrderTask {
         pairs.filter(|&(a, b)| orders.below[b] & 1 << a == 0 && orders.below[a] & 1 << b == 0)
     }
 
-    /// Returns the distance by which the second body can still be raised if the first is below it; negative if it cannot be above the first.
+    /// Returns how far the second body can still move up if it is above the first; negative if it cannot be above the first.
     pub(super) fn slack(&self, orders: &Orders, first: usize, second: usize) -> i128 {
         let end = i128::from(orders.windows[first].0) + i128::from(self.bodies[first].size);
         i128::from(orders.windows[second].1) - end
@@ -320,7 +320,7 @@ fn body(all: &[Item], items: Vec<u32>, limit: Bytes) -> (Body, (u64, u64)) {
     )
 }
 
-/// Returns the maximal sets of bodies that take bytes at one step.
+/// Returns the maximal sets of bodies that take bytes at the same step.
 fn cliques(bodies: &[Body]) -> Vec<Vec<usize>> {
     let taking = || bodies.iter().enumerate().filter(|(_, body)| body.size > 0);
     let mut spans: Vec<Span> = taking()

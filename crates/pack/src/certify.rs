@@ -5,7 +5,7 @@ use super::certificate::{Certificate, OrderTask};
 use super::{Problem, Strategy, fit, lower_bound};
 use crate::units::Bytes;
 
-/// Pairs of items that count as one step in each branch.
+/// Number of pairs of items that count as one step at each branch.
 const PAIRS_PER_STEP: usize = 256;
 
 /// Looks for a certificate of an answer: a proof that no packing is lower than its bound, or that no packing fits its capacity.
@@ -51,17 +51,17 @@ pub fn certify(
     found.or_else(|| find(below(lower_bound(problem))?, None))
 }
 
-/// Finds items that cannot be packed up to a limit.
+/// Finds items that cannot all be packed up to a limit.
 fn too_many(problem: &Problem, limit: Bytes, budget: Steps, watch: ProgressCallback<'_>) -> Option<Vec<u32>> {
     // A capacity of 2^64 - 1 means no capacity, and without one the search never proves that no packing exists.
     let capacity = limit.min(Bytes(u64::MAX - 1));
     let desc = problem.clone().into_desc().capacity(capacity);
-    let problem = desc.build().expect("the problem is valid, and any capacity is");
+    let problem = desc.build().expect("a valid problem allows any capacity");
     let answer = fit(&problem, Strategy::Auto, budget, watch);
     answer.conflict.map(|conflict| conflict.items)
 }
 
-/// Branches on the order of items until all branches end.
+/// Branches on the order of items until every branch is ruled out; `None` if the budget runs out first.
 fn order(
     problem: &Problem,
     above: Bytes,

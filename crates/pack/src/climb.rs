@@ -19,7 +19,8 @@ pub(super) struct Climb {
 }
 
 impl Climb {
-    /// Starts from `order`; calls `found` with offsets whenever they are the lowest so far. `go_on` is called before each try.
+    /// Starts from `order`; calls `found` with offsets whenever they are the lowest so far. `go_on` is called before each try, and ends the climb by
+    /// returning false.
     ///
     /// Complexity: each try places all units.
     pub(super) fn climb(
@@ -55,7 +56,7 @@ impl Climb {
         }
     }
 
-    /// Returns positions to swap: one of a unit at the peak or directly below it, and one of a unit below that.
+    /// Returns two positions to swap: that of a unit at the peak or directly below such a unit, and that of a unit below the first.
     fn next_swap(&mut self, problem: &Problem, height: u64, round: u64) -> Option<(usize, usize)> {
         let units = &problem.units;
         let end = |index: u32| self.offsets[index as usize] + units[index as usize].size;

@@ -20,7 +20,7 @@ pub enum Error {
     /// A group in which two members are fixed at different offsets: the two items and their offsets.
     #[error("items {0} and {1} must have the same offset, but are fixed at {2} and {3}")]
     GroupFixedTwice(u32, u32, Bytes, Bytes),
-    /// No alignment below 2^64 suits all members of a group: the alignments of the item and of the members before it.
+    /// A group without a common alignment below 2^64: an item, its alignment, and the common alignment of the members before it.
     #[error(
         "item {0} has the alignment {1} and its group has the alignment {2}: no common multiple is below 2^64"
     )]
@@ -33,7 +33,7 @@ pub enum Error {
         "item {item} has no possible offset: no multiple of {alignment} is between {lowest} and {highest}"
     )]
     EmptyBounds {
-        /// The item; for a group, its first or its fixed member.
+        /// The item; for a group, its fixed member if it has one, otherwise its first.
         item: u32,
         /// The lowest offset that the item may have.
         lowest: Bytes,
@@ -42,11 +42,11 @@ pub enum Error {
         /// The alignment that the item needs.
         alignment: Alignment,
     },
-    /// Two items are fixed at the same bytes and must not share them; the lower index first.
+    /// Two items that must not share bytes are fixed at overlapping bytes: the lower index, then the higher one.
     #[error("items {0} and {1} must not share bytes but are fixed at overlapping bytes")]
     FixedCollision(u32, u32),
     /// An item that ends past the last address: its size and its offset.
-    #[error("item {0} of {1} at {2} ends past 2^64 - 1 B")]
+    #[error("item {0}, of {1} at {2}, ends past 2^64 - 1 B")]
     EndOverflow(u32, Bytes, Bytes),
     /// The sum of all sizes and alignments exceeds 2^64 - 1 when this item is added.
     #[error("the sum of sizes and alignments exceeds 2^64 - 1 B at item {0} of {1} with the alignment {2}")]
@@ -57,7 +57,8 @@ pub enum Error {
     /// The sum of the weights exceeds 2^63 when this item is added.
     #[error("the sum of weights exceeds 2^63 at item {0}")]
     WeightOverflow(u32),
-    /// An exclusive group, from its first item to the one after its last, that is not within the items, or not after the group before it.
+    /// An exclusive group that ends after the last item, or does not follow the group before it: its index, its first item, the item after its last, and the
+    /// number of items.
     #[error(
         "exclusive group {0} has the items [{1}, {2}): groups must be in ascending order, not overlap, and end at item {3} at most"
     )]
@@ -111,7 +112,7 @@ pub enum Error {
     /// An allocation graph that does not conserve bytes.
     #[error("allocation graph: {} has {size}, but {into} flow in and {out} flow out", whose(*.item))]
     Flow {
-        /// The item; `None` for the block itself, of which the graph has a source and a sink.
+        /// The item; `None` for the block itself, which is the graph's source and sink.
         item: Option<u32>,
         /// Bytes that flow into the item, or into the sink.
         into: Bytes,
@@ -123,7 +124,7 @@ pub enum Error {
     /// An invalid certificate.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
-    /// An invalid problem with pools, or an invalid packing of one.
+    /// An invalid problem with pools, or an invalid packing of such a problem.
     #[cfg(feature = "pools")]
     #[error(transparent)]
     Pools(#[from] super::pools::PoolsError),
@@ -148,8 +149,8 @@ pub enum CertificateError {
     /// A branch on two items that may share bytes.
     #[error("branch {0} is on items {1} and {2}, which may share bytes")]
     MayShare(usize, u32, u32),
-    /// Branches on more items than a tree can have.
-    #[error("the branches are on {0} items, but a tree has at most 128")]
+    /// A tree with branches on more items than are supported.
+    #[error("the branches order {0} items, but at most 128 are supported")]
     TooMany(usize),
     /// A leaf of the tree that does not rule out a packing of at most this height.
     #[error("branch {0} is a leaf, but does not rule out a packing of height {1} or less")]
@@ -189,7 +190,7 @@ impl Error {
 }
 
 impl Error {
-    /// The message, with items by name instead of index; `name` returns the name of an item.
+    /// Returns the message with the names of items in place of their indices; `name` returns the name of an item.
     pub fn with_names(&self, name: impl Fn(u32) -> String) -> String {
         let message = self.to_string();
         match self.items() {
@@ -207,7 +208,7 @@ impl Error {
         }
     }
 
-    /// The items that the message names, in its order.
+    /// Returns the items that the message names, in the order in which it names them.
     fn items(&self) -> [Option<u32>; 2] {
         match *self {
             Error::ConflictInGroup(a, b)

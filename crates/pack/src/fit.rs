@@ -1,4 +1,4 @@
-//! Answers: the lowest packing; or, within a capacity, a packing, a proof that none exists, or neither within the budget.
+//! Answers: the lowest packing found; or, within a capacity, a packing, a proof that none exists, or neither if the budget runs out.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use super::{Packer, Problem};
 use crate::units::Bytes;
 
 impl Packer {
-    /// Writes the packing found by `seek`, or an infeasible subset if `seek` returns that no packing fits within the capacity.
+    /// Writes the packing found by `seek`, or an infeasible subset if `seek` returns true: no packing fits within the capacity.
     pub(super) fn answer(
         &mut self,
         problem: &Problem,

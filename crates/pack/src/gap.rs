@@ -14,10 +14,10 @@ pub enum FitPolicy {
 /// Marks an item without an offset yet: no item that takes bytes can be there.
 pub(super) const UNPLACED: u64 = u64::MAX;
 
-/// Message of the `expect`s on offsets without a capacity.
+/// The message of `expect` calls on offsets without a capacity.
 pub(super) const ROOM: &str = "a problem whose sizes and alignments sum below 2^64 has room for everything";
 
-/// Returns the offset that the rule chooses among `blocks`, given by ascending offset as `[offset, end)`.
+/// Returns the offset that the policy chooses between `blocks`, given by ascending offset as `[offset, end)`.
 ///
 /// # Panics
 /// If the offset exceeds 64 bits, which the validation of problems excludes.
@@ -50,7 +50,7 @@ pub(super) fn align_up(value: u64, alignment: Alignment) -> Option<u64> {
     }
 }
 
-/// Returns the next multiple of `grain` above `above`: no other height is possible.
+/// Returns the next multiple of `grain` above `above`, which is the next possible height.
 pub(super) fn next_multiple(above: u64, grain: u64) -> u64 {
     let next = (above / grain.max(1)).checked_add(1);
     next.and_then(|next| next.checked_mul(grain.max(1)))

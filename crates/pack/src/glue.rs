@@ -1,4 +1,4 @@
-//! Glues pieces that must be adjacent, where there is not a byte to spare, then searches the reduced problem.
+//! Glues pieces that are probably adjacent, since there is not a byte to spare, then searches the reduced problem.
 //!
 //! ```text
 //! ┌── a ──┬─ b ─┐        at step t both sides are full: between the items live across t, what ends and what begins fills the
@@ -20,7 +20,7 @@ const MAX_PIECES_PER_SIDE: usize = 14;
 /// Maximum number of pieces of a rectangle, and of the pieces that begin it together.
 const MAX_PIECES: usize = 32;
 const MAX_BEGINS: usize = 3;
-/// Steps to search a rectangle.
+/// Budget of steps for the search of a rectangle.
 const STEPS: u64 = 1000;
 const ATTEMPTS: u64 = 8;
 
@@ -55,7 +55,7 @@ struct Glue<'a> {
     spent: u64,
 }
 
-/// Searches a problem of plain items for a packing at the bound, after gluing as many as possible; `offsets` is scratch memory.
+/// Looks for a packing of plain items at the lower bound, after gluing as many items as possible; `offsets` is scratch memory.
 pub(super) fn search_glued(
     problem: &Problem,
     exact: &mut Exact,
@@ -72,7 +72,7 @@ pub(super) fn search_glued(
     }
 }
 
-/// Returns true if anything could be glued.
+/// Makes one attempt; returns true if anything could be glued.
 fn search_once(
     problem: &Problem,
     exact: &mut Exact,
@@ -166,7 +166,7 @@ impl Glue<'_> {
         self.blocks.push(block);
     }
 
-    /// Joins blocks into one, each at an offset; returns true if alignments allow it.
+    /// Joins blocks into one, each at its given offset, if alignments allow it; returns true if they do.
     fn join(&mut self, span: Span, size: u64, members: &[(u32, u64)]) -> bool {
         let mut alignment = Some(Alignment::ONE);
         let mut parts = Vec::new();
@@ -200,7 +200,7 @@ impl Glue<'_> {
         true
     }
 
-    /// Glues blocks at a step, if possible.
+    /// Glues blocks that begin at a step; returns true if any could be glued.
     fn join_at(&mut self, step: usize) -> bool {
         self.spent += 1;
         for [_, side] in self.stretches_at(step) {
@@ -213,7 +213,7 @@ impl Glue<'_> {
         self.join_from(&begins, &mut chosen)
     }
 
-    /// Finds a rectangle that begins with the chosen blocks, or with more of those in `begins`.
+    /// Glues a rectangle that begins with the chosen blocks, or with these and some of `begins`; returns true if there is one.
     fn join_from(&mut self, begins: &[u32], chosen: &mut Vec<u32>) -> bool {
         if !chosen.is_empty() && self.rectangle(chosen) {
             return true;
@@ -233,7 +233,7 @@ impl Glue<'_> {
         false
     }
 
-    /// Glues everything that follows some blocks, if that is a rectangle.
+    /// Glues the blocks `begins` and all that follow them, if they form a rectangle; returns true if they do.
     fn rectangle(&mut self, begins: &[u32]) -> bool {
         let size = |id: &u32| self.blocks[*id as usize].size;
         let height = begins.iter().map(size).sum();
@@ -241,7 +241,7 @@ impl Glue<'_> {
         let first = self.blocks[begins[0] as usize].span.first;
         loop {
             let end = |id: &u32| self.blocks[*id as usize].span.end;
-            let next = live.iter().map(end).min().expect("something is live");
+            let next = live.iter().map(end).min().expect("some block is live");
             // Blocks that begin and end together are a stack, for which there is no evidence yet.
             if members.len() > begins.len() && live.iter().all(|id| end(id) == next) {
                 let found = self.pack(&members, height, STEPS, &mut |_| true);
@@ -304,7 +304,7 @@ impl Glue<'_> {
         found
     }
 
-    /// Returns the smallest subsets of both sides that have equal sums.
+    /// Returns the smallest subsets of both sides whose sizes have equal sums.
     fn smallest_stretch(&self, ends: &[u32], begins: &[u32]) -> Option<Sides> {
         if ends.len().max(begins.len()) > MAX_PIECES_PER_SIDE {
             return None;
@@ -341,7 +341,7 @@ impl Glue<'_> {
         Some([pick(ends, parts), pick(begins, other)])
     }
 
-    /// Stacks the members of a stretch that have the same lifetime and end in one stretch.
+    /// Stacks blocks on one side of a stretch that have the same lifetime and end in one stretch; returns true if there are any.
     fn stack(&mut self, side: &[u32]) -> bool {
         for &id in side {
             let span = self.blocks[id as usize].span;

@@ -158,7 +158,8 @@ mod tests {
     use crate::units::SplitMix64;
     use crate::units::{Alignment, Bytes, Span, Step};
 
-    /// The definition of the rule, without its data structures: for every step by live bytes, the live units that are not placed yet.
+    /// Orders units as the rule is defined, without its data structures: takes the steps in descending order of live bytes, and at each step the live units
+    /// that are not in the order yet.
     fn breadth_as_defined(items: &[Item]) -> Vec<u32> {
         let is_live = |item: &Item, step| item.span.contains(Step(step)) && !item.span.is_empty();
         let live = |step| items.iter().filter(move |item| is_live(item, step));

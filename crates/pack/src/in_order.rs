@@ -99,7 +99,7 @@ impl InOrder {
         self.enter(problem, index, offset);
     }
 
-    /// Adds every span of a unit.
+    /// Adds a placed unit to the index, with each of its spans.
     fn enter(&mut self, problem: &Problem, index: u32, offset: u64) {
         let unit = &problem.units[index as usize];
         for span in problem.spans(unit) {

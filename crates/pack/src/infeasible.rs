@@ -1,4 +1,4 @@
-//! Infeasible subsets: a small set of items that cannot be packed together.
+//! Infeasible subsets: small sets of items that cannot be packed together.
 //!
 //! ```text
 //! capacity ┄┄┄┄┄┄┄┄┄┄┄┄┄┄        more bytes live at one step than the capacity: the fewest items that exceed it.
@@ -45,7 +45,7 @@ enum LeaveOut {
     Late,
 }
 
-/// Steps of each search for a packing without some units.
+/// Budget of steps for each search for a packing without some units.
 const STEPS_PER_TEST: u64 = 20_000;
 
 impl InfeasibleSubset {
@@ -134,7 +134,8 @@ impl InfeasibleSubset {
         Conflict { items, minimal }
     }
 
-    /// Leaves out ever shorter runs of a list, as long as the units `left` stay infeasible; returns true if nothing more can be left out.
+    /// Leaves out ever shorter runs of the units in `left` as long as the rest stays infeasible; returns true if it is proved that no other unit can be left
+    /// out.
     fn leave_out(
         &mut self,
         problem: &Problem,

@@ -36,7 +36,7 @@ const LARGER: u64 = 4;
 const FEWEST: usize = 8;
 
 impl Large {
-    /// Packs the large units exactly within the bound, and the others around them.
+    /// Packs the large units with the exact search within the lower bound, and places the others around them.
     pub(super) fn place_first(
         &mut self,
         problem: &Problem,

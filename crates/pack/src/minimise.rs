@@ -1,4 +1,4 @@
-//! The smallest block: cheap rules, then large items exactly, then ever tighter capacities, then hill climbing.
+//! The smallest block: cheap rules, then an exact search of the large items, then ever tighter capacities, then hill climbing.
 
 use std::ops::ControlFlow;
 
@@ -31,7 +31,7 @@ const CHEAPER_THAN_SEARCHING: usize = 2;
 const SHORT: u64 = 64;
 
 impl Packer {
-    /// Writes the best offsets found within the default budget to `rules.offsets`, or those of a cheap rule if upper bounds were not met.
+    /// Writes the best offsets found within the default budget to `rules.offsets`, or the offsets of a cheap rule if none met the upper bounds.
     pub(super) fn improve(
         &mut self,
         problem: &Problem,
@@ -51,7 +51,7 @@ impl Packer {
         }
     }
 
-    /// Climbs from the order of first fit by size.
+    /// Runs hill climbing from the order of first fit by size.
     pub(super) fn climb_from_size(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
         self.try_rule(problem, Rule::FIRST_FIT_BY_SIZE, search);
         if !search.is_over() {
@@ -172,7 +172,7 @@ impl Packer {
         others.sum::<u64>() / 512 + problem.units.len() as u64
     }
 
-    /// Searches the large items exactly, then all items within varying capacities, then climbs.
+    /// Runs the exact search on the large items, then on all items within varying capacities, then hill climbing.
     fn search(&mut self, problem: &Problem, rules_first: bool, search: &mut SearchState<'_>) {
         // Without alignments, bounds or conflicts, the general search is better.
         if is_odd(problem) && self.search_small(problem, search.budget / 4, search) {
@@ -326,7 +326,7 @@ impl Packer {
         outcome
     }
 
-    /// Runs hill climbing by swaps in the order of placement.
+    /// Runs hill climbing from the order by size.
     pub(super) fn climb(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
         search.method = Some("hill-climb");
         self.rules.sort(problem, Order::Size);
@@ -357,7 +357,7 @@ fn is_skewed(problem: &Problem) -> bool {
     count * 64 <= problem.units.len() && sum * 3 > mean * problem.units.len() as u128
 }
 
-/// Returns true if alignments, bounds or conflicts beyond overlapping lifetimes may raise items.
+/// Returns true if alignments, bounds or declared conflicts may force items to higher offsets.
 fn is_odd(problem: &Problem) -> bool {
     problem.is_irregular() || !problem.conflicts().is_empty() || is_padded(problem)
 }

@@ -6,7 +6,7 @@ use super::Problem;
 use crate::lists::refill;
 use crate::units::CompactSort;
 
-/// Orders units by bytes times steps, the largest first; ties by first use. A group counts from its first use to its last.
+/// Orders units by the product of size and lifetime, the largest first; ties by first use. A group counts from its first use to its last.
 pub(super) fn by_area(problem: &Problem, order: &mut Vec<u32>) {
     refill(order, 0..problem.units.len() as u32);
     order.compact_sort_by_key(|&index| {
@@ -25,7 +25,7 @@ pub(super) struct Conflicts {
 }
 
 impl Conflicts {
-    /// Orders units by number of conflicts, the most first; ties by first use, then by order of declaration.
+    /// Orders units by number of conflicts, the highest first; ties by first use, then by order of declaration.
     ///
     /// Counts overlapping lifetimes (of a group from its first use to its last) and declared conflicts. O(n log n). Source: TVM's USMP
     /// `greedy_by_conflicts`, which breaks ties by size: on IOPDDL S_1 both reach the same height.

@@ -40,7 +40,7 @@ struct Placed {
 }
 
 impl PartialPacking {
-    /// An empty packing with a capacity; unlimited for `None`.
+    /// Creates an empty packing with this capacity, unlimited if it is `None`.
     pub fn with_capacity(capacity: Option<Bytes>) -> PartialPacking {
         PartialPacking {
             capacity: capacity.map(|bytes| bytes.0),
@@ -81,7 +81,7 @@ impl PartialPacking {
         self.placed.insert(position, one);
     }
 
-    /// Iterates over the ids placed in bytes of `range` during `span`, by ascending offset.
+    /// Iterates over the ids of placed items that take bytes of `range` during `span`, by ascending offset.
     pub fn overlapping(&self, span: Span, range: Range<Bytes>) -> impl Iterator<Item = u32> {
         let below = self.placed.iter().take_while(move |one| one.offset < range.end.0);
         let inside = below.filter(move |one| one.end > range.start.0 && one.span.overlaps(span));
@@ -98,7 +98,7 @@ impl PartialPacking {
         self.placed.clear();
     }
 
-    /// Iterates over the blocks placed during `span`, by ascending offset as `[offset, end)`.
+    /// Iterates over the placed blocks whose lifetimes overlap `span`, by ascending offset as `[offset, end)`.
     pub(super) fn blocks(&self, span: Span) -> impl Iterator<Item = (u64, u64)> {
         // No block's span is empty, and an empty query overlaps nothing, so two comparisons suffice.
         let Span { first, end } = if span.is_empty() {

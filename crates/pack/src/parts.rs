@@ -36,7 +36,7 @@ impl Parts {
                 parts.push(Run::from([place as u32, place as u32]));
             }
             end = end.max(hull(index).end);
-            parts.last_mut().expect("a part was just opened").end += 1;
+            parts.last_mut().expect("the first unit opens a part").end += 1;
         }
         for part in parts {
             units[part.indices()].compact_sort();

@@ -22,8 +22,8 @@ pub struct Item {
     /// The lowest offset that the item may have.
     #[serde(default)]
     pub lowest: Bytes,
-    /// The highest offset that the item may have. As with a capacity, cheap strategies aim for it, and [`Packing::fits`] tells whether they met it;
-    /// the answers of [`fit`](super::fit()) and [`minimise`](super::minimise()) respect it.
+    /// The highest offset that the item may have. Cheap strategies try to respect it, and [`Packing::fits`] tells whether they did; the answers of
+    /// [`fit`](super::fit()) and [`minimise`](super::minimise()) respect it.
     ///
     /// [`Packing::fits`]: super::Packing::fits
     #[serde(default)]
@@ -34,7 +34,7 @@ pub struct Item {
 }
 
 impl Item {
-    /// An item that can be placed anywhere and is not in a group.
+    /// Creates an item that can be placed anywhere and is not in a group.
     pub const fn new(span: Span, size: Bytes, alignment: Alignment) -> Item {
         Item {
             span,
@@ -75,7 +75,7 @@ pub struct ProblemDesc {
 }
 
 impl ProblemDesc {
-    /// A problem without conflicts or a capacity.
+    /// Creates a problem without conflicts or a capacity.
     pub fn new(items: Vec<Item>) -> ProblemDesc {
         ProblemDesc {
             items,
@@ -158,7 +158,7 @@ impl Unit {
 }
 
 impl Problem {
-    /// A problem with items only: no conflicts, no capacity.
+    /// Validates a problem that has only items: no conflicts, no capacity.
     ///
     /// # Errors
     /// Same as [`ProblemDesc::build`].
@@ -313,7 +313,7 @@ impl Problem {
         self.irregular
     }
 
-    /// Adds the byte ranges of those `rivals` that are placed.
+    /// Appends the byte ranges of the `rivals` that are already placed.
     pub(super) fn extend_with_rivals(&self, blocks: &mut Vec<(u64, u64)>, rivals: &[u32], offsets: &[u64]) {
         for &rival in rivals {
             let (offset, size) = (offsets[rival as usize], self.units[rival as usize].size);

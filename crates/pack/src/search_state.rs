@@ -35,7 +35,7 @@ pub(super) struct SearchState<'a> {
 }
 
 impl SearchState<'_> {
-    /// A search that has found nothing yet; `best` is memory for offsets.
+    /// Creates a search that has found nothing yet; `best` is memory for offsets.
     pub(super) fn new(
         bound: u64,
         target: u64,
@@ -64,7 +64,7 @@ impl SearchState<'_> {
         }
     }
 
-    /// Keeps offsets of units as the best if they are lower.
+    /// Keeps the offsets of units if they make the lowest packing so far.
     pub(super) fn keep(&mut self, problem: &Problem, offsets: &[u64]) {
         let height = problem.height(offsets);
         if (!self.found || height < self.height) && problem.keeps_bounds(offsets) {
@@ -75,7 +75,7 @@ impl SearchState<'_> {
         }
     }
 
-    /// Returns true if a packing reaches the bound or the target, or if none can end below 2^64.
+    /// Returns true if a packing reaches the bound or the target, or if the bound proves that no packing can end below 2^64.
     pub(super) fn is_settled(&self) -> bool {
         match self.found {
             true => self.height <= self.bound.max(self.target),
@@ -103,14 +103,14 @@ impl SearchState<'_> {
         self.is_settled() || self.bound > self.limit || self.steps >= self.budget || self.interrupted
     }
 
-    /// Counts steps; returns true to continue.
+    /// Counts steps and reports progress; returns true if the search may continue.
     pub(super) fn spend(&mut self, steps: u64) -> bool {
         self.steps += steps;
         self.report(0);
         !self.is_over()
     }
 
-    /// Reports progress, `more` steps after the last count; returns true to continue.
+    /// Reports progress, `more` steps after the last count; returns true if the search may continue.
     pub(super) fn report(&mut self, more: u64) -> bool {
         let best = self.found.then_some(self.height);
         self.call(more, best, self.bound)

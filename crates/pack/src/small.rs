@@ -49,7 +49,7 @@ pub(super) struct Small {
     stacks: Vec<(u64, u64)>,
     words: Vec<u128>,
     table: Table,
-    /// A common divisor of all sizes, bounds and alignments.
+    /// The greatest common divisor of all sizes, lowest offsets and alignments.
     grain: u64,
     limit: u64,
     steps: u64,
@@ -76,7 +76,7 @@ struct Lifetime {
     piece: u64,
 }
 
-/// The lowest and the highest end of pieces stacked in the best order.
+/// Bounds on the end of pieces stacked in the best order.
 struct Heap {
     lowest: u64,
     highest: u64,
@@ -203,8 +203,8 @@ impl Small {
         }
     }
 
-    /// Adds declared conflicts and lifetimes with gaps: a piece that conflicts with all of a clique joins it; every piece, and every pair in no
-    /// clique, gets its own.
+    /// Adds declared conflicts, and cliques for them and for lifetimes with gaps: pieces that conflict with all members of a clique join it; every piece, and
+    /// every conflicting pair in no clique, gets a clique of its own.
     fn add_conflicts(&mut self, problem: &Problem) {
         for a in 0..self.pieces.len() {
             let unit = &problem.units[self.pieces[a].unit as usize];
@@ -239,7 +239,7 @@ impl Small {
         let mut common = each(clique).fold(u64::MAX, |common, piece| common & self.pieces[piece].rivals);
         while common != 0 {
             let largest = each(common).max_by_key(|&piece| self.pieces[piece].size);
-            let largest = largest.expect("something is left");
+            let largest = largest.expect("some piece is left");
             clique |= 1 << largest;
             common &= self.pieces[largest].rivals;
         }
@@ -390,8 +390,8 @@ impl Small {
         ends.min().unwrap_or(u64::MAX)
     }
 
-    /// Returns the piece to decide on: in the clique with the fewest spare bytes, the lowest piece and of those the largest; or a piece that has to
-    /// be decided before it. `None` if some clique exceeds the limit.
+    /// Returns the piece to decide on: the lowest piece of the clique with the fewest spare bytes (on a tie, the largest), or a piece that has to be decided
+    /// before it. `None` if some clique exceeds the limit.
     fn choose(&mut self, part: u64, row: usize) -> Option<usize> {
         let mut tightest = (u64::MAX, part);
         for index in 0..self.cliques.len() {
@@ -423,7 +423,8 @@ impl Small {
         }
     }
 
-    /// Returns the bytes between the end of a clique, stacked well, and the limit; `None` if it exceeds the limit.
+    /// Returns the spare bytes of a clique: from an end at which its members can be stacked, or a lower bound on that end, to the limit. `None` if the clique
+    /// exceeds the limit.
     fn slack(&mut self, clique: u64, row: usize) -> Option<u64> {
         let heap = self.heap(clique, row);
         let mut end = heap.lowest;
@@ -464,14 +465,14 @@ impl Small {
         }
     }
 
-    /// Returns the end of a clique's members, stacked greedily: the lowest start next.
+    /// Returns the end of a clique's members when stacked greedily, the member with the lowest start next.
     fn pile(&self, clique: u64, row: usize) -> u64 {
         let floors = &self.floors[row * self.pieces.len()..];
         let (mut left, mut end) = (clique, 0u64);
         while left != 0 {
             let start = |piece: usize| align_up(end.max(floors[piece]), self.pieces[piece].alignment);
             let starts = each(left).map(|piece| (start(piece).unwrap_or(u64::MAX), piece));
-            let (start, piece) = starts.min().expect("something is left");
+            let (start, piece) = starts.min().expect("some piece is left");
             if start > self.pieces[piece].last {
                 return u64::MAX;
             }
@@ -481,7 +482,8 @@ impl Small {
         end
     }
 
-    /// Returns the lowest end of a clique's members, stacked, each from its floor, if that is at most `most`; or a lower bound if there are many.
+    /// Returns the lowest end of a clique's members when stacked, each at or above its floor; more than `most` if they do not fit. With more than [`STACKED`]
+    /// members, returns a lower bound on the end.
     fn stack(&mut self, clique: u64, row: usize, most: u64) -> u64 {
         let count = self.pieces.len();
         let floors = &self.floors[row * count..(row + 1) * count];
@@ -519,13 +521,13 @@ impl Small {
         self.stacks[all].0
     }
 
-    /// Like [`Self::stack`], ignoring alignments: from the lowest floor to the highest.
+    /// Like [`Self::stack`], but ignores alignments and stacks the members in ascending order of their floors.
     fn stack_by_floor(&mut self, clique: u64, row: usize) -> u64 {
         let floors = &self.floors[row * self.pieces.len()..];
         let (mut left, mut end) = (clique, 0u64);
         while left != 0 {
             let lowest = each(left).min_by_key(|&piece| floors[piece]);
-            let lowest = lowest.expect("something is left");
+            let lowest = lowest.expect("some piece is left");
             end = end.max(floors[lowest]) + self.pieces[lowest].size;
             left &= !(1 << lowest);
         }
@@ -549,7 +551,7 @@ impl Small {
     }
 }
 
-/// Returns true if alignments may open gaps.
+/// Returns true if alignments may leave gaps between items.
 pub(super) fn is_padded(problem: &Problem) -> bool {
     let mut units = problem.units.iter().filter(|unit| unit.size > 0);
     let grain = units.clone().fold(0, |grain, unit| gcd(grain, unit.size));

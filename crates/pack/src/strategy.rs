@@ -44,7 +44,7 @@ pub trait PackingStrategy: fmt::Debug + Send + Sync {
         ""
     }
 
-    /// Replaces the contents of `packing` with an offset for every item. `packer` has scratch memory and the built-in rules.
+    /// Replaces the contents of `packing` with an offset for every item. `packer` provides scratch memory and the built-in rules.
     ///
     /// The packing must pass [`check`](super::check()); it may exceed the capacity and highest offsets of items, see [`Packing::fits`].
     fn pack_into(&self, problem: &Problem, packer: &mut Packer, packing: &mut Packing);

@@ -122,7 +122,7 @@ impl Level {
     }
 }
 
-/// Blocks by ascending offset, in chunks, so that an insertion moves few.
+/// Blocks by ascending offset, in chunks, so that an insertion moves few blocks.
 #[derive(Clone, Debug, Default)]
 struct ByOffset {
     chunks: Vec<Vec<Block>>,

@@ -8,7 +8,7 @@ pyo3::create_exception!(
     tileheap,
     Error,
     PyValueError,
-    "An input that cannot be packed or planned; `item` is what the message is about: an index, the name of a tensor or node, or None."
+    "An input that cannot be packed or planned; `item` is the subject of the message: an index, the name of a tensor or node, or None."
 );
 
 /// Creates an error about an item.
@@ -27,7 +27,7 @@ pub(crate) fn of_packing(error_of: &tileheap_pack::Error, names: &[String], py: 
     error(message, error_of.item(), py)
 }
 
-/// Converts a planning error; `is_model` if the tensors are those of an ONNX file, to which `ranges` apply.
+/// Converts a planning error; `is_model` is true if the tensors are from an ONNX file, to which `ranges` apply.
 pub(crate) fn of_plan(error_of: &TensorError, is_model: bool, py: Python<'_>) -> PyErr {
     let item = match error_of {
         TensorError::Tensor { tensor, .. }

@@ -9,7 +9,7 @@ use tileheap_pack::{Item, Problem, ProblemDesc, Steps, Strategy, fit, minimise};
 use crate::error::of_packing;
 use crate::search::Interrupts;
 
-pub(crate) const NUMBERS: &str = "numbers and names are JSON";
+pub(crate) const NUMBERS: &str = "numbers and names can be written as JSON";
 
 /// The fields of an item: span, size, alignment, fixed, lowest and highest offset, group.
 type Row = (
@@ -61,7 +61,7 @@ impl Fields {
     }
 }
 
-/// A strategy by name.
+/// Returns the strategy with this name.
 pub(crate) fn strategy_of(name: &str, py: Python<'_>) -> PyResult<Strategy> {
     name.parse().map_err(|error| of_packing(&error, &[], py))
 }

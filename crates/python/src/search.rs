@@ -29,7 +29,7 @@ impl Interrupts {
         }
     }
 
-    /// The callback of a search: ends it at the time limit, or once a signal handler has raised an exception. Checks for signals every [`PERIOD`].
+    /// Ends a search at the time limit, or once a signal handler has raised an exception; called by the search. Checks for signals every [`PERIOD`].
     pub(crate) fn look(&self) -> ControlFlow<()> {
         let now = Instant::now();
         let mut looked = self
@@ -46,7 +46,7 @@ impl Interrupts {
         ControlFlow::Continue(())
     }
 
-    /// The result of a search, unless a signal handler raised an exception.
+    /// Returns the result of a search, or the exception that a signal handler raised.
     pub(crate) fn finish<T>(self, value: T) -> PyResult<T> {
         match self
             .looked

@@ -32,7 +32,7 @@ struct Options {
     policy: Option<String>,
     /// The name and the capacity of each memory.
     memories: Vec<(String, Option<Bytes>)>,
-    /// The name of the memory of each tensor for which one is given, by the tensor's name.
+    /// For each tensor that is assigned to a memory, by name, the memory's name.
     memory_of: BTreeMap<String, String>,
     alignment: Alignment,
     in_place: bool,
@@ -188,7 +188,7 @@ impl Options {
         self.memories.iter().map(memory).collect()
     }
 
-    /// A name in `memory_of` that no tensor has.
+    /// Returns a name in `memory_of` that no tensor has.
     fn unknown_tensor(&self, input: &ImportedInput) -> Option<&String> {
         let names: BTreeSet<&str> = match input {
             ImportedInput::Records(items) => items.iter().map(|item| &*item.name).collect(),
@@ -200,7 +200,7 @@ impl Options {
     }
 }
 
-/// A file, or lists of numbers.
+/// The contents of a file, or records as lists of numbers.
 #[derive(FromPyObject)]
 pub(crate) enum Source {
     File(Vec<u8>),
@@ -208,7 +208,7 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// The input, and whether it is an ONNX model.
+    /// Reads the input; also returns whether it is an ONNX model.
     fn read(self, options: &Options, py: Python<'_>) -> PyResult<(ImportedInput, bool)> {
         let bytes = match self {
             Source::Records(fields) => return Ok((ImportedInput::Records(records(&fields)), false)),

@@ -146,7 +146,7 @@ def test_options_are_named_and_used_or_refused():
     for options, says in [
         ({"alignment": 0}, "alignment: 0, where a positive integer is expected"),
         ({"ranges": {}}, r"symbol `batch` needs a range: add ranges=\{\"batch\": \(MIN, MAX\)\}"),
-        ({"ranges": {"batch": 8}}, r"ranges.batch: 8, where a list of 2 is expected"),
+        ({"ranges": {"batch": 8}}, r"ranges.batch: 8, where a list of length 2 is expected"),
         ({"memories": {"sram": 1.5}}, r"memories\['sram'\]: 1.5 is not an integer"),
         ({"inputs": "batch"}, "inputs is one string, not a sequence of strings"),
         ({"memory_of": {"nothing": "sram"}}, "memory_of: no tensor is named `nothing`"),

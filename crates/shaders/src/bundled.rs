@@ -69,7 +69,7 @@ pub(crate) fn compile(
         .map_err(|error| failed(error.to_string()))
 }
 
-/// Includes are relative to the file's folder, and are not searched elsewhere.
+/// Resolves includes relative to this folder, which is the shader's, and nowhere else.
 struct Includes(PathBuf);
 
 impl IncludeHandler for Includes {

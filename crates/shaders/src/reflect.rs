@@ -173,7 +173,7 @@ unsafe fn text(string: *const c_char) -> String {
     unsafe { CStr::from_ptr(string) }.to_string_lossy().into_owned()
 }
 
-/// A module with storage buffers as in SPIR-V 1.0, and specialization constants as ordinary ones.
+/// A module rewritten for SPIRV-Reflect: storage buffers are declared as in SPIR-V 1.0, and specialization constants are ordinary constants.
 struct Rewritten {
     words: Vec<u32>,
     /// The size in the execution mode `LocalSize`; 0 if there is none.

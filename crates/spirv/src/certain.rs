@@ -1,4 +1,5 @@
-//! Certain accesses through descriptors, by every invocation or by every one that meets guards, and the accessed parts of buffers and images.
+//! Certain accesses through descriptors, which every invocation performs, or every invocation that meets guards, and the accessed parts of buffers and
+//! images.
 //!
 //! Only proven facts are reported. The variable of the descriptor must be known and must not be an array; parts need constant indices, or components
 //! of invocation ids in a compute shader with known local size. Specialization constants are treated as unknown.
@@ -22,7 +23,7 @@ use crate::packed_types::PackedTypes;
 use crate::reach::PointerReach;
 use crate::variable::{MAX_STEPS, is_one_descriptor, variable_of};
 
-/// Maximum number of instructions followed for all indices of an entry point together.
+/// Maximum number of instructions followed for all indices of an entry point in total.
 const MAX_INDEX_STEPS: u32 = 1 << 20;
 
 /// Maximum number of variables for which the order of reads and writes is searched.
@@ -34,7 +35,7 @@ pub(crate) const MAX_REGIONS: usize = 64;
 /// The certain accesses to a descriptor.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CertainUse {
-    /// True if every invocation reads, or writes, through the descriptor.
+    /// True if every invocation reads through the descriptor; `writes`: true if every invocation writes through it.
     pub(crate) reads: bool,
     pub(crate) writes: bool,
     /// True if every invocation that writes through the descriptor reads through it first.
@@ -138,12 +139,12 @@ pub(crate) fn certain(
 struct FirstWrites {
     of_variables: BTreeMap<u32, u32>,
     of_any: Option<u32>,
-    /// The numbers of all writing instructions, each after its variable; `None` if that is not known.
+    /// Pairs of a variable, `None` if it is not known, and the number of an instruction that writes through it.
     all: BTreeSet<(Option<u32>, usize)>,
 }
 
 impl FirstWrites {
-    /// A write that may be skipped, or is executed by a called function, counts as the first of all writes.
+    /// Finds the writes. A write that may be skipped, or is executed by a called function, gets the lowest rank.
     fn new(module: &Module, reach: &PointerReach, always: &CertainInstructions, entry: usize) -> FirstWrites {
         let body = &module.functions[entry].body;
         let mut first = FirstWrites::default();
@@ -256,7 +257,7 @@ impl Regions<'_> {
         }
     }
 
-    /// Returns `true` if image operands do not change the accessed texel: the one at the coordinate, in level 0.
+    /// Returns `true` if, despite the image operands, the accessed texel is the one at the coordinate in level 0.
     fn has_plain_operands(&self, operands: &[u32]) -> bool {
         let Some((&bits, ids)) = operands.split_first() else {
             return true;

@@ -44,7 +44,7 @@ pub(crate) struct Region {
     pub(crate) branches: Vec<Branch>,
 }
 
-/// A conditional branch that is certain in a region.
+/// A conditional branch that is certainly executed in a region.
 #[derive(Clone, Copy)]
 pub(crate) struct Branch {
     /// Number of the branch instruction.

@@ -233,7 +233,7 @@ fn node_of_label(labels: &[(u32, u32)], label: u32) -> Option<u32> {
     Some(labels[found].1)
 }
 
-/// Returns the defined function that an instruction calls.
+/// Returns the position of the function that an instruction calls, if the module defines it.
 pub(crate) fn callee(module: &Module, instruction: &Instruction) -> Option<usize> {
     if instruction.op != Op::FunctionCall {
         return None;
@@ -274,7 +274,7 @@ fn continues(op: Op) -> bool {
     )
 }
 
-/// For each function, computes whether an invocation may end in it or in a function that it calls.
+/// Computes, for each function, whether an invocation may end in it or in a function that it calls.
 pub(crate) fn may_end(module: &Module) -> Vec<bool> {
     let mut may_end = vec![false; module.functions.len()];
     let mut callers = Vec::new();

@@ -49,7 +49,7 @@ pub struct Binding {
     pub name: String,
     /// True if contents are read.
     pub reads: bool,
-    /// True if contents are written. If neither, only the size is queried.
+    /// True if contents are written. If neither `reads` nor `writes` is true, only the size is queried.
     pub writes: bool,
     /// Pipeline stages of these accesses.
     pub stages: vk::PipelineStageFlags2,
@@ -63,7 +63,7 @@ pub struct Binding {
     pub non_readable: bool,
     /// True if declared `coherent`.
     pub coherent: bool,
-    /// Distance from its own pixel at which a fragment shader reads, in texels of an image as large as the attachments: zero for input attachments,
+    /// Maximum distance from its own pixel at which a fragment shader reads, in texels of an image as large as the attachments: zero for input attachments,
     /// the constants added to `gl_FragCoord` for fetches, unbounded otherwise.
     pub reach: ReadReach,
     /// True if every invocation that runs the entry point to its end executes a read, before anything may end it or turn it into a helper invocation.

@@ -27,7 +27,7 @@ pub enum ShaderError {
         found: u32,
     },
     /// An unsupported version of SPIR-V.
-    #[error("SPIR-V version word 0x{found:08X} is not supported: versions 1.0 to 1.6 are")]
+    #[error("SPIR-V version word 0x{found:08X} is not supported; supported versions are 1.0 to 1.6")]
     Version {
         /// The second word, which encodes the version.
         found: u32,

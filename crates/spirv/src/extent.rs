@@ -37,7 +37,7 @@ pub enum TexelIndex {
 pub enum AccessRegion {
     /// Bytes of a buffer.
     Bytes {
-        /// The first accessed byte, relative to the first byte of the descriptor; with an index, that of element 0.
+        /// The first accessed byte, relative to the first byte of the descriptor; if `element` is set, the first accessed byte of element 0.
         offset: u32,
         /// Number of bytes that each invocation accesses.
         size: u32,
@@ -162,7 +162,7 @@ struct Elements {
     stride: u32,
 }
 
-/// Returns the bytes that invocations access together in a buffer.
+/// Returns the union of the bytes of a buffer that invocations access.
 fn byte_ranges(performed: &[(AccessRegion, Invocations)], range: u64) -> Vec<Range<u64>> {
     // Parts of the elements of one array may together cover the elements.
     let mut arrays: Vec<(Option<Elements>, Vec<Range<u64>>)> = Vec::new();
@@ -203,8 +203,8 @@ fn byte_ranges(performed: &[(AccessRegion, Invocations)], range: u64) -> Vec<Ran
     covered
 }
 
-/// Returns the bytes that invocations access together, if element 0 has the bytes `part`. If there are gaps between elements, returns
-/// only those of the first element.
+/// Returns the union of the bytes that invocations access, if they access the bytes `part` of element 0. If there are gaps between elements, returns only the
+/// bytes of the first element.
 fn bytes_of(part: Range<u64>, elements: Option<&Elements>, range: u64) -> Option<Range<u64>> {
     let (first, last) = match elements {
         None => (0, 0),
@@ -237,7 +237,7 @@ fn merge(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     merged
 }
 
-/// Returns the texels that invocations access together.
+/// Returns the union of the texels that invocations access.
 fn texels(region: &AccessRegion, invocations: &Invocations) -> Option<AccessRange> {
     let AccessRegion::Texel(indices) = *region else {
         return None;

@@ -166,7 +166,7 @@ pub struct Dispatch<'a> {
 }
 
 impl From<[u32; 3]> for Dispatch<'_> {
-    /// A dispatch with known workgroups and no other known values.
+    /// Creates a dispatch of `groups` workgroups, without other known values.
     fn from(groups: [u32; 3]) -> Self {
         Dispatch {
             groups,
@@ -188,7 +188,7 @@ struct Axis {
     local: Range<u64>,
 }
 
-/// Invocations of a dispatch: the product of those on all axes.
+/// Invocations of a dispatch: the product of the ranges on all axes.
 #[derive(Clone, Debug)]
 pub(crate) struct Invocations([Axis; 3]);
 

@@ -38,7 +38,7 @@ pub(crate) struct IndexSource<'a> {
     pub(crate) locals: &'a Locals,
     /// The local size of a compute shader; `None` if it may be specialized.
     pub(crate) local_size: Option<[u32; 3]>,
-    /// Steps left for all indices together: a hostile module may use every value many times.
+    /// Steps left for all indices in total: a hostile module may use every value many times.
     pub(crate) steps: Cell<u32>,
 }
 
@@ -68,7 +68,7 @@ impl IndexSource<'_> {
 }
 
 impl Indices<'_> {
-    /// Returns a component of an integer or vector of integers; of an integer, component 0. `None` if it is computed.
+    /// Returns the value of a component of an integer (component 0) or of a vector of integers; `None` if it is not one of the known kinds.
     pub(crate) fn value(&self, id: u32, component: u32) -> Option<Value> {
         let (id, component) = self.source(id, component)?;
         let code = &self.module.code;

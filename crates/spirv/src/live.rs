@@ -29,7 +29,7 @@ pub(crate) struct LiveResults {
 }
 
 impl LiveResults {
-    /// Starts from the reachable instructions that do more than return a result. O(words x log definitions).
+    /// Finds the used results, starting from the reachable instructions that do more than return a result. O(words x log definitions).
     pub(crate) fn new(module: &Module, reach: &PointerReach) -> LiveResults {
         let mut tracer = Tracer {
             module,

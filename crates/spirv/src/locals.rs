@@ -162,7 +162,7 @@ impl Locals {
     }
 }
 
-/// Returns the argument of a parameter, by the number of its instruction, if its function is called once.
+/// Returns the argument passed for a parameter, which is given by the number of its instruction, if its function is called only once.
 pub(crate) fn only_argument(module: &Module, reach: &PointerReach, parameter: usize) -> Option<u32> {
     let mut arguments = reach.arguments(module, parameter);
     let argument = arguments.next()?;

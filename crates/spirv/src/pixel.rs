@@ -22,7 +22,7 @@ enum Value {
 struct Coordinates<'a> {
     module: &'a Module,
     private: PrivateMemory,
-    /// Steps left for all coordinates together: a hostile module may use every value many times.
+    /// Steps left for all coordinates in total: a hostile module may use every value many times.
     steps: u32,
 }
 

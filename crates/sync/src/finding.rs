@@ -67,7 +67,7 @@ pub struct Hazard {
     pub missing: MissingDependency,
     /// The certainty of the hazard.
     pub verdict: Certainty,
-    /// Bytes `[first, end)` of the memory that both access and to which the verdict applies; the first range if there are several. For an image with
+    /// Bytes `[first, end)` of the memory that both commands access and to which the verdict applies; the first range if there are several. For an image with
     /// optimal tiling, all bytes that it occupies; a linear and an optimal resource have whole pages in common.
     pub bytes: (u64, u64),
 }
@@ -81,7 +81,7 @@ impl Action {
         }
     }
 
-    /// The stages and accesses that a scope needs in order to include this access or operation.
+    /// Returns the stages and accesses that a scope needs in order to include this access or operation.
     fn scope(self) -> (S, A) {
         match self {
             Action::Access(stage, access) => (stage, access),
@@ -92,8 +92,8 @@ impl Action {
 }
 
 impl Hazard {
-    /// The scopes of a memory barrier that orders the two accesses, if it is placed between them. Between two batches or queues, a semaphore or
-    /// fence also works; a transition needs its first scope in its own barrier, or before it with `ALL_COMMANDS` as the second.
+    /// Returns the scopes of a memory barrier that orders the two accesses, if it is placed between them. Between two batches or queues, a semaphore or fence
+    /// also works; a transition needs its first scope in its own barrier, or before it with `ALL_COMMANDS` as the second.
     pub fn remedy(&self) -> DependencyScopes {
         let (src, src_access) = self.before.action.scope();
         let (dst, dst_access) = self.after.action.scope();
@@ -106,7 +106,7 @@ impl Hazard {
         }
     }
 
-    /// The rule that is broken, by its section of the specification.
+    /// Returns the name of the specification's section that contains the broken rule.
     pub fn section(&self) -> &'static str {
         let is_transition =
             self.before.action == Action::Transition || self.after.action == Action::Transition;

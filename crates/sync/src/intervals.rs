@@ -1,4 +1,4 @@
-//! Byte ranges, looked up by the bytes that they share with a range.
+//! Byte ranges, indexed so that the ranges that overlap a given one are found quickly.
 //!
 //! ```text
 //! lengths up to 256:    [0, 256)  [256, 512)  …       Each group is ordered by first byte: ranges that meet [300, 400) begin in (300 - 256, 400).
@@ -18,7 +18,7 @@ pub struct Intervals {
     counts: BTreeMap<u32, usize>,
 }
 
-/// The length of a range, rounded up to a power of two, as an exponent. An empty range counts as one byte.
+/// Returns the binary logarithm of a range's length, rounded up. An empty range counts as one byte.
 fn exponent((first, end): (u64, u64)) -> u32 {
     let length = end.saturating_sub(first).max(1);
     u64::BITS - (length - 1).leading_zeros()
@@ -48,8 +48,8 @@ impl Intervals {
         }
     }
 
-    /// The numbers of all ranges that share bytes with a given range, in ascending order. Takes time logarithmic in the number of ranges, and
-    /// linear in the number of ranges of each length that begin shortly before it.
+    /// Returns the numbers of all ranges that share bytes with a given range, in ascending order. Takes time logarithmic in the number of ranges, and linear
+    /// in the number of ranges of each length that begin shortly before it.
     pub fn overlapping(&self, (first, end): (u64, u64)) -> Vec<u64> {
         let end = end.max(first.saturating_add(1));
         let mut found = Vec::new();

@@ -8,7 +8,7 @@
 use crate::operation::{Bytes, EdgeKind, Limit, Operation, Union};
 use crate::program::QueueId;
 
-/// Numbers of operations per summary, the largest first.
+/// Numbers of operations per summarized group, the largest first.
 const SIZES: [usize; 2] = [4096, 64];
 
 /// Maximum number of different dependencies in a summary; with more there is no summary.
@@ -63,12 +63,12 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// The number of operations.
+    /// Returns the number of operations.
     pub(crate) fn len(&self) -> usize {
         self.operations.len()
     }
 
-    /// The operations, in order.
+    /// Returns the operations, in order.
     pub(crate) fn operations(&self) -> &[Operation] {
         &self.operations
     }
@@ -94,7 +94,7 @@ impl Log {
         }
     }
 
-    /// Summaries of operations from an index on, with the number of operations, the longest first.
+    /// Iterates over the summaries of groups of operations that begin at an index, each with the group's number of operations, the largest group first.
     pub(crate) fn summaries(&self, index: usize) -> impl Iterator<Item = (usize, &[Summary])> {
         let sizes = SIZES.iter().zip(&self.summaries);
         let long = sizes.filter_map(move |(size, summaries)| {
@@ -106,7 +106,7 @@ impl Log {
     }
 }
 
-/// Adds dependencies to a summary, if there is space.
+/// Adds the dependencies of a summary to a group's summaries, if there is space.
 fn with(mut all: Vec<Summary>, new: Summary) -> Option<Vec<Summary>> {
     let is_full = all.len() == MAX_SUMMARIZED;
     let known = all
@@ -123,7 +123,7 @@ fn with(mut all: Vec<Summary>, new: Summary) -> Option<Vec<Summary>> {
     Some(all)
 }
 
-/// The summary of an operation; `None` if it may change the state of any access.
+/// Returns the summary of an operation; `None` if it may change the state of any access.
 fn summary(operation: &Operation, is_bounded: bool) -> Option<Summary> {
     let Operation::Dependencies {
         queue,

@@ -18,7 +18,7 @@ pub(crate) struct Subpass {
 }
 
 impl Subpass {
-    /// The place of the layout transitions of an instance, which do not belong to any of its subpasses.
+    /// Returns the place of the layout transitions of an instance, which do not belong to any of its subpasses.
     pub(crate) fn transitions(instance: u64) -> Subpass {
         Subpass {
             instance,
@@ -27,8 +27,8 @@ impl Subpass {
     }
 }
 
-/// The place of commands that are ordered before a layout transition or queue family transfer; a later scope that includes the transition chains with
-/// them.
+/// Returns the place of commands that are ordered before a layout transition or queue family transfer; a later scope that includes the transition chains with
+/// these commands.
 pub(crate) fn through_transition(place: EnclosingSubpass) -> EnclosingSubpass {
     Some(Subpass {
         instance: place.map_or(0, |subpass| subpass.instance),
@@ -36,7 +36,7 @@ pub(crate) fn through_transition(place: EnclosingSubpass) -> EnclosingSubpass {
     })
 }
 
-/// The place of commands that are ordered before a layout transition of a render pass instance, given its number.
+/// Returns the place of commands that are ordered before a layout transition of a render pass instance, given its number.
 pub(crate) fn through_pass_transition(instance: u64, number: u32) -> EnclosingSubpass {
     Some(Subpass {
         instance,
@@ -55,7 +55,7 @@ pub(crate) struct Bytes {
     pub(crate) end: u64,
 }
 
-/// A range of bytes, extended to whole pages.
+/// Extends a range of bytes to whole pages.
 pub(crate) fn padded((first, end): (u64, u64), page: u64) -> (u64, u64) {
     let page = page.max(1);
     (first - first % page, end.div_ceil(page).saturating_mul(page))
@@ -187,7 +187,7 @@ impl Union {
         union
     }
 
-    /// Adds transitions.
+    /// Adds [`NO_STAGE`], which represents transitions, to the union's stages.
     pub(crate) fn with_transitions(mut self) -> Union {
         self.src |= NO_STAGE;
         self.dst |= NO_STAGE;
@@ -241,7 +241,7 @@ pub(crate) enum Operation {
         stages: S,
     },
     ResetEvent(EventId),
-    /// A batch signals semaphores, each at its stages and without order among them.
+    /// A batch signals semaphores, each at its stages, in no particular order.
     Signal {
         queue: QueueId,
         signals: Vec<(SemaphoreId, Signaled, S)>,
@@ -254,7 +254,7 @@ pub(crate) enum Operation {
         signaled: Signaled,
         stages: S,
     },
-    /// Removes the signal of a semaphore: a binary one was waited for, or it is destroyed.
+    /// Removes the signal of a semaphore, because a batch waited for a binary semaphore, or the semaphore is destroyed.
     Unsignal(SemaphoreId),
     /// A batch signals a fence.
     SignalFence {

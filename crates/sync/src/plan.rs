@@ -73,7 +73,7 @@ impl LayoutRun {
 }
 
 impl PassPlan {
-    /// The plan of a render pass; `are_aliases` tells whether two of its attachments share memory.
+    /// Returns the plan of a render pass; `are_aliases` tells whether two of its attachments share memory.
     pub(crate) fn new(pass: &PassStructure, are_aliases: impl Fn(usize, usize) -> bool) -> PassPlan {
         let mut plan = PassPlan {
             dependencies: pass.dependencies.clone(),
@@ -165,7 +165,7 @@ fn layout_runs(attachment: &PassAttachment) -> Vec<LayoutRun> {
     runs
 }
 
-/// The implicit dependencies of an attachment: from outside, to outside, and between subpasses that only read it, in different layouts.
+/// Returns the implicit dependencies of an attachment: from outside, to outside, and between subpasses that only read it, in different layouts.
 fn implicit(pass: &PassStructure, attachment: &PassAttachment, runs: &[LayoutRun]) -> Vec<PassDependency> {
     let mut all = Vec::new();
     let (Some(first), Some(last)) = (runs.first(), runs.last()) else {

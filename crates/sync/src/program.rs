@@ -69,7 +69,7 @@ pub enum SharingMode {
 }
 
 impl SharingMode {
-    /// Returns how queue families share a buffer. With the feature `maintenance9`, exclusive buffers need no ownership transfers.
+    /// Returns the sharing mode of a buffer. With the feature `maintenance9`, exclusive buffers need no ownership transfers.
     pub fn of_buffer(mode: vk::SharingMode, has_maintenance9: bool) -> SharingMode {
         match mode {
             vk::SharingMode::EXCLUSIVE if !has_maintenance9 => SharingMode::Exclusive,
@@ -77,8 +77,8 @@ impl SharingMode {
         }
     }
 
-    /// Returns how queue families share an image. `usage` must include the stencil usage. With the feature `maintenance9`, some exclusive images need no
-    /// ownership transfers.
+    /// Returns the sharing mode of an image. `usage` must include the stencil usage. With the feature `maintenance9`, some exclusive images need no ownership
+    /// transfers.
     pub fn of_image(
         mode: vk::SharingMode,
         tiling: vk::ImageTiling,
@@ -166,8 +166,8 @@ pub enum AccessKind {
     Partial,
     /// Draws to an attachment, in rasterization order within its subpass. Touches the whole part.
     Attachment,
-    /// A load operation: it happens before other accesses to the attachment in its render pass instance. One that writes may read and write
-    /// back all of the subresources outside its area.
+    /// A load operation: it happens before other accesses to the attachment in its render pass instance. A load operation that writes may also read and write
+    /// back the texels of its subresources outside its area.
     Load,
     /// A store operation: it happens after other accesses to the attachment in its render pass instance, and may also write back the rest of the
     /// subresources.
@@ -205,13 +205,13 @@ pub enum DependencyMemory {
 pub enum BarrierChange {
     /// The barrier changes nothing.
     None,
-    /// Changes the layout; contents do not survive if the old one is `UNDEFINED`.
+    /// Changes the layout; discards the contents if the old layout is `UNDEFINED`.
     Layout {
         /// True if the old layout is `UNDEFINED`.
         discards: bool,
     },
-    /// Transfers the resource between queue families: a release on a queue of the first family, an acquire on a queue of the second family. The
-    /// layout may change with it, once. Resources with concurrent sharing are only transferred to and from families outside of the device: another
+    /// Transfers the resource between queue families: a release on a queue of the first family, an acquire on a queue of the second family. The layout may
+    /// change once as part of the transfer. Resources with concurrent sharing are only transferred to and from families outside of the device: another
     /// barrier of such a resource changes its layout or nothing, whatever its families.
     Family {
         /// The queue family that releases.
@@ -246,8 +246,8 @@ pub struct PassDependency {
 /// The layouts of an attachment of a render pass instance, from which its layout transitions follow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PassAttachment {
-    /// The attachment's image. The transitions of an image that is not followed (`None`) are not checked, but they order what comes before and after
-    /// them.
+    /// The attachment's image; `None` if it is not tracked. The transitions of such an image are not checked, but they still order earlier and later
+    /// accesses.
     pub resource: Option<ResourceId>,
     /// The subresources of the attachment.
     pub part: ResourcePart,
@@ -304,7 +304,7 @@ pub enum Command {
     ResetEvent(EventId),
     /// `vkCmdWaitEvents2`. The first scopes are those of the dependencies, limited to operations that the events cover.
     WaitEvents(Vec<EventId>, Vec<Dependency>),
-    /// Begins a render pass instance with its first subpass: dynamic rendering, or a render pass object. `resumes` if it continues the instance that
+    /// Begins a render pass instance with its first subpass: dynamic rendering, or a render pass object. `resumes` is true if it continues the instance that
     /// the queue suspended last.
     BeginRendering {
         /// True for `VK_RENDERING_RESUMING_BIT`.
@@ -355,7 +355,7 @@ pub struct Batch {
     pub command_buffers: Vec<Arc<CommandBuffer>>,
     /// Semaphores to signal.
     pub signals: Vec<SemaphoreUse>,
-    /// The fence, signaled after everything else.
+    /// The fence that is signaled after everything else.
     pub fence: Option<FenceId>,
 }
 
@@ -368,7 +368,7 @@ pub enum HostStep {
     WaitFence(FenceId),
     /// `vkResetFences`.
     ResetFence(FenceId),
-    /// `vkWaitSemaphores` has returned, or the value was queried.
+    /// `vkWaitSemaphores` has returned, or a query returned this value.
     WaitSemaphore(SemaphoreId, u64),
     /// `vkSignalSemaphore`.
     SignalSemaphore(SemaphoreId, u64),

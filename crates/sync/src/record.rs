@@ -64,13 +64,13 @@ pub(crate) struct Record {
     certain: Region,
     /// The pieces that no later access has superseded.
     pieces: Vec<Piece>,
-    /// For images with optimal tiling: all of the resource, any byte of which a texel may occupy.
+    /// For images with optimal tiling, the whole resource: a texel may occupy any byte of it.
     pub(crate) whole: Option<Region>,
     /// True if `bufferImageGranularity` applies to the accessed resource.
     has_pages: bool,
     /// The position in the log up to which operations were applied.
     position: u64,
-    /// Number of operations before the record was added.
+    /// Number of operations on the device before the record was added.
     pub(crate) added_at: u64,
 }
 
@@ -81,7 +81,7 @@ pub(crate) struct TouchedRegion {
     pub(crate) by_letter: Option<Region>,
 }
 
-/// A later access, in the form that is compared with records.
+/// A later access, in the form in which it is compared with records.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LaterAccess {
     pub(crate) origin: Origin,
@@ -104,7 +104,7 @@ pub(crate) struct Conflict {
 }
 
 impl Conflict {
-    /// The worst conflict, with the first bytes that have it; adjacent ranges are merged.
+    /// Returns the worst conflict, with the first bytes that have it; adjacent ranges are merged.
     fn worst(mut all: Vec<Conflict>) -> Option<Conflict> {
         let order = |one: &Conflict| (std::cmp::Reverse(one.verdict), one.missing);
         let worst = all.iter().map(order).min()?;
@@ -120,7 +120,7 @@ impl Conflict {
 }
 
 impl Record {
-    /// The record of an access; operations from a position on are still to be applied.
+    /// Creates the record of an access; operations from `position` on are still to be applied.
     pub(crate) fn new(later: &LaterAccess, used: MemoryUse, reach: &Reach, position: u64) -> Record {
         let piece = |region, is_by_letter| Piece {
             region,
@@ -180,7 +180,7 @@ impl Record {
     /// Applies the operations of a log up to its end; `first` is the position of the log's first operation.
     pub(crate) fn advance(&mut self, log: &Log, first: u64, work: &mut RecordWork) {
         let mut index =
-            usize::try_from(self.position - first).expect("the log has what a record has not followed");
+            usize::try_from(self.position - first).expect("the log contains all operations not yet applied");
         while let Some(operation) = log.operations().get(index) {
             work.decisions += 1;
             let changes = |piece: &Piece, one: &Summary| piece.reach.may_change_by(&self.origin, one);
@@ -209,7 +209,7 @@ impl Record {
         self.position = first + log.len() as u64;
     }
 
-    /// Drops the state of resources that no longer exist.
+    /// Drops the state of resources that are no longer known.
     pub(crate) fn forget_classes(&mut self, is_known: &impl Fn(ResourceId) -> bool) {
         for piece in &mut self.pieces {
             piece.reach.forget_classes(is_known);
@@ -245,7 +245,7 @@ impl Record {
         }
     }
 
-    /// The bytes of each piece, and which of the waits cover it.
+    /// Returns the bytes of each piece and, for each wait, true if it covers the piece.
     pub(crate) fn outstanding(&self, waits: &[CheckedWait]) -> Vec<((u64, u64), Vec<bool>)> {
         let pieces = self.pieces.iter().map(|piece| {
             let bytes = match self.whole {
@@ -271,8 +271,8 @@ impl Record {
         self.origin.class == later.origin.class || pages[0].0 < pages[1].1 && pages[1].0 < pages[0].1
     }
 
-    /// The missing dependency before a later access, the worst of all pieces; `judge` returns the dependency that is missing before an access to the
-    /// region of a piece.
+    /// Returns the worst missing dependency of all pieces before a later access; `judge` returns the dependency that is missing before an access to a region
+    /// of a piece.
     pub(crate) fn conflict(
         &self,
         later: &LaterAccess,
@@ -323,7 +323,7 @@ impl Record {
         Conflict::worst(found)
     }
 
-    /// The bytes, or the pages, that regions of two accesses have in common.
+    /// Returns the bytes, or the pages, that regions of two accesses have in common.
     fn common_bytes(&self, own: Region, racing: Region, later: &LaterAccess, granularity: u64) -> (u64, u64) {
         let all = |bytes: Bytes| (bytes.first, bytes.end);
         let own = match self.whole {
@@ -339,14 +339,14 @@ impl Record {
         (own.0.max(racing.0), own.1.min(racing.1))
     }
 
-    /// The granularity at which two resources alias.
+    /// Returns the granularity at which two resources alias.
     fn page(&self, later: &LaterAccess, granularity: u64) -> u64 {
         let has_pages = self.has_pages && later.has_pages;
         let is_mixed = has_pages && self.whole.is_some() != later.whole.is_some();
         if is_mixed { granularity } else { 1 }
     }
 
-    /// The regions in which a later access overlaps a piece.
+    /// Returns the regions in which a later access overlaps a piece.
     fn overlaps(&self, piece: &Piece, later: &LaterAccess, granularity: u64) -> Vec<Overlap> {
         let touched = later.touched;
         if self.origin.class == later.origin.class {
@@ -466,7 +466,7 @@ impl Record {
         }
     }
 
-    /// The region of the record that a later access certainly covers.
+    /// Returns the region of the record that a later access certainly covers.
     fn hidden_by(&self, later: &LaterAccess) -> Option<Region> {
         let certain = later.touched.certain;
         if self.origin.class == later.origin.class {

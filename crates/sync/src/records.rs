@@ -15,7 +15,7 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    /// The number of records.
+    /// Returns the number of records.
     pub(crate) fn len(&self) -> usize {
         self.all.len()
     }
@@ -25,12 +25,12 @@ impl Records {
         self.all.is_empty()
     }
 
-    /// All records, in the order of their accesses.
+    /// Iterates over all records, in the order of their accesses.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Record> {
         self.all.values()
     }
 
-    /// All records, in the order of their accesses.
+    /// Iterates over all records, in the order of their accesses.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Record> {
         self.all.values_mut()
     }
@@ -42,12 +42,12 @@ impl Records {
         self.added += 1;
     }
 
-    /// The numbers of the records whose resources share bytes with a range, in the order of their accesses.
+    /// Returns the numbers of the records whose resources share bytes with a range, in the order of their accesses.
     pub(crate) fn overlapping(&self, range: (u64, u64)) -> Vec<u64> {
         self.by_bytes.overlapping(range)
     }
 
-    /// A record by its number.
+    /// Returns the record with this number.
     pub(crate) fn get_mut(&mut self, number: u64) -> Option<&mut Record> {
         self.all.get_mut(&number)
     }

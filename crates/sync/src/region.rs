@@ -2,7 +2,7 @@
 
 use crate::program::{Resource, ResourcePart, Texels, Tiling};
 
-/// The end of an axis of unspecified length.
+/// The end of an axis whose length is not specified.
 const UNBOUNDED: u64 = u64::MAX;
 
 /// Bytes of a linear resource, or texels of an image: a set of aspects, and half-open ranges along five axes.
@@ -16,7 +16,7 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// The region of a part of a resource.
+    /// Returns the region of a part of a resource.
     pub(crate) fn of(resource: &Resource, part: &ResourcePart) -> Region {
         match (part, &resource.tiling) {
             (ResourcePart::Bytes(first, end), _) => {
@@ -51,7 +51,7 @@ impl Region {
         }
     }
 
-    /// The region of all of a resource.
+    /// Returns the region of a whole resource.
     pub(crate) fn whole(resource: &Resource) -> Region {
         match &resource.tiling {
             Tiling::Linear | Tiling::Unknown => Region::of_bytes(resource.first, resource.end),
@@ -59,7 +59,7 @@ impl Region {
         }
     }
 
-    /// The subresources that the region touches, without their area.
+    /// Returns the whole subresources that the region touches.
     pub(crate) fn subresources(self) -> Region {
         let [levels, layers, ..] = self.axes;
         let all = (0, UNBOUNDED);
@@ -69,12 +69,12 @@ impl Region {
         }
     }
 
-    /// The addresses that the region of a linear resource covers.
+    /// Returns the addresses that the region of a linear resource covers.
     pub(crate) fn bytes(self) -> (u64, u64) {
         self.axes[0]
     }
 
-    /// The texels or bytes in both regions; `None` if there are none.
+    /// Returns the texels or bytes in both regions; `None` if there are none.
     pub(crate) fn intersection(self, other: Region) -> Option<Region> {
         let aspects = self.aspects & other.aspects;
         let mut axes = self.axes;
@@ -91,7 +91,7 @@ impl Region {
         self.aspects & other.aspects == other.aspects && self.axes.iter().zip(&other.axes).all(within)
     }
 
-    /// The region minus another one, in disjoint pieces.
+    /// Returns the difference of this region and another one, as disjoint pieces.
     pub(crate) fn without(self, other: Region) -> Vec<Region> {
         let Some(common) = self.intersection(other) else {
             return vec![self];

@@ -100,7 +100,7 @@ pub struct RenderPass {
 }
 
 impl RenderPass {
-    /// The commands that begin a subpass, load operations included.
+    /// Returns the commands that begin a subpass, including load operations.
     ///
     /// # Panics
     /// If there is no such subpass.
@@ -119,8 +119,8 @@ impl RenderPass {
             .collect()
     }
 
-    /// The commands that end a subpass: resolves and stores; for the last subpass, also the end of the instance. `written` returns the aspects of an
-    /// attachment that draws, clears and resolves of the instance have written: a store operation `NONE` discards them.
+    /// Returns the commands that end a subpass: its resolve and store operations and, for the last subpass, the end of the instance. `written` returns the
+    /// aspects of an attachment that draws, clears and resolves of the instance have written: a store operation `NONE` discards them.
     ///
     /// # Panics
     /// If there is no such subpass.
@@ -152,7 +152,7 @@ impl RenderPass {
         commands
     }
 
-    /// The accesses of draws to an attachment; blending and depth or stencil tests may read as well.
+    /// Returns the accesses of draws to an attachment; blending and depth or stencil tests may read as well.
     pub fn draw(&self, one: &AttachmentUse) -> Vec<MemoryAccess> {
         let attachment = &self.attachments[one.attachment];
         let access = |aspects: Aspects, stage, access| {
@@ -179,7 +179,7 @@ impl RenderPass {
         }
     }
 
-    /// The dependencies of the render pass, and the layouts of its attachments.
+    /// Returns the dependencies of the render pass, and the layouts of its attachments.
     fn structure(&self) -> PassStructure {
         let subpasses = 0..self.subpasses.len() as u32;
         let attachments = self.attachments.iter().enumerate().map(|(index, one)| {
@@ -239,7 +239,7 @@ impl RenderPass {
             .collect()
     }
 
-    /// The store operations of an attachment; none for aspects that no subpass writes.
+    /// Returns the store operations of an attachment; none for aspects that no subpass writes.
     fn stores(&self, index: usize, drawn: Aspects) -> Vec<MemoryAccess> {
         let attachment = &self.attachments[index];
         let written = (0..self.subpasses.len() as u32)
@@ -276,7 +276,7 @@ impl RenderPass {
             .collect()
     }
 
-    /// The render area of some aspects of an attachment.
+    /// Returns the part of an attachment that the render area covers, for some aspects.
     fn part(&self, attachment: &Attachment, aspects: Aspects) -> ResourcePart {
         ResourcePart::Texels(Texels {
             aspects,
@@ -286,7 +286,7 @@ impl RenderPass {
     }
 }
 
-/// The aspects of a depth and stencil attachment that a layout allows to be written.
+/// Returns the aspects of a depth and stencil attachment that a layout allows to be written.
 pub fn written_in(layout: ImageLayout) -> Aspects {
     use ImageLayout as L;
     let all = Aspects::DEPTH | Aspects::STENCIL;
@@ -302,7 +302,7 @@ pub fn written_in(layout: ImageLayout) -> Aspects {
     }
 }
 
-/// The stage of load or store operations, and their read and write accesses.
+/// Returns the stage of load or store operations, and their read and write accesses.
 fn operations(is_color: bool, tests: S) -> (S, [A; 2]) {
     if is_color {
         let accesses = [A::COLOR_ATTACHMENT_READ, A::COLOR_ATTACHMENT_WRITE];
@@ -316,7 +316,7 @@ fn operations(is_color: bool, tests: S) -> (S, [A; 2]) {
     }
 }
 
-/// The access and the aspects of a resolve operation: both color and depth attachments are accessed as color.
+/// Returns the access and the aspects of a resolve operation: both color and depth attachments are accessed as color.
 fn resolve(role: Role) -> Option<(A, Aspects)> {
     match role {
         Role::ResolveSource { resolved } => Some((A::COLOR_ATTACHMENT_READ, resolved)),

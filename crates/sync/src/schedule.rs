@@ -1,5 +1,5 @@
-//! Batches in an order in which they can run: a batch that waits for a value is kept until the value is signaled, with all later batches of
-//! its queue.
+//! Runs batches in an order in which they can run: a batch that waits for a value is kept until the value is signaled, and so are all later batches of its
+//! queue.
 
 use std::collections::VecDeque;
 
@@ -58,7 +58,7 @@ impl Schedule {
         self.timelines.contains_key(&semaphore)
     }
 
-    /// The signal that satisfies a wait for a value: the lowest value that reaches it.
+    /// Returns the signal that satisfies a wait for a value: the one with the lowest value that is not below it.
     pub(crate) fn reached(&self, semaphore: SemaphoreId, value: u64) -> Option<Signaled> {
         match self.timelines.get(&semaphore) {
             None => Some(Signaled { value: 0, by: None }),
@@ -93,7 +93,7 @@ impl Schedule {
         pending.drain(..last.map_or(0, |last| last + 1)).collect()
     }
 
-    /// The tags of the commands of all pending batches.
+    /// Calls `each` with the tags of the commands of all pending batches.
     pub(crate) fn each_tag(&self, each: &mut impl FnMut(Tag)) {
         for submitted in self.pending.iter().flat_map(|(_, batches)| batches) {
             let buffers = submitted.batch.command_buffers.iter();
@@ -106,7 +106,7 @@ impl Schedule {
         self.pending.iter().all(|(_, batches)| batches.is_empty())
     }
 
-    /// Number of queues that batches were submitted to.
+    /// Returns the number of queues that batches were submitted to.
     pub(crate) fn queues(&self) -> usize {
         self.pending.len()
     }

@@ -10,8 +10,8 @@ const BUILDS: S = S::from_raw(S::ACCELERATION_STRUCTURE_BUILD_KHR.as_raw() | S::
 /// The number of usages that fit in a set.
 const CAPACITY: usize = 128;
 
-/// Every stage with every access type that it performs, without composite flags. The first and the unused entries are [`NO_STAGE`] without an
-/// access. From `CAPACITY` on, unknown accesses of each stage, which no set contains.
+/// Every stage with every access type that it performs, without composite flags. The first and the unused entries are [`NO_STAGE`] without an access. The
+/// entries from `CAPACITY` on are unknown accesses of each stage, which no set contains.
 const USAGES: [(S, A); CAPACITY + 64] = {
     let composite = A::SHADER_READ.as_raw() | A::SHADER_WRITE.as_raw();
     let mut usages = [(NO_STAGE, A::NONE); CAPACITY + 64];
@@ -32,7 +32,7 @@ const USAGES: [(S, A); CAPACITY + 64] = {
         }
         row += 1;
     }
-    assert!(next <= CAPACITY, "sets are too small");
+    assert!(next <= CAPACITY, "sets hold too few usages");
     let mut bit = 0;
     while bit < 63 {
         usages[CAPACITY + bit] = (S::from_raw(1 << bit), A::NONE);
@@ -41,7 +41,7 @@ const USAGES: [(S, A); CAPACITY + 64] = {
     usages
 };
 
-/// For each bit of a mask of stages (or of accesses), the usages with that stage (or access).
+/// Returns, for each bit of a mask of stages (or of accesses), the set of usages with that stage (or access).
 const fn by_bit(of_stages: bool) -> [u128; 64] {
     let mut sets = [0; 64];
     let mut index = 1;
@@ -63,7 +63,7 @@ const fn by_bit(of_stages: bool) -> [u128; 64] {
 const BY_STAGE: [u128; 64] = by_bit(true);
 const BY_ACCESS: [u128; 64] = by_bit(false);
 
-/// The usages that have any bit of a mask.
+/// Returns the union of the sets of all bits of a mask.
 fn any(sets: &[u128; 64], mut mask: u64) -> u128 {
     let mut all = 0;
     while mask != 0 {
@@ -81,7 +81,7 @@ impl Usage {
     /// A layout transition or a queue family transfer.
     pub(crate) const NO_STAGE: Usage = Usage(0);
 
-    /// The usage of a single stage with a single access; `None` if the stage does not perform the access, or if the usage is not tracked.
+    /// Returns the usage of a single stage with a single access; `None` if the stage does not perform the access, or if the usage is not tracked.
     pub(crate) fn of(stage: S, access: A) -> Option<Usage> {
         let is_single = stage.as_raw().is_power_of_two() && stage != NO_STAGE;
         let bit = stage.as_raw().trailing_zeros();
@@ -107,7 +107,7 @@ impl Usage {
         USAGES[usize::from(self.0)].1
     }
 
-    /// Returns true if only the stage is known: all accesses have to wait for it, and it is available to those that do.
+    /// Returns true if only the stage is known: all conflicting accesses need an execution dependency with it, and its writes count as available.
     pub(crate) fn is_unknown(self) -> bool {
         self != Usage::NO_STAGE && self.access().is_empty()
     }
@@ -122,17 +122,17 @@ impl Usage {
 pub(crate) struct Usages(u128);
 
 impl Usages {
-    /// The usages of the host: reads and writes of mapped memory.
+    /// Returns the usages of the host: reads and writes of mapped memory.
     pub(crate) fn of_host() -> Usages {
         Usages::performed(S::HOST, A::HOST_READ | A::HOST_WRITE)
     }
 
-    /// The access scope of a dependency: its accesses, performed by the stages that it names.
+    /// Returns the access scope of a dependency: its accesses, performed by the stages that it names.
     pub(crate) fn of(scope: &ExpandedScope) -> Usages {
         Usages::performed(scope.named, scope.access)
     }
 
-    /// All accesses by some stages.
+    /// Returns all usages of some stages.
     pub(crate) fn by(stages: S) -> Usages {
         Usages::performed(stages, A::from_raw(u64::MAX))
     }

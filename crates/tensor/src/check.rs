@@ -95,7 +95,7 @@ fn check_places(graph: &Graph, requirements: &[TensorRequirements], plan: &Tenso
     Ok(())
 }
 
-/// Bytes `[first, end)` of value number `value`, starting at its byte `at`, stored for tensor `writer`.
+/// Bytes `[first, end)` of a memory or tensor: they hold part of value number `value`, from the value's byte `at` on, and were written as tensor `writer`.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     first: u64,
@@ -106,7 +106,7 @@ struct Piece {
 }
 
 impl Piece {
-    /// A whole value, from its first byte.
+    /// Creates a piece that holds `value` from its first byte on.
     fn whole(first: u64, end: u64, value: u64, writer: TensorId) -> Piece {
         let at = 0;
         Piece {
@@ -142,7 +142,7 @@ struct Machine<'a> {
     memory: BTreeMap<u32, Pieces>,
     /// Contents of external tensors and constants.
     outside: BTreeMap<TensorId, Pieces>,
-    /// For each loop output: the exit taken, and its round.
+    /// For each loop output: the index of the exit taken, and the round in which it was taken.
     left: BTreeMap<TensorId, (usize, u64)>,
     /// For each loop whose round numbers continue from one execution to the next: the number of the next execution's first round.
     counted: BTreeMap<NodeId, u64>,
@@ -150,13 +150,13 @@ struct Machine<'a> {
     truth: BTreeMap<TensorId, Pieces>,
     written: u64,
     random: u64,
-    /// True if the graph has nodes that do not run in every execution.
+    /// True if the graph has loops or branches, whose nodes may not run in every execution.
     forks: bool,
-    /// The number of initial rounds, and the period with which all placements repeat afterwards.
+    /// A number of rounds after which all placements repeat, and the period with which they do.
     period: (u64, u64),
 }
 
-/// The maximum number of initial rounds before placements repeat, and the period with which they do, over all placements.
+/// Returns a number of rounds after which all placements of a plan repeat, and their common period.
 fn period(plan: &TensorPlan) -> (u64, u64) {
     fn of(place: &Placement, (first, period): (u64, u64)) -> (u64, u64) {
         let (inner, found) = match place {
@@ -213,7 +213,7 @@ impl Machine<'_> {
         (self.random >> 33) as usize % below.max(1)
     }
 
-    /// Number of checked bytes of a tensor; an image counts as opaque bytes.
+    /// The number of bytes of a tensor to compare; for an image, all bytes of its memory, since their arrangement is opaque.
     fn size(&self, tensor: TensorId) -> u64 {
         let placed = self.plan.tensor(tensor);
         match placed.layout.rule.storage.is_image() {
@@ -268,7 +268,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The rounds of the loops around a tensor.
+    /// The prefix of `rounds` that belongs to the loops that enclose a tensor.
     fn around<'r>(&self, tensor: TensorId, rounds: &'r [u64]) -> &'r [u64] {
         let mut block = match self.graph.tensor(tensor).source {
             TensorSource::Node(node) => self.graph.node(node).block,
@@ -282,14 +282,14 @@ impl Machine<'_> {
                 NodeKind::Branch(of) => of.arms.contains(&block),
                 NodeKind::Operator(_) => false,
             });
-            let owner = owner.expect("every block has a node");
+            let owner = owner.expect("every block except the root belongs to a loop or branch");
             depth += usize::from(matches!(owner.kind, NodeKind::Loop(_)));
             block = owner.block;
         }
         &rounds[..depth.min(rounds.len())]
     }
 
-    /// Writes a value to its tensor's location. A node needs an aliasing entry for the values it overwrites.
+    /// Writes a value at a tensor's location. If `node` writes it, the plan must have an aliasing entry for the values of other tensors that it overwrites.
     fn write(
         &mut self,
         tensor: TensorId,
@@ -342,7 +342,7 @@ impl Machine<'_> {
         tensors.iter().try_for_each(|&tensor| self.check(tensor, rounds))
     }
 
-    /// Checks that a tensor holds its value.
+    /// Checks that a tensor's bytes hold its expected value.
     fn check(&self, tensor: TensorId, rounds: &[u64]) -> Result<()> {
         let nothing = Pieces::new();
         let (pieces, start) = match self.find(tensor, rounds)? {
@@ -370,7 +370,7 @@ impl Machine<'_> {
         copies.any(|copy| copy.node == node && copy.to == to && copy.time == time)
     }
 
-    /// Gives a tensor the value of another.
+    /// Makes `to` expect the value of `from`.
     fn pass_on(&mut self, from: TensorId, to: TensorId) {
         let value = self.truth.get(&from).cloned().unwrap_or_default();
         self.truth.insert(to, value);
@@ -437,7 +437,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// The smallest round count that leaves every placement as after `rounds`, since placements repeat.
+    /// Reduces a round count modulo the period of the placements: after the result, every placement is as after `rounds`.
     fn as_many_rounds(&self, rounds: u64) -> u64 {
         let (first, period) = self.period;
         match rounds.checked_sub(first) {

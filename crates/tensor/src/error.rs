@@ -18,7 +18,7 @@ pub enum Error {
         /// A description of the problem.
         problem: String,
     },
-    /// A size in a tensor's shape has no upper bound.
+    /// A dimension of a tensor has no upper bound.
     #[error(
         "tensor `{tensor}`: dimension {dimension} has no upper bound below 2^63: symbol `{symbol}` needs a range"
     )]
@@ -52,9 +52,9 @@ pub enum Error {
     /// A node reads a tensor that no earlier node of its block produces.
     #[error("{} tensor `{tensor}`, which no earlier node of its block produces", reads(.node))]
     Dangling {
-        /// The name of the node that reads the tensor; `the outputs` for those of a graph or body.
+        /// The name of the node that reads the tensor; `the outputs` if the tensor is listed as an output of a graph or body.
         node: String,
-        /// The name of the tensor that it reads.
+        /// The name of the tensor.
         tensor: String,
     },
     /// A symbol has an empty range, or a value outside its range.
@@ -65,7 +65,7 @@ pub enum Error {
         /// A description of the problem.
         problem: String,
     },
-    /// The checker refuses a plan.
+    /// The checker rejected a plan.
     #[error("tensor `{tensor}` {problem}")]
     InvalidPlan {
         /// The name of the tensor that the checker found wrong.
@@ -73,7 +73,7 @@ pub enum Error {
         /// A description of the problem.
         problem: String,
     },
-    /// A tensor fits into no memory.
+    /// A tensor does not fit into any memory in which it may be placed.
     #[error("tensor `{tensor}` of {size} does not fit: memory `{memory}` has {capacity}{}", needed_shown(*.needed))]
     MemoryTooSmall {
         /// The name of the largest tensor that does not fit.
@@ -95,7 +95,7 @@ pub enum Error {
         /// A description of the problem.
         problem: String,
     },
-    /// A file cannot be read.
+    /// A file cannot be parsed.
     #[error("{format}: {problem}")]
     Parse {
         /// The format of the file.
@@ -125,7 +125,7 @@ pub enum Error {
         /// The name of the memory.
         memory: String,
     },
-    /// The runtime reports an error.
+    /// An error of the `tileheap` crate.
     #[cfg(feature = "vulkan")]
     #[error(transparent)]
     Tileheap(#[from] tileheap::Error),
@@ -187,7 +187,7 @@ impl From<tileheap::frame::shaders::ShaderError> for Error {
     }
 }
 
-/// The reader of a tensor, with the verb.
+/// The subject and verb of the message of [`Error::Dangling`].
 fn reads(node: &str) -> String {
     match node {
         "the outputs" => "the outputs include".to_owned(),

@@ -1,11 +1,11 @@
-//! Kinds of files by name and contents, for errors about wrong files. Errors are to be put after the name of the file.
+//! Checks of file contents against the expected kind of file. Error messages are predicates: they follow the name of the file.
 
 use std::path::Path;
 
 /// Checks that the contents of a file match its extension.
 ///
 /// # Errors
-/// The kind of file that it is not, or that it is a pointer of Git LFS.
+/// A message: the file is not of the kind that its extension says, or it is a Git LFS pointer.
 pub fn check_contents(path: &Path, bytes: &[u8]) -> Result<(), &'static str> {
     if bytes.starts_with(b"version https://git-lfs") {
         return Err("is a Git LFS pointer, not the file itself: run `git lfs pull`");
@@ -47,13 +47,13 @@ pub(crate) fn is_tflite(bytes: &[u8]) -> bool {
     bytes.get(4..8) == Some(b"TFL3")
 }
 
-/// Returns true if the bytes are an ExecuTorch program: `ET` and two digits of the version.
+/// Returns true if the bytes are an ExecuTorch program, whose identifier is `ET` followed by two digits.
 pub(crate) fn is_executorch(bytes: &[u8]) -> bool {
     let version = bytes.get(6..8).unwrap_or_default();
     bytes.get(4..6) == Some(b"ET") && version.len() == 2 && version.iter().all(u8::is_ascii_digit)
 }
 
-/// Returns true if the bytes are a text, which no model is.
+/// Returns true if the bytes are text, which a binary model never is.
 pub(crate) fn is_text(bytes: &[u8]) -> bool {
     let is_control = |byte: &u8| *byte < 32 && !b"\t\n\r".contains(byte);
     !bytes.iter().any(is_control) && std::str::from_utf8(bytes).is_ok()

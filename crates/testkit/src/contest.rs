@@ -1,4 +1,4 @@
-//! Compares all policies on generated traces over seeds, next to the lower bound, with checks at every step.
+//! Compares policies with each other and with the lower bound, on traces generated from several seeds; checks every step.
 
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-/// A file or folder of `tests/data`, the data that is part of the repository.
+/// The path of a file or folder in `tests/data`, the data that is part of the repository.
 ///
 /// # Panics
 /// If it does not exist.
@@ -13,7 +13,7 @@ pub fn data(path: &str) -> PathBuf {
     path
 }
 
-/// The workspace's root, also in tests of its members: `TILEHEAP_WORKSPACE` if a test runs on a different machine than it was built on.
+/// The root of the workspace; `TILEHEAP_WORKSPACE` replaces it for tests that run on a different machine than they were built on.
 pub fn workspace() -> &'static Path {
     static ROOT: LazyLock<PathBuf> = LazyLock::new(|| {
         let package = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -6,10 +6,10 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 pub use tileheap_shaders::Stage;
 use tileheap_shaders::{Compiler, Source};
 
-/// The minor versions of SPIR-V 1.
+/// The minor versions of SPIR-V 1: 1.0 to 1.6.
 pub const VERSIONS: std::ops::Range<usize> = 0..7;
 
-/// Compiles a shader to the words of SPIR-V 1.`minor`; source without `#version` is GLSL 4.60.
+/// Compiles a shader to SPIR-V 1.`minor`; source without `#version` is GLSL 4.60.
 ///
 /// # Panics
 /// With the compiler's log, if it does not compile.

@@ -1,5 +1,5 @@
-//! A device for tests of the runtime, with what a frame needs: command buffers, memory to read back, pipelines from
-//! GLSL. Dropping the [`Gpu`] ends a test, and fails it if there are validation messages.
+//! A device for tests of the runtime, and the objects that a frame needs: command buffers, host-visible buffers, pipelines from GLSL.
+//! Dropping the [`Gpu`] fails the test if there are validation messages.
 
 use crate::glsl::Stage as ShaderStage;
 use crate::objects::{
@@ -9,7 +9,7 @@ use ash::vk;
 use std::mem::ManuallyDrop;
 use tileheap::runtime::{BoundBuffer, Capabilities, Context, Device, PipelineTarget};
 
-/// Recording paths by name, each with the capabilities to disable to force it: the newest path, those without one capability, and the oldest.
+/// Recording paths by name, each with the capabilities to disable in order to select it: the newest path, those without one capability, and the oldest.
 pub fn ways() -> Vec<(&'static str, Capabilities)> {
     use Capabilities as C;
     vec![
@@ -53,13 +53,13 @@ pub struct Pipeline {
     pub bind_point: vk::PipelineBindPoint,
 }
 
-/// The resource of a descriptor; the index in the list is the binding.
+/// The resource that a descriptor refers to; its index in the list is the binding number.
 pub enum Binding {
     Storage(BoundBuffer),
     Image(vk::DescriptorType, vk::ImageView, vk::ImageLayout),
 }
 
-/// The shader stages that read descriptors and push constants of test pipelines.
+/// The shader stages that can access the descriptors and push constants of test pipelines.
 const STAGES: vk::ShaderStageFlags = vk::ShaderStageFlags::from_raw(
     vk::ShaderStageFlags::COMPUTE.as_raw() | vk::ShaderStageFlags::FRAGMENT.as_raw(),
 );
@@ -97,7 +97,7 @@ impl Gpu {
         command_buffers(self.device(), self.create(&info), level, count)
     }
 
-    /// Primary command buffers of the first queue.
+    /// Allocates primary command buffers for the family of the first queue.
     pub fn primaries(&mut self, count: u32) -> Vec<vk::CommandBuffer> {
         let family = self.context.queues()[0].family;
         self.command_buffers(family, vk::CommandBufferLevel::PRIMARY, count)
@@ -180,7 +180,7 @@ impl Gpu {
         self.draw(target, types, None, fragment, true)
     }
 
-    /// A pipeline that draws triangles, nearest first, with viewport and scissor as dynamic state.
+    /// A pipeline that draws triangles with a depth test that keeps the nearest, and with viewport and scissor as dynamic state.
     pub fn triangles(
         &mut self,
         target: &PipelineTarget,

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use ash::prelude::VkResult;
 use ash::vk::{self, Handle};
 
-/// A create info, and the command that uses it.
+/// A create info, and the Vulkan command that creates an object from it.
 pub trait CreateInfo {
     type Handle: Handle + Copy;
 
@@ -278,8 +278,8 @@ pub fn stage(
     info.module(module).name(c"main")
 }
 
-/// Calls `create` with the create info of a pipeline that draws triangles to a viewport and a scissor without vertices, blending or depth; layout
-/// and target are left to `create`. `masks` are the color write masks of the attachments.
+/// Calls `create` with the create info of a pipeline that draws triangles in a viewport and a scissor rectangle, without vertex input,
+/// blending or depth; `create` adds the layout and the render target. `masks` are the color write masks of the attachments.
 pub fn with_triangles<T>(
     [vertex, fragment]: [vk::ShaderModule; 2],
     [viewport, scissor]: [vk::Rect2D; 2],
@@ -389,8 +389,8 @@ pub fn descriptor_set(
 }
 
 impl Objects {
-    /// A pipeline layout of the descriptor set layouts `before` and one with `kinds` at bindings 0, 1, …, with a number of bytes of push
-    /// constants; and that last set layout.
+    /// A pipeline layout with the descriptor set layouts `before`, then one with `kinds` at bindings 0, 1, …, and with `constants` bytes of
+    /// push constants. Also returns that last set layout.
     pub fn pipeline_layout(
         &self,
         device: &ash::Device,

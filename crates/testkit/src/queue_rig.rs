@@ -1,4 +1,5 @@
-//! Several queues on a driver that has one: batches are held back, and run in a random order that only their semaphores limit.
+//! Simulates several queues on a driver that has only one: batches are held back, and run in a random order that respects only their
+//! semaphores and the order within each queue.
 //!
 //! ```text
 //! queue a   [1] [2]──s──┐  [3]          held   a: 1 2 3   b: 4      ready: 1, then 2, then 3 or 4
@@ -119,7 +120,7 @@ impl QueueRig {
         }
     }
 
-    /// Destroys the device, on which nothing may be bound any more.
+    /// Runs all held batches, then destroys the device. No frame may be bound to it any more.
     pub fn finish(mut self) {
         self.run();
         // SAFETY: everything has run.

@@ -42,7 +42,7 @@ macro_rules! on_fake {
 }
 pub use on_fake;
 
-/// The frame, and the IDs of its elements.
+/// The rig's frame, and the IDs of some of its elements.
 pub struct Described {
     pub frame: Frame,
     pub output: ResourceId,
@@ -144,7 +144,7 @@ pub fn describe() -> Described {
 /// The number of frames in flight: more than the runtime can count with fences.
 pub const IN_FLIGHT: usize = 6;
 
-/// A device on the fake driver, with all that a caller of the runtime has.
+/// A device on the fake driver, with all objects that a caller of the runtime provides.
 pub struct Rig {
     pub driver: FakeDriver,
     pub instance: ash::Instance,
@@ -288,12 +288,12 @@ impl Rig {
         }))
     }
 
-    /// Records one frame into the command buffers that the frame [`IN_FLIGHT`] frames before it used.
+    /// Records one frame, reusing the command buffers of the frame recorded [`IN_FLIGHT`] frames earlier.
     pub fn record<'a>(&self, bound: &'a mut BoundFrame) -> Result<FrameRecorder<'a>> {
         self.record_begun(self.begin(bound)?)
     }
 
-    /// Records a frame that was begun.
+    /// Records a frame that has already begun.
     pub fn record_begun<'a>(&self, recorder: FrameRecorder<'a>) -> Result<FrameRecorder<'a>> {
         let described = &self.described;
         let frame = &described.frame;
@@ -336,7 +336,7 @@ impl Rig {
         Ok(recorder)
     }
 
-    /// All problems, once the runtime is destroyed: violations of valid usage, and objects that are still live.
+    /// Returns all problems: violations of valid usage, and objects that are still live. The runtime must have been destroyed.
     pub fn amiss(&self) -> Vec<String> {
         let mut amiss = self.driver.violations();
         let left = self.driver.live_below_device();
@@ -351,7 +351,7 @@ impl Rig {
     }
 }
 
-/// A color image of the frame's size.
+/// The create info of a color image of the frame's size.
 pub fn image_info(usage: vk::ImageUsageFlags) -> vk::ImageCreateInfo<'static> {
     vk::ImageCreateInfo::default()
         .image_type(vk::ImageType::TYPE_2D)

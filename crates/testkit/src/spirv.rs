@@ -57,8 +57,8 @@ impl Assembler {
         id
     }
 
-    /// Declares a storage buffer at set 0 and this binding, a block of one `uint` (type id, pointer to the block,
-    /// then the variable).
+    /// Declares a storage buffer at set 0 and this binding: a block of one `uint`, to which `pointer_to_block` is the pointer type. Returns
+    /// the variable's id.
     pub fn storage_buffer(&mut self, pointer_to_block: u32, binding: u32) -> u32 {
         let id = self.id();
         self.push(Op::Decorate, &[id, Decoration::DescriptorSet as u32, 0]);
@@ -91,7 +91,7 @@ pub struct Types {
     pub pointer_to_block: u32,
     /// A pointer to a `uint` in a storage buffer.
     pub pointer: u32,
-    /// A pointer, to a function's memory, to a pointer to a `uint` in a storage buffer.
+    /// A pointer, with storage class Function, to a pointer to a `uint` in a storage buffer.
     pub pointer_to_pointer: u32,
 }
 

@@ -16,7 +16,7 @@ pub(crate) const DELIBERATE_NAME: &CStr = c"deliberate mistake";
 /// layer and reports later.
 pub(crate) const DELIBERATE: [&str; 2] = ["VUID-vkCmdDispatch-commandBuffer-10746", "TILEHEAP-wrong-object"];
 
-/// Makes the mistake. Nothing is submitted.
+/// Records the mistaken dispatch; nothing is submitted.
 ///
 /// # Panics
 /// If the device has no tile memory, or a storage buffer cannot be placed there.

@@ -1,4 +1,4 @@
-//! The [`Gpu`] of a test, whose context is validated if the run is.
+//! Creates the [`Gpu`] of a test, with validation if the run is validated, and checks its messages.
 
 use tileheap::runtime::context::ValidationMessage;
 use tileheap::runtime::{Capabilities, ContextDesc};

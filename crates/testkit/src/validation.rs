@@ -10,14 +10,14 @@ use tileheap::runtime::{Capabilities, Context, ContextDesc};
 use crate::objects::{Objects, command_buffers, record};
 use crate::tile_mistake;
 
-/// The oldest layer that knows all rules of tile memory (the VUs 12327 to 12330 came with header 1.4.338), as released.
+/// The oldest released layer that knows all rules of tile memory (the VUs 12327 to 12330 came with header 1.4.338).
 pub const OLDEST_LAYER: u32 = vk::make_api_version(0, 1, 4, 341);
 
 /// The messages that [`make_mistakes`] causes: one of core validation, one of synchronization validation.
 pub const DELIBERATE: [&str; 2] = ["VUID-vkCmdFillBuffer-size-00028", "SYNC-HAZARD-WRITE-AFTER-WRITE"];
 
-/// Creates a context, with validation if the run has it. First proves that messages about mistakes arrive; these are its
-/// first messages. A context without `VK_EXT_debug_utils` receives none; only the layer's own log has them.
+/// Creates a context, validated if the run is. Then makes mistakes on purpose and checks that their messages arrive, which are therefore
+/// the context's first messages. A context without `VK_EXT_debug_utils` receives no messages; only the layer's own log has them.
 ///
 /// # Panics
 /// If the context cannot be created, or receives messages other than those of [`DELIBERATE`] mistakes.
@@ -60,7 +60,7 @@ pub fn finish(context: Context) {
     assert!(said.is_empty(), "Vulkan said: {said:#?}");
 }
 
-/// Destroys a context without panicking; returns the other messages.
+/// Destroys a context without panicking; returns the unexpected messages.
 pub(crate) fn destroy(context: Context) -> Vec<ValidationMessage> {
     let deliberate = deliberate(&context);
     without(&deliberate, context.destroy())
@@ -80,7 +80,7 @@ fn without(deliberate: &[&str], mut messages: Vec<ValidationMessage>) -> Vec<Val
     messages
 }
 
-/// The messages about deliberate mistakes that a context should receive: with tile memory, also that of the tile mistake.
+/// The messages about deliberate mistakes that a context should receive: with tile memory, also those about the tile memory mistake.
 fn deliberate(context: &Context) -> Vec<&'static str> {
     let tile = if has_tile_memory(context) {
         &tile_mistake::DELIBERATE[..]

@@ -27,8 +27,8 @@ impl BlockTable {
         BlockTable::of(sizes.collect(), geometry.unit())
     }
 
-    /// The default of policies: [`per_size`](BlockTable::per_size) for one chain, as in the paper; for several chains one class
-    /// for each block size, since equal classes only divide memory.
+    /// The default table: [`per_size`](BlockTable::per_size) for one chain, as in the paper; for several chains, one class for each block
+    /// size, since classes of equal size only divide memory.
     pub fn new(geometry: &Geometry) -> BlockTable {
         let mut table = BlockTable::per_size(geometry);
         if geometry.chains().len() > 1 {

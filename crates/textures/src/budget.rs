@@ -4,13 +4,13 @@ use crate::Geometry;
 use crate::error::{Error, Result};
 use crate::units::Bytes;
 
-/// The number of blocks of the smallest size that a policy with 32-bit block numbers can address.
+/// The maximum number of blocks of the smallest size that a policy with 32-bit block numbers can address.
 const BLOCKS: u64 = (u32::MAX / 2) as u64;
 
 /// The smallest and largest budget that a policy with 32-bit block numbers accepts.
 #[derive(Clone, Copy, Debug)]
 pub struct BudgetLimits {
-    /// Offsets and sizes of blocks are multiples of this.
+    /// Offsets and sizes of blocks are multiples of this many bytes.
     pub unit: u64,
     largest: Bytes,
 }
@@ -27,7 +27,7 @@ impl BudgetLimits {
     /// The budget rounded down to whole units.
     ///
     /// # Errors
-    /// If it does not hold the largest texture, or has more than 2^31 units.
+    /// If it does not hold the largest texture, or has more than 2^31 - 1 units.
     pub fn usable(&self, budget: Bytes) -> Result<Bytes> {
         let usable = Bytes(budget.0 / self.unit * self.unit);
         let most = Bytes(BLOCKS.saturating_mul(self.unit));

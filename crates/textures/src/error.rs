@@ -17,13 +17,13 @@ pub enum Error {
     /// A budget smaller than the largest texture, whose size is the second field.
     #[error("a budget of {0} is smaller than the largest texture, which takes {1}")]
     BudgetTooSmall(Bytes, Bytes),
-    /// A budget above the limit in the second field, which is the size of the third field's number of smallest blocks.
+    /// A budget above the limit in the second field: the total size of as many of the smallest blocks as the third field says.
     #[error("a budget of {0} is larger than {1}, the size of {2} blocks of the smallest size")]
     BudgetTooLarge(Bytes, Bytes, u64),
     /// A texture that does not exist is used.
     #[error("texture {0} does not exist: it was never created, or it was released")]
     UnknownTexture(TextureId),
-    /// A texture with the first chain is created again with the second without being released.
+    /// A texture with the first chain is created again with the second chain, without having been released.
     #[error("texture {0} has chain {1} and cannot be created again with chain {2}")]
     ChainMismatch(TextureId, MipChainId, MipChainId),
     /// A texture is created out of order; the second id is the next new one.
@@ -32,7 +32,7 @@ pub enum Error {
     /// A texture is created with a chain that the geometry does not have; the last field is the number of its chains.
     #[error("texture {0} has chain {1}, which is out of range: the geometry has {2} chains")]
     UnknownChain(TextureId, MipChainId, usize),
-    /// A texture is requested at a level that its chain, with this finest level, lacks.
+    /// A texture is requested at a level that its chain does not have; the last field is the chain's finest level.
     #[error("texture {0} is requested at level {1}; its chain {2} has levels 0 to {3}")]
     UnknownLevel(TextureId, Level, MipChainId, Level),
     /// No policy or scenario has this name; the last string lists the known names.

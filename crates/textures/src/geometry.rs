@@ -73,7 +73,7 @@ impl Geometry {
     /// Source: Blow 1998, figure 6.
     pub fn wulfram() -> Geometry {
         let chains = vec![MipChain::mips(256, 256, 1)];
-        Geometry::new(chains, EIGHT).expect("the paper's sizes rise")
+        Geometry::new(chains, EIGHT).expect("the paper's sizes do not decrease")
     }
 
     /// The chains by [`MipChainId`].
@@ -94,15 +94,17 @@ impl Geometry {
 
     /// The block size of the largest texture.
     pub fn largest(&self) -> Bytes {
-        let finest = |chain: &MipChain| *chain.sizes().last().expect("chains have levels");
+        let finest = |chain: &MipChain| *chain.sizes().last().expect("every chain has at least one level");
         let largest = self.chains.iter().map(finest).max();
-        largest.expect("there are chains").align_up(self.unit)
+        largest
+            .expect("a geometry has at least one chain")
+            .align_up(self.unit)
     }
 
-    /// The largest number of levels of a chain.
+    /// The largest number of levels of any chain.
     pub fn levels(&self) -> usize {
         let levels = self.chains.iter().map(|chain| chain.sizes().len()).max();
-        levels.expect("there are chains")
+        levels.expect("a geometry has at least one chain")
     }
 }
 

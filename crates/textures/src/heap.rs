@@ -244,7 +244,7 @@ impl Heap {
             seen += u32::from(best.is_some());
             node = self.right(node);
         }
-        let (first, last, _) = best.expect("enough is free");
+        let (first, last, _) = best.expect("at least `size` bytes are free");
         let hole = self.compact(first, last, journal);
         self.cursor = self.right(hole);
         hole

@@ -142,7 +142,7 @@ impl Journal {
         self.events.push(event);
     }
 
-    /// Appends the placement of a requested texture as a whole in a block of this size, of which `upload` bytes are uploaded.
+    /// Appends the placement of a requested texture, as a whole, in a block of `block` bytes; `upload` bytes of it are uploaded.
     pub fn place(&mut self, request: Request, offset: Bytes, block: Bytes, upload: Bytes) -> RequestOutcome {
         self.push(CacheEvent::Place {
             texture: request.texture,

@@ -46,7 +46,7 @@ pub struct FrameUploads {
 pub struct UploadLimiter {
     policy: JudgedPolicy,
     geometry: Geometry,
-    /// Number of events that were counted.
+    /// Number of journal events that have been counted.
     seen: usize,
     /// By texture: the first frame in which it may be requested from the policy again, after the policy bypassed it.
     again: Vec<u32>,
@@ -59,10 +59,10 @@ pub struct UploadLimiter {
     left: i64,
     /// Remaining bytes of the reserve for coarse levels.
     reserve: i64,
-    /// True if the last frame had requests without a resident level; this frame's uploads then supply the reserve.
+    /// True if the last frame had requests without a resident level; half of this frame's uploads is then reserved for coarse levels.
     hungry: bool,
     figures: FrameUploads,
-    /// A violation that the end of the frame reports.
+    /// A violation that `end_frame` will report.
     fault: Option<Error>,
 }
 
@@ -292,7 +292,7 @@ impl UploadLimiter {
         };
         if let Some(level) = self.level(request.texture) {
             let size = self.geometry.size(request.chain, level);
-            self.offer(coarser(level, size.expect("it is there at that level")))?;
+            self.offer(coarser(level, size.expect("the resident level exists")))?;
             return Ok(ServedLevel::Coarser(level));
         }
         for level in (0..request.level.0).rev().map(Level) {

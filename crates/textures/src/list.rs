@@ -26,7 +26,7 @@ impl Default for List {
 }
 
 impl Links {
-    /// Grows the table to elements below `end`.
+    /// Grows the table to hold elements below `end`.
     pub fn reach(&mut self, end: usize) {
         if self.0.len() < end {
             self.0.resize(end, [NONE; 2]);

@@ -17,7 +17,7 @@ use crate::units::Bytes;
 pub trait Policy {
     /// Requests a texture for this frame.
     ///
-    /// A hit if the texture is resident at the requested level or a finer one. An upgrade uploads the whole chain again.
+    /// A hit if the texture is resident at the requested level or a finer one. An upgrade uploads the levels that the policy's [`UploadMode`] names.
     fn request(&mut self, request: Request, journal: &mut Journal) -> RequestOutcome;
 
     /// Releases a texture, or its former contents. Ignores unknown ids.

@@ -1,4 +1,4 @@
-//! A fast hash for small keys of the program's own: handles, counters, and pairs of them.
+//! A fast hash for small keys that the program itself creates: handles, counters, and pairs of them.
 //!
 //! The standard library's hash resists keys that are chosen to collide, and takes about 60 instructions for one number; this one takes four.
 
@@ -8,7 +8,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 /// 2^64 divided by the golden ratio, rounded to an odd number: its products with neighboring integers are far apart, and no two are equal.
 pub const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Spreads a change of some bits of the value over all bits of the result.
+/// Mixes the bits of a value: a change of any bit affects both halves of the result.
 #[inline]
 pub const fn spread(value: u64) -> u64 {
     let product = value.wrapping_mul(GOLDEN);

@@ -1,4 +1,4 @@
-//! The loose file as `serde` reads it.
+//! The `serde` form of a loose description.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 
 use crate::frame::TileLists;
 
-/// Fields that the importer does not know, and ignores.
+/// Fields that the importer ignores, because it does not know them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Rest(pub(super) BTreeMap<String, IgnoredAny>);

@@ -11,7 +11,7 @@ pub(super) enum FormatReading {
     Guessed(vk::Format),
 }
 
-/// The format of a loose name, else one with `bytes_per_texel`; `None` if neither determines a format.
+/// The format with a loose name, or else a format with `bytes_per_texel`; `None` if neither determines one.
 pub(super) fn parse_format(name: &str, bytes_per_texel: u32, depth: bool) -> Option<FormatReading> {
     let name = name.trim().to_ascii_uppercase();
     let bare = name.strip_prefix("VK_FORMAT_").unwrap_or(&name);
@@ -26,7 +26,7 @@ pub(super) fn parse_format(name: &str, bytes_per_texel: u32, depth: bool) -> Opt
     }
 }
 
-/// The format of a loose name that follows no naming rule.
+/// The format with a common name that the naming rules do not cover.
 fn listed(name: &str) -> Option<vk::Format> {
     use vk::Format as F;
     Some(match name {
@@ -46,7 +46,7 @@ fn listed(name: &str) -> Option<vk::Format> {
     })
 }
 
-/// The format with Vulkan's name for it, which may lack the packing, the numeric type or both.
+/// The format with a Vulkan name that may lack the packing, the numeric type, or both.
 fn completed(name: &str) -> Option<vk::Format> {
     const TYPES: [&str; 5] = ["", "_UNORM", "_UFLOAT", "_SFLOAT", "_UINT"];
     const ENDS: [&str; 4] = ["", "_PACK32", "_PACK16", "_BLOCK"];
@@ -68,7 +68,7 @@ fn full_name(name: &str) -> Option<vk::Format> {
     names::exact(&name)
 }
 
-/// The format of a name like `RGBA16F`: channels, bits of each, numeric type.
+/// The format with a name like `RGBA16F`: channels, bits per channel, numeric type.
 fn shorthand(name: &str) -> Option<vk::Format> {
     let bits_at = name.find(|c: char| c.is_ascii_digit())?;
     let (channels, rest) = name.split_at(bits_at);

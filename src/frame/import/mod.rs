@@ -1,4 +1,4 @@
-//! The importer of loose frame descriptions, as people write them down from captures and from other engines.
+//! Imports loose frame descriptions, which people write by hand from captures or for other engines.
 //!
 //! ```json
 //! {
@@ -24,11 +24,10 @@
 //! - An image has an `extent` (2 or 3 texel counts) or an `extent_scale` (of `base_extent`); a buffer has `size_bytes`.
 //!   `layers`, `mips` and `samples` default to 1, and `kind` follows from the size.
 //! - `lists` of a buffer, `{ "tile": 16, "bytes": 2048 }`, is the [list](super::TileLists) that it holds for each tile of the screen.
-//! - `format` is Vulkan's name, with or without `VK_FORMAT_`, `_PACK32` or the numeric type (then `UNORM`, or the only one
-//!   there is), or a shorthand (`RGBA16F`, `R11G11B10F`, `D24S8`), or `swapchain`. A format that is not known is chosen by
-//!   `bytes_per_texel`, and a note says so.
-//! - `usage` adds to the usage that the passes ask for. `history` makes a [`Persistence::History`](super::Persistence), `imported`
-//!   an external resource, else it is transient.
+//! - `format` is Vulkan's name, with or without `VK_FORMAT_`, `_PACK32` or the numeric type (then `UNORM`, or the only one there is), or a shorthand
+//!   (`RGBA16F`, `R11G11B10F`, `D24S8`), or `swapchain`. If the name is not known, a format is chosen by `bytes_per_texel`, and a note says so.
+//! - `usage` adds to the usage that the passes require. `history` makes the resource a [`Persistence::History`](super::Persistence), `imported` makes it
+//!   external; otherwise it is transient.
 //! - `tile_eligible` is a claim that is passed through unchecked.
 //!
 //! # Passes
@@ -72,12 +71,12 @@ use super::validate::{MAX_NAME_BYTES, check_name};
 use super::{Frame, FrameBuilder, FrameError, FrameRule};
 use crate::format::texel_block;
 
-/// A frame read from a file, with data of the file that frames do not have.
+/// A frame read from a file, and data of the file that a frame does not store.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportedFrame {
     /// The frame.
     pub frame: Frame,
-    /// Per resource, its eligibility for tile memory as claimed by the file.
+    /// Per resource, its eligibility for tile memory as claimed by the file; `None` without a claim.
     pub claims: Vec<Option<bool>>,
     /// Per resource, the file's bytes per texel; 0 for buffers and if not given.
     pub raw_texel_bytes: Vec<u32>,
@@ -115,7 +114,7 @@ pub fn import(text: &str) -> crate::Result<ImportedFrame> {
     import_at(text, None)
 }
 
-/// Imports a loose description at another base extent.
+/// Imports a loose description with `base_extent` in place of the file's.
 ///
 /// # Errors
 /// Same as [`import`].
@@ -123,9 +122,9 @@ pub fn import_sized(text: &str, base_extent: vk::Extent2D) -> crate::Result<Impo
     import_at(text, Some(base_extent))
 }
 
-/// Reads a native or a loose description, depending on the text; `base_extent` replaces the file's.
+/// Reads a native or a loose description, depending on the text; `base_extent`, if given, replaces the file's.
 ///
-/// A text with a field `format` is native. A native frame has no claims, and its texel sizes are those of the formats.
+/// Text with a field `format` is native. A native frame has no claims, and its texel sizes are those of the formats.
 ///
 /// # Errors
 /// Same as [`Frame::from_json`] and [`import`].
@@ -186,7 +185,7 @@ fn import_at(text: &str, base_extent: Option<vk::Extent2D>) -> crate::Result<Imp
     })
 }
 
-/// The index of every resource by name. Checks that messages can quote the names.
+/// The index of every resource, by name. Checks that messages can quote the names of resources and passes.
 fn resource_indices(document: &document::Document) -> Result<BTreeMap<&str, usize>, FrameError> {
     let resources = document.resources.iter().map(|it| ("resource", &it.name));
     let passes = document.passes.iter().map(|it| ("pass", &it.name));
@@ -234,7 +233,7 @@ fn unknown_fields(document: &document::Document) -> Vec<String> {
     notes
 }
 
-/// Turns a title of any length and content into a frame name.
+/// Turns a title into a valid frame name: removes control characters, and truncates it.
 fn printable_name(title: &str) -> String {
     let mut name: String = title.chars().filter(|c| !c.is_control()).collect();
     let mut end = name.len().min(MAX_NAME_BYTES);

@@ -1,4 +1,4 @@
-//! Passes of a loose description: interpretation of their reads and writes.
+//! Interprets the passes of a loose description, with their reads and writes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -123,7 +123,7 @@ pub(super) fn interpret(
             };
             if previous && entry.reads && entry.writes && entry.kind.is_attachment() {
                 let problem = format!(
-                    "reads what the previous frame left in `{}` through the attachment that it writes: sample it instead",
+                    "reads the previous frame's contents of `{}` through the attachment that it writes: sample them instead",
                     resource.name
                 );
                 return Err(ImportError::of_pass(&document.passes[index].name, problem).into());
@@ -157,7 +157,7 @@ fn is_depth(meaning: Option<Use>) -> bool {
     meaning == Some(Use::Access(depth)) || meaning == Some(Use::ReadOnly(depth))
 }
 
-/// The pass's kind; `None` for one that presents.
+/// The kind of a pass; `None` for a `present` pass.
 pub(super) fn parse_kind(pass: &Pass) -> Result<Option<PassKind>, ImportError> {
     Ok(Some(match pass.kind.to_ascii_lowercase().as_str() {
         "raster" | "graphics" | "render" | "draw" | "rasterization" => PassKind::Render,
@@ -173,7 +173,8 @@ pub(super) fn parse_kind(pass: &Pass) -> Result<Option<PassKind>, ImportError> {
     }))
 }
 
-/// Merges the entries of a pass, one per resource and use: those that only read first, then those that write in their order, which numbers the attachments.
+/// Merges the entries of a pass into one per resource and use: first those that only read, then those that write, in the order of the file, which numbers the
+/// attachments.
 fn merge(
     pass: &Pass,
     indices: &BTreeMap<&str, usize>,
@@ -200,7 +201,7 @@ fn merge(
                 accepted_uses(&entry.usage, is_image[index])
             ))),
             Some(Use::ReadOnly(_)) if writes => Err(fault("this use cannot write: list it in `reads`")),
-            Some(Use::Present) if writes => Err(fault("presenting only reads: list it in `reads`")),
+            Some(Use::Present) if writes => Err(fault("presenting does not write: list it in `reads`")),
             Some(Use::Present) => {
                 presented[index] = true;
                 Ok(None)
@@ -264,7 +265,7 @@ fn merge(
     Ok(merged)
 }
 
-/// Everything outside an entry that its meaning depends on.
+/// Everything other than an entry itself that determines its meaning.
 struct Context {
     /// True if an earlier pass used the current contents.
     used: bool,
@@ -314,7 +315,8 @@ impl Context {
     }
 }
 
-/// Finds the sources of resolve attachments: the n-th color one receives the n-th multisampled color attachment, a depth one the depth attachment.
+/// Finds the sources of resolve attachments: the n-th color target receives the n-th multisampled color attachment, and the n-th depth target the n-th
+/// multisampled depth attachment.
 fn resolve_sources(document: &Document, formats: &[vk::Format], accesses: &mut [Access]) {
     let samples = |access: &Access| document.resources[access.resource.index()].samples;
     let of_kind = |kind: AccessKind| {

@@ -55,8 +55,9 @@ fn persistence(resource: &Resource, external: impl FnOnce() -> ExternalDesc) -> 
     }
 }
 
-/// Entry and exit state of an imported image: those of a swapchain image if it is only drawn to; the layout of its first access for both if the frame
-/// needs its contents; otherwise undefined contents on entry, and the layout of its last access on exit.
+/// Entry and exit state of an imported image. A color image with one sample and one layer that no pass reads has those of a swapchain image. If the first
+/// access needs contents, its layout is used for both; otherwise contents are undefined on entry, and the exit layout is that of the last access. An unused
+/// image is in `GENERAL`.
 fn external_image(desc: &ImageDesc, depth: bool, accesses: &[Access]) -> ExternalDesc {
     let layout = |access: &Access| access.kind.layout(depth, access.writes);
     let (Some(first), Some(last)) = (accesses.first(), accesses.last()) else {

@@ -10,7 +10,7 @@ use super::passes::{Interpreted, parse_kind};
 use crate::frame::tables::{HistoryVersion, PassKind};
 use crate::frame::{FrameBuilder, FrameError};
 
-/// The queue of passes that name none.
+/// The queue of passes that do not name one.
 const DEFAULT_QUEUE: &str = "graphics";
 
 /// Declares queues, submits and passes.
@@ -79,7 +79,7 @@ pub(super) fn declare(
     Ok(())
 }
 
-/// Names of passes so far; per name in the file, the number of the last pass that had it.
+/// Pass names used so far; per name in the file, the number of the last pass with it.
 #[derive(Default)]
 struct PassNames {
     taken: BTreeSet<String>,

@@ -8,13 +8,13 @@ use crate::frame::AccessKind;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
     Access(AccessKind),
-    /// An access that cannot write, whichever list it is in.
+    /// An access that cannot write; not allowed in `writes`.
     ReadOnly(AccessKind),
     /// Presented: not an access of a pass, but an exit state.
     Present,
 }
 
-/// The meaning of a use name for an image or a buffer; `writes` tells which list of a pass contains it, if any.
+/// The meaning of a use name for an image or a buffer; `writes` is true in a pass's `writes`, false in its `reads`, and `None` elsewhere.
 pub(super) fn parse_use(word: &str, is_image: bool, writes: Option<bool>) -> Option<Use> {
     let word = word.to_ascii_lowercase().replace([' ', '-'], "_");
     let word = word.strip_suffix("_attachment").unwrap_or(&word);

@@ -1,4 +1,4 @@
-//! The document: nested and by name, where a frame is flat and uses ids.
+//! The document: nested and with names, whereas a frame's tables are flat and use ids.
 
 use ash::vk;
 use serde::de::{Error, IgnoredAny};
@@ -19,7 +19,7 @@ pub const FORMAT: &str = "tileheap-frame";
 /// The version that is read and written.
 pub const VERSION: u64 = 2;
 
-/// A frame: resources, and submits with batches of command buffers of passes.
+/// A frame: its resources, and its submits, which contain batches, command buffers and passes.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a frame description")]
@@ -36,9 +36,9 @@ pub(super) struct Document {
     /// The size of images with a `scale`: `[width, height]`.
     #[serde(default)]
     pub(super) base_extent: [u32; 2],
-    /// Queues by name.
+    /// The queues that the frame submits to.
     pub(super) queues: Vec<Queue>,
-    /// Semaphores by name.
+    /// The semaphores that batches wait for or signal.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) semaphores: Vec<Semaphore>,
     /// Images and buffers.
@@ -49,7 +49,7 @@ pub(super) struct Document {
     #[serde(default, skip_serializing, rename = "capture")]
     #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
     pub(super) _capture: Option<IgnoredAny>,
-    /// The schema that editors check the document with; not part of the frame.
+    /// The schema that editors check the document against; not part of the frame.
     #[serde(default, skip_serializing, rename = "$schema")]
     #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
     pub(super) _schema: Option<IgnoredAny>,
@@ -102,7 +102,7 @@ pub(super) struct Submit {
     pub(super) batches: Vec<Batch>,
 }
 
-/// One `VkSubmitInfo2`: the period over which tile memory keeps its contents.
+/// One `VkSubmitInfo2`. Tile memory keeps its contents at least until the batch ends.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -170,10 +170,10 @@ pub(super) struct Pass {
     /// For a pass that frames may skip: the state of its outputs.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) optional: Option<SkippedOutputs>,
-    /// Number with which the runtime asks its hooks for structures to chain to the render pass; 0 for none.
+    /// Number that the runtime passes to its hooks, which return structures to chain to the render pass; 0 for none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) hook: u32,
-    /// Samples per texel of its pipelines, if different from the attachments': bits of `VkSampleCountFlagBits`.
+    /// Sample count of its pipelines, if it differs from the attachments': a value of `VkSampleCountFlagBits`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) samples: Option<u32>,
     /// Its uses of resources. Color attachments are numbered in this order.
@@ -206,7 +206,7 @@ pub(super) struct Access {
     /// True if the access changes the contents.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) writes: bool,
-    /// For a history: the contents of this frame or of the previous one. Default: `"current"`.
+    /// For a history: whether the access uses the contents of this frame or of the previous one. Default: `"current"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) version: HistoryVersion,
     /// For a write: treatment of earlier contents. Default: `"load"`.
@@ -218,14 +218,14 @@ pub(super) struct Access {
     /// For a resolve attachment: the attachment whose samples it receives.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) resolves: Option<String>,
-    /// Memory traffic in bytes that the access was measured to save on chip.
+    /// Measured savings of the access if the resource is on chip, in bytes of memory traffic.
     #[serde(default, skip_serializing_if = "is_default")]
     #[cfg_attr(test, schemars(with = "Option<u64>"))]
     pub(super) measured: Option<Bytes>,
-    /// Fraction of its part, if not all.
+    /// Fraction of the part that the access uses, if not all of it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) share: Option<AccessFraction>,
-    /// Distance from the pixel at which the access reads: a number of texels, or `"anywhere"`. Default: 0 for attachments, else anywhere.
+    /// Maximum distance from the pixel at which the access reads: a number of texels, or `"anywhere"`. Default: 0 for attachments, otherwise `"anywhere"`.
     #[serde(default, skip_serializing_if = "is_default")]
     #[cfg_attr(test, schemars(with = "Option<super::schema::Reach>"))]
     pub(super) reach: Option<ReadReach>,

@@ -8,25 +8,25 @@ use super::document::VERSION;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JsonError {
-    /// Not JSON, or not the expected type at this position.
+    /// Text that is not JSON, or a value that does not have the expected form.
     #[error("frame JSON, {0}")]
     Syntax(#[from] JsonSyntaxError),
-    /// JSON of another format.
+    /// A document of another format.
     #[error("frame JSON has format `{found}`: only `tileheap-frame` can be read")]
     Format {
         /// Format stated by the file.
         found: String,
     },
-    /// An unknown version.
+    /// A document of a version that cannot be read.
     #[error("frame JSON: {}this tileheap reads version {VERSION}", written_by(*.found))]
     Version {
         /// Version stated by the file.
         found: u64,
     },
-    /// Well-formed, but not a valid description.
+    /// A resource that is both or neither of an image and a buffer.
     #[error("frame JSON, {path}: {problem}")]
     Field {
-        /// Path of the field.
+        /// The resource, with its name.
         path: String,
         /// Description of the problem.
         problem: String,

@@ -1,4 +1,4 @@
-//! Accepted forms of fields, for errors.
+//! Accepted forms of fields, for error messages.
 
 /// Per field, examples of accepted values.
 const FORMS: &[(&str, &[&str])] = &[
@@ -71,14 +71,14 @@ const FORMS: &[(&str, &[&str])] = &[
     ("reach", &["2", r#""anywhere""#]),
 ];
 
-/// The problem at a path of a document, followed by the accepted forms of the field if it does not name them itself.
+/// Returns `problem`, followed by the accepted forms of the field at `path`; `None` if the problem names them itself, or the forms are not listed.
 pub(super) fn with_forms(path: &str, problem: &str) -> Option<String> {
     let named = ["unknown ", "missing ", "duplicate ", "has ", "`"];
     if named.iter().any(|start| problem.starts_with(start)) {
         return None;
     }
     let field = path.rsplit('.').next()?.split('[').next()?;
-    // The document has a number of that name.
+    // The document's own `version` is a number.
     let is_version = path == "version";
     let (_, forms) = FORMS.iter().find(|(name, _)| *name == field && !is_version)?;
     Some(format!("{problem}; accepted: `{}`", forms.join("`, `")))
@@ -90,7 +90,7 @@ mod tests {
     use crate::Error;
     use crate::frame::{Frame, FrameError};
 
-    /// A document with `FIELD` where a form of each field belongs.
+    /// A document in which each field's name in upper case stands for its value.
     const DOCUMENT: &str = r#"{
         "format": "tileheap-frame", "version": 2, "base_extent": BASE_EXTENT,
         "queues": [{ "name": "q", "capabilities": CAPABILITIES }],
@@ -158,12 +158,12 @@ mod tests {
             (
                 "base_extent",
                 "1280",
-                "at `base_extent`: 1280, where a list of 2 is expected; accepted: `[1280, 720]`",
+                "at `base_extent`: 1280, where a list of length 2 is expected; accepted: `[1280, 720]`",
             ),
             (
                 "render_area",
                 "{ \"width\": 3 }",
-                "passes[0].render_area`: an object, where a list of 4 is expected; accepted: `[0, 0, 1280, 720]`",
+                "passes[0].render_area`: an object, where a list of length 4 is expected; accepted: `[0, 0, 1280, 720]`",
             ),
             (
                 "reach",

@@ -1,4 +1,4 @@
-//! The JSON form of an image: its extent is one of two fields.
+//! The JSON form of an image, whose size is given by one of two fields.
 
 use ash::vk;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use tileheap_json::is_default;
 use crate::frame::{Extent, ImageDesc};
 use crate::names;
 
-/// An image, except for properties that its accesses decide.
+/// The properties of an image, except those that follow from its accesses.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(extend("oneOf" = super::schema::one_of(["extent", "scale"]))))]
@@ -54,7 +54,7 @@ pub(in crate::frame) struct ImageForm {
     #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
     #[cfg_attr(test, schemars(with = "super::schema::Bits<vk::ImageCreateFlags>"))]
     flags: vk::ImageCreateFlags,
-    /// Number with which the runtime asks its hooks for structures to chain to the create info; 0 for none.
+    /// Number that the runtime passes to its hooks, which return structures to chain to the create info; 0 for none.
     #[serde(default, skip_serializing_if = "is_default")]
     hook: u32,
     /// True if each level may become a separate image, placed by its own size and lifetime. Not allowed for external images.

@@ -31,9 +31,9 @@
 //! A buffer that holds a list for each tile of the screen says so: `"buffer": { "size": 7372800, "lists": { "tile": 16, "bytes": 2048 } }`
 //! ([`TileLists`](super::TileLists)).
 //!
-//! If the levels of an image are [images of their own](super::ImageDesc::separate_levels), those that a frame was written with name the image of
-//! which they are a level: `"level_of": { "image": "bloom", "level": 1 }`. Both have `"separate_levels": true`; the extent follows from the image's,
-//! whatever the document says. Frames that are described by hand declare the image with `"mip_levels"` instead.
+//! If the levels of an image are [separate images](super::ImageDesc::separate_levels), a written document contains each of them, and names the image that it
+//! is a level of: `"level_of": { "image": "bloom", "level": 1 }`. Both have `"separate_levels": true`; the extent of the level is derived from that of the
+//! image and overrides the document's. Documents written by hand declare the image with `"mip_levels"` instead.
 //!
 //! An object `capture`, which the capture layer adds, is not part of the frame and is skipped.
 //!

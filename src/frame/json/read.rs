@@ -1,4 +1,4 @@
-//! Reads a frame from text, through its document.
+//! Reads a frame from text: parses its document, and builds the frame.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub(in crate::frame) enum Dialect {
     Loose,
 }
 
-/// The dialect of the text, by its `format` and `version`.
+/// The dialect of a text, according to its fields `format` and `version`.
 pub(in crate::frame) fn dialect(text: &str) -> Result<Dialect, JsonError> {
     #[derive(Deserialize)]
     #[serde(expecting = "a frame description")]
@@ -50,7 +50,7 @@ pub(in crate::frame) fn dialect(text: &str) -> Result<Dialect, JsonError> {
     }
 }
 
-/// A native document. Errors name the accepted forms.
+/// Parses a native document. Errors list the accepted forms of the field.
 fn native(text: &str) -> Result<doc::Document, FrameError> {
     parse(text).map_err(|mut error| {
         if let Some(problem) = forms::with_forms(&error.path, &error.problem) {
@@ -61,7 +61,7 @@ fn native(text: &str) -> Result<doc::Document, FrameError> {
 }
 
 pub(super) fn frame(text: &str) -> crate::Result<Frame> {
-    // The header first: a later version has other fields, and complaints about those would help less.
+    // The header first: a later version has other fields, and errors about those would be less helpful.
     dialect(text).map_err(FrameError::from)?;
     let mut document = native(text)?;
     let [width, height] = document.base_extent;
@@ -101,7 +101,7 @@ pub(super) fn frame(text: &str) -> crate::Result<Frame> {
     frame.build()
 }
 
-/// Ids by name. Of two objects with the same name, the later counts here; building rejects both.
+/// Ids by name. If two objects have the same name, the map contains the later one; building the frame then fails.
 struct Names {
     queues: BTreeMap<String, QueueId>,
     semaphores: BTreeMap<String, SemaphoreId>,

@@ -1,4 +1,4 @@
-//! The JSON Schema of frame documents, from the types that read them.
+//! The JSON Schema of frame documents, generated from the types that read them.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -13,7 +13,7 @@ use super::document::Document;
 use crate::frame::tables::PassKind;
 use crate::names::{self, Vocabulary};
 
-/// The schema of a Vulkan enumerant, written by its name.
+/// The schema of a Vulkan enumerant, which is written as its name.
 pub(in crate::frame) struct Name<T>(PhantomData<T>);
 
 impl<T: Vocabulary> JsonSchema for Name<T> {
@@ -24,13 +24,13 @@ impl<T: Vocabulary> JsonSchema for Name<T> {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let all: Vec<&str> = names::all::<T>().map(|(name, _)| name).collect();
         json_schema!({
-            "description": format!("A name of `{}`, or its number in hexadecimal.", T::TYPE),
+            "description": format!("The name of a `{}` value, or its number in hexadecimal.", T::TYPE),
             "anyOf": [{ "enum": all }, { "type": "string", "pattern": "^0x[0-9A-Fa-f]{1,16}$" }],
         })
     }
 }
 
-/// The schema of a set of Vulkan flag bits, written by their names.
+/// The schema of a set of Vulkan flag bits, which is written as a list of their names.
 pub(in crate::frame) struct Bits<T>(PhantomData<T>);
 
 impl<T: Vocabulary> JsonSchema for Bits<T> {
@@ -94,7 +94,7 @@ impl JsonSchema for Reach {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let texels = generator.subschema_for::<u32>();
         json_schema!({
-            "description": "The distance from the pixel at which a read may occur, in texels of the resource that is read.",
+            "description": "The maximum distance from the pixel at which a read may occur, in texels of the resource that is read.",
             "anyOf": [texels, { "const": words(&[ReadReach::Anywhere])[0] }],
         })
     }
@@ -105,11 +105,11 @@ pub(super) fn one_of(fields: [&str; 2]) -> Value {
     json!(fields.map(|field| json!({ "required": [field] })))
 }
 
-/// The schema, as the guide and editors read it.
+/// The schema of frame documents, as published for editors and for the guide.
 pub(super) fn schema() -> Value {
     let generator = SchemaSettings::draft2020_12().into_generator();
     let mut schema = tidied(generator.into_root_schema_for::<Document>().to_value());
-    schema["title"] = "Frame of tileheap".into();
+    schema["title"] = "tileheap frame".into();
     schema
 }
 
@@ -137,7 +137,7 @@ fn tidied(value: Value) -> Value {
             ("type", Value::Array(mut types)) => {
                 types.retain(|name| name != "null");
                 let one = types.pop().filter(|_| types.is_empty());
-                tidy.insert(key, one.expect("one type beside null"));
+                tidy.insert(key, one.expect("a nullable type has exactly one other type"));
             }
             ("anyOf", Value::Array(mut forms)) => {
                 forms.retain(|form| *form != json!({ "type": "null" }));

@@ -1,4 +1,4 @@
-//! The reference of frame documents in the guide, from their schema.
+//! The guide's reference of frame documents, generated from their schema.
 
 use std::fmt::Write as _;
 
@@ -49,7 +49,7 @@ fn references(schema: &Value, found: &mut dyn FnMut(&str)) {
     }
 }
 
-/// The fields of an object, or the accepted values; `None` for names of Vulkan.
+/// The fields of an object, or the accepted values, as a table; `None` for Vulkan names.
 fn section(schema: &Value) -> Option<String> {
     if let Some(fields) = schema["properties"].as_object() {
         let required: Vec<&Value> = schema["required"].as_array().into_iter().flatten().collect();

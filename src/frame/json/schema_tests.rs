@@ -1,4 +1,4 @@
-//! The schema accepts a document if the reader does.
+//! Tests that the schema accepts a document exactly if the reader does.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use super::super::{Frame, FrameError};
 use super::schema::schema;
 use super::schema_reference::reference;
 
-const REWRITE: &str = "TILEHEAP_REWRITE=1 cargo test -p tileheap --lib frame::json writes it again";
+const REWRITE: &str = "TILEHEAP_REWRITE=1 cargo test -p tileheap --lib frame::json rewrites it";
 
 fn root(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
@@ -45,7 +45,7 @@ fn the_reference_in_the_guide_is_that_of_the_types() {
     );
 }
 
-/// The first reason that a value does not match a schema. Knows the keywords that the schema uses, and panics for others.
+/// The first reason why a value does not match a schema. Knows the keywords that the schema uses, and panics for others.
 fn fault(root: &Value, schema: &Value, value: &Value) -> Option<String> {
     let fields = match schema {
         Value::Bool(accepts) => return (!accepts).then(|| "is never accepted".to_owned()),
@@ -136,7 +136,7 @@ fn fault(root: &Value, schema: &Value, value: &Value) -> Option<String> {
     })
 }
 
-/// Calls `found` with every frame document inside of a value.
+/// Calls `found` with every frame document inside a value.
 fn frames_in(value: &Value, found: &mut dyn FnMut(&Value)) {
     if value["format"] == super::FORMAT {
         found(value);
@@ -191,7 +191,7 @@ fn every_frame_document_of_the_tests_has_the_form_of_the_schema() {
     assert!(frames >= 40, "{frames} frames");
 }
 
-/// Places in a document, at most two of each kind: paths that differ only in indices are of one kind.
+/// Collects the paths in a document, at most two of each kind: paths that differ only in indices are of one kind.
 fn places(value: &Value, path: &str, kind: &str, seen: &mut BTreeMap<String, Vec<String>>) {
     let of_kind = seen.entry(kind.to_owned()).or_default();
     if of_kind.len() < 2 && !path.is_empty() {

@@ -159,7 +159,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Checks that fragment outputs have attachments, and attachments outputs.
+    /// Checks that every fragment output has an attachment, and every color attachment an output.
     fn check_outputs(&mut self, pipelines: &[PipelineShaders<'_>]) {
         let fragments = pipelines.iter().flat_map(|pipeline| &pipeline.entries);
         let fragments: Vec<_> = fragments
@@ -207,7 +207,7 @@ fn is_graphics(stage: vk::ShaderStageFlags) -> bool {
     (vk::ShaderStageFlags::ALL_GRAPHICS | mesh).contains(stage)
 }
 
-/// Returns true if barriers for `declared` stages also make `used` ones wait.
+/// Returns true if barriers for the `declared` stages also cover the `used` stages.
 fn covers(declared: vk::PipelineStageFlags2, used: vk::PipelineStageFlags2) -> bool {
     use vk::PipelineStageFlags2 as S;
     let before_raster = S::VERTEX_SHADER

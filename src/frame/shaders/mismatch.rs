@@ -10,9 +10,9 @@ use super::pipeline::ShaderBinding;
 pub struct Mismatch {
     /// Kind of difference.
     pub kind: MismatchKind,
-    /// Reference of the shader to the resource, if any.
+    /// The shader's reference to the resource, if any.
     pub binding: Option<ShaderBinding>,
-    /// The difference, with the names.
+    /// Description of the difference, with the names of the pass and the resource.
     pub message: String,
 }
 
@@ -51,7 +51,7 @@ pub enum MismatchKind {
 }
 
 impl Mismatch {
-    /// Returns true if the plan would lack a wait for a hazard. Other differences only cost performance, or hint at a mistake.
+    /// Returns true if a plan from these declarations would lack a wait. Other differences only cost performance, or hint at a mistake.
     pub fn is_error(&self) -> bool {
         use MismatchKind::{OtherKind, Stage, Undeclared, UndeclaredStage, UndeclaredWrite};
         let errors = [Stage, Undeclared, OtherKind, UndeclaredWrite, UndeclaredStage];

@@ -9,7 +9,7 @@ use tileheap_spirv::{AddressSource, EntryPoint};
 use crate::frame::tables::HistoryVersion;
 use crate::frame::{AccessKind, LoadOp, PassBuilder, ResourceId};
 
-/// Reference of a shader to a resource.
+/// A shader's reference to a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ShaderBinding {
     /// Through a descriptor.
@@ -35,7 +35,7 @@ impl fmt::Display for ShaderBinding {
                 write!(f, "the address in set {set} binding {binding}{}", at(offset))
             }
             ShaderBinding::Address(AddressSource::Memory) => {
-                f.write_str("addresses in memory reached by address")
+                f.write_str("addresses read from memory that is accessed by address")
             }
             ShaderBinding::Address(AddressSource::Computed) => f.write_str("addresses of unknown origin"),
         }
@@ -98,7 +98,7 @@ impl<'a> PipelineShaders<'a> {
         self
     }
 
-    /// Every memory use of a shader, with its target if it has one.
+    /// Every memory use by the shaders, with the resource that it refers to, if bound.
     pub(super) fn uses(&self) -> impl Iterator<Item = (ShaderUse, Option<BindingTarget>)> + '_ {
         let uses = self.entries.iter().flat_map(|entry| {
             let bindings = entry.bindings.iter().map(|it| ShaderUse {

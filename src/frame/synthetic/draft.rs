@@ -3,7 +3,7 @@
 use super::*;
 use crate::frame::tables::PassKind;
 
-/// A pass before it is declared: its resources have to be declared first.
+/// A pass whose accesses are collected first: it is declared after its resources.
 #[derive(Debug)]
 pub(super) struct Draft {
     pub(super) name: String,

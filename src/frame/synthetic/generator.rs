@@ -1,4 +1,4 @@
-//! State while a synthetic frame is generated: resources that can be read, and the order that semaphores establish.
+//! The state of generating a synthetic frame: resources that can be read, and the order that semaphores establish.
 
 use ash::vk;
 
@@ -56,7 +56,7 @@ pub(super) struct Generator {
     last_batch: Vec<Option<(u32, BatchId)>>,
     /// Per queue, and per other queue, the index after the last batch of the other queue that the queue has waited for.
     ordered: Vec<Vec<u32>>,
-    /// The indices of the current batch and queue.
+    /// The index of the current batch.
     pub(super) batch: u32,
     pub(super) queue: usize,
 }
@@ -192,7 +192,7 @@ impl Generator {
         draft.declare(&mut self.frame, commands);
     }
 
-    /// Adds a read of a resource that matches, if there is one, with an access kind that suits it.
+    /// Adds a read of a resource that satisfies `wanted`, if there is one, with a suitable access kind.
     pub(super) fn read(&mut self, draft: &mut Draft, wanted: impl Fn(&Made) -> bool) {
         let Some(index) = self.choose(draft, false, wanted) else {
             return;
@@ -216,8 +216,8 @@ impl Generator {
         self.use_made(draft, index, access, None);
     }
 
-    /// A resource that this batch may read, or also write, and this pass does not use yet: half of the time the oldest unread one, else a recent one,
-    /// so that lifetimes are short in large frames too.
+    /// A resource that this batch may read (and write, if `writes` is true), and that this pass does not use yet: half of the time the oldest unread one,
+    /// else a recent one, so that lifetimes are short in large frames too.
     pub(super) fn choose(
         &mut self,
         draft: &Draft,

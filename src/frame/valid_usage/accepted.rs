@@ -1,6 +1,6 @@
 //! A cache of subjects that rules have accepted.
 
-/// The properties, as far as rules depend on them, of subjects that were accepted: most subjects of a frame share the properties of a few.
+/// The rule-relevant properties of accepted subjects. Most subjects of a frame have one of a few sets of properties.
 pub(super) struct Accepted<P> {
     /// For each value of a hash's highest byte, an index in `properties`.
     places: [u8; 256],

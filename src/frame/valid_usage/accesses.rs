@@ -42,7 +42,7 @@ impl Subject for Use<'_> {
     }
 }
 
-/// The properties of an access that the rules of this module, and those about its stages, depend on; not for tile attachments, whose rules depend on more.
+/// The properties of an access that the rules of this module and the rules about stages depend on. Tile attachments have none: their rules depend on more.
 #[derive(Clone, Copy, PartialEq)]
 struct UseProperties {
     pass: PassKind,

@@ -107,7 +107,7 @@ fn too_long(image: &Image<'_>, device: &DeviceProfile, what: &str, side: u32) ->
     exceeds(device, what, side, limit, name)
 }
 
-/// The limits of a device on sample counts: true for those that apply to the image, the supported counts, and the limit's name.
+/// A device's limits on sample counts: for each, whether it applies to the image, the supported counts, and its name.
 fn sample_counts(
     image: &Image<'_>,
     device: &DeviceProfile,
@@ -162,7 +162,7 @@ fn sample_counts(
     ]
 }
 
-/// Image usages that extensions define, with the extension's feature. Only external images, which the program creates, have the last two.
+/// Image usages that extensions define, with the extension's feature. Only external images, which the program creates, can have the last two.
 const EXTENSION_IMAGE_USAGES: [(U, Feature, &str); 7] = [
     (
         U::FRAGMENT_DENSITY_MAP_EXT,

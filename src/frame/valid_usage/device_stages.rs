@@ -82,7 +82,7 @@ const ACCESSES: [(A, Feature); 16] = [
     ),
 ];
 
-/// The layouts that extensions define, each with its optional feature; only features that profiles have.
+/// Layouts that extensions define, each with the optional feature that it needs, if device profiles state that feature.
 const LAYOUTS: [(&[L], Feature); 6] = [
     (
         &[L::FRAGMENT_DENSITY_MAP_OPTIMAL_EXT],

@@ -34,7 +34,7 @@ fn dispatches(used: &Use<'_>, device: &DeviceProfile) -> Problem {
         .flatten()
 }
 
-/// Returns the problem if only fragment shaders access a tile attachment, and the device has no tile shading in them.
+/// Returns the problem if only fragment shaders access a tile attachment, and the device does not support that.
 fn fragments(used: &Use<'_>, device: &DeviceProfile) -> Problem {
     let tile = used.access.kind == AccessKind::TileAttachment;
     let problem = || {

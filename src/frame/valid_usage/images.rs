@@ -14,14 +14,14 @@ use crate::names;
 pub(super) struct Image<'a> {
     pub(super) name: &'a str,
     pub(super) desc: &'a ImageDesc,
-    /// Texels of level 0.
+    /// Size of level 0 in texels.
     pub(super) extent: vk::Extent3D,
     /// Declared and derived usage.
     pub(super) usage: U,
     pub(super) info: Option<&'static FormatInfo>,
     /// True if the caller creates it.
     pub(super) is_external: bool,
-    /// True if the runtime clears the image before the first frame.
+    /// True for a history, which the runtime clears before the first frame.
     is_history: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Valid usage: descriptions that no device can create or record, as tables with one row per rule of the specification.
+//! Valid usage: rejects frames that no device can create or record, by tables with one row per rule of the specification.
 //!
 //! ```text
 //! DECLARED, USED, PREVIOUS   images       as declared; with the usage that their accesses add; as histories
@@ -107,7 +107,10 @@ fn check_image(
     let known = accepted.contains(image);
     if !known || cfg!(debug_assertions) {
         let checked = check(table, image);
-        debug_assert!(!known || checked.is_ok(), "a rule about more than its properties");
+        debug_assert!(
+            !known || checked.is_ok(),
+            "rules depend only on the cached properties"
+        );
         checked?;
         accepted.add(image);
     }
@@ -133,7 +136,10 @@ pub(super) fn check_used(tables: &Tables) -> Result<(), InvalidUsage> {
                 if checked.is_ok() {
                     checked = performed.check(&used, used.access.stages, used.access.flags());
                 }
-                debug_assert!(!known || checked.is_ok(), "a rule about more than its properties");
+                debug_assert!(
+                    !known || checked.is_ok(),
+                    "rules depend only on the cached properties"
+                );
                 checked?;
                 accepted_uses.add(&used);
             }
@@ -144,7 +150,10 @@ pub(super) fn check_used(tables: &Tables) -> Result<(), InvalidUsage> {
             let known = accepted_passes.contains(&pass);
             if !known || cfg!(debug_assertions) {
                 let checked = check(table!(passes::RENDER_PASSES), &pass);
-                debug_assert!(!known || checked.is_ok(), "a rule about more than its properties");
+                debug_assert!(
+                    !known || checked.is_ok(),
+                    "rules depend only on the cached properties"
+                );
                 checked?;
                 accepted_passes.add(&pass);
             }
@@ -355,7 +364,7 @@ fn visit_pass(
             None => Ok(()),
         };
         match views::is_plain(access, resource) {
-            true => debug_assert_eq!(view(), Ok(()), "a rule about plain views"),
+            true => debug_assert_eq!(view(), Ok(()), "no rule rejects a plain view"),
             false => view()?,
         }
     }

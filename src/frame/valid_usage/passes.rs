@@ -14,7 +14,7 @@ pub(super) struct RenderPass<'a> {
     pub(super) pass: &'a Pass,
     pub(super) accesses: &'a [Access],
     pub(super) resources: &'a [Resource],
-    /// The extent of every attachment; the base extent for a pass without attachments.
+    /// The frame's base extent.
     pub(super) base: vk::Extent2D,
 }
 
@@ -209,7 +209,8 @@ impl RenderPass<'_> {
     }
 }
 
-/// The properties of a plain render pass that rules depend on. A plain pass has one subpass, attachments with one sample count, and different resources.
+/// The properties of a plain render pass that rules depend on. A plain pass has one subpass, a derived area, and attachments of different resources with the
+/// same sample count; it has no views, input or resolve attachments.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct PlainPass {
     area: vk::Rect2D,
@@ -476,7 +477,7 @@ mod tests {
     use crate::frame::{FrameBuilder, ImageDesc, LoadOp};
     use crate::profile::DeviceProfile;
 
-    /// The rules of a device that passes break; each pass has a number of color attachments, and a width for them.
+    /// The device rules that passes break; each pass is given by the number and the width of its color attachments.
     fn violations(passes: &[(u32, u32)]) -> Vec<String> {
         let extent = |width| vk::Extent2D { width, height: 64 };
         let mut frame = FrameBuilder::new("passes", extent(64));

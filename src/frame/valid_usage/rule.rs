@@ -1,6 +1,6 @@
 //! A rule of valid usage, and the error for a violation.
 
-/// Takes the place of a VUID for usage that Vulkan allows and tileheap does not support.
+/// Replaces the VUID for usage that Vulkan allows but tileheap does not support.
 pub const NOT_SUPPORTED: &str = "not supported by tileheap";
 
 /// A violation of Vulkan's valid usage that prevents a frame from being created or recorded.

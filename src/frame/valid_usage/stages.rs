@@ -138,7 +138,7 @@ pub(super) fn rows() -> Vec<(RuleRow, &'static str)> {
     (0..PERFORMED.len()).map(row_at).collect()
 }
 
-/// Pairs of stages and accesses that [`check_performed`] has accepted: most accesses of a frame have one of a few.
+/// Pairs of stages and accesses that [`check_performed`] has accepted: most accesses of a frame have one of a few pairs.
 #[derive(Default)]
 pub(super) struct Accepted(Vec<(S, A)>);
 
@@ -173,7 +173,7 @@ fn check_performed(subject: &impl Subject, stages: S, access: A) -> Result<(), I
     Err(InvalidUsage::new(row_at(index), subject, problem))
 }
 
-/// Returns the problem if some bits of `stages` are unknown: newer than the registry that names come from, or undefined.
+/// Returns the problem if some bits of `stages` are unknown: newer than the registry that the names were generated from, or undefined.
 pub(super) fn unknown_stages(stages: S) -> Option<String> {
     static KNOWN: LazyLock<u64> = LazyLock::new(known::<S>);
     unknown(stages, &KNOWN).map(|named| format!("stage {named} is unknown"))

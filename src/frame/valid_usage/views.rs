@@ -15,7 +15,7 @@ pub(super) struct View<'a> {
     pub(super) access: &'a Access,
     /// The declared view type, if any.
     pub(super) declared: Option<V>,
-    /// None if the format is unknown or has several planes.
+    /// `None` if the format is unknown or has several planes.
     pub(super) info: Option<&'static FormatInfo>,
     pub(super) format: vk::Format,
     range: SubresourceRange,
@@ -68,7 +68,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Returns `true` if an access uses a 2D image without flags as it was created, and the image is not a fragment density map: no row about views applies
+/// Returns `true` if an access uses a 2D image as it was created, and the image has no flags and is not a fragment density map. No rule about views applies
 /// then.
 pub(super) fn is_plain(access: &Access, resource: &Resource) -> bool {
     let ResourceKind::Image { desc, usage, .. } = &resource.kind else {
@@ -261,7 +261,7 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>) -> Problem> = &[
     },
 ];
 
-/// Returns the problem if the format of a view does not fit that of its image.
+/// The problem of a view whose format is not compatible with that of its image.
 fn incompatible(own: &FormatInfo, view: &View<'_>) -> String {
     let class = view.info.map_or("unknown", |found| found.class);
     format!(

@@ -9,7 +9,7 @@ use crate::frame::area::covered;
 use crate::frame::tables::{Access, CommandSource, HistoryVersion, Pass, PassKind, ResourceKind, ViewDesc};
 use crate::units::Run;
 
-/// Checks all accesses in linear time: per resource, the scratch memory remembers the last pass that wrote it.
+/// Checks all accesses in linear time: keeps, per resource, the last pass that wrote it.
 pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
     let mut written_by: Vec<Option<PassId>> = vec![None; tables.resources.len()];
     for (index, pass) in tables.passes.iter().enumerate() {
@@ -154,7 +154,7 @@ fn check_resolve(
     Ok(())
 }
 
-/// Number of attachments among some accesses of a pass: depth and stencil that are declared apart count as one.
+/// Number of attachments among the `wanted` accesses of a pass: depth and stencil that are declared separately count as one.
 fn attachments_among(accesses: &[Access], wanted: impl Fn(&Access) -> bool) -> usize {
     let mut parts: Vec<_> = accesses
         .iter()
@@ -326,8 +326,8 @@ pub(super) fn derive_usage(tables: &mut Tables) {
     extend_usage(tables);
 }
 
-/// The usage that an image in `layout` must have, unless it has that of another use of the layout (VUID-VkImageMemoryBarrier2-oldLayout-01208 to
-/// -01213, -01658, -01659, -02088; VUID-VkImageMemoryBarrier2-srcQueueFamilyIndex-03938, -03939, -04065 to -04068, -07006, -07120 to -07125, -09550).
+/// The usage that an image in `layout` must have, in addition to `usage`, which may already suffice (VUID-VkImageMemoryBarrier2-oldLayout-01208 to -01213,
+/// -01658, -01659, -02088; VUID-VkImageMemoryBarrier2-srcQueueFamilyIndex-03938, -03939, -04065 to -04068, -07006, -07120 to -07125, -09550).
 fn usage_of(layout: vk::ImageLayout, usage: vk::ImageUsageFlags, depth: bool) -> vk::ImageUsageFlags {
     use vk::ImageLayout as L;
     use vk::ImageUsageFlags as U;
@@ -370,7 +370,7 @@ fn usage_of(layout: vk::ImageLayout, usage: vk::ImageUsageFlags, depth: bool) ->
     }
 }
 
-/// Handles sRGB images that are stored only through views of other formats: few devices have sRGB storage images.
+/// Sets `EXTENDED_USAGE` for sRGB images that shaders store to only through views of other formats: few devices support sRGB storage images.
 fn extend_usage(tables: &mut Tables) {
     let is_srgb = |format| crate::format::info(format).is_some_and(|info| info.srgb);
     let stored = tables.accesses.iter().filter(|access| {

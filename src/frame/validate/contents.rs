@@ -1,4 +1,4 @@
-//! Lifetimes and contents: nothing is read before it is written.
+//! Derives lifetimes, and checks that nothing is read before it is written.
 
 use ash::vk;
 
@@ -43,8 +43,7 @@ pub(super) fn check_contents(tables: &Tables) -> Result<(), FrameError> {
     Ok(())
 }
 
-/// Checks the slices of a history, which are kept together: either all or none of a level are written. Unwritten levels are cleared, and clears cover
-/// all slices.
+/// Checks that a frame writes either all slices of a level of a 3D history or none: the runtime clears unwritten levels, and a clear covers all slices.
 fn check_slices(tables: &Tables, index: usize, parts: &[SubresourceRange]) -> Result<(), FrameError> {
     let resource = &tables.resources[index];
     if !resource.is_3d() || resource.persistence != Persistence::History {
@@ -156,7 +155,7 @@ fn check_part(
     Ok(())
 }
 
-/// Message that a pass reads an unwritten part of a resource, and the remedy.
+/// The message for a pass that reads an unwritten part of a resource, with the remedy.
 fn read_before_write(pass: &str, resource: &Resource, part: SubresourceRange, access: &Access) -> String {
     let (part, name) = (part.words_in(resource), &resource.name);
     let help = match resource.persistence {

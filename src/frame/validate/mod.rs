@@ -1,4 +1,4 @@
-//! Validation: turns a description into tables known to be sound.
+//! Validation: turns a description into tables, and checks that they are sound.
 
 mod accesses;
 mod contents;
@@ -63,7 +63,7 @@ pub(super) fn finish(mut tables: Tables) -> Result<Tables, FrameError> {
     Ok(tables)
 }
 
-/// Checks that no index overflows 32 bits and no sum of sizes 64.
+/// Checks that indices fit in 32 bits and sums of sizes in 64 bits.
 fn check_counts(tables: &Tables) -> Result<(), FrameError> {
     let counts = [
         ("queues", tables.queues.len(), MAX_QUEUES),
@@ -85,7 +85,7 @@ fn check_counts(tables: &Tables) -> Result<(), FrameError> {
     Ok(())
 }
 
-/// Checks that only render passes have tiles.
+/// Checks that only render passes are marked for tile shading.
 fn check_tile_shading(tables: &Tables) -> Result<(), FrameError> {
     let mut marked = tables.passes.iter().filter(|pass| pass.tile_shading);
     match marked.find(|pass| pass.kind != PassKind::Render) {
@@ -110,7 +110,7 @@ fn check_repeats(tables: &Tables) -> Result<(), FrameError> {
     Ok(())
 }
 
-/// Checks that names are unique, and print on one line.
+/// Checks that names are unique and can be printed on one line, and that there is a pass.
 fn check_names(tables: &Tables) -> Result<(), FrameError> {
     fn check<'a>(
         what: &'static str,
@@ -160,7 +160,7 @@ pub(super) fn check_name(what: &'static str, name: &str) -> Result<(), FrameErro
     )))
 }
 
-/// Checks that every image has texels and every buffer bytes, and that none is larger than a memory could hold.
+/// Checks that no image or buffer is empty or larger than the limit, and computes the extents of images.
 fn resolve_sizes(tables: &mut Tables) -> Result<(), FrameError> {
     let base = tables.base_extent;
     let mut accepted = valid_usage::AcceptedImages::default();

@@ -1,4 +1,4 @@
-//! Queues, semaphores, and the order they give to batches.
+//! Checks queues and semaphores, and derives the order of batches.
 
 use ash::vk;
 
@@ -105,7 +105,7 @@ pub(super) fn derive_order(tables: &mut Tables) {
     tables.before = before;
 }
 
-/// Returns true if commands of a batch wait for a semaphore that is waited for at these stages: no command runs at the bottom of the pipe.
+/// Returns true if a semaphore wait at these stages makes commands wait: no command runs at the bottom of the pipe.
 fn makes_wait(stages: vk::PipelineStageFlags2) -> bool {
     use vk::PipelineStageFlags2 as S;
     !(stages & !S::BOTTOM_OF_PIPE).is_empty()

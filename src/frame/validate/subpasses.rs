@@ -1,11 +1,11 @@
-//! Subpasses: later ones use the results of earlier ones at the fragment's own pixel, through the same attachment.
+//! Checks subpasses: a later one may use the results of an earlier one only at the fragment's own pixel, through the same attachment.
 
 use super::super::tables::Tables;
 use super::super::*;
 use crate::frame::tables::{Access, Pass, PassKind};
 
-/// Checks render passes of several subpasses, and marks the accesses that continue with what an earlier subpass attached. Quadratic in the accesses
-/// of such a pass.
+/// Checks render passes with several subpasses, and marks the accesses that continue with what an earlier subpass attached. Quadratic in the accesses of such
+/// a pass.
 pub(super) fn check_subpasses(tables: &mut Tables) -> Result<(), FrameError> {
     for index in 0..tables.passes.len() {
         let pass = &tables.passes[index];

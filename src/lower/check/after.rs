@@ -1,4 +1,4 @@
-//! The state that the frame leaves: waiting for the listed uses of bytes in `after` must imply waiting for all uses of these bytes.
+//! Checks the state that the frame leaves: waiting for the uses of bytes that `after` lists must imply waiting for all uses of these bytes.
 
 use tileheap_units::CompactSort;
 
@@ -13,7 +13,7 @@ use crate::lower::state::{ByteUse, ContentState};
 use crate::lower::tables::{DeviceQueueIndex, ImageOrBuffer};
 use crate::units::Bytes;
 
-/// Checks the bytes that `after` lists; `batches` is the number of the frame's batches on each queue.
+/// Checks the uses of bytes that `after` lists; `batches` is the number of the frame's batches on each queue.
 pub(super) fn check_bytes(checker: &mut Checker<'_>, hazards: &mut Hazards, batches: &[i64]) {
     let after = &checker.tables.after.bytes;
     for one in after {
@@ -65,7 +65,7 @@ fn places_of(checker: &Checker<'_>, object: ImageOrBuffer) -> Vec<SiteSpace> {
         .collect()
 }
 
-/// The first bytes of `[first, end)` that no range covers.
+/// The rest of `[first, end)` from the first byte that no range covers; `None` if the ranges cover all bytes.
 fn uncovered(ranges: &[(u64, u64)], first: u64, end: u64) -> Option<(Bytes, Bytes)> {
     let mut at = first;
     while let Some(&(_, to)) = ranges.iter().find(|&&(from, to)| from <= at && at < to) {

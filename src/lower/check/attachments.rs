@@ -1,4 +1,4 @@
-//! Attachments: subpasses refer to those that the frame declares, with the declared operations.
+//! Checks that subpasses refer to the attachments that the frame declares, with the declared operations.
 
 use ash::vk;
 
@@ -9,7 +9,7 @@ use crate::lower::tables::instances::{AttachmentRow, Operations, ReferenceRow, S
 use crate::lower::tables::{ImageOrBuffer, OptionalIndex};
 use crate::profile::Features;
 
-/// The attachments of one kind that a subpass declares, each with its position among the frame's accesses.
+/// The attachments of one kind that a subpass declares, as positions among the frame's accesses.
 pub(super) fn declared(
     checker: &Checker<'_>,
     (pass, subpass): (PassId, u32),
@@ -159,7 +159,7 @@ fn cleared(value: ClearValue, aspect: vk::ImageAspectFlags) -> ClearValue {
     }
 }
 
-/// The operations of the aspects that an access uses.
+/// The load and store operations of an attachment for these aspects.
 pub(super) fn operations_of(attachment: &AttachmentRow, aspects: vk::ImageAspectFlags) -> Vec<Operations> {
     let mut operations = Vec::new();
     if aspects.intersects(vk::ImageAspectFlags::COLOR | vk::ImageAspectFlags::DEPTH) {

@@ -1,4 +1,4 @@
-//! Barriers and semaphores: Vulkan's rules for each of them in isolation.
+//! Checks each barrier and each semaphore operation in isolation against Vulkan's rules.
 
 use ash::vk::{self, ImageLayout as L, ImageUsageFlags as I, PipelineStageFlags2 as S};
 
@@ -14,7 +14,7 @@ use crate::units::{Bytes, Run};
 use tileheap_device::scopes::{unperformed, unsupported};
 use tileheap_units::CompactSort;
 
-/// The effect of a barrier other than ordering.
+/// The effect of a barrier in addition to ordering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BarrierKind {
     /// No effect other than ordering.
@@ -43,7 +43,7 @@ pub(super) fn kind_of(
     }
 }
 
-/// Returns true for a family outside the device that resources are acquired from and released to.
+/// Returns true for `VK_QUEUE_FAMILY_EXTERNAL` and `VK_QUEUE_FAMILY_FOREIGN_EXT`, the families outside the device.
 pub(super) fn is_outside(family: u32) -> bool {
     [vk::QUEUE_FAMILY_EXTERNAL, vk::QUEUE_FAMILY_FOREIGN_EXT].contains(&family)
 }
@@ -69,7 +69,8 @@ pub(super) fn check(checker: &mut Checker<'_>, queue: DeviceQueueIndex, pass: Pa
                 && other.range.intersects(barrier.range)
                 && (other.old_layout != other.new_layout || other.families.src != other.families.dst)
         });
-        let needs = "changed by one barrier of a dependency: those of one dependency are not ordered";
+        let needs =
+            "changed by only one barrier of a dependency: the barriers of a dependency are not ordered";
         at.demand(!again, "image", barrier.image, needs);
     }
     for barrier in row.buffers.of(&tables.buffer_barriers) {
@@ -165,18 +166,21 @@ fn check_families(
         let shared = at.checker.is_concurrent(object);
         let wanted = if shared { ignored } else { family };
         let needs = format!(
-            "{wanted}, since the other family is outside the device (VUID-VkImageMemoryBarrier2-image-09118)"
+            "{wanted}, because the other family is outside the device (VUID-VkImageMemoryBarrier2-image-09118)"
         );
         at.demand(own == wanted, parameter, own, needs);
     } else if src == ignored || dst == ignored || src >= known || dst >= known {
-        let needs = format!("two queue families of the device, below {known}, or QUEUE_FAMILY_IGNORED twice");
+        let needs = format!(
+            "two queue family indices below {known}, the number of queue families of the device, or \
+             QUEUE_FAMILY_IGNORED for both"
+        );
         at.wrong(parameter, &(src, dst), &needs);
     } else if at.checker.is_concurrent(object) {
-        let needs = "QUEUE_FAMILY_IGNORED twice, since the sharing mode is concurrent (VUID-VkImageMemoryBarrier2-None-09097)";
+        let needs = "QUEUE_FAMILY_IGNORED for both, because the sharing mode is concurrent (VUID-VkImageMemoryBarrier2-None-09097)";
         at.wrong(parameter, &(src, dst), &needs);
     } else if ![src, dst].contains(&family) {
         let needs = format!(
-            "family {family}, that of the queue, and another one \
+            "family {family}, to which the queue belongs, and another family \
              (VUID-vkCmdPipelineBarrier2-srcQueueFamilyIndex-10387)"
         );
         at.wrong(parameter, &(src, dst), &needs);
@@ -190,7 +194,7 @@ fn check_range(at: &mut CheckedRow<'_, '_>, barrier: &ImageBarrierRow) {
     let separate = at.checker.device.profile.features.contains(apart);
     let some = separate && !barrier.range.aspects.is_empty() && aspects.contains(barrier.range.aspects);
     let needs = match separate {
-        true => format!("some of {aspects:?}"),
+        true => format!("a non-empty subset of {aspects:?}"),
         false => format!("{aspects:?} (VUID-VkImageMemoryBarrier2-image-03320)"),
     };
     let fits = barrier.range.aspects == aspects || some;
@@ -256,7 +260,8 @@ fn check_layouts(at: &mut CheckedRow<'_, '_>, barrier: &ImageBarrierRow) {
     );
 }
 
-/// Checks the waits and signals of a batch: those that the frame declares, with at least its stages, and points on queues that exist.
+/// Checks the waits and signals of a batch: they must include the declared ones with at least the declared stages; other waits must be for values that
+/// earlier batches signal, and the only other signal must be that of the queue's timeline.
 pub(super) fn check_semaphores(
     checker: &mut Checker<'_>,
     batch: usize,

@@ -60,7 +60,7 @@ impl CheckedRow<'_, '_> {
 }
 
 impl<'a> Checker<'a> {
-    /// Adds an error, once.
+    /// Adds an error unless it has already been reported.
     pub(super) fn report(&mut self, rule: LoweringRule, message: String) {
         let error = LoweredCheckError { rule, message };
         if !self.errors.contains(&error) {
@@ -68,7 +68,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Starts checking the parameters of a row, with the names of the frame.
+    /// Starts checking the parameters of a row, which messages call `what`.
     pub(super) fn at(&mut self, what: String) -> CheckedRow<'_, 'a> {
         CheckedRow { checker: self, what }
     }
@@ -127,7 +127,7 @@ impl<'a> Checker<'a> {
         self.parts.within(self.tables, object, range)
     }
 
-    /// The parts that are in the layout of an access: shaders see all slices of a 3D image.
+    /// The parts that must be in the layout of an access: through a 3D view, shaders access all slices of a level.
     pub(super) fn seen_parts(&self, access: usize) -> Vec<Part> {
         let used = self.parts_of(access);
         let row = self.tables.accesses[access];
@@ -163,7 +163,7 @@ impl<'a> Checker<'a> {
         self.objects().filter(of_resource).collect()
     }
 
-    /// Returns true if an access to this version can use an object: of a history's two objects, the first is current in even frames.
+    /// Returns true if an object holds this version of a resource: of a history's two objects, the first is current in even frames.
     pub(super) fn holds(&self, object: ImageOrBuffer, resource: ResourceId, version: HistoryVersion) -> bool {
         let all = self.objects_of(resource);
         let history = self.is_history(resource);

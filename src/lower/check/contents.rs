@@ -1,4 +1,4 @@
-//! Contents of every image and buffer, step by step.
+//! Tracks the contents of every image and buffer, step by step.
 
 use super::checker::Checker;
 use super::error::LoweringRule;
@@ -25,7 +25,7 @@ pub(super) struct Contents {
     objects: Vec<ImageOrBuffer>,
     /// The state of each part on each queue; parts with the same texels share the state of the first.
     states: Vec<Vec<State>>,
-    /// Per part, true if anything has written it, even if that is lost by now; parts with the same texels use the flag of the first.
+    /// Per part, true if anything has written it, even if the contents have been lost since; parts with the same texels use the flag of the first.
     written: Vec<bool>,
 }
 
@@ -164,8 +164,8 @@ impl Contents {
         }
     }
 
-    /// The objects that lose their contents when `writer` is written or changes its layout: all others that share its memory, since the
-    /// position of a part of an image within its bytes is not known.
+    /// Marks the contents of all other objects that share memory with `writer` as lost when `writer` is written or changes its layout, and returns these
+    /// objects. All their parts are lost, since the position of a part of an image within its bytes is not known.
     pub(super) fn overwrite(
         &mut self,
         checker: &Checker<'_>,

@@ -1,4 +1,4 @@
-//! Created objects: memory, images, buffers and views match the frame, the device and the needs of the passes.
+//! Checks that memory objects, images, buffers and views match the frame, the device and the needs of the passes.
 
 use ash::vk;
 use ash::vk::{ImageUsageFlags as I, ImageViewType as V};
@@ -50,7 +50,7 @@ fn check_memory(checker: &mut Checker<'_>, row: usize) {
         MemoryKind::Lazy => lazy && !tile,
         MemoryKind::Arena | MemoryKind::Dedicated => !lazy && !tile,
     };
-    let needs = format!("a type for memory of kind {:?}", memory.kind);
+    let needs = format!("a memory type for memory of kind {:?}", memory.kind);
     at.demand(fits, "memoryTypeIndex", memory.memory_type, needs);
     let heap = profile.heaps[kind.heap as usize].size;
     let usable = profile.tile.filter(|_| memory.kind == MemoryKind::Tile);
@@ -103,7 +103,7 @@ fn check_dedicated(at: &mut CheckedRow<'_, '_>, row: u32, memory: MemoryRow) {
     at.demand(fits, "VkMemoryDedicatedAllocateInfo", wanted, needs);
 }
 
-/// Returns true if a resource may have more usage than the frame describes, namely the usage that clears need.
+/// Returns true if an object may also have the usage for clears, which the frame does not declare.
 fn is_cleared(checker: &Checker<'_>, object: ImageOrBuffer) -> bool {
     checker.is_history(checker.resource_of(object))
 }
@@ -232,7 +232,7 @@ fn check_binding(checker: &mut Checker<'_>, object: ImageOrBuffer) {
         fits,
         "memoryTypeIndex",
         row.memory_type,
-        format_args!("a bit of the mask {types:#x}"),
+        format_args!("the index of a bit that is set in {types:#x}"),
     );
     let multiple = alignment.get();
     let needs = format!("a multiple of {multiple} (VUID-VkBindImageMemoryInfo-pNext-01616)");
@@ -240,7 +240,7 @@ fn check_binding(checker: &mut Checker<'_>, object: ImageOrBuffer) {
     let fits = row.alignment.get() % multiple == 0;
     let needs = format!("a multiple of {multiple}");
     at.demand(fits, "alignment", row.alignment, needs);
-    at.demand(size >= least, "size", size, format_args!("{least} at least"));
+    at.demand(size >= least, "size", size, format_args!("at least {least}"));
     let inside = offset.0.checked_add(size.0).is_some_and(|end| end <= row.size.0);
     let needs = format!("inside the {} of memory object {memory}", row.size);
     at.demand(inside, "memoryOffset", (offset, size), needs);
@@ -272,7 +272,12 @@ fn check_sharing(checker: &mut Checker<'_>, object: ImageOrBuffer) {
         true => "the families that share the resource",
         false => "empty",
     };
-    at.demand(fits, parameter, families, format_args!("{needs}, for {reason:?}"));
+    at.demand(
+        fits,
+        parameter,
+        families,
+        format_args!("{needs}, because the reason for the sharing mode is {reason:?}"),
+    );
     if families.is_empty() {
         return;
     }
@@ -340,7 +345,7 @@ fn check_company(checker: &mut Checker<'_>) {
                 fits,
                 "flags",
                 flags[0],
-                "with ALIAS: another image shares its contents",
+                "a mask that includes ALIAS, because another image shares the contents",
             );
         }
     }
@@ -364,7 +369,10 @@ fn check_view(checker: &mut Checker<'_>, row: usize) {
     let name = checker.name_of(ImageOrBuffer::Image(view.image));
     let mut at = checker.at(format!("view {row}, of image `{name}`"));
     let fits = view.format == image.format || listed.contains(&view.format);
-    let needs = format!("{:?} (VUID-VkImageViewCreateInfo-image-01762)", image.format);
+    let needs = format!(
+        "{:?}, or one of the image's view formats (VUID-VkImageViewCreateInfo-image-01762)",
+        image.format
+    );
     at.demand(fits, "format", view.format, needs);
     let aspects = crate::format::aspects(image.format);
     let fits = !view.range.aspects.is_empty() && aspects.contains(view.range.aspects);
@@ -372,7 +380,7 @@ fn check_view(checker: &mut Checker<'_>, row: usize) {
         fits,
         "aspectMask",
         view.range.aspects,
-        format_args!("among {aspects:?}"),
+        format_args!("a non-empty subset of {aspects:?}"),
     );
     let restricts = image.flags.contains(vk::ImageCreateFlags::EXTENDED_USAGE) || view.format != image.format;
     let fits = view.usage.is_empty() || restricts && image.usage.contains(view.usage);
@@ -398,7 +406,7 @@ fn check_view(checker: &mut Checker<'_>, row: usize) {
         && (!single || layers == 1)
         && (!cube || image.flags.contains(vk::ImageCreateFlags::CUBE_COMPATIBLE) && layers % 6 == 0);
     let needs = format!(
-        "one that fits {:?}, a layer count of {layers}, and the image's flags",
+        "one that is valid for image type {:?}, a layer count of {layers}, and the image's flags",
         image.image_type
     );
     at.demand(fits, "viewType", view.view_type, needs);
@@ -422,11 +430,11 @@ pub(super) fn check_range(at: &mut CheckedRow<'_, '_>, image: &ImageRow, range: 
         fits,
         "aspectMask",
         range.aspects,
-        format_args!("among {aspects:?}"),
+        format_args!("a non-empty subset of {aspects:?}"),
     );
 }
 
-/// Checks a clear: of a whole object to zero, on a queue that can record the clear.
+/// Checks that a clear is to zero, that its object has the required usage, and that its queue can record it.
 pub(super) fn check_clear(
     at: &mut CheckedRow<'_, '_>,
     queue: DeviceQueueIndex,
@@ -455,9 +463,11 @@ pub(super) fn check_clear(
         usage,
         "usage",
         object,
-        "with TRANSFER_DST (VUID-vkCmdClearColorImage-image-00002)",
+        "a mask that includes TRANSFER_DST (VUID-vkCmdClearColorImage-image-00002)",
     );
     let flags = at.checker.flags(queue);
-    let needed = format!("a queue with {needs:?} (VUID-vkCmdClearColorImage-commandBuffer-cmdpool)");
+    let needed = format!(
+        "that of a queue with at least one of {needs:?} (VUID-vkCmdClearColorImage-commandBuffer-cmdpool)"
+    );
     at.demand(flags.intersects(needs), "queue", flags, needed);
 }

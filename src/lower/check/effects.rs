@@ -23,7 +23,7 @@ pub(super) struct Effect {
     pub(super) writes: bool,
     /// True if contents from before the pass are needed.
     pub(super) needs: bool,
-    /// True if it writes only part of its range: existing contents from before the pass are kept.
+    /// True if it writes only part of its range, so that the rest keeps its contents from before the pass.
     pub(super) in_part: bool,
     /// The aspects whose contents are undefined after the pass.
     pub(super) drops: vk::ImageAspectFlags,
@@ -101,7 +101,7 @@ pub(super) fn effect(checker: &Checker<'_>, instance: Option<u32>, index: usize)
         kind @ AccessKind::ResolveAttachment if object => {
             (loaded_by.0 | kind.default_stages(PassKind::Render), loaded_by.1)
         }
-        // It is loaded and stored at these, whichever stages draw to it.
+        // The render pass loads and stores it at these stages, whichever stages draw to it.
         kind if kind.is_attachment() => (kind.default_stages(PassKind::Render), A::NONE),
         _ => (S::NONE, A::NONE),
     };
@@ -155,8 +155,8 @@ fn writes_in_part(frame: &Frame, access: &Access) -> bool {
     access.kind.is_attachment() && (area || views)
 }
 
-/// Returns true if the access needs what earlier passes wrote: it reads, or writes only a part. An input or tile attachment that the same pass clears
-/// or overwrites does not, since it reads what the pass itself wrote; nor does an attachment that an earlier subpass cleared or overwrote.
+/// Returns true if the access needs the results of earlier passes: it reads them, or its write keeps them. An input or tile attachment that the same pass
+/// clears or overwrites does not, since it reads what the pass itself wrote; nor does an attachment that an earlier subpass cleared or overwrote.
 fn needs_contents(frame: &Frame, access: &Access) -> bool {
     let in_place = matches!(
         access.kind,

@@ -1,13 +1,13 @@
-//! Errors found in tables.
+//! Errors that the checker finds in tables.
 
-/// An error found in tables.
+/// An error that the checker found in the tables of a lowered frame.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 #[non_exhaustive]
 pub struct LoweredCheckError {
     /// The broken rule.
     pub rule: LoweringRule,
-    /// Description with the names, the demand and the limit.
+    /// Description of the error, with names, the required value and the value found.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! Hazards: translates the tables to a program of the synchronization model, which checks the order of accesses to the same bytes.
+//! Hazards: translates the tables into a program of the synchronization model, which checks the order of accesses to the same bytes.
 //!
 //! ```text
 //! tables                                     program (tileheap_sync)
@@ -71,7 +71,7 @@ pub(super) enum Covers {
     Bytes(Part, u64, u64),
 }
 
-/// The source of a command of the program.
+/// The part of the tables that a command of the program stands for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CommandOwner {
     /// A pass, or a clear before it.
@@ -92,7 +92,7 @@ pub(super) struct Hazards {
     resources: HashMap<(ImageOrBuffer, Option<DeviceQueueIndex>), SyncId>,
     /// The object of each resource; `None` for bytes that only earlier work uses.
     objects: Vec<Option<ImageOrBuffer>>,
-    /// The source of each command, by tag.
+    /// Per tag, the part of the tables that the command stands for.
     commands: Vec<CommandOwner>,
     /// The batch that is being replayed; `None` between batches.
     running: Option<RunningBatch>,
@@ -124,7 +124,7 @@ impl Hazards {
         }
     }
 
-    /// Records the state that earlier work left; `holder` is the object whose contents are kept there, if any.
+    /// Records the state that earlier work left; `holder` returns the object whose contents the used bytes hold, if any.
     pub(super) fn begin(
         &mut self,
         checker: &Checker<'_>,
@@ -435,7 +435,7 @@ impl Hazards {
         });
         let (tiling, end) = match object {
             ImageOrBuffer::Image(_) => (
-                Tiling::Optimal(texels(all.expect("an image has parts"), None)),
+                Tiling::Optimal(texels(all.expect("every image has at least one part"), None)),
                 site.end,
             ),
             ImageOrBuffer::Buffer(row) => {
@@ -526,7 +526,7 @@ impl Hazards {
     }
 }
 
-/// The single flags of a mask; an empty mask yields itself.
+/// The single flags of a mask; `NONE` for an empty mask.
 fn flags(access: A) -> impl Iterator<Item = A> {
     let none = access.is_empty().then_some(A::NONE);
     none.into_iter().chain(each_access(access))

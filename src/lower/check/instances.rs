@@ -1,4 +1,4 @@
-//! Render pass instances: attachments, references, operations and parameters are those that the frame describes.
+//! Checks that the attachments, references, operations and parameters of render pass instances are those that the frame describes.
 
 use ash::vk;
 
@@ -131,7 +131,7 @@ fn check_parameters(at: &mut CheckedRow<'_, '_>, instance: &InstanceRow) {
     at.equal("local_read", instance.local_read, local_read);
 }
 
-/// Checks the attachments of an instance: that each view is attached once, and that dynamic rendering uses the right ones as color, depth and
+/// Checks the attachments of an instance: that each view is attached once, and that dynamic rendering uses the right attachments for color, depth and
 /// stencil.
 fn check_list(at: &mut CheckedRow<'_, '_>, instance: &InstanceRow) {
     let (tables, frame) = (at.checker.tables, at.checker.frame);
@@ -424,7 +424,7 @@ fn check_attachments(at: &mut CheckedRow<'_, '_>, index: u32, number: u32, row: 
         resolves || row.depth_resolve.is_none(),
         "pDepthStencilResolveAttachment",
         row.depth_resolve,
-        "none: the device has no VkSubpassDescriptionDepthStencilResolve",
+        "none: the device does not support VkSubpassDescriptionDepthStencilResolve",
     );
 }
 
@@ -515,9 +515,14 @@ fn check_access_views(checker: &mut Checker<'_>) {
         at.equal("view", ImageOrBuffer::Image(view.image), row.object.get());
         let usage = access.kind.image_usage(false);
         let fits = view.usage.is_empty() || view.usage.intersects(usage);
-        at.demand(fits, "usage", view.usage, format_args!("with {usage:?}"));
+        at.demand(
+            fits,
+            "usage",
+            view.usage,
+            format_args!("empty, or a mask that includes one of {usage:?}"),
+        );
         let fits = access.range.aspects.contains(view.range.aspects);
-        let needs = format!("among {:?}, which the access uses", access.range.aspects);
+        let needs = format!("a subset of {:?}, which the access uses", access.range.aspects);
         at.demand(fits, "aspectMask", view.range.aspects, needs);
         let needs = "either depth or stencil (VUID-VkDescriptorImageInfo-imageView-01976)";
         at.demand(

@@ -1,4 +1,4 @@
-//! Layouts: the layout of every part of every image, and the queue family that owns every resource, step by step.
+//! Tracks the layout of every part of every image, and the queue family that owns every part, step by step.
 
 use ash::vk::ImageLayout as L;
 
@@ -82,7 +82,7 @@ impl Layouts {
         }
     }
 
-    /// Returns an object to its initial state, since another resource overwrote its bytes.
+    /// Resets an object to `UNDEFINED` without an owner, since another resource overwrote its bytes.
     pub(super) fn clobber(&mut self, object: ImageOrBuffer) {
         self.enter(object, L::UNDEFINED, None);
     }
@@ -155,8 +155,8 @@ impl Layouts {
         }
     }
 
-    /// Checks that a pass on a queue of `family` may use a part in `layout`, or in any layout if it reads the aspect through no view; `fresh` if none
-    /// of a buffer's previous contents are needed.
+    /// Checks that a pass on a queue of `family` may use a part in `layout`, which is `None` if the pass's view leaves out the aspect; `fresh` is true if a
+    /// buffer's earlier contents are not needed.
     pub(super) fn access(
         &mut self,
         checker: &mut Checker<'_>,
@@ -262,7 +262,7 @@ impl Layouts {
         self.take(checker, part, family);
     }
 
-    /// Reports a release that is followed by something other than the acquire.
+    /// Reports a release if something other than its acquire follows.
     fn drop_release(&mut self, checker: &mut Checker<'_>, part: Part) {
         if let Owner::Between(Families { src, dst }, pass, _) = self.state(part).owner {
             let (resource, pass) = (checker.name_of(part.object), checker.pass(pass));

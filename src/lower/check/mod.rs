@@ -1,4 +1,4 @@
-//! The checker of tables: replays the Vulkan commands against the rules, independently of how the tables were made.
+//! The checker of lowered tables: replays the Vulkan commands against the rules, independently of how the tables were made.
 //!
 //! ```text
 //! structure ─► created objects, render passes ─► replay, from what earlier work left ─► what is left for the next frame
@@ -45,7 +45,7 @@ use crate::Checked;
 use crate::frame::Frame;
 
 impl Lowered {
-    /// Checks tables of any origin against the rules of the specification: edited tables, tables read from JSON, or made by another planner.
+    /// Checks tables of any origin (edited, read from JSON, or made by another planner) against the rules of the specification.
     ///
     /// `frame` is the frame as it is executed: that of the plan, including stores. O(barriers x uses).
     ///

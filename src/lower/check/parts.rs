@@ -29,7 +29,7 @@ pub(super) struct Parts {
     /// Per image, then per buffer, its run of `all`.
     of_object: Vec<Run>,
     images: usize,
-    /// Per image, true if barriers name its individual slices.
+    /// Per image, true if barriers can name individual slices.
     by_slices: Vec<bool>,
     /// Per part, the first one with the same contents: images or buffers of one resource in the same bytes of tile memory share them.
     same_texels: Vec<Part>,
@@ -135,7 +135,7 @@ impl Parts {
         self.within(tables, ImageOrBuffer::Image(barrier.image), range)
     }
 
-    /// Returns true if barriers name slices of an image.
+    /// Returns true if barriers can name individual slices of an image.
     pub(super) fn are_slices_named(&self, image: u32) -> bool {
         self.by_slices[image as usize]
     }
@@ -151,7 +151,7 @@ impl Parts {
     }
 }
 
-/// The parts of an image that ranges distinguish.
+/// The parts into which ranges divide an image.
 fn cells(image: &ImageRow, mut ranges: Vec<SubresourceRange>) -> Vec<SubresourceRange> {
     let whole = whole(image);
     ranges.retain_mut(|range| {
@@ -220,7 +220,7 @@ fn is_3d(image: &ImageRow) -> bool {
     image.image_type == vk::ImageType::TYPE_3D
 }
 
-/// Returns true if barriers of an image cover only the slices that they name, not all.
+/// Returns true if barriers of an image cover only the slices that they name; otherwise, they cover all slices.
 ///
 /// Source: VUID-VkImageMemoryBarrier2-subresourceRange-01488, -maintenance9-10798.
 fn by_slices(image: &ImageRow, device: &DeviceFacts) -> bool {
@@ -241,7 +241,7 @@ fn whole(image: &ImageRow) -> SubresourceRange {
     }
 }
 
-/// One past the last layer, or past the last slice of the first of some levels.
+/// One past the last layer; for a 3D image, one past the last slice of the first of `levels`.
 pub(super) fn last_layer(image: &ImageRow, levels: Run) -> u32 {
     if is_3d(image) {
         (image.extent.depth >> levels.first.min(31)).max(1)
@@ -276,7 +276,7 @@ fn all_slices(image: &ImageRow, range: SubresourceRange) -> SubresourceRange {
     }
 }
 
-/// The existing part of a range; the rest is reported elsewhere.
+/// The part of a range that exists in the image; other checks report the rest.
 fn inside(range: SubresourceRange, whole: SubresourceRange) -> SubresourceRange {
     let clamp = |run: Run, all: Run| Run::new(run.first.min(all.end), run.end.min(all.end));
     SubresourceRange {

@@ -1,4 +1,4 @@
-//! Places, semaphores and parts of tables as identifiers of the synchronization model.
+//! Translates memory, semaphores and parts of images into identifiers of the synchronization model.
 
 use ash::vk::ImageAspectFlags;
 use tileheap_sync::program::{MemoryId, ResourcePart as ProgramPart, SemaphoreId, SemaphoreUse, Texels};

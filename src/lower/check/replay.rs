@@ -1,4 +1,4 @@
-//! The replay: the frame's submits in order, from the state that earlier work left.
+//! Replays the frame's submits in order, from the state that earlier work left.
 
 use ash::vk::{self, AccessFlags2 as A, PipelineStageFlags2 as S};
 
@@ -45,7 +45,7 @@ struct Replay {
     hazards: Hazards,
     /// Per device queue, the number of batches submitted so far.
     signaled: Vec<i64>,
-    /// Parts that the frame wrote.
+    /// Parts that the frame has written so far.
     written: Vec<Part>,
 }
 
@@ -64,10 +64,10 @@ impl Replay {
     fn enter(&mut self, checker: &mut Checker<'_>) {
         let before = &checker.situation.before;
         for one in &before.bytes {
-            let mut at = checker.at("what earlier work left".to_owned());
-            at.demand(one.last.value <= 0, "value", one.last.value, "0 at most");
+            let mut at = checker.at("the state that earlier work left".to_owned());
+            at.demand(one.last.value <= 0, "value", one.last.value, "at most 0");
         }
-        after::check_ranges(checker, "what earlier work left", &before.contents);
+        after::check_ranges(checker, "the state that earlier work left", &before.contents);
         let kept = |one: &&crate::lower::state::ContentState| one.defined;
         let kept: Vec<_> = before.contents.iter().filter(kept).collect();
         for one in &kept {
@@ -92,7 +92,7 @@ impl Replay {
         }
     }
 
-    /// Returns to the caller the resources that it passed in.
+    /// Checks the state in which external resources leave the frame, and adds their exit.
     fn exit(&mut self, checker: &mut Checker<'_>) {
         for (object, id, external) in externals(checker) {
             for part in checker.used_parts(object) {
@@ -154,7 +154,7 @@ impl Replay {
         }
     }
 
-    /// Adds the entry of resources that a batch uses first: the caller may hand them over as late as by a semaphore that this batch waits for.
+    /// Adds the entry of the external resources whose first use is in a batch: the caller may pass them in by a semaphore that this batch waits for.
     fn arrive(&mut self, checker: &Checker<'_>, batch: BatchId, queue: DeviceQueueIndex) {
         for (object, id, mut external) in externals(checker) {
             let image = matches!(object, ImageOrBuffer::Image(_));
@@ -385,7 +385,7 @@ impl Replay {
                 all,
                 "layers",
                 range.layers,
-                "all slices: clears cannot select some",
+                "all slices: clears cannot select individual slices",
             );
             creation::check_range(&mut at, &image, range);
             let whole = parts
@@ -423,7 +423,7 @@ impl Replay {
         }
     }
 
-    /// Marks the contents of all other resources in these bytes as lost.
+    /// Marks the contents of all other objects in the bytes of a part as lost, and resets their layouts.
     fn take_bytes(&mut self, checker: &Checker<'_>, here: RecordPosition, part: Part) {
         for victim in self.contents.overwrite(checker, here.queue, part, here.pass) {
             self.layouts.clobber(victim);
@@ -478,7 +478,7 @@ fn last_use(checker: &Checker<'_>, part: Part) -> PassId {
         checker.tables.accesses[index].object == part.object && checker.parts_of(index).contains(&part)
     };
     let last = (0..checker.tables.accesses.len()).rev().find(of_part);
-    checker.frame.accesses()[last.expect("some pass uses it")].pass
+    checker.frame.accesses()[last.expect("some pass uses the part")].pass
 }
 
 /// The external resources that the frame uses, each with its object.

@@ -1,4 +1,4 @@
-//! Structure: every index names a row, and the tables record the whole frame, once and in order.
+//! Checks structure: every index refers to a row, and the tables record the whole frame, once and in order.
 
 use std::fmt::Debug;
 
@@ -82,7 +82,7 @@ impl Row<'_, '_> {
     }
 }
 
-/// Checks every row of a table.
+/// Calls `judge` for every row of a table.
 fn each<'a, T>(
     checker: &mut Checker<'a>,
     table: &'static str,
@@ -392,7 +392,7 @@ fn check_order(checker: &mut Checker<'_>) {
         let needs = match expected.next() {
             Some(missing) => format!("pass `{}`", checker.pass(missing)),
             None if commands.passes.indices().last().is_some_and(is_clear) => {
-                "a pass that uses what is cleared".to_owned()
+                "a pass that uses the cleared contents".to_owned()
             }
             None => continue,
         };

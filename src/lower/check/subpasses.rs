@@ -1,4 +1,4 @@
-//! Subpasses: each waits for the results of earlier ones that it uses, and in dynamic rendering they follow the rules of local read.
+//! Checks that subpasses wait for the results of earlier subpasses that they use, and that dynamic rendering follows the rules of local read.
 
 use ash::vk::{self, AccessFlags2 as A, PipelineStageFlags2 as S};
 
@@ -12,7 +12,7 @@ use crate::profile::Features;
 use crate::units::Run;
 use tileheap_device::scopes::{self, WRITES};
 
-/// The stages that work on pixels: dependencies between other stages are never by region.
+/// The framebuffer-space stages: only dependencies between these can be by region.
 ///
 /// Source: Vulkan specification, "Framebuffer Region Dependencies".
 const BY_REGION: S = S::from_raw(
@@ -145,7 +145,8 @@ fn check_local_read(at: &mut CheckedRow<'_, '_>, index: u32, instance: &Instance
     }
 }
 
-/// Checks that a subpass waits for every earlier one whose results it uses, by a dependency on each (chains are not followed).
+/// Checks that a subpass waits for every earlier subpass whose results it uses: by a dependency on each (chains are not followed), or, in dynamic rendering,
+/// by a barrier in between.
 fn check_dependencies(checker: &mut Checker<'_>, index: u32, instance: &InstanceRow) {
     let (frame, pass) = (checker.frame, instance.pass);
     let subpasses = checker.tables.subpasses_of(index);

@@ -1,4 +1,4 @@
-//! Sizes, offsets and numbers of rows that other languages rely on.
+//! Asserts the sizes and field offsets of rows, and the values of enumerators, that other languages rely on.
 
 use std::mem::offset_of;
 

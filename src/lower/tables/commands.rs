@@ -22,7 +22,7 @@ pub enum PassContents {
     Clear,
 }
 
-/// The shaders that a store runs. `StoreShader::spirv` has their code, with the feature `runtime`.
+/// The shaders that a store runs. With the feature `runtime`, `StoreShader::spirv` returns their code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u32)]
@@ -46,8 +46,8 @@ pub enum StoreShader {
 /// specialization constants 0 and 1 of the library's own shaders, of 4 bytes each. It has no vertex input and no culling, a triangle list, and
 /// viewport and scissor of the render area; for depth, the test is on with `VK_COMPARE_OP_ALWAYS`, and depth is written.
 ///
-/// In a frame whose strips render less than described, a copy at their border renders less, too: out of a strip's image only what its passes have
-/// rendered to it, into the image nothing if none of them uses it. Its barriers are recorded all the same.
+/// In a frame whose strips render less than declared, a copy at their border also renders less: out of a strip's image, only the area that the strip's passes
+/// have rendered; into a strip's image, nothing if none of its passes uses it. The barriers of the copy are still recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[repr(C)]

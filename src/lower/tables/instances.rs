@@ -1,4 +1,4 @@
-//! Render pass instances: their attachments and subpasses, for dynamic rendering and for render pass objects alike.
+//! Rows of render pass instances, with their attachments and subpasses, for both dynamic rendering and render pass objects.
 //!
 //! ```text
 //! instance ─► attachments  [color 0, color 1 │ depth │ resolve]     each view once; pAttachments, pColorAttachments is its beginning
@@ -59,7 +59,7 @@ pub struct AttachmentRow {
     pub clear: ClearBits,
     /// The resolve attachment of a dynamic render pass, a row of [`Lowered::attachments`](super::Lowered::attachments).
     pub resolve: OptionalIndex,
-    /// `resolveMode`, of depth and of stencil; `VK_RESOLVE_MODE_NONE` without a resolve attachment.
+    /// `resolveMode`, for depth and stencil that of both; `VK_RESOLVE_MODE_NONE` without a resolve attachment.
     #[serde(with = "names::bits")]
     pub resolve_mode: vk::ResolveModeFlags,
 }
@@ -151,7 +151,7 @@ pub struct SubpassRow {
     /// The aspects of depth and stencil that the subpass uses.
     #[serde(with = "names::bits")]
     pub depth_aspects: vk::ImageAspectFlags,
-    /// Samples of the subpass's pipelines: those of its attachments, or those declared by the pass.
+    /// Sample count of the subpass's pipelines: that of its attachments, or that which the pass declares.
     #[serde(with = "names::bits")]
     pub samples: vk::SampleCountFlags,
 }

@@ -22,8 +22,8 @@ pub struct MemoryRow {
     pub memory_type: u32,
     /// `allocationSize`.
     pub size: Bytes,
-    /// Alignment of offset and size if the memory object is replaced by part of a larger allocation, including the device's `bufferImageGranularity`.
-    /// Dedicated allocations have exactly `size`.
+    /// Alignment of offset and size, including the device's `bufferImageGranularity`, if part of a larger allocation replaces the memory object. Dedicated
+    /// allocations have exactly `size`.
     pub alignment: Alignment,
     /// `VkMemoryAllocateFlagsInfo::flags`; nothing is chained if empty.
     #[serde(with = "names::bits")]
@@ -103,7 +103,7 @@ pub enum SharingReason {
     Transfers,
     /// Shared: several queue families read the resource at the same time.
     ConcurrentReads,
-    /// Shared: several queue families use a history, and which one is next depends on the next frame.
+    /// Shared: several queue families use a history, and the next frame determines which of them uses it next.
     History,
 }
 
@@ -191,7 +191,7 @@ pub struct ViewRow {
     /// View format.
     #[serde(with = "names::value")]
     pub format: vk::Format,
-    /// `VkImageViewUsageCreateInfo::usage`, for views that may not allow all of the image's usage; nothing is chained if it is 0.
+    /// `VkImageViewUsageCreateInfo::usage`, for views whose format may not support all of the image's usage; nothing is chained if it is 0.
     #[serde(with = "names::bits")]
     pub usage: vk::ImageUsageFlags,
     /// `subresourceRange`.
@@ -205,17 +205,17 @@ pub struct ViewRow {
 pub struct AccessRow {
     /// The pass of the frame that makes the access.
     pub pass: PassId,
-    /// The subpass of a render pass.
+    /// Index of the subpass of a render pass.
     pub subpass: u32,
-    /// The resource of the frame.
+    /// The accessed resource of the frame.
     pub resource: ResourceId,
     /// The current or the previous version of a history.
     pub version: HistoryVersion,
     /// Kind of use.
     pub kind: AccessKind,
-    /// The image or buffer.
+    /// The image or buffer that holds the accessed version.
     pub object: ObjectRef,
-    /// The part of an image; for 3D images, slices.
+    /// The accessed levels, layers and aspects of an image; for 3D images, the layers are depth slices.
     pub range: SubresourceRange,
     /// The view for descriptors, a row of [`Lowered::views`](super::Lowered::views); none for buffers, copies and attachments.
     pub view: OptionalIndex,
@@ -228,7 +228,7 @@ pub struct AccessRow {
 }
 
 impl AccessRow {
-    /// The row of an access that uses `object`, without a view, in one layout.
+    /// Returns the row of an access to `object`, without a view, and with `layout` for all aspects.
     #[inline]
     pub fn new(access: &Access, object: ImageOrBuffer, layout: vk::ImageLayout) -> AccessRow {
         AccessRow {

@@ -11,7 +11,7 @@ pub(super) struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    /// Adds a fault, once.
+    /// Adds a fault, unless the same one was already reported.
     pub(super) fn report(&mut self, rule: PlanRule, message: String) {
         let fault = PlanCheckError { rule, message };
         if !self.faults.contains(&fault) {

@@ -29,7 +29,7 @@ pub enum PlanRule {
     Foreign,
     /// A resource must have no placement if unused, at least one if transient, one if external, and one per kept version if it is a history.
     PlacementCount,
-    /// Every placement must be used by some pass.
+    /// Every placement must be used by at least one pass.
     Idle,
     /// The span of a placement must contain its uses.
     SpanMissesUse,
@@ -37,11 +37,11 @@ pub enum PlanRule {
     SpanOutside,
     /// The reason for a placement must match the kind of memory of the resource's placements.
     PlacementReason,
-    /// Every store of a split lifetime must copy one stretch of the lifetime to the next.
+    /// Every store of a split lifetime must copy from one stretch of the lifetime to the next.
     Store,
     /// A stretch of a split lifetime must end with its store.
     Stretch,
-    /// Without its stores, the frame must be the described one.
+    /// Without its stores and rewrites, the executed frame must be equivalent to the described one.
     Described,
     /// The memory type of an object must suit its kind of memory.
     ObjectType,
@@ -69,7 +69,7 @@ pub enum PlanRule {
     Shared,
     /// A resource that requires a dedicated allocation must have one (VUID-vkBindImageMemory-image-01445).
     NotDedicated,
-    /// No sharing or placement may contradict the options.
+    /// Sharing of bytes and kinds of memory must be those that the options allow.
     AgainstOptions,
     /// The device must have a tile heap.
     NoTileHeap,
@@ -95,7 +95,7 @@ pub enum PlanRule {
     History,
     /// External resources, and no others, must be in the caller's memory.
     External,
-    /// The memory object of a tile resource must be bound where the resource is used (VUID-vkCmdDraw-commandBuffer-10746).
+    /// The memory object of a tile resource must be bound in every pass that uses the resource (VUID-vkCmdDraw-commandBuffer-10746).
     WrongObjectBound,
     /// While contents of tile memory are live, the bound tile memory must contain them (VK_QCOM_tile_memory_heap, "Tile Memory").
     BoundTooSmall,
@@ -103,7 +103,7 @@ pub enum PlanRule {
     BoundNotTile,
     /// Tile memory may only be bound on graphics or compute queues (VUID-vkCmdBindTileMemoryQCOM-commandBuffer-cmdpool).
     BoundOnTransferQueue,
-    /// The live bytes of a pass must be the sum over its residents.
+    /// The live bytes of a pass must be the sum of the sizes of the tile residents alive in it.
     Live,
     /// The totals must be the sums over the frame.
     Total,

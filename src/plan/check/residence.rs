@@ -25,7 +25,7 @@ pub(super) fn check(checker: &mut Checker<'_>) {
     check_live(checker);
 }
 
-/// The rule that keeps `resource` out of tile memory, if any, and a description; ignores whether there is room.
+/// The rule that keeps `resource` out of tile memory, if any, and a description of the violation; ignores whether there is room.
 pub(super) fn tile_rule(checker: &Checker<'_>, resource: ResourceId) -> Option<(PlanRule, String)> {
     let broken = |rule, how: &str| Some((rule, how.to_owned()));
     let plan = checker.plan;
@@ -235,7 +235,7 @@ fn check_lifetime(checker: &mut Checker<'_>, index: usize) {
                 let with = if object.is_some() { "with" } else { "without" };
                 let message = format!(
                     "external resource `{resource}` is placed in {memory:?} {with} an object: its memory is the caller's, \
-                     so it must be Dedicated without one"
+                     so it must be Dedicated, without an object"
                 );
                 checker.report(PlanRule::External, message);
             }
@@ -301,7 +301,7 @@ fn check_bindings(checker: &mut Checker<'_>) {
     }
 }
 
-/// Checks that every pass of the queue binds enough while a tile placement is live: an action command with less tile memory bound loses the contents above.
+/// Checks that every pass of the queue binds enough tile memory while a tile placement is live: an action command loses the contents beyond the bound size.
 fn check_live(checker: &mut Checker<'_>) {
     let plan = checker.plan;
     for placement in plan

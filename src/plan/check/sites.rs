@@ -63,7 +63,7 @@ pub(super) fn placement_of(plan: &Plan, access: &Access) -> usize {
         .unwrap_or(first)
 }
 
-/// The accesses that use a placement, in the order of the passes: a run of placements belongs to one resource.
+/// The accesses that use a placement, in the order of the passes.
 pub(super) fn uses_of(plan: &Plan, placement: usize) -> impl Iterator<Item = &Access> {
     let uses = plan.frame.accesses_to(plan.placements[placement].resource);
     uses.filter(move |access| placement_of(plan, access) == placement)

@@ -1,4 +1,4 @@
-//! Rewrites and split lifetimes: the map leads from the executed frame to the described one, and every stretch is in tile memory.
+//! Rewrites and split lifetimes: checks that the origin map relates the executed frame to the described one, and that every stretch is in tile memory.
 
 use super::checker::Checker;
 use super::error::PlanRule;
@@ -19,7 +19,7 @@ pub(super) fn check(checker: &mut Checker<'_>) {
     }
 }
 
-/// Checks that the executed frame does the same as the described one.
+/// Checks that the executed frame is equivalent to the described one.
 pub(super) fn check_origins(checker: &mut Checker<'_>) {
     let plan = checker.plan;
     if plan.origins.is_identity() {
@@ -86,7 +86,7 @@ fn check_stretches(checker: &mut Checker<'_>) {
     }
 }
 
-/// Checks that passes are recorded and submitted in the same places as in the planned frame.
+/// Checks that the executed frame has the submits, batches and command buffers of the planned frame.
 fn check_submits(checker: &mut Checker<'_>) {
     let plan = checker.plan;
     let (runs, planned) = (&plan.frame, plan.input.frame());
@@ -104,8 +104,8 @@ fn check_submits(checker: &mut Checker<'_>) {
     }
 }
 
-/// Checks the requirements: all parts of a resource with a split lifetime are created alike, with the usage of the whole, and so have the same
-/// requirements. Separate values of a resource are created for the accesses of each.
+/// Checks the requirements: all parts of a resource with a split lifetime have the creation parameters and usage of the whole, and so the same requirements.
+/// Each separate value of a resource has only the usage of its own accesses.
 fn check_needs(checker: &mut Checker<'_>) {
     let plan = checker.plan;
     let made = |resource: &Resource| {
@@ -150,7 +150,7 @@ fn check_needs(checker: &mut Checker<'_>) {
     }
 }
 
-/// Returns true if a resource is created like another one, with no more usage; separate levels may differ.
+/// Returns true if `ours` has the creation parameters of `theirs`, and no additional usage; `separate_levels` may differ.
 fn is_made_within(ours: ResourceKind, theirs: ResourceKind) -> bool {
     match (ours, theirs) {
         (

@@ -221,7 +221,7 @@ fn check_reasons(checker: &mut Checker<'_>) {
         if !fits {
             let resource = checker.resource(id);
             let message = format!(
-                "resource `{resource}` is placed in {memory:?}, but the reason of the placement is `{reason}`"
+                "resource `{resource}` is placed in {memory:?}, but the reason for the placement is `{reason}`"
             );
             checker.report(PlanRule::PlacementReason, message);
         }

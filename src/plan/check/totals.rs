@@ -108,7 +108,7 @@ fn alive_in(checker: &Checker<'_>, sites: &[Site], pass: PassId) -> Vec<usize> {
     alive.map(|(index, _)| index).collect()
 }
 
-/// Bytes reserved if all passes of a window that are connected by lifetimes reserved the same amount.
+/// Bytes reserved, summed over the passes, if all passes of a connected run of lifetimes reserved the same amount.
 fn reserved_by_runs(checker: &Checker<'_>, sites: &[Site]) -> Bytes {
     let plan = checker.plan;
     let window = |pass: PassId| window_of(plan, plan.frame.batch_of(pass));
@@ -152,8 +152,8 @@ fn peak_live(checker: &Checker<'_>, object: usize) -> Bytes {
     (0..plan.passes.len() as u32).map(live).max().unwrap_or_default()
 }
 
-/// Traffic of all accesses of a frame except those of stores, and of attachments of one render pass, which binning keeps on chip. `holder` returns the
-/// resource of the executed frame whose requirements determine the size.
+/// Traffic of all accesses of a frame, except those of stores, and those to attachments that only one render pass uses, which binning keeps on chip. `holder`
+/// returns the resource of the executed frame whose requirements determine the size.
 fn traffic(plan: &Plan, frame: &Frame, holder: impl Fn(usize) -> ResourceId) -> Bytes {
     let mut sum = Bytes::ZERO;
     for (id, resource) in frame.resource_ids().zip(frame.resources()) {
@@ -184,7 +184,8 @@ struct Charged {
     cost: Bytes,
 }
 
-/// Sums charges; halos are the bytes that the accesses of strips move off chip beyond their part of the described access.
+/// Sums the charges of the plan's arrangement. The bytes of a halo are those that the accesses of strips move off chip in excess of their part of the
+/// described access.
 fn charges(plan: &Plan, holders: &[ResourceId]) -> Charged {
     let charges = plan.input.charges();
     let mut moved = Bytes::ZERO;
@@ -223,7 +224,7 @@ fn charges(plan: &Plan, holders: &[ResourceId]) -> Charged {
     }
 }
 
-/// Returns true if an access moves bytes off chip: its resource is not in tile memory, and is used outside a single render pass.
+/// Returns true if an access moves bytes off chip: its resource is neither in tile memory nor an attachment that stays on chip during a single render pass.
 fn is_off_chip(plan: &Plan, access: &Access) -> bool {
     if plan.placements[placement_of(plan, access)].memory == MemoryKind::Tile {
         return false;
@@ -262,7 +263,7 @@ fn holders(plan: &Plan) -> Vec<ResourceId> {
     }
     let every = holders.into_iter();
     every
-        .map(|holder| holder.expect("every described access runs, on a part of a whole"))
+        .map(|holder| holder.expect("every described access runs, and a whole resource exists"))
         .collect()
 }
 
@@ -314,7 +315,7 @@ fn in_store(checker: &Checker<'_>, access: &Access) -> bool {
     checker.plan.frame.pass(access.pass).contents == CommandSource::Store
 }
 
-/// The resource whose contents a store copies to `resource`.
+/// The resource that a store copies to `resource`, if any.
 fn stored_apart(checker: &Checker<'_>, resource: ResourceId) -> Option<ResourceId> {
     let frame = &checker.plan.frame;
     let accesses = frame.accesses();
@@ -359,7 +360,7 @@ fn on_chip(checker: &Checker<'_>) -> Bytes {
     of_tile.fold(Bytes::ZERO, add)
 }
 
-/// Bytes that an access moves.
+/// Bytes that an access to a resource of `size` bytes moves.
 fn moved(checker: &Checker<'_>, access: &Access, size: Bytes) -> Bytes {
     checker.plan.frame.traffic_of(access, size)
 }

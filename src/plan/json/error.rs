@@ -4,6 +4,6 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("plan JSON: {what}")]
 pub struct PlanJsonError {
-    /// The position, the value found, and the expected one.
+    /// The position in the document, the value found, and the expected value.
     pub what: String,
 }

@@ -1,4 +1,5 @@
-//! The types of the document: the plan's own, and others where the document nests, names or adds something for readers.
+//! The types of the JSON document: those of the plan, or separate types if the document nests fields, uses names instead of indices, or adds text for
+//! readers.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -15,9 +16,9 @@ use crate::plan::{
 use crate::units::{Bytes, Step};
 use tileheap_device::profile::DeviceProfile;
 
-/// The value of the field `format`.
+/// The value of the document's field `format`.
 pub(super) const FORMAT: &str = "tileheap-plan";
-/// The supported version.
+/// The version of the document that is written, and the only one that can be read.
 pub(super) const VERSION: u64 = 3;
 
 #[derive(Serialize, Deserialize)]
@@ -41,7 +42,7 @@ pub(super) struct Document {
     #[serde(default)]
     pub(super) optimality: Option<OptimalityEntry>,
     pub(super) totals: PlanTotals,
-    /// Costs of running the frame in another way, if there are any.
+    /// Costs of running the frame as arranged instead of as described, if there are any.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) charges: Option<Charges>,
     /// The output of `tileheap plan --advice`, for readers: neither read nor compared.
@@ -109,8 +110,8 @@ pub(super) struct Resource {
     pub(super) requirements: ResourceRequirements,
 }
 
-/// The reason for a resource's placement, as the document has it. Unknown fields are found by comparison with the text that would be written, since `flatten`
-/// cannot deny them.
+/// The reason for a resource's placement, as written in the document. Unknown fields are found by comparison with the text that would be written, since
+/// `flatten` cannot deny them.
 #[derive(Serialize, Deserialize)]
 pub(super) struct ReasonEntry {
     /// Never [`PlacementReason::Dedicated`], which is represented by `dedicated`.
@@ -184,10 +185,10 @@ pub(super) struct Placement {
 #[serde(deny_unknown_fields)]
 pub(super) struct Pass {
     pub(super) name: PassId,
-    /// Place of recording and submission. Derived from the frame: for readers, and optional.
+    /// The queue, submit, batch and command buffer of the pass. Derived from the frame: for readers, and optional.
     #[serde(default)]
     pub(super) within: Option<Within>,
-    /// The described passes that it runs, if a rewritten frame was planned. Derived from the frame.
+    /// The described passes that the pass runs, if a rewritten frame was planned. Derived from the frame.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) runs: Option<Vec<PassRun>>,
     pub(super) bound_object: Option<ObjectId>,
@@ -200,7 +201,7 @@ pub(super) struct Pass {
 pub(super) struct PassRun {
     /// The described pass.
     pub(super) pass: String,
-    /// Its first subpass.
+    /// The subpass of the executed pass in which the described pass begins.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) subpass: u32,
 }

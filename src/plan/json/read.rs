@@ -112,7 +112,7 @@ fn read_plan(
     })
 }
 
-/// The charges of the document, by pass of the planned frame: a frame does not determine costs.
+/// The charges of the document, by pass of the planned frame. They are read because the frame does not determine them.
 fn charges(document: &Document, split: &ExecutedFrame) -> Charges {
     let Some(charges) = &document.charges else {
         return Charges::NONE;
@@ -331,7 +331,7 @@ fn read_passes(head: &Head, document: &Document) -> Result<Vec<PassPlan>, PlanJs
     head.passes.iter().zip(&document.passes).map(pass).collect()
 }
 
-/// The first position at which `given` differs from the text that would be written, and the difference; ignores texts for readers.
+/// The first position at which `given` differs from the text that would be written, and the difference; ignores text that is only for readers.
 fn difference(given: &Value, written: &Value, path: &str) -> Option<String> {
     match (given, written) {
         (Value::Object(given), Value::Object(written)) => {

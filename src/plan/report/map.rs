@@ -107,7 +107,7 @@ fn write_header(
     Ok(())
 }
 
-/// The mark of the resident with the most of the bytes `[from, from + slice)` in a pass.
+/// The mark of the resident that occupies the most bytes of `[from, from + slice)` in a pass.
 fn mark(plan: &Plan, residents: &[&Placement], step: usize, from: u64, slice: u64) -> char {
     let inside = |placement: &Placement| {
         let end = placement
@@ -121,7 +121,7 @@ fn mark(plan: &Plan, residents: &[&Placement], step: usize, from: u64, slice: u6
         .iter()
         .enumerate()
         .filter(|(_, placement)| placement.span.contains(Step(step as u32)) && inside(placement) > 0);
-    // The first of equals: `max_by_key` without `rev` would take the last.
+    // The first one on a tie: `max_by_key` without `rev` would take the last one.
     let most = alive.rev().max_by_key(|(_, placement)| inside(placement));
     let bound = plan.passes[step]
         .bound_object

@@ -8,12 +8,12 @@ use crate::units::Bytes;
 /// Maximum length of a pass's name.
 pub(super) const PASS: usize = 20;
 
-/// A placement; for a tile resident with an image in several memory objects, all its placements: they share offset, size and lifetime.
+/// A row of the report: one placement, or all placements of a tile resident with an image in several memory objects, which share offset, size and lifetime.
 pub(super) struct Row<'a> {
     pub(super) placement: &'a Placement,
-    /// Their indices, ascending.
+    /// The indices of the memory objects, in ascending order.
     pub(super) objects: Vec<usize>,
-    /// The placements of further strips of the same image, which have no row of their own.
+    /// The placements of further strips of the same image, which have no separate rows.
     strips: Vec<&'a Placement>,
 }
 
@@ -27,7 +27,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Merges the rows of strips of one image, with the same first pass, into the first of them. The others keep their order.
+/// Merges the rows of strips of one image that have the same first pass into the first such row. The remaining rows keep their order.
 pub(super) fn merge<'a>(plan: &Plan, rows: Vec<Row<'a>>) -> Vec<Row<'a>> {
     let mut merged: Vec<Row<'a>> = Vec::new();
     let mut seen = Vec::new();
@@ -61,7 +61,8 @@ pub(super) fn merge<'a>(plan: &Plan, rows: Vec<Row<'a>>) -> Vec<Row<'a>> {
 }
 
 impl Row<'_> {
-    /// Name, size, offset, passes, and the reason; of several strips the largest size, and what they have in common.
+    /// The cells of the row: name, size, offset, passes and reason. For several strips, the size is the largest one, and the other cells summarize all
+    /// strips.
     pub(super) fn in_words(&self, plan: &Plan) -> [String; 5] {
         let first = self.placement;
         if self.strips.is_empty() {
@@ -116,7 +117,7 @@ impl Row<'_> {
         ]
     }
 
-    /// The sums of what the strips keep on chip and store, or the reason of the first.
+    /// The bytes that all strips keep on chip and store, or the reason of the first strip if some strip is not in tile memory.
     fn reason_of_strips(&self, plan: &Plan) -> String {
         let (mut kept, mut stored) = (Bytes::ZERO, Bytes::ZERO);
         for strip in [self.placement].iter().chain(&self.strips) {

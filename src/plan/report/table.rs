@@ -59,7 +59,7 @@ impl Table {
     }
 
     pub(super) fn row(&mut self, cells: Vec<String>, note: String) {
-        debug_assert_eq!(cells.len(), self.columns.len(), "a cell for every column");
+        debug_assert_eq!(cells.len(), self.columns.len(), "a row has one cell per column");
         self.rows.push((cells, note));
     }
 
@@ -119,7 +119,7 @@ impl Table {
     }
 }
 
-/// Number of characters before a note in the last column.
+/// Number of characters that columns with these widths take before a note in the last column.
 fn taken(widths: &[usize]) -> usize {
     INDENT.len() + widths.iter().map(|width| width + GAP.len()).sum::<usize>()
 }

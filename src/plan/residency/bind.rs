@@ -42,7 +42,8 @@ const MAX_OBJECTS: usize = 16;
 /// Maximum number of sizes among which the best [`MAX_OBJECTS`] are searched.
 const MAX_SIZES: usize = 512;
 
-/// Binds an object for each connected run of lifetimes in a window, or for each step of it; equal sizes share an object.
+/// Binds one object for all passes of each connected run of lifetimes in a window, or a ladder of objects as large as each of its passes needs; passes that
+/// need equal sizes share an object.
 ///
 /// `binning_costs` are per pass, and empty if binning cost does not count: then a ladder is used only with [`Ladder::Always`].
 pub(super) fn bind(
@@ -101,7 +102,7 @@ pub(super) fn bind(
     }
 }
 
-/// Returns true if a ladder of objects is allowed. It is not on several queues: an alias would belong to two of them.
+/// Returns true if a ladder of objects is allowed. It is not allowed for a run on several queues, since an alias would be used on two of them.
 fn may_climb(
     timeline: &Timeline,
     mut steps: impl Iterator<Item = usize>,
@@ -115,7 +116,7 @@ fn may_climb(
     steps.all(|step| Some(timeline.queue[step]) == first)
 }
 
-/// Returns true if reserving only `tops` in each step costs less than reserving `highest` in all steps.
+/// Returns true if reserving only `tops[step]` in each step costs less than reserving `highest` in all steps.
 fn pays(
     binning_costs: &[StepCost],
     steps: impl Iterator<Item = usize>,
@@ -155,7 +156,8 @@ fn object_sizes(tops: &[Bytes]) -> Vec<Bytes> {
     fewest_reserved(&sizes)
 }
 
-/// The [`MAX_OBJECTS`] of the sizes (each with the number of passes up to it) that reserve the fewest bytes if every pass takes the next larger one.
+/// Selects the [`MAX_OBJECTS`] sizes that reserve the fewest bytes if every pass binds the smallest selected size that is large enough. Each size comes with
+/// the number of passes that need at most that size.
 fn fewest_reserved(sizes: &[(Bytes, u64)]) -> Vec<Bytes> {
     let passes = |from: usize, to: usize| sizes[to].1 - if from == 0 { 0 } else { sizes[from - 1].1 };
     // best[n][end]: the fewest bytes for the sizes up to `end` with n + 1 objects, and the start of the last one's range.
@@ -182,7 +184,7 @@ fn fewest_reserved(sizes: &[(Bytes, u64)]) -> Vec<Bytes> {
     chosen
 }
 
-/// For each end of a range from `first` on, sets the lowest cost, and the first start from `low` to `high` that has this cost.
+/// For each range end from `first` on, sets the lowest cost of a range, and the first start in `low..=high` with this cost.
 ///
 /// O(n log n): a later end never has an earlier start, since its range costs more per pass.
 fn lowest(

@@ -20,7 +20,7 @@ pub(super) struct Candidate {
     pub(super) span: Span,
     pub(super) size: Bytes,
     pub(super) alignment: Alignment,
-    /// Bytes of traffic per frame that it saves there, plus [`PINNED`] if it must be there.
+    /// Bytes of traffic per frame that the resource saves in tile memory, plus [`PINNED`] if it must be placed there.
     pub(super) savings: Bytes,
     pub(super) window: u32,
     /// For a stretch of a lifetime, the pass after which it is stored; the savings are reduced by the bytes that the store writes.
@@ -60,7 +60,7 @@ pub(super) fn candidates(context: &Context<'_>) -> Vec<Candidate> {
     candidates
 }
 
-/// Stretches of lifetimes that may be in tile memory, and save more than the store that ends them.
+/// Stretches of lifetimes that may be in tile memory, and save more than the stores that end them cost.
 ///
 /// A stretch begins where the resource is created, and ends after any of its passes in the same window. Published tables only have whole lifetimes:
 /// with them, only resources that could be in tile memory as a whole are split.

@@ -9,8 +9,7 @@ use crate::units::Bytes;
 use tileheap_pack::PartialPacking;
 use tileheap_units::CompactSort;
 
-/// Places everything in one order: the fast mode. If `vendor`'s residents, which share nothing and come in declaration order, save more, returns
-/// those.
+/// Places candidates in a single order, by savings per byte and step: the fast mode. In windows in which `vendor`'s residents save more, takes those instead.
 pub(super) fn in_one_order(
     heap: &TileHeap,
     candidates: &mut [Candidate],
@@ -33,8 +32,8 @@ pub(super) fn in_one_order(
     residents
 }
 
-/// Places pinned resources first, then those with an old offset, from the lowest up, then the rest by density: unchanged resources keep their
-/// offsets.
+/// Places pinned resources first, then resources with an old offset, in ascending order of offset, then all others by density, so that unchanged resources
+/// keep their offsets.
 pub(super) fn as_before(
     heap: &TileHeap,
     candidates: &mut [Candidate],
@@ -99,7 +98,7 @@ fn place(shelf: &mut PartialPacking, window: &[Candidate], residents: &mut Vec<T
     savings
 }
 
-/// Tries every order in every window, and `vendor`'s residents; keeps the ones that save most, and lowers their tops.
+/// Tries every order and `vendor`'s residents in every window, keeps the residents that save the most, and places them again to reserve fewer bytes.
 pub(super) fn best_of_orders(
     heap: &TileHeap,
     candidates: &mut [Candidate],

@@ -32,7 +32,7 @@ use crate::units::{Bytes, Run, Span};
 use tileheap_pack::{CostedDesc, Reservation, StepCost, Steps, WeightedItem, select_with_costs};
 use tileheap_units::CompactSort;
 
-/// Stretches of lifetimes that save more than their stores.
+/// Stretches of lifetimes that save more than their stores cost.
 pub(super) struct Stretches {
     /// The resources, each with the pass after which it is stored.
     pub(super) stretches: Vec<(ResourceId, PassId)>,
@@ -71,7 +71,7 @@ pub(super) fn choose_stretches(
     }))
 }
 
-/// The stretches of lifetimes that may be in tile memory and would save more than their store, given enough room.
+/// The stretches of lifetimes that may be in tile memory and would save more than their stores cost, given enough room.
 pub(super) fn offered_stretches(context: &Context<'_>) -> Vec<(ResourceId, PassId)> {
     let Some(heap) = context.heap else {
         return Vec::new();
@@ -81,7 +81,7 @@ pub(super) fn offered_stretches(context: &Context<'_>) -> Vec<(ResourceId, PassI
     offered.iter().filter_map(stored).collect()
 }
 
-/// The savings that the search adds for resources that must be in tile memory.
+/// Sum of the artificial savings that the search adds for resources that must be in tile memory.
 fn pins(frame: &Frame) -> i64 {
     let resources = frame.resources().iter();
     let pinned = resources.filter(|resource| resource.tile_constraint == TileConstraint::Pinned);
@@ -174,7 +174,7 @@ fn offsets_in(frame: &Frame, old: &Plan) -> Vec<Option<Bytes>> {
     frame.resource_ids().map(offset).collect()
 }
 
-/// The optimality, with the value recomputed for the objects that are bound: a search may assume more sizes than there can be objects.
+/// The optimality, with the value recomputed for the objects that are bound: the search may assume more object sizes than a plan may have objects.
 fn appraise(context: &Context<'_>, bound: &Residency, found: Optimality) -> Optimality {
     let (rulings, binning_costs) = (&context.rulings, &context.binning_costs);
     let savings = |resident: &TileResident| match rulings[resident.resource.index()] {
@@ -245,7 +245,7 @@ fn improve(
     Ok((residents, optimality))
 }
 
-/// The selection among the candidates of one window, grouped by resource; `passes` are those of the window, ascending.
+/// The selection problem for the candidates of one window, grouped by resource; `passes` are those of the window, ascending.
 fn selection_of<'a>(
     context: &'a Context<'_>,
     window: &[Candidate],

@@ -11,7 +11,7 @@ pub(in crate::plan) struct Residency {
     pub(in crate::plan) residents: Vec<TileResident>,
     /// Tile memory objects, one per bound size.
     pub(in crate::plan) objects: Vec<MemoryObject>,
-    /// Per pass, the object bound.
+    /// Per pass, the bound tile memory object.
     pub(in crate::plan) bound: Vec<Option<ObjectId>>,
     /// Bytes reserved, summed over the passes, if one object served each connected run of lifetimes.
     pub(in crate::plan) reserved_by_runs: Bytes,

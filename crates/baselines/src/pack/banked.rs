@@ -15,7 +15,7 @@ use super::facts::{are_plain, takes_bytes};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BankedGreedy;
 
-/// The number of banks whose total size is at least the peak of the live bytes.
+/// The number of banks that together hold at least the peak of the live bytes.
 const BANKS: u64 = 4;
 
 impl PackingStrategy for BankedGreedy {
@@ -63,7 +63,7 @@ impl PackingStrategy for BankedGreedy {
     }
 }
 
-/// Bytes of each bank; `None` if one bank per item would exceed 64 bits.
+/// Returns the size of each bank; `None` if the total size of one bank per item does not fit in 64 bits.
 fn bank_size(problem: &Problem) -> Option<Bytes> {
     let items = problem.items();
     let alignment = items

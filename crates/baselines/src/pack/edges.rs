@@ -8,7 +8,7 @@ use super::facts::{align_up, are_plain, before, height};
 /// The index of the dummy source and sink.
 pub(super) const DUMMY: u32 = u32::MAX;
 
-/// An edge: the free bytes between the end of item `from` and the start of item `to`.
+/// An edge: bytes that are free from the end of item `from`'s lifetime until the start of item `to`'s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Edge {
     pub(super) from: u32,
@@ -17,9 +17,9 @@ pub(super) struct Edge {
     pub(super) width: u64,
 }
 
-/// Packs a problem by the offsets that `place` gives for its items.
+/// Packs a problem with the offsets that `place` returns for its items.
 ///
-/// The rules handle only lifetimes. Other problems use first fit in a similar order: the largest item first.
+/// The rules handle only lifetimes. Problems with fixed offsets, bounds, groups or conflicts use first fit in a similar order: the largest item first.
 pub(super) fn pack_by_rule(
     problem: &Problem,
     packer: &mut Packer,
@@ -36,8 +36,8 @@ pub(super) fn pack_by_rule(
     }
 }
 
-/// The edge on which `size` bytes fit from the start of item `first` to the end of item `last`, with the fewest free steps around them; of
-/// those, the narrowest.
+/// Returns the index of the edge on which `size` bytes fit from the start of item `first` to the end of item `last`, with the fewest free steps
+/// before and after them; on a tie, the narrowest.
 pub(super) fn tightest(
     edges: &[Edge],
     items: &[Item],

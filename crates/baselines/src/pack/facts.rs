@@ -15,7 +15,7 @@ pub(super) fn takes_bytes(item: &Item) -> bool {
     item.size.0 > 0 && !item.span.is_empty()
 }
 
-/// For each item, the number of other items whose lifetimes overlap its own.
+/// Returns, for each item, the number of other items whose lifetimes overlap its own, not counting items that take no bytes.
 pub(super) fn overlap_counts(items: &[Item]) -> Vec<u32> {
     let live = || items.iter().filter(|item| takes_bytes(item));
     let mut firsts: Vec<u32> = live().map(|item| item.span.first.0).collect();

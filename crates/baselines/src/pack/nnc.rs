@@ -80,7 +80,7 @@ impl Insertion {
         offsets
     }
 
-    /// Places an item on an edge, which is split around it; returns its offset.
+    /// Places an item on an edge and splits the edge around it; returns the item's offset.
     fn insert(&mut self, item: &Item, index: u32, edge: usize) -> u64 {
         let old = self.edges.swap_remove(edge);
         let offset = align_up(old.offset, item.alignment);

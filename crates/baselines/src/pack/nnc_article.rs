@@ -6,7 +6,7 @@
 //!   y ─4─► a ─4─► b ─6─► x        b takes over what a had
 //!   y ─2─► b                      and the rest from y
 //! ```
-//! Source: NNC's article, "Candidate Selection". Where the text is open, the rule follows the implementation (liuliu/ccv,
+//! Source: NNC's article, "Candidate Selection". Where the article leaves a choice open, the rule follows the implementation (liuliu/ccv,
 //! `ccv_nnc_symbolic_graph_compile.c`): one end of an edge may be the dummy source or sink, since otherwise almost nothing would be reused;
 //! of the edges wide enough for the whole tuple, the one with the fewest steps around the tuple is taken; conflicts are those with
 //! tensors that are not inserted yet. A pair is made with the largest tensor that fits, and a triple with the next one. In most
@@ -21,7 +21,7 @@ use tileheap_pack::{Item, Packer, Packing, PackingStrategy, Problem};
 use super::edges::{DUMMY, Edge, pack_by_rule, tightest};
 use super::facts::{align_up, before, ordered, overlap_counts, takes_bytes};
 
-/// NNC's packing rule as its article describes it: tuples of up to three items, the most conflicts first. O(n³).
+/// NNC's packing rule as its article describes it: tuples of up to three items, built around the items with the most conflicts. O(n³).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NncArticle;
 
@@ -39,7 +39,7 @@ impl PackingStrategy for NncArticle {
     }
 }
 
-/// Up to three tensors whose lifetimes follow each other, in that order.
+/// Up to three tensors with disjoint lifetimes, in order of time.
 #[derive(Clone, Copy, Debug)]
 struct Tuple {
     members: [u32; 3],
@@ -64,7 +64,7 @@ impl Tuple {
         }
     }
 
-    /// The tuple with one more member.
+    /// Adds a member, at its position in order of time.
     fn with(mut self, items: &[Item], index: u32, conflicts: u32) -> Tuple {
         let after = self
             .members()
@@ -162,7 +162,7 @@ impl Tuples {
         });
     }
 
-    /// The largest tensor that is larger than `a` and conflicts with no member of the tuple.
+    /// The largest tensor that is larger than `a`, has the tuple's alignment, and conflicts with no member of the tuple.
     fn beside(&self, items: &[Item], a: u32, tuple: &Tuple) -> Option<u32> {
         let of = |index: u32| &items[index as usize];
         let fits = |&&b: &&u32| {
@@ -174,7 +174,7 @@ impl Tuples {
         self.left.iter().filter(fits).max_by_key(rank).copied()
     }
 
-    /// Places a tuple on an edge, which is split around it.
+    /// Places a tuple on an edge and splits the edge around it.
     fn insert(&mut self, items: &[Item], tuple: &Tuple, edge: usize, offsets: &mut [u64]) {
         let old = self.edges.swap_remove(edge);
         let size = |index: u32| items[index as usize].size.0;

@@ -1,8 +1,8 @@
 //! CLML's ping-pong: uses the smallest free segment that is large enough, alternately at its start and at its end.
 //!
-//! Implemented from its description, without published results to compare with. The rule plans a pool of fixed size, in which an item
-//! without a segment is not placed; here the pool is therefore the smallest in which all items are, of a series from the most live
-//! bytes upwards in 64ths of them.
+//! Implemented from its description, without published results to compare with. The rule plans a pool of fixed size, and does not place an item if no
+//! free segment is large enough. Here the pool sizes from the peak of live bytes upwards are tried, in steps of 1/64 of the peak, until all items are
+//! placed.
 
 use tileheap_pack::units::Bytes;
 use tileheap_pack::{Item, Packer, Packing, PackingStrategy, Problem, Strategy, lower_bound};
@@ -13,7 +13,7 @@ use super::facts::{are_plain, takes_bytes};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PingPong;
 
-/// The largest pool tried, in 64ths of the peak of live bytes.
+/// The exclusive upper limit on the pool sizes that are tried, in 64ths of the peak of live bytes.
 const MAX_POOL_SIZE: u64 = 64 * 8;
 
 impl PackingStrategy for PingPong {

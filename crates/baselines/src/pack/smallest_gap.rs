@@ -9,9 +9,10 @@ use tileheap_pack::{Item, Packer, Packing, PackingStrategy, Problem, Strategy};
 
 use super::facts::{align_up, are_plain, takes_bytes};
 
-/// LiteRT's arena: items that are live throughout first, then the largest, of equals the one that starts first; each in the smallest gap. O(n²).
+/// LiteRT's arena: places items that are live throughout first, then the others in descending order of size (on a tie, the one that starts first),
+/// each in the smallest gap. O(n²).
 ///
-/// LiteRT keeps inputs and variables to the end: give them such lifetimes.
+/// LiteRT keeps inputs and variables until the end: give them lifetimes that end with the last step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LitertArena;
 
@@ -41,8 +42,8 @@ impl PackingStrategy for LitertArena {
     }
 }
 
-/// IREE's layout of slices: in the order given, each in the smallest gap, with sizes rounded up to the alignment. The total that IREE reports is
-/// the height, rounded up to the alignment too. O(n²).
+/// IREE's layout of slices: places items in the given order, each in the smallest gap, with sizes rounded up to the alignment. The total that IREE
+/// reports is the height, also rounded up to the alignment. O(n²).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Iree;
 
@@ -62,7 +63,7 @@ impl PackingStrategy for Iree {
     }
 }
 
-/// Places items in the given order, with the sizes that `size_of` returns.
+/// Places items in the given order, each in the smallest gap, with the sizes that `size_of` returns.
 fn place(
     problem: &Problem,
     order: &[usize],

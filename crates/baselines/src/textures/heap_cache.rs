@@ -1,4 +1,4 @@
-//! Policies that differ only in the victim: a best-fit heap from which textures are evicted until a free block fits.
+//! Policies that differ only in how they choose a victim: a best-fit heap from which textures are evicted until a free block fits.
 
 use tileheap_textures::budget::BudgetLimits;
 use tileheap_textures::heap::Heap;
@@ -8,7 +8,7 @@ use tileheap_textures::{
     EvictionReason, Geometry, Journal, Level, Policy, PolicyDesc, Request, RequestOutcome, Result, TextureId,
 };
 
-/// The order of eviction.
+/// The eviction policy.
 #[derive(Clone, Debug)]
 pub enum Order {
     /// Least recently used.
@@ -38,7 +38,7 @@ struct ResidentTexture {
     level: Level,
     /// The frame in which the texture was last used.
     used: u32,
-    /// CLOCK: 1 if the texture was used since the hand last passed it, else 0. Random and Belady: its index in `keys`.
+    /// CLOCK: 1 if the texture was used since the hand last passed it, else 0. Random and Belady: the texture's index in `keys`.
     mark: u32,
 }
 
@@ -60,13 +60,13 @@ pub struct HeapCache {
     heap: Heap,
     residents: Vec<ResidentTexture>,
     links: Links,
-    /// Resident textures by recency; for CLOCK, in the order of the hand.
+    /// Resident textures by recency; for CLOCK, in the order in which the hand visits them.
     list: List,
     /// FrameMru: textures last used before this frame; `list` has those used in this frame.
     older: List,
     /// Random: resident textures. Belady: a binary heap by next use, the furthest first.
     keys: Vec<u32>,
-    /// Belady: the number of the next request of every texture; `u32::MAX` if there is none.
+    /// Belady: for each texture, the index of its next request; `u32::MAX` if there is none.
     next_use: Vec<u32>,
     requests: usize,
     frame: u32,
@@ -236,7 +236,7 @@ impl HeapCache {
         }
     }
 
-    /// Restores the heap order of an element.
+    /// Restores the heap property of `keys` after the element at `at` has changed.
     fn sift(&mut self, mut at: usize) {
         while at > 0 && self.distance((at - 1) / 2) < self.distance(at) {
             self.swap(at, (at - 1) / 2);
@@ -270,7 +270,7 @@ fn boxed(cache: Result<HeapCache>) -> Result<Box<dyn Policy>> {
     Ok(Box::new(cache?))
 }
 
-/// The number of blocks that the search for the cheapest compaction visits.
+/// The maximum number of blocks that the search for the cheapest compaction visits.
 const SEARCH_BLOCKS: u32 = 48;
 
 impl Policy for HeapCache {

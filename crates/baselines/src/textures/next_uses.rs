@@ -1,9 +1,9 @@
-//! The next use of each texture, which an offline policy knows.
+//! The next use of each texture, for offline policies.
 
 use tileheap_textures::trace::TraceEntry;
 
-/// For every use in the entries, the number of the next use of the same texture; `u32::MAX` if there is none, or only
-/// after a release. For [`Order::Belady`](super::Order::Belady). O(entries).
+/// Returns, for every use in `entries`, the index of the next use of the same texture, counting only uses; `u32::MAX` if there is none, or if the
+/// texture is released before it. For [`Order::Belady`](super::Order::Belady). O(entries).
 ///
 /// # Panics
 /// If there are 2^32 − 1 uses or more.

@@ -1,4 +1,4 @@
-//! A slab allocator: size classes in pages, with recency per class.
+//! A slab allocator: pages of size classes, with least-recently-used eviction per class.
 
 use tileheap_textures::blocks::{BlockClass, BlockTable};
 use tileheap_textures::budget::BudgetLimits;
@@ -110,7 +110,7 @@ impl Slab {
         Ok(slab)
     }
 
-    /// Adds pages at the end, up to `count` in total; fixed pages are assigned round robin.
+    /// Adds pages at the end, up to `count` in total; without rebalancing, assigns them to the classes round robin.
     fn add_pages(&mut self, count: usize) {
         let first = self.pages.len();
         self.pages.resize(count, Page { class: NONE, used: 0 });
@@ -156,14 +156,14 @@ impl Slab {
         true
     }
 
-    /// The blocks of a page that belongs to a class.
+    /// The blocks of a page that belongs to a class, as offsets in units.
     fn blocks_of(&self, page: u32) -> impl Iterator<Item = u32> + use<> {
         let block = self.classes[self.pages[page as usize].class as usize].block;
         let (start, unit) = (u64::from(page) * self.page, self.limits.unit);
         (0..self.page / block).map(move |index| ((start + index * block) / unit) as u32)
     }
 
-    /// Takes a page from its class.
+    /// Takes a page from its class and evicts the textures in it.
     fn reclaim(&mut self, page: u32, reason: EvictionReason, journal: &mut Journal) {
         let class = self.pages[page as usize].class as usize;
         for at in self.blocks_of(page) {

@@ -68,7 +68,7 @@ impl Image {
         positions
     }
 
-    /// Calls `see` with every subresource of a part, or once for each aspect if all have the same layout.
+    /// Calls `see` with every subresource of a part; if all have the same layout, only with the first and the last one of each aspect.
     pub(super) fn each(&self, texels: &Texels, mut see: impl FnMut(Aspects, u32, u32, Option<KnownLayout>)) {
         match &self.cells {
             SubresourceLayouts::Equal(known) => {

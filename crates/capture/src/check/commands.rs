@@ -34,7 +34,7 @@ pub(super) struct Commands {
     instances: u32,
 }
 
-/// Stages of reads that draws depend on but other commands record: conditional rendering, fragment densities and shading rates.
+/// Stages of reads that affect draws but are recorded with other commands: conditional rendering, fragment densities and shading rates.
 const DEPENDED_ON: S = S::from_raw(
     S::CONDITIONAL_RENDERING_EXT.as_raw()
         | S::FRAGMENT_DENSITY_PROCESS_EXT.as_raw()
@@ -92,7 +92,7 @@ impl Commands {
         self.buffers.push(Arc::new(commands));
     }
 
-    /// Returns the commands of the model that represent one command.
+    /// Converts a command to the commands of the model.
     fn command(
         &mut self,
         tag: Tag,
@@ -134,7 +134,7 @@ impl Commands {
         made
     }
 
-    /// Returns the accesses of a command; for the first draw of a subpass or after a barrier, including those to the attachments.
+    /// Returns the accesses of a command; for the first draw of a subpass or after a barrier, also the accesses to the attachments.
     fn access(
         &mut self,
         tag: Tag,

@@ -16,7 +16,7 @@ pub struct CheckReport {
     pub commands: u64,
     /// Number of accesses that were checked, including those of render passes and of the presentation engine.
     pub checked: u64,
-    /// Findings: certain ones first, then those by the letter of the specification, then possible ones, each in submission order.
+    /// Findings: certain ones first, then those by the letter of the specification, then possible ones, each kind in submission order.
     pub findings: Vec<Finding>,
     /// Accesses that were not checked.
     pub unchecked: Vec<UncheckedAccesses>,
@@ -42,7 +42,7 @@ pub struct Finding {
     /// A barrier or semaphore that fixes the problem; `None` if the program must change in another way.
     #[serde(default, skip_serializing_if = "is_default")]
     pub fix: Option<Fix>,
-    /// The section of the Vulkan specification that has the rule.
+    /// The section of the Vulkan specification that states the rule.
     pub section: String,
     /// The identifier of the valid usage statement, if there is one.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -63,7 +63,7 @@ pub enum Certainty {
     Possible,
 }
 
-/// The problem of a finding.
+/// The kind of problem that a finding reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Problem {
@@ -185,7 +185,7 @@ pub enum Fix {
     Barrier(DependencyScopes),
     /// A semaphore that the second batch waits for at these stages: the commands run on different queues.
     Semaphore {
-        /// The stage that waits.
+        /// The stages that wait.
         #[serde(with = "names::bits")]
         stages: vk::PipelineStageFlags2,
     },

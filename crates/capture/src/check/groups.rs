@@ -24,8 +24,8 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// Merges a finding that the same dependency fixes. Keeps the more certain one or, if both are before the same command, the one with the later
-    /// first command. The fix covers both.
+    /// Merges a finding that the same dependency fixes. Keeps the more certain one; if they are equally certain and have the same second command, the
+    /// one whose first command is later. The fix covers both.
     pub(super) fn merge(&mut self, mut other: Draft) {
         let order = |draft: &Draft| draft.first.map(|first| (first.step, first.tag));
         let is_closer = (other.second.step, other.second.tag) == (self.second.step, self.second.tag)
@@ -119,7 +119,7 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// Returns the findings by verdict, each in submission order.
+    /// Returns one finding for each group, sorted by verdict and then in submission order.
     pub(super) fn finish(mut self, sites: &Sites<'a>) -> Vec<Finding> {
         self.groups.sort_by_key(|group| {
             let second = group.shown.second;

@@ -1,4 +1,4 @@
-//! Missing ordering: the model's hazards, with what is unknown about them.
+//! Drafts findings about missing dependencies from the model's hazards, and describes what is unknown about them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,7 +22,7 @@ pub(super) type Pair = [(u64, Tag); 2];
 /// Two units of commands that one dependency orders, each with its step and the resource that it uses.
 type Merged = [(u64, Unit, usize); 2];
 
-/// Drafts the hazards, one draft for each pair of commands; also returns the pairs with certain hazards.
+/// Drafts a finding for each hazard, merging those that one dependency fixes; also returns the pairs of commands with certain hazards.
 pub(super) fn drafts(sites: &Sites<'_>) -> (Vec<Draft>, HashSet<Pair>) {
     let mut drafts: Vec<Draft> = Vec::new();
     let mut known: HashMap<Merged, usize> = HashMap::new();
@@ -133,7 +133,7 @@ pub(super) fn doubt_of(sites: &Sites<'_>, used: &MemoryUse) -> Option<String> {
     })
 }
 
-/// Returns true for a release and an acquire on a queue that has waited for a semaphore. The wait is at one stage, but transfers are only in
+/// Returns true for a release and an acquire on a queue that has waited for a semaphore. The wait is at one stage, but transfers execute only in
 /// `ALL_COMMANDS`. Programs wait at the stage of the first access, and no known implementation requires more.
 fn is_transfer_by_letter(sites: &Sites<'_>, hazard: &Hazard) -> bool {
     let is_transfer =
@@ -297,7 +297,7 @@ pub(super) fn part(part: ResourcePart) -> recording::ResourcePart {
     common(part, part)
 }
 
-/// Returns the intersection of two parts; if their areas are disjoint, that of their subresources.
+/// Returns the intersection of two parts; if their areas are disjoint, the intersection of their subresources.
 fn common(first: ResourcePart, second: ResourcePart) -> recording::ResourcePart {
     let meet = |a: Run, b: Run| [a.first.max(b.first), a.end.min(b.end)];
     match (first, second) {

@@ -25,7 +25,7 @@ use crate::document::recording::{
 const OLD_LAYOUT: &str = "VUID-VkImageMemoryBarrier2-oldLayout-01197";
 const PRESENTED: &str = "VUID-VkPresentInfoKHR-pImageIndices-01430";
 
-/// A command that names layouts.
+/// The position of a command that expects or changes layouts, and its queue.
 #[derive(Clone, Copy)]
 struct LayoutCommand {
     step: u64,
@@ -40,7 +40,7 @@ struct Mismatch {
     range: SubresourceRange,
 }
 
-/// Drafts the findings about layouts, in host order.
+/// Drafts the findings about layouts, in the order of the host's steps.
 pub(super) fn drafts(sites: &Sites<'_>) -> Vec<Draft> {
     let is_new = new_images(sites);
     let queues = sites.recording.steps.iter().filter_map(|step| match step {
@@ -72,7 +72,8 @@ pub(super) fn drafts(sites: &Sites<'_>) -> Vec<Draft> {
     layouts.drafts
 }
 
-/// Returns, by index of the first image that interprets the same bytes in the same way, true if all of these images were created in the frame, in `UNDEFINED`.
+/// Returns, by index of the first image of each set that interprets the same bytes in the same way, true if all images of the set were created in the
+/// frame, in the layout `UNDEFINED`.
 fn new_images(sites: &Sites<'_>) -> Vec<bool> {
     let resources = &sites.recording.resources;
     // Linear images may begin in `PREINITIALIZED`.
@@ -240,7 +241,7 @@ impl Layouts<'_> {
         }
     }
 
-    /// Presents an image.
+    /// Checks the layout of an image that is presented.
     fn present(&mut self, step: u64, resource: u32) {
         let range = SubresourceRange::ALL;
         let expected = L::PRESENT_SRC_KHR;
@@ -256,7 +257,7 @@ impl Layouts<'_> {
         }
     }
 
-    /// Acquires an image, in a layout that is not recorded.
+    /// Forgets the layouts of an image that is acquired, since its new layout is not recorded.
     fn forget(&mut self, resource: u32) {
         self.images.remove(&self.sites.resources.class(resource as usize));
     }
@@ -447,7 +448,7 @@ fn rendered(instance: &RenderPassInstance, attachment: &Attachment) -> Vec<Subre
         .collect()
 }
 
-/// Returns the action on an attachment of a command that begins an instance, and the rule about the attachment's layout.
+/// Returns the action that a command which begins an instance performs on an attachment, and the rule about the attachment's layout.
 fn begins(call: &str, aspects: Aspects, role: Option<Role>) -> (finding::Action, Option<&'static str>) {
     let is_color = !aspects.intersects(Aspects::DEPTH | Aspects::STENCIL);
     let vuid = match (call, role) {

@@ -1,4 +1,4 @@
-//! Lost contents: the model's findings, unless an untracked access may have written the contents.
+//! Drafts findings about reads of lost contents, unless an untracked access may have written the contents.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,7 +14,7 @@ use super::sites::Sites;
 use super::words;
 use crate::document::recording::{DependencyScopes, RecordedStep};
 
-/// Drafts the lost contents, without those that a certain hazard between the same commands explains.
+/// Drafts a finding for each read of lost contents that no certain hazard between the same commands explains.
 pub(super) fn drafts(sites: &Sites<'_>, explained: &HashSet<Pair>) -> Vec<Draft> {
     let untracked = Untracked::new(sites);
     let mut drafts = Vec::new();
@@ -152,7 +152,7 @@ fn judge(sites: &Sites<'_>, lost: &LostContents) -> (Certainty, Option<String>) 
     }
 }
 
-/// Returns the transfer of ownership that keeps contents.
+/// Returns the transfer of ownership that would keep the contents; `None` if they were lost for another reason.
 fn transfer(lost: &LostContents) -> Option<Fix> {
     let LossReason::NotTransferred { from, to, .. } = lost.loss else {
         return None;
@@ -197,7 +197,7 @@ fn section(sites: &Sites<'_>, loss: &LossReason) -> &'static str {
     }
 }
 
-/// Accesses that could not be followed, and that may be writes.
+/// Commands with untracked accesses, which may be writes.
 struct Untracked {
     /// By command buffer: the tags of commands whose untracked accesses may be to any resource.
     any: Vec<Vec<Tag>>,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Recording ─► validate ─► resources, commands (passes) ─► steps ─────────► hazards ─► groups ─► Report
-//!               indices     as types of tileheap_sync       batches run in   caps       equal      ▲
+//!               indices     as types of tileheap_sync       batches run in   verdicts   equal      ▲
 //!               nesting          │                          the model        words      ones       │
 //!                                └─► layouts: the layout of every subresource, in host order ──────┤
 //!                                └─► unchecked: everything that could not be checked ──────────────┘

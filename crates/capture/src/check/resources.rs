@@ -9,7 +9,7 @@ use tileheap_sync::program::{self, MemoryId, ResourceId, SharingMode, Texels, Ti
 
 use crate::document::recording::{Recording, Resource, ResourceKind, ResourcePart};
 
-/// The resources that are checked.
+/// The resources of a recording, and the ids of those that are checked.
 pub(super) struct Resources<'a> {
     all: &'a [Resource],
     /// The id of each resource, indexed as in the recording; `None` if its accesses are not checked.
@@ -17,14 +17,14 @@ pub(super) struct Resources<'a> {
     /// Indices in the recording, by id.
     indices: Vec<usize>,
     placed: Vec<program::Resource>,
-    /// By index: true for a linear image that shares bytes, since the bytes of its texels are not known.
+    /// By index: true for a linear image that shares memory with another resource, since it is not known which bytes its texels occupy.
     inexact: Vec<bool>,
     /// By index: the first of the images that interpret the same bytes in the same way.
     classes: Vec<usize>,
 }
 
 impl<'a> Resources<'a> {
-    /// Adds every resource to the model.
+    /// Adds every resource that is checked to the model.
     pub(super) fn new(recording: &'a Recording, model: &mut Model) -> Resources<'a> {
         let all = &recording.resources;
         let inexact = (0..all.len()).map(|index| is_linear(&all[index]) && shares_pages(recording, index));
@@ -98,7 +98,7 @@ impl<'a> Resources<'a> {
         self.all[..index].iter().position(same).unwrap_or(index)
     }
 
-    /// Returns the id of a resource that is checked.
+    /// Returns the id of a resource; `None` if its accesses are not checked.
     pub(super) fn id(&self, index: u32) -> Option<ResourceId> {
         self.ids[index as usize]
     }
@@ -257,7 +257,7 @@ fn is_written_by_host(recording: &Recording, resource: &Resource) -> bool {
     is_linear && placed.is_some_and(|place| recording.memories[place.object as usize].mapped)
 }
 
-/// Returns true if another resource has bytes in the same pages of `bufferImageGranularity`.
+/// Returns true if another resource occupies bytes of the same pages of size `bufferImageGranularity`.
 fn shares_pages(recording: &Recording, index: usize) -> bool {
     let page = recording.granularity.max(1);
     let pages = |resource: &Resource| {

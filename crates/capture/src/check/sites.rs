@@ -11,7 +11,7 @@ use super::steps::ModelFindings;
 use super::words;
 use crate::document::recording::{Batch, Command, RecordedStep, Recording};
 
-/// The recording, converted and executed by the model.
+/// The recording, its resources and commands in the model, and the model's findings.
 pub(super) struct Sites<'a> {
     pub(super) recording: &'a Recording,
     pub(super) resources: &'a Resources<'a>,
@@ -26,7 +26,7 @@ pub(super) struct UsePosition {
     pub(super) step: u64,
     /// The tag of the command; unused for the presentation engine.
     pub(super) tag: Tag,
-    /// The resource in the recording.
+    /// The index of the resource in the recording.
     pub(super) resource: usize,
     /// The command's action on the resource.
     pub(super) action: Action,
@@ -78,7 +78,7 @@ impl<'a> Sites<'a> {
         &self.resources.get(resource).name
     }
 
-    /// Converts a use of the model to a position.
+    /// Converts a use in the model to a position in the recording.
     pub(super) fn spot(&self, used: &ModelUse) -> UsePosition {
         UsePosition {
             step: used.batch,

@@ -1,4 +1,4 @@
-//! Executes the host's steps in the model. The number of a batch is the index of its step.
+//! Executes the host's steps in the model. Batches are numbered by the index of their step.
 //!
 //! The presentation engine has its own queue: it reads an image, then signals a semaphore or fence.
 
@@ -19,7 +19,7 @@ use crate::document::recording::{Batch, CommandEffect, RecordedStep, Recording};
 /// The queue of the presentation engine.
 const PRESENTATION: QueueId = QueueId(u64::MAX);
 
-/// The findings of the model, and the unknowns of the steps.
+/// The findings of the model, and what is unknown about the steps.
 #[derive(Debug, Default)]
 pub(super) struct ModelFindings {
     /// The model's findings, in the order in which batches run.
@@ -173,7 +173,7 @@ fn uses(semaphores: impl Iterator<Item = u32>) -> Vec<SemaphoreUse> {
     uses.collect()
 }
 
-/// Makes a batch in which the presentation engine reads images.
+/// Returns a batch in which the presentation engine reads images.
 fn presentation(images: &[u32], number: u64, resources: &Resources<'_>) -> program::Batch {
     let reads = images.iter().filter_map(|&image| {
         Some(program::MemoryAccess {
@@ -197,11 +197,11 @@ fn presentation(images: &[u32], number: u64, resources: &Resources<'_>) -> progr
 
 /// The signals of the recording, used to recognize waits for unrecorded ones.
 struct Signals {
-    /// Timeline semaphores with their values before the frame.
+    /// Timeline semaphores, with their values before the frame.
     initial: BTreeMap<u32, u64>,
-    /// The highest value that is signaled anywhere in the recording.
+    /// The highest value of each timeline semaphore that is signaled anywhere in the recording.
     highest: BTreeMap<u32, u64>,
-    /// The highest value signaled by the steps so far.
+    /// The highest value of each timeline semaphore that was signaled by the steps so far.
     reached: BTreeMap<u32, u64>,
     /// Binary semaphores that are signaled.
     binary: BTreeSet<u32>,
@@ -249,7 +249,7 @@ impl Signals {
         signals
     }
 
-    /// Records the unknowns of a step.
+    /// Records what is unknown about a step, and the signals that it waits for or makes.
     fn follow(
         &mut self,
         step: &RecordedStep,

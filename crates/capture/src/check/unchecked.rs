@@ -13,7 +13,7 @@ use crate::document::recording::{Command, CommandEffect};
 /// Maximum number of resources that an entry lists by name.
 const MAX_NAMES: usize = 8;
 
-/// The entries of a report.
+/// Returns the entries of a report for everything that was not checked.
 pub(super) fn list(sites: &Sites<'_>) -> Vec<UncheckedAccesses> {
     let mut entries = Entries::default();
     let submitted: Vec<usize> = sites.recording.submitted().collect();
@@ -146,7 +146,7 @@ struct Entries {
 }
 
 impl Entries {
-    /// Counts one occurrence, and adds its resources; an empty list means any resource.
+    /// Counts one occurrence and adds its resources to the entry; an empty list means any resource.
     fn add(&mut self, what: String, first: impl Fn() -> String, resources: &[u32]) -> &mut UncheckedAccesses {
         let next = self.all.len();
         let index = *self.by_what.entry(what.clone()).or_insert(next);

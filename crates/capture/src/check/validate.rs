@@ -5,8 +5,9 @@ use crate::document::recording::{
     RenderPassInstance, ResourceKind, ResourcePart,
 };
 
-/// Maximum number of levels and layers of an image.
+/// Maximum number of mip levels of an image.
 const MAX_LEVELS: u32 = 32;
+/// Maximum number of array layers of an image, or of slices of a 3D image.
 const MAX_LAYERS: u32 = 1 << 16;
 
 /// The reason why a recording cannot be checked.

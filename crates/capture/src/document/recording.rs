@@ -1,4 +1,4 @@
-//! The recorded commands of a frame, and the host's actions between its submissions: the object `recording` of a captured frame, which `tileheap
+//! The recorded commands of a frame, and the host's actions between its submissions: the `recording` object of a captured frame, which `tileheap
 //! check-frame` checks.
 //!
 //! It does not depend on the frame's passes and resources: commands are not merged, alternating images are separate, and queues are the
@@ -121,16 +121,16 @@ pub enum ResourceKind {
 pub struct CommandBuffer {
     /// The debug name of the command buffer, or a name derived from its position.
     pub name: String,
-    /// The commands that access or synchronize, in recording order; those of secondary command buffers are listed where they are executed.
+    /// The commands that access resources or synchronize, in recording order; those of secondary command buffers are listed where they are executed.
     pub commands: Vec<Command>,
 }
 
 /// A recorded command.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Command {
-    /// The name of the command, such as `vkCmdDispatch`. A draw represents the following draws with the same pipeline and descriptors.
+    /// The name of the command, such as `vkCmdDispatch`. A draw also represents the draws after it that use the same pipeline and descriptors.
     pub call: String,
-    /// The position of the command among all commands of the command buffer, from 1, including commands that neither access nor synchronize.
+    /// The position of the command among all commands of the command buffer, from 1, including commands that neither access resources nor synchronize.
     pub number: u32,
     /// The innermost enclosing debug label; empty if there is none.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -152,8 +152,7 @@ pub enum CommandEffect {
     /// The command has no effect, or none that was followed.
     #[default]
     None,
-    /// The accesses of a draw or a clear of attachments, which also accesses the attachments of its subpass, or of any command outside of render
-    /// passes.
+    /// The accesses of a command. A draw, or a clear of attachments, also accesses the attachments of its subpass.
     Access(Vec<RecordedAccess>),
     /// A pipeline barrier.
     Barrier(Vec<Dependency>),
@@ -207,7 +206,7 @@ pub enum UnresolvedKind {
     DescriptorBuffer,
     /// An array of descriptors, any element of which a shader may use.
     BindlessArray,
-    /// A shader that was not understood, or that the layer has not seen: binary shader objects, pipelines that only come from a cache.
+    /// A shader that could not be analyzed, or that the layer has not seen: binary shader objects, pipelines that only come from a cache.
     Shader,
     /// Acceleration structures and ray tracing.
     RayTracing,
@@ -243,10 +242,10 @@ pub struct RecordedAccess {
     pub resource: u32,
     /// The part of the resource.
     pub part: ResourcePart,
-    /// The stage, a single one.
+    /// The stage; exactly one bit.
     #[serde(with = "names::bits")]
     pub stage: vk::PipelineStageFlags2,
-    /// The access type, a single one.
+    /// The access type; exactly one bit.
     #[serde(with = "names::bits")]
     pub access: vk::AccessFlags2,
     /// True if the whole part is accessed; otherwise an unknown subset is.

@@ -97,7 +97,7 @@ fn predicate(device: &Device, buffer: vk::Buffer, offset: u64) -> Option<Followe
         stages: Some(vk::PipelineStageFlags2::CONDITIONAL_RENDERING_EXT),
         accesses: Some(vk::AccessFlags2::CONDITIONAL_RENDERING_READ_EXT),
         described_as: Some(
-            "conditional rendering reads it, but the frame describes the read as one of an indirect command's parameters",
+            "conditional rendering reads it, but the frame describes it as a read of an indirect command's parameters",
         ),
         ..read.whole()
     })
@@ -131,7 +131,7 @@ const DISPATCH: u64 = size_of::<vk::DispatchIndirectCommand>() as u64;
 /// Size of a draw count in bytes.
 const COUNT: u64 = size_of::<u32>() as u64;
 
-/// Parameters in a buffer, in rows with a stride.
+/// Rows of command parameters in a buffer, with a stride.
 #[derive(Clone, Copy)]
 struct Rows {
     bytes: u64,

@@ -18,7 +18,7 @@ use crate::model::recording::Recording;
 /// Part of an image: layers, offset and extent.
 type ImageRegion = (vk::ImageSubresourceLayers, vk::Offset3D, vk::Extent3D);
 
-/// The layout of texels in a buffer: the offset, the row length and the image height in texels; a length or height of 0 means that of the copied region.
+/// The layout of texels in a buffer: the offset, the row length and the image height in texels; 0 means the length or height of the copied region.
 type Packing = (u64, u32, u32);
 
 fn of_image(
@@ -120,8 +120,8 @@ fn buffers(
     recording.transfer(S::COPY, regions.flat_map(both).collect());
 }
 
-/// Returns the ranges of bytes that texels take in a buffer, as offset and size, and whether a copy accesses all of each; a single range up to the end of the
-/// buffer if the size of a texel is not known.
+/// Returns the ranges of bytes that texels occupy in a buffer: offset, size, and true if a copy accesses all of the range. Returns a single range up
+/// to the end of the buffer if the size of a texel is not known.
 fn packed(
     image: Option<&Arc<Image>>,
     (layers, _, extent): ImageRegion,
@@ -186,7 +186,7 @@ fn download(
     recording.transfer(S::COPY, places.flat_map(both).collect());
 }
 
-/// Records a write of bytes that do not come from memory. Source of the stage: *Clear Commands*, which includes fills and updates of buffers.
+/// Records a fill or an update of a buffer. Source of the stage: *Clear Commands*, which includes fills and updates of buffers.
 fn fill(device: &Device, recording: &mut Recording, buffer: vk::Buffer, offset: u64, size: u64) {
     let range = device.objects.buffer_range(buffer, offset, size).map(|range| {
         // `VK_WHOLE_SIZE` is rounded down to a multiple of 4.
@@ -225,8 +225,8 @@ fn query_results(
     recording.transfer(S::COPY, results.collect());
 }
 
-/// Returns the ranges of bytes of query results, with `true` for the first word of each, which every query has. Further words depend on the type
-/// of the queries: up to four, and the availability.
+/// Returns the ranges of bytes of query results: offset, size, and true for the first word of a result, which every query has. Further words depend
+/// on the type of the queries: up to four, and the availability.
 fn result_ranges(
     (offset, stride, count): (u64, u64, u32),
     flags: vk::QueryResultFlags,

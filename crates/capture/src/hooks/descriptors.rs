@@ -66,7 +66,7 @@ fn pipeline(
     pipeline
 }
 
-/// Makes the pipeline of a shader object, which is incomplete if its code is a binary.
+/// Creates the pipeline that represents a shader object; it is incomplete if the code is a binary.
 fn shader(info: &vk::ShaderCreateInfoEXT<'_>) -> Pipeline {
     let is_text = info.code_type == vk::ShaderCodeTypeEXT::SPIRV;
     let bytes = if is_text { info.code_size } else { 0 };
@@ -82,7 +82,8 @@ fn shader(info: &vk::ShaderCreateInfoEXT<'_>) -> Pipeline {
     shader
 }
 
-/// Returns the vertex bindings with their strides, if the pipeline has this state: otherwise the pointers are not valid.
+/// Returns each vertex binding with its stride, and true if it is per instance; empty if the pipeline does not have this state, since the pointers
+/// are not valid then.
 fn vertex_bindings(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Vec<(u32, u32, bool)> {
     let library = chained!(info.p_next => vk::GraphicsPipelineLibraryCreateInfoEXT<'_>);
     let has_input = match library {
@@ -111,7 +112,7 @@ fn vertex_bindings(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Vec<(u32, u32, 
     bindings.iter().map(one).collect()
 }
 
-/// Returns true if commands set the vertex bindings.
+/// Returns true if the vertex bindings are dynamic state.
 fn has_dynamic_input(info: &vk::GraphicsPipelineCreateInfo<'_>) -> bool {
     // SAFETY: Valid usage: null or a valid structure.
     let dynamic = unsafe { info.p_dynamic_state.as_ref() };

@@ -56,7 +56,7 @@ pub(crate) struct Swapchain {
 }
 
 impl Swapchain {
-    /// A new swapchain, whose images the program has not queried yet.
+    /// Creates the state of a new swapchain, whose images the program has not queried yet.
     pub(crate) fn new(info: &vk::SwapchainCreateInfoKHR<'_>) -> Swapchain {
         Swapchain {
             desc: ImageDesc {
@@ -111,12 +111,12 @@ pub(crate) struct DueDocument {
 /// The result of writing documents so far.
 #[derive(Default)]
 pub(crate) struct WrittenDocuments {
-    /// The document that a later one may replace, if there is one.
+    /// The path of the document that a later one may replace, if there is one.
     pub(crate) provisional: Option<PathBuf>,
     pub(crate) failed: bool,
 }
 
-/// The frame that is being submitted, with earlier ones.
+/// The frame that is being submitted, earlier frames, and the state of the search for the heaviest one.
 #[derive(Default)]
 pub(crate) struct Progress {
     pub(crate) current: Submits,
@@ -130,7 +130,7 @@ pub(crate) struct Progress {
     /// Number of submit calls in this frame.
     pub(crate) submits: u64,
     pub(crate) written: u64,
-    /// The time at which the unfinished frame was written, and the duration of writing it.
+    /// The time at which a provisional document was last written, and the duration of writing it.
     pub(crate) saved: Option<(Instant, Duration)>,
     pub(crate) due: Vec<DueDocument>,
     /// True once no more frames are captured; documents may still be due.
@@ -140,7 +140,7 @@ pub(crate) struct Progress {
     pub(crate) semaphores: Semaphores,
 }
 
-/// The timestamps of a submit, and the objects that the program can wait for until it is complete.
+/// The timestamps of a submit, and the objects that the program can wait on for its completion.
 #[derive(Debug, Default)]
 pub(crate) struct TimedSubmit {
     pub(crate) queue: vk::Queue,
@@ -155,7 +155,7 @@ pub(crate) struct TimedSubmit {
 #[derive(Default)]
 pub(crate) struct Fences {
     pub(crate) free: Vec<vk::Fence>,
-    /// Fences that may not be signaled yet, with the submit before each.
+    /// Fences that may not be signaled yet, each with the submit before it.
     pub(crate) pending: Vec<(vk::Fence, TimedSubmit)>,
 }
 
@@ -304,7 +304,7 @@ macro_rules! device_entry_points {
 }
 pub(crate) use device_entry_points;
 
-/// Devices of tests.
+/// Devices for tests.
 #[cfg(test)]
 pub(crate) mod tests {
     use tileheap::frame::AccessKind;

@@ -1,7 +1,8 @@
 //! Writes the documents of frames.
 //!
-//! A frame is written several times while it is the best one, so that a crash leaves a document, and once for the last time. That is put off until its
-//! timestamps are read: the program may submit or signal only later what its passes wait for, so that no call of the program may wait for them.
+//! A frame is written several times while it is the best one, so that a document exists after a crash, and then a last time. The last time is put off
+//! until its timestamps are read: the program may submit or signal only later what its passes wait for, so that no call of the program may wait for
+//! them.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -32,7 +33,7 @@ impl DueDocument {
 }
 
 impl Device {
-    /// Writes a frame; in the search for the heaviest one, together with the frames that it was compared with.
+    /// Writes the document of a frame. If it is the last version of the document and timestamps are still missing, puts it off until they are read.
     pub(super) fn write_candidate(
         &self,
         settings: &Settings,
@@ -62,7 +63,7 @@ impl Device {
         }
     }
 
-    /// Writes the documents that are due and whose timestamps are read.
+    /// Writes the documents that are due and whose timestamps are read, or that have been put off for too long.
     pub(crate) fn write_due(&self) {
         let has_due = self.has_due.load(Ordering::Relaxed);
         if let Some(settings) = self.settings.as_ref().filter(|_| has_due) {
@@ -86,7 +87,7 @@ impl Device {
         }
     }
 
-    /// Writes all documents that are due, after a short wait for their timestamps: the program submits nothing more.
+    /// Writes all documents that are due, after a short wait for their timestamps. Called when the program submits nothing more.
     pub(super) fn write_rest(&self, settings: &Settings) {
         let began = Instant::now();
         while self.has_due.load(Ordering::Relaxed) {

@@ -1,4 +1,4 @@
-//! Ends frames, and selects those to write.
+//! Ends frames, and selects the frames to write.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, Once, PoisonError};
@@ -20,8 +20,8 @@ use crate::model::submits::{Batch, Queue, Semaphores, Submits};
 use crate::model::timeline::ComparedFrames;
 use crate::settings::{FrameBoundaryRule, FrameRule, Settings};
 
-/// The minimum time between two writes of an unfinished frame, as a multiple of the time that writing it takes. It is written so that a crash leaves
-/// it readable.
+/// The minimum time between two writes of an unfinished frame, as a multiple of the time that writing it takes. Unfinished frames are written so that
+/// a document exists if the program crashes.
 const PATIENCE: u32 = 20;
 
 unsafe extern "C" {
@@ -292,7 +292,7 @@ impl Device {
         }
     }
 
-    /// Ends the capture: writes the available frame, if it was not written.
+    /// Ends the capture: writes the frames that are still to be written; if no frame was written, the last one that is available.
     pub(crate) fn end(&self) {
         let Some(settings) = self.settings.as_ref().filter(|_| self.is_capturing()) else {
             return;
@@ -375,7 +375,7 @@ impl Device {
 }
 
 impl Progress {
-    /// Makes a candidate of a frame that follows the recent ones.
+    /// Returns a candidate for a frame that follows the recent ones.
     fn candidate(&self, frame: Arc<Submits>, next: Option<Arc<Submits>>, border: FrameBoundary) -> Candidate {
         Candidate {
             before: self.recent.back().cloned(),

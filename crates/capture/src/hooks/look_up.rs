@@ -102,7 +102,7 @@ tileheap_layer::export_look_ups! {
 mod tests {
     use super::*;
 
-    /// The action commands of `vk.xml` and of extensions after it, and the commands that bind memory which draws read.
+    /// The action commands of `vk.xml` and of later extensions, and the commands that bind memory which draws read.
     const COMMANDS: &str = include_str!("action_commands.txt");
 
     /// Commands that access queries, or other objects that are not images or buffers.

@@ -3,8 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Returns the name of a program: that of its executable. The dynamic loader, which can run programs as well, passes on the path of the program as
-/// the first argument.
+/// Returns the name of a program: the file name of its executable. If the dynamic loader runs the program, the first argument is the program's path.
 pub(crate) fn program_name(
     executable: Option<&Path>,
     mut arguments: impl Iterator<Item = OsString>,

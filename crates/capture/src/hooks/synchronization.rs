@@ -84,7 +84,7 @@ fn named(device: &Device, one: dependencies::Dependency) -> Dependency {
     }
 }
 
-/// Returns the queue families of an ownership transfer, if there are two different ones.
+/// Returns the queue families of an ownership transfer; `None` if they are equal or ignored.
 fn transfer((from, to): (u32, u32)) -> Option<[u32; 2]> {
     let ignored = [from, to].contains(&vk::QUEUE_FAMILY_IGNORED);
     (from != to && !ignored).then_some([from, to])

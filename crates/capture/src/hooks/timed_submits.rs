@@ -1,4 +1,4 @@
-//! The submits whose command buffers have timestamps of the layer.
+//! Submits whose command buffers contain the layer's timestamps.
 //!
 //! Queries are read as soon as a submit is known to be complete: after a wait of the program, when the layer's own fence after the submit is signaled,
 //! or when the command buffer is recorded or submitted again.
@@ -58,7 +58,7 @@ impl Device {
         self.fences.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Submits a fence after a submit with timestamps. The program does not use the queue during this call.
+    /// Submits a fence after a submit with timestamps. Called during the program's submit, so that nothing else uses the queue.
     pub(crate) fn follow_timestamps(&self, submit: TimedSubmit) {
         if submit.times.is_empty() {
             return;

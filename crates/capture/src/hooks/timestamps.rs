@@ -82,7 +82,7 @@ impl Timestamps {
         times
     }
 
-    /// Reads the timestamps of the last submission if the device has finished it: if that was recorded, or if `is_known` is true.
+    /// Reads the timestamps of the last submission if the device is known to have finished it, because that was recorded or `is_known` is true.
     pub(crate) fn read(&self, is_known: bool) {
         let submitted = self.submitted();
         let (Some(times), Some(pool)) = (submitted.as_ref(), self.queries.get().copied()) else {

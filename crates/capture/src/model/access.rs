@@ -91,7 +91,7 @@ impl FollowedAccess {
         }
     }
 
-    /// An access to bytes of a buffer.
+    /// Creates an access to bytes of a buffer.
     pub(crate) fn of_buffer(range: &BufferRange, kind: AccessKind) -> FollowedAccess {
         let resource = Resource::Buffer(range.buffer.clone());
         let mut access = FollowedAccess::new(resource, kind, SubresourceRange::ALL);
@@ -99,7 +99,7 @@ impl FollowedAccess {
         access
     }
 
-    /// An access to part of an image.
+    /// Creates an access to part of an image.
     pub(crate) fn of_image(
         image: &Arc<Image>,
         kind: AccessKind,
@@ -111,14 +111,14 @@ impl FollowedAccess {
         access
     }
 
-    /// An access through a view.
+    /// Creates an access through a view.
     pub(crate) fn of_view(view: &View, kind: AccessKind, layout: vk::ImageLayout) -> FollowedAccess {
         let mut access = FollowedAccess::of_image(&view.image, kind, view.range, layout);
         access.format = (view.format != view.image.desc.format).then_some(view.format);
         access
     }
 
-    /// Returns the number of bytes of the accessed part, without padding; for an image, of those in an area of columns and rows, or in the whole part.
+    /// Returns the number of bytes of the accessed part, without padding; for an image, only of the columns and rows in `area`, or of all if it is `None`.
     pub(crate) fn part_bytes(&self, area: Option<[[u32; 2]; 2]>) -> u64 {
         let Resource::Image(image) = &self.resource else {
             return self.bytes[1].saturating_sub(self.bytes[0]);
@@ -146,7 +146,7 @@ impl FollowedAccess {
         blocks * u64::from(layers) * samples * u64::from(block.bytes)
     }
 
-    /// Returns the number of bytes that a read or a write moves; not for attachments.
+    /// Returns the number of bytes that a read or a write moves, for accesses other than those to attachments.
     pub(crate) fn touched_bytes(&self) -> u64 {
         self.touched.unwrap_or_else(|| self.part_bytes(self.area))
     }
@@ -186,7 +186,7 @@ impl FollowedAccess {
         self
     }
 
-    /// Returns the width and height of an image in texels, at the first level.
+    /// Returns the width and height of an image in texels, at the first level that is accessed; `None` for a buffer.
     pub(crate) fn extent(&self) -> Option<(u32, u32)> {
         let Resource::Image(image) = &self.resource else {
             return None;

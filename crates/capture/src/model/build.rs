@@ -46,13 +46,13 @@ pub(super) struct Entry {
     pub(super) resource: Resource,
     name: String,
     uses: Vec<(usize, usize)>,
-    /// The layouts of an image at the start and at the end of the frame, as far as the frame shows them.
+    /// The layouts of an image at the start and at the end of the frame; `None` if the frame does not show them.
     layouts: Option<(vk::ImageLayout, vk::ImageLayout)>,
     /// The reason why accesses to the resource cannot be followed; `None` if they can be.
     missed: Option<&'static str>,
 }
 
-/// Writes the document of a frame, compared with the frames around it. All of these frames must be flattened.
+/// Returns the document of a frame, as text, after comparing the frame with the frames around it. All of these frames must be flattened.
 ///
 /// # Errors
 /// If the frame violates a rule of frame descriptions, a message about it.
@@ -293,7 +293,7 @@ impl<'a> DescribedFrame<'a> {
             (described_as.is_some(), described_as.unwrap_or_default()),
             (
                 was_read && anew && takes_turns.is_none(),
-                "the previous frame reads it before writing it: a later frame may read what this one leaves in it",
+                "the previous frame reads it before writing it: a later frame may read what the captured frame leaves in it",
             ),
         ];
         let outside = outside.into_iter().find(|(is_it, _)| *is_it).map(|(_, why)| why);
@@ -418,7 +418,7 @@ impl<'a> DescribedFrame<'a> {
         builder.build().map_err(|error| error.to_string())
     }
 
-    /// Returns the extent of the swapchain, or the one in which most texels are rendered.
+    /// Returns the extent of the swapchain; without one, the extent of the render areas that have the most texels in total.
     fn base_extent(&self) -> vk::Extent2D {
         let mut areas: BTreeMap<(u32, u32), u64> = BTreeMap::from([((1, 1), 0)]);
         for vk::Extent2D { width, height } in self

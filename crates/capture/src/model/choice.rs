@@ -1,4 +1,4 @@
-//! Chooses the frame to capture: the heaviest of the first frames that the next frame repeats.
+//! Chooses the frame to capture: the heaviest of the first frames, preferably one that the next frame repeats.
 //!
 //! ```text
 //! frame     0        1..9      10       11..   42       43..
@@ -68,7 +68,7 @@ impl FrameSearch {
         is_better
     }
 
-    /// The result, for the document.
+    /// Returns the result of the search, for the document.
     pub(crate) fn choice(&self) -> FrameChoice {
         FrameChoice {
             moved_bytes: self.moved.clone(),

@@ -1,6 +1,6 @@
 //! A list that does not move its elements when it grows.
 
-/// The capacities of the first chunk and of large ones, between which each chunk has twice the capacity of the one before it.
+/// The capacities of the first chunk and of the largest chunks. Each chunk between them has twice the capacity of the one before it.
 const CAPACITIES: [usize; 2] = [8, 256];
 
 /// A list in chunks. A vector copies all of its elements each time it grows: for a long list of commands, that takes as much time as recording them.
@@ -77,12 +77,12 @@ fn elements_keep_their_positions_and_addresses() {
         let mut positions = Vec::new();
         for value in 0..count {
             let at = list.push(value);
-            let address = std::ptr::from_mut(list.get_mut(at).expect("the new element"));
+            let address = std::ptr::from_mut(list.get_mut(at).expect("the element was pushed"));
             positions.push((at, address));
         }
         assert!(list.iter().copied().eq(0..count));
         for (value, (at, address)) in positions.into_iter().enumerate() {
-            let found = list.get_mut(at).expect("an element");
+            let found = list.get_mut(at).expect("the list has the element");
             assert_eq!((*found, std::ptr::from_mut(found)), (value, address));
         }
         assert!(list.full.iter().all(|chunk| chunk.len() <= CAPACITIES[1]));

@@ -114,7 +114,7 @@ enum Fate {
     Replaced(ComparedFrame, usize, bool),
 }
 
-/// The parts that uses distinguish: subresources, divided at the borders of all areas.
+/// The parts that the uses of a resource distinguish: its subresources, divided at the borders of all areas.
 struct Grid {
     size: [u32; 3],
     borders: [Vec<u32>; 2],
@@ -201,7 +201,7 @@ pub(crate) fn contents(uses: &[ContentUse], size: [u32; 3]) -> FollowedContents 
     found
 }
 
-/// Iterates over the uses of each pass: a pass reads the contents that earlier passes left.
+/// Groups the uses by pass, since a pass reads the contents that earlier passes left. Discards are groups of their own.
 fn passes(uses: &[ContentUse]) -> impl DoubleEndedIterator<Item = std::ops::Range<usize>> {
     let mut passes: Vec<std::ops::Range<usize>> = Vec::new();
     for (index, one) in uses.iter().enumerate() {
@@ -304,7 +304,7 @@ fn next_use(uses: &[ContentUse], parts: &[Vec<usize>], fates: &[Fate]) -> NextUs
         .map_or(NextUse::Unknown, NextUse::Replaces)
 }
 
-/// Decides whether the load and the store of a use are wasted, by the next events that concern the parts that it accesses.
+/// Decides whether the load and the store of a use are wasted, from the next events that concern the parts that the use accesses.
 fn judge(
     one: &ContentUse,
     parts: &[usize],

@@ -1,4 +1,4 @@
-//! Facts of a captured frame in addition to the frame itself: its object `capture`.
+//! Builds the `capture` object of a captured frame's document: facts about the frame that its description does not contain.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,7 +19,7 @@ use crate::document::{
     UnresolvedKind, VERSION, WastedOperation,
 };
 
-/// Attachment usages: if an image has no others, its contents are read only inside their render pass.
+/// The usages as an attachment. Only render passes can read the contents of an image that has no other usage.
 const ATTACHMENTS: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
     vk::ImageUsageFlags::COLOR_ATTACHMENT.as_raw()
         | vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT.as_raw()
@@ -91,7 +91,7 @@ impl DescribedFrame<'_> {
         all.into_iter().map(finish).collect()
     }
 
-    /// Returns facts of the passes, with the attachments that each loads from memory and stores to it.
+    /// Returns facts about each pass, including the attachments that it loads from memory and those that it stores to memory.
     fn pass_facts(&self, frame: &Submits, period: f32) -> Vec<PassFacts> {
         let (mut all, mut instances) = (Vec::new(), 0);
         let commands = frame.batches().flat_map(|batch| &batch.commands);
@@ -123,9 +123,9 @@ impl DescribedFrame<'_> {
         all
     }
 
-    /// Returns the bytes of buffers and images of which a pass accesses only a part: a range, or areas that it copies.
+    /// Returns the accessed bytes of each buffer and image of which a pass accesses only a part, such as a range or a copied area.
     fn accessed(&self, pass: &Pass) -> Vec<AccessedBytes> {
-        // The most bytes of an access; `None` if an access covers everything.
+        // The largest number of bytes that one access touches; `None` if an access covers the whole resource.
         let mut all: BTreeMap<u32, Option<u64>> = BTreeMap::new();
         for access in &pass.accesses {
             let whole = match &access.resource {
@@ -150,8 +150,8 @@ impl DescribedFrame<'_> {
             .collect()
     }
 
-    /// Returns the loads and stores of attachments whose results nothing reads. Excludes resources that may be read otherwise: by the screen, other
-    /// processes and devices, the host, or accesses that were not followed; loads of undefined contents are useless in any case.
+    /// Returns the loads and stores of attachments whose results nothing reads. Excludes images that other processes or devices, the host, or accesses that
+    /// were not followed may read. Also excludes presented images and results of the frame, except for loads of undefined contents.
     fn wasted(&self, frames: ComparedFrames<'_>, origin: &Origin) -> Vec<WastedOperation> {
         let others = Readers::of(frames, origin);
         let mut all = Vec::new();
@@ -166,7 +166,7 @@ impl DescribedFrame<'_> {
                     continue;
                 };
                 let only_attached = ATTACHMENTS.contains(image.desc.usage);
-                // Contents that are undefined are nobody's result; but a writer that is not followed may have defined them.
+                // Undefined contents are not a result of the frame, but a write that was not followed may have defined them.
                 let is_undefined = one.why == WhyWasted::Undefined;
                 let is_shown = image.swapchain || self.is_result(&self.entries[*entry]);
                 let is_needed = others.may_use(&access.resource, image) || is_shown && !is_undefined;
@@ -195,8 +195,8 @@ impl DescribedFrame<'_> {
     fn why_wasted(&self, why: WhyWasted) -> String {
         match why {
             WhyWasted::Undefined => {
-                "the contents that it loads are undefined: a layout transition from UNDEFINED or \
-                 STORE_OP_DONT_CARE discarded them"
+                "the loaded contents are undefined: a layout transition from UNDEFINED or STORE_OP_DONT_CARE \
+                 discarded them"
                     .to_owned()
             }
             WhyWasted::Unread => "nothing reads what the pass renders to it".to_owned(),
@@ -206,7 +206,7 @@ impl DescribedFrame<'_> {
                 format!("{by} of the next frame replaces the contents before anything reads them")
             }
             WhyWasted::Replaced(ComparedFrame::Repeated, pass) => format!(
-                "nothing reads it in two frames, and pass `{}` does not load its contents",
+                "nothing reads the contents in two frames, and pass `{}` does not load them",
                 self.pass_names[pass]
             ),
             WhyWasted::Replaced(_, pass) => {
@@ -252,9 +252,9 @@ impl DescribedFrame<'_> {
     }
 }
 
-/// Potential readers of images other than the accesses that were followed.
+/// The images that unresolved accesses may refer to.
 struct Readers {
-    /// Images that unresolved accesses may refer to, by key.
+    /// Keys of the images that unresolved accesses may refer to.
     unresolved: Vec<usize>,
     /// True if an unresolved access may refer to any image.
     any: bool,
@@ -278,7 +278,7 @@ impl Readers {
         readers
     }
 
-    /// Returns true if an access that is not followed may read or write the image.
+    /// Returns true if an access that was not followed may read or write the image.
     fn may_use(&self, resource: &Resource, image: &Image) -> bool {
         let common = resource.common();
         let by_host = image.linear && common.is_mapped()

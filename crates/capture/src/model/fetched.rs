@@ -10,7 +10,7 @@ use tileheap::units::IdMap;
 pub(crate) struct Fetched(IdMap<(AccessKind, usize), BTreeMap<u64, u64>>);
 
 impl Fetched {
-    /// Adds a range of a resource, by its key; returns true if it has bytes that were not fetched before.
+    /// Adds a range of bytes of the resource with this key; returns true if any of them were not fetched before.
     pub(crate) fn add(&mut self, kind: AccessKind, resource: usize, [first, end]: [u64; 2]) -> bool {
         let known = self.0.entry((kind, resource)).or_default();
         let before = known.range(..=first).next_back();

@@ -32,9 +32,9 @@ pub(crate) struct Pass {
     pub(crate) area: Option<vk::Rect2D>,
     pub(crate) view_mask: u32,
     pub(crate) accesses: Vec<FollowedAccess>,
-    /// Reads of other parts of the pass's render targets, which `accesses` does not list.
+    /// Reads of the pass's attachments outside the attached ranges, which `accesses` does not list.
     pub(crate) also_read: Vec<(Resource, SubresourceRange)>,
-    /// The render pass instance that the pass belongs to, numbered in the command buffer.
+    /// The number of the pass's render pass instance within the command buffer, from 1.
     pub(crate) instance: Option<usize>,
     /// True if another command buffer resumes the instance.
     pub(crate) suspends: bool,
@@ -50,13 +50,13 @@ pub(crate) struct Flat {
     pub(crate) commands: Vec<Command>,
     /// Accesses that were not followed, each with its pass.
     pub(crate) missed: Vec<(Option<usize>, UnresolvedAccess)>,
-    /// Layout transitions from UNDEFINED, and the number of passes before each.
+    /// The ranges that layout transitions from UNDEFINED discard, each with the number of passes before it.
     discards: Vec<(usize, Resource, SubresourceRange)>,
     instances: usize,
 }
 
 impl Flat {
-    /// Iterates over the ranges that lose their contents after the first `passes` passes, and before the next one.
+    /// Iterates over the ranges that lose their contents between the first `passes` passes and the next one.
     pub(crate) fn discards_before(
         &self,
         passes: usize,
@@ -73,7 +73,7 @@ struct Walker<'a> {
     flat: Flat,
     resources: &'a mut ResourceTable,
     labels: Vec<String>,
-    /// The secondary command buffer that is being traversed, or empty.
+    /// The name of the secondary command buffer that is being traversed; empty in the primary one.
     secondary: String,
     /// True if conditional rendering is active around that secondary command buffer.
     is_conditional: bool,
@@ -85,17 +85,17 @@ struct Walker<'a> {
     timestamp: Option<(u32, usize)>,
     /// The current render pass instance, the subpass, and true if the subpass is recorded in secondary command buffers.
     instance: Option<(&'a RenderPassInstance, usize, bool)>,
-    /// Pipelines and sets that the open pass has used.
+    /// The keys of the pipelines and sets that the open pass has used.
     used: HashSet<Vec<usize>>,
     /// The accesses of shaders, by the key of their pipelines and sets.
     shaders: HashMap<Vec<usize>, Rc<ShaderUse>>,
     /// The indices of the open pass's accesses, by the key of the resource.
     found: HashMap<usize, Vec<usize>>,
-    /// The parts of all accesses that an access of the open pass combines, if there are several.
+    /// For each access of the open pass that combines several, by its index: the distinct parts that they access.
     parts: HashMap<usize, HashSet<AccessedPart>>,
 }
 
-/// Flattens the commands of a primary command buffer. For each pass, O(commands + accesses of one resource²).
+/// Flattens the commands of a primary command buffer. Takes O(n + a²) time for a pass with n commands and a accesses to one resource.
 pub(crate) fn flatten(ops: &RecordedList, resources: &mut ResourceTable) -> Flat {
     let mut walker = Walker {
         flat: Flat::default(),
@@ -205,7 +205,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Records layout transitions from UNDEFINED, which lose the contents.
+    /// Records layout transitions from UNDEFINED, which discard the contents.
     fn discard(&mut self, sync: &Synchronization) {
         let (Synchronization::Barrier(all) | Synchronization::WaitEvents(_, all)) = sync else {
             return;
@@ -251,7 +251,7 @@ impl<'a> Walker<'a> {
 
     /// Records that the last command accesses something that was not followed.
     fn unresolved(&mut self, missed: &UnresolvedAccess) {
-        /// The longest list of resources that is written; a longer one is left empty, which means any resource.
+        /// Maximum length of a list of resources; a longer list is left empty, which means any resource.
         const MAX_RESOURCES: usize = 16;
         let listed = if missed.resources.len() > MAX_RESOURCES {
             &[]
@@ -268,7 +268,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Converts accesses for a recording.
+    /// Converts accesses to their form in a recording.
     fn recorded(&mut self, accesses: &[FollowedAccess]) -> Vec<crate::document::recording::RecordedAccess> {
         let one = |access: &FollowedAccess| access.recorded(self.resources.number(&access.resource));
         accesses.iter().flat_map(one).collect()
@@ -391,7 +391,7 @@ impl<'a> Walker<'a> {
         fetches.for_each(|access| self.access(access.clone()));
     }
 
-    /// Adds an access to the open pass, merged with an equal one or with a write to the same part.
+    /// Adds an access to the open pass, or merges it with one of equal kind, range and format, or with an overlapping write.
     fn access(&mut self, access: FollowedAccess) {
         let Some(open) = self.open else { return };
         let accesses = &mut self.flat.passes[open].accesses;

@@ -18,13 +18,13 @@ pub(crate) struct ResourceUse {
     pub(crate) writes: bool,
     /// True for a write that keeps the contents that it does not replace.
     pub(crate) keeps: bool,
-    /// True if another version can be read instead: for reads of shaders or transfers.
+    /// True if another version of the resource can be read instead: for reads by shaders or transfers.
     pub(crate) movable: bool,
-    /// True if contents are not stored.
+    /// True if the written contents are not stored.
     pub(crate) discards: bool,
 }
 
-/// The first use by the next frame of the contents that this one leaves, with the name of the pass.
+/// The first access of the next frame to the contents that this frame leaves, with the name of the accessing pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NextPass {
     Unknown,
@@ -40,12 +40,12 @@ pub(crate) struct Inference {
     pub(crate) reason: String,
     /// For each use, true if it reads the contents that the previous frame left.
     pub(crate) previous: Vec<bool>,
-    /// For each use, true if all of it was written before in the frame.
+    /// For each use, true if earlier passes of the frame wrote all of its cells.
     pub(crate) rewrites: Vec<bool>,
 }
 
 /// Infers the lifetime of a resource of `size` cells. `attached` means that it can only be an attachment, and `outside` is the reason why it is also
-/// accessible from outside, if it is. O(uses x cells).
+/// accessible from outside the frame, if it is. Takes O(uses x cells) time.
 pub(crate) fn infer(
     uses: &[ResourceUse],
     size: [u32; 3],
@@ -148,7 +148,7 @@ pub(crate) fn infer(
     }
 }
 
-/// Infers the lifetime of a resource that the frame writes before it reads it, from its first to its last writing pass.
+/// Infers the lifetime of a resource that the frame writes before it reads it. `first` and `last` are the first and the last pass that write it.
 fn written_first(
     next: &NextPass,
     [first, last]: [usize; 2],

@@ -20,7 +20,7 @@ use crate::document::MemoryBinding;
 /// An allocation of memory.
 #[derive(Debug, Default)]
 pub(crate) struct Allocation {
-    /// The order of allocation, which distinguishes reuses of a handle.
+    /// Position in the order of allocation, which distinguishes allocations with a reused handle.
     pub(crate) number: u32,
     /// True if the host has mapped the allocation.
     pub(crate) mapped: AtomicBool,
@@ -37,11 +37,11 @@ struct Bound {
 /// The common properties of images and buffers.
 #[derive(Debug, Default)]
 pub(crate) struct Common {
-    /// The order of creation, from 1, for stable names of unnamed objects.
+    /// Position in the order of creation, from 1, which gives unnamed objects stable names.
     pub(crate) number: u64,
     name: Mutex<String>,
     bound: Mutex<Option<Bound>>,
-    /// True for external or sparse memory.
+    /// True for external, sparse or protected memory.
     pub(crate) shared: AtomicBool,
     pub(crate) sharing_mode: vk::SharingMode,
 }
@@ -109,7 +109,7 @@ impl Common {
         })
     }
 
-    /// Returns true if the host has mapped its memory.
+    /// Returns true if the host has mapped the memory that the resource is bound to.
     pub(crate) fn is_mapped(&self) -> bool {
         let bound = lock(&self.bound);
         bound
@@ -130,13 +130,13 @@ pub(crate) struct Image {
     pub(crate) extent: vk::Extent3D,
     pub(crate) linear: bool,
     pub(crate) swapchain: bool,
-    /// A number that is equal for images created with equal structures, with `VK_IMAGE_CREATE_ALIAS_BIT`.
+    /// With `VK_IMAGE_CREATE_ALIAS_BIT`, a number that is equal for images with identical create info structures.
     pub(crate) alias_group: Option<u64>,
-    /// True if its initial layout is `UNDEFINED`: then it has neither contents nor another layout.
+    /// True if its initial layout is `UNDEFINED`, so that it is created without contents.
     pub(crate) starts_undefined: bool,
 }
 
-/// Identifies the images that interpret the same memory in the same way: "identical create info structures" (*Memory Aliasing*).
+/// Returns a number shared by images with "identical create info structures" (*Memory Aliasing*); `None` without `VK_IMAGE_CREATE_ALIAS_BIT`.
 fn alias_group(info: &vk::ImageCreateInfo<'_>) -> Option<u64> {
     if !info.flags.contains(vk::ImageCreateFlags::ALIAS) {
         return None;
@@ -165,7 +165,7 @@ fn alias_group(info: &vk::ImageCreateInfo<'_>) -> Option<u64> {
 }
 
 impl Image {
-    /// A newly created image; properties that a frame cannot describe make it external.
+    /// Describes a newly created image; one with sparse or protected memory counts as shared.
     pub(crate) fn new(number: u64, info: &vk::ImageCreateInfo<'_>) -> Image {
         use vk::ImageCreateFlags as F;
         let known = F::MUTABLE_FORMAT
@@ -198,7 +198,7 @@ impl Image {
         }
     }
 
-    /// An image of a swapchain.
+    /// Describes an image of a swapchain.
     pub(crate) fn of_swapchain(number: u64, desc: ImageDesc, sharing_mode: vk::SharingMode) -> Image {
         Image {
             common: Common::new(number, sharing_mode),
@@ -215,7 +215,7 @@ impl Image {
         self.desc.image_type == vk::ImageType::TYPE_3D
     }
 
-    /// Returns a fully specified range; for 3D images with all slices.
+    /// Returns a range with explicit aspects, levels and layers, clamped to the image; for 3D images, with all slices.
     pub(crate) fn range(&self, range: vk::ImageSubresourceRange) -> SubresourceRange {
         let run = |first: u32, count: u32, all: u32| {
             let first = first.min(all - 1);
@@ -236,7 +236,7 @@ impl Image {
         }
     }
 
-    /// Returns the layers of a copy.
+    /// Converts the layers of a copy to a range.
     pub(crate) fn layers(&self, layers: vk::ImageSubresourceLayers) -> SubresourceRange {
         self.range(vk::ImageSubresourceRange {
             aspect_mask: layers.aspect_mask,
@@ -247,7 +247,7 @@ impl Image {
         })
     }
 
-    /// Returns the layers of a copy; for 3D images the slices between two depths.
+    /// Converts the layers of a copy to a range; for 3D images, to `depth` slices from `first` on.
     pub(crate) fn copied(
         &self,
         layers: vk::ImageSubresourceLayers,
@@ -268,7 +268,7 @@ impl Image {
         [self.extent.width, self.extent.height].map(|texels| (texels >> level.min(31)).max(1))
     }
 
-    /// Returns columns and rows of a level; `None` for all of them.
+    /// Returns the columns and rows of an area, clamped to the level; `None` if it covers the whole level.
     pub(crate) fn area(&self, level: u32, at: [i32; 2], size: [u32; 2]) -> Option<[[u32; 2]; 2]> {
         let whole = self.level(level);
         let run = |axis: usize| {
@@ -279,7 +279,7 @@ impl Image {
         (area != [[0, whole[0]], [0, whole[1]]]).then_some(area)
     }
 
-    /// Returns true if texels cover a whole level.
+    /// Returns true if these texels cover the whole level.
     pub(crate) fn is_whole(&self, level: u32, offset: vk::Offset3D, extent: vk::Extent3D) -> bool {
         let side = |texels: u32| (texels >> level.min(31)).max(1);
         offset == vk::Offset3D::default()
@@ -319,7 +319,7 @@ pub(crate) struct BufferRange {
 }
 
 impl BufferRange {
-    /// Creates a range of bytes from an offset on; a size past the end, such as `VK_WHOLE_SIZE`, means up to the end.
+    /// Creates a range of `size` bytes from `offset` on; a size past the end, such as `VK_WHOLE_SIZE`, means up to the end of the buffer.
     pub(crate) fn new(buffer: Arc<Buffer>, offset: u64, size: u64) -> BufferRange {
         let all = buffer.desc.size.0;
         let first = offset.min(all);
@@ -358,7 +358,7 @@ impl Resource {
         }
     }
 
-    /// Returns true if two resources have equal descriptions.
+    /// Returns true if two resources have equal descriptions and neither is a swapchain image.
     pub(crate) fn is_like(&self, other: &Resource) -> bool {
         match (self, other) {
             (Resource::Image(a), Resource::Image(b)) => a.desc == b.desc && !a.swapchain && !b.swapchain,
@@ -401,7 +401,8 @@ pub(crate) struct View {
     pub(crate) image: Arc<Image>,
     pub(crate) range: SubresourceRange,
     pub(crate) format: vk::Format,
-    /// True if the view was created with `VK_IMAGE_VIEW_CREATE_FRAGMENT_DENSITY_MAP_DYNAMIC_BIT_EXT`: the device reads the densities.
+    /// True if the view was created with `VK_IMAGE_VIEW_CREATE_FRAGMENT_DENSITY_MAP_DYNAMIC_BIT_EXT`, so that the device, not the host, reads the
+    /// densities.
     pub(crate) is_dynamic: bool,
 }
 
@@ -514,7 +515,7 @@ impl Set {
         }
     }
 
-    /// Copies descriptors of another set, or within this one.
+    /// Copies descriptors from another set, or within this one.
     pub(crate) fn copy(&self, from: &Set, copy: &vk::CopyDescriptorSet<'_>) {
         let count = copy.descriptor_count;
         let places = |set: &Set, binding, element| {
@@ -535,7 +536,7 @@ impl Set {
         }
     }
 
-    /// Returns the descriptors of a binding, moved by the dynamic offsets with which the set is bound.
+    /// Returns the descriptors of a binding, with the set's dynamic offsets added.
     pub(crate) fn at(&self, binding: u32, offsets: &[u32]) -> Vec<Descriptor> {
         let contents = lock(&self.contents);
         let of_binding = contents.range((binding, 0)..=(binding, u32::MAX));
@@ -543,7 +544,7 @@ impl Set {
             Descriptor::Dynamic(buffer, offset, size) => {
                 let dynamic = self.layout.iter().flat_map(|layout| layout.dynamic());
                 let given = dynamic.zip(offsets).find(|(one, _)| one == place);
-                // Without the offset it may be any byte.
+                // Without the offset, the descriptor may refer to any bytes of the buffer.
                 let (first, size) = given.map_or((0, vk::WHOLE_SIZE), |(_, moved)| {
                     (offset.saturating_add((*moved).into()), *size)
                 });

@@ -31,7 +31,7 @@ pub(crate) struct Pipeline {
 }
 
 impl Pipeline {
-    /// Returns the entry points of the pipeline's shaders, which are read on first use.
+    /// Returns the entry points of the pipeline's shaders, which are parsed on first use.
     pub(crate) fn entries(&self) -> Result<Vec<&EntryPoint>, String> {
         let own = self.entries.get_or_init(|| {
             if self.incomplete {
@@ -51,7 +51,7 @@ impl Pipeline {
         Ok(all)
     }
 
-    /// Returns the bound shader objects with a stage replaced by another object, or removed. `bound` holds shader objects, or is a pipeline that they replace.
+    /// Returns the bound shader objects after replacing or removing the one of a stage. If `bound` is a pipeline, all of its stages are removed.
     pub(crate) fn with(
         bound: Option<&Pipeline>,
         stage: vk::ShaderStageFlags,
@@ -69,7 +69,7 @@ impl Pipeline {
         }
     }
 
-    /// Returns true if commands set the vertex bindings: dynamic state, or shader objects.
+    /// Returns true if commands set the vertex bindings, because of dynamic state or shader objects.
     pub(crate) fn takes_vertex_input(&self) -> bool {
         self.objects
             || self.has_dynamic_input

@@ -15,7 +15,7 @@ use super::submits::{HostStep, Queue, Submits};
 use crate::document::MemoryBinding;
 use crate::document::recording::{self, Batch, CommandBuffer, MemoryFacts, RecordedStep, Recording};
 
-/// Maps numbers to smaller ones, in order of occurrence.
+/// Maps numbers to consecutive numbers from 0, in order of first occurrence.
 #[derive(Default)]
 struct Renumbered(HashMap<u64, u32>);
 
@@ -26,7 +26,7 @@ impl Renumbered {
     }
 }
 
-/// The state of building a recording.
+/// A recording that is being built.
 #[derive(Default)]
 struct Builder {
     recording: Recording,
@@ -39,8 +39,8 @@ struct Builder {
     has_maintenance9: bool,
 }
 
-/// Builds a recording of everything that a frame submitted on a device with this `bufferImageGranularity`, with or without the feature `maintenance9`,
-/// and of the steps of the host.
+/// Builds a recording of a frame's submits and host steps. `granularity` is the device's `bufferImageGranularity`; `has_maintenance9` is true if the device
+/// has the feature `maintenance9`.
 pub(crate) fn recording(frame: &Submits, granularity: u64, has_maintenance9: bool) -> Recording {
     let mut builder = Builder {
         has_maintenance9,

@@ -1,4 +1,4 @@
-//! Commands as they are recorded.
+//! Command buffers while they are recorded: their commands, and the state that the commands depend on.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub(crate) struct RenderPassInstance {
     pub(crate) dynamic: bool,
     /// True if the first subpass is recorded in secondary command buffers.
     pub(crate) secondary: bool,
-    /// The instance for a recording, without the numbers of its images, which come from `views`.
+    /// The instance in the form of a recording; the numbers of its images are filled in later, from `views`.
     pub(crate) recorded: recording::RenderPassInstance,
     /// The view of each of its attachments.
     pub(crate) views: Vec<Arc<View>>,
@@ -82,14 +82,14 @@ pub(crate) struct ShaderCommand {
     pub(crate) using: Arc<ShaderState>,
     /// Vertex, index and indirect buffers.
     pub(crate) fetches: Vec<FollowedAccess>,
-    /// True if it is possible that no shader runs, since the command's parameters or its condition are in a buffer.
+    /// True if it is possible that no shader runs, because the command's parameters or its condition are in a buffer.
     pub(crate) is_conditional: bool,
 }
 
 /// The inputs of a dispatch.
 #[derive(Debug, Default)]
 pub(crate) struct DispatchInputs {
-    /// The workgroups, if known.
+    /// The number of workgroups in each dimension, if known.
     pub(crate) groups: Option<[u32; 3]>,
     pub(crate) push_constants: PushedWords,
 }
@@ -125,10 +125,10 @@ pub(crate) enum DependencyMemory {
     },
 }
 
-/// The effect of a recorded command. Variants that are large and rare are boxed: each command takes the space of the largest variant.
+/// The effect of a recorded command. Variants that are large and rare are boxed, because each command takes the space of the largest variant.
 #[derive(Debug)]
 pub(crate) enum Op {
-    /// Draws inside a render pass.
+    /// One or more draws with the same bindings, inside a render pass.
     Draw(ShaderCommand, DrawCounts),
     /// A dispatch outside a render pass.
     Dispatch(ShaderCommand, DispatchInputs),
@@ -136,9 +136,9 @@ pub(crate) enum Op {
     ClearAttachments,
     /// A copy, fill or clear outside a render pass.
     Transfer(Vec<FollowedAccess>),
-    /// Conditional rendering begins, with the read of its predicate if the buffer is known, or ends.
+    /// The read of the predicate when conditional rendering begins; `None` when it ends, or if the buffer is unknown.
     Condition(Option<Box<FollowedAccess>>),
-    /// A query begins: draws and dispatches have an effect besides their writes.
+    /// Begins a query, which gives draws and dispatches an effect besides their writes.
     BeginQuery,
     Synchronization(Synchronization),
     BeginPass(Box<RenderPassInstance>),
@@ -146,7 +146,7 @@ pub(crate) enum Op {
         secondary: bool,
     },
     EndPass,
-    /// Secondary command buffers, each with its name; true if conditional rendering is active.
+    /// Executes secondary command buffers, each with its name; the flag is true if conditional rendering is active.
     Execute(bool, Vec<(String, Arc<RecordedList>)>),
     BeginLabel(String),
     EndLabel,
@@ -174,9 +174,9 @@ pub(crate) struct BoundState {
     pub(crate) sets: BoundSets,
     /// True if descriptor buffers replace sets.
     pub(crate) buffers: bool,
-    /// A copy of the state, which commands share until it changes.
+    /// A snapshot of the state, which commands share until the state changes.
     using: Option<Arc<ShaderState>>,
-    /// The last states that were created for commands, the newest first: many programs alternate between a few states.
+    /// The last states that were created for commands, newest first, because many programs alternate between a few states.
     recent: Vec<Arc<ShaderState>>,
     changed: bool,
 }
@@ -209,7 +209,7 @@ impl BoundState {
     }
 }
 
-/// A command buffer while it is recorded, and the result.
+/// A command buffer that is being recorded, and its last finished recording.
 #[derive(Default)]
 pub(crate) struct Recording {
     ops: RecordedList,
@@ -219,7 +219,7 @@ pub(crate) struct Recording {
     /// The state of the graphics and compute bind points.
     bound: [BoundState; 2],
     push_constants: PushConstants,
-    /// A copy of the push constants, made for the dispatches since they last changed.
+    /// A snapshot of the push constants, which dispatches share until the constants change.
     pushed: Option<PushedWords>,
     vertices: BTreeMap<u32, (BufferRange, Option<u32>)>,
     /// The vertex bindings that commands set, in place of those of a pipeline: binding, stride, and whether it advances per instance.
@@ -228,7 +228,7 @@ pub(crate) struct Recording {
     indices: Option<(BufferRange, u64)>,
     /// Bytes fetched since the last command that is not a draw.
     fetched: Fetched,
-    /// The draw that represents the following ones.
+    /// The draw into which later draws with the same bindings are merged.
     last_draw: Option<ListPosition>,
     /// True while conditional rendering is active.
     is_conditional: bool,
@@ -257,7 +257,7 @@ impl Recording {
         self.mark = None;
     }
 
-    /// Begins to time the passes of this recording.
+    /// Starts timing the passes of this recording.
     pub(crate) fn time(&mut self) {
         self.timer = Some(Timer::default());
     }
@@ -306,7 +306,7 @@ impl Recording {
         }
     }
 
-    /// Changes the bound state.
+    /// Changes the state of a bind point.
     pub(crate) fn bind(&mut self, point: usize, change: impl FnOnce(&mut BoundState)) {
         let bound = &mut self.bound[point];
         change(bound);
@@ -344,7 +344,7 @@ impl Recording {
 
     /// Executes secondary command buffers.
     pub(crate) fn execute(&mut self, all: Vec<(String, Arc<RecordedList>)>) {
-        // This leaves push constants undefined.
+        // Executing secondary command buffers leaves push constants undefined.
         self.push_constants.clear();
         self.pushed = None;
         self.push(Op::Execute(self.is_conditional, all));
@@ -384,7 +384,7 @@ impl Recording {
 
     /// Adds the fetches and counts of a draw to an earlier one with the same bindings; joins adjacent ranges.
     fn draw_too(&mut self, draw: ListPosition, fetches: Vec<FollowedAccess>, counts: DrawCounts) {
-        /// Number of ranges, from the last one back, that are searched for one to extend: draws alternate between a few buffers.
+        /// Number of most recent ranges that are searched for one to extend; several, because draws alternate between a few buffers.
         const LAST: usize = 8;
         /// Maximum number of ranges that are listed separately.
         const MAX: usize = 64;
@@ -475,7 +475,7 @@ impl Recording {
         (all, counts)
     }
 
-    /// Records a dispatch of workgroups; `None` if their number is in a buffer.
+    /// Records a dispatch; `groups` is `None` if the number of workgroups is in a buffer.
     pub(crate) fn dispatch(&mut self, groups: Option<[u32; 3]>, parameters: Option<FollowedAccess>) {
         let bound = &mut self.bound[1];
         bound.changed = false;
@@ -538,7 +538,7 @@ fn vertex_bindings(bound: &BoundState, set: &[(u32, u32, bool)]) -> impl Iterato
     set.iter().copied().chain(own.flat_map(Pipeline::vertex))
 }
 
-/// Returns true for rendering that is suspended or resumed.
+/// Returns true if the operation begins a render pass instance that is resumed or will be suspended.
 fn is_part(op: &Op) -> bool {
     matches!(op, Op::BeginPass(instance) if instance.recorded.resumes || instance.recorded.suspends)
 }
@@ -552,7 +552,7 @@ fn have_parts(all: &[(String, Arc<RecordedList>)]) -> bool {
     })
 }
 
-/// Returns the kind of an operation that matters for timestamps, if it has one.
+/// Returns how an operation affects timestamps; `None` if it does not.
 fn timed(op: &Op) -> Option<TimedCommand> {
     Some(match op {
         Op::BeginPass(_) => TimedCommand::Begin { is_part: is_part(op) },

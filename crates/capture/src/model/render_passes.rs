@@ -1,4 +1,4 @@
-//! Render pass objects: reads them from create infos, and begins instances with views, with the attachments of every subpass.
+//! Render pass objects: begins instances of them, with the attachments of every subpass as accesses to views.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::document::recording::{self, Attachment, AttachmentUse, DependencyScop
 #[derive(Debug)]
 pub(crate) struct RenderPass(pub(crate) RenderPassDesc);
 
-/// The rendered area, and the number of layers if there are no views.
+/// The rendered area, and the number of layers, which applies only without multiview.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rendered {
     pub(crate) area: vk::Rect2D,
@@ -71,7 +71,7 @@ impl RenderPass {
         instance
     }
 
-    /// Returns the instance for a recording; without attachments if views are missing.
+    /// Returns the instance in the form of a recording; without attachments if views are missing.
     fn recorded(&self, views: &[Arc<View>], rendered: Rendered) -> recording::RenderPassInstance {
         let dependencies = self.0.dependencies.iter().filter(|one| one.0 != one.1);
         let subpass = |index: u32| (index != vk::SUBPASS_EXTERNAL).then_some(index);
@@ -151,7 +151,7 @@ impl RenderPass {
         }
     }
 
-    /// Returns the accesses to the attachments of a subpass. Load operations count in the subpass that uses an attachment first.
+    /// Returns the accesses to the attachments of a subpass. A load operation applies only to the first subpass that uses the attachment.
     fn attachments_of(
         &self,
         subpass: &Subpass,
@@ -238,7 +238,7 @@ fn uses(subpass: &Subpass) -> Vec<AttachmentUse> {
         .collect()
 }
 
-/// Makes an attachment with as many layers as are rendered, without operations; its resource is numbered later.
+/// Creates an attachment with the first `layers` layers of a view, without load and store operations; the number of its resource is set later.
 pub(crate) fn attachment(view: &View, layers: u32) -> Attachment {
     let Run { first, end } = view.range.layers;
     Attachment {
@@ -258,7 +258,7 @@ pub(crate) fn attachment(view: &View, layers: u32) -> Attachment {
     }
 }
 
-/// Returns columns and rows of a render area; `None` if it covers every attachment.
+/// Returns the columns and rows of a render area; `None` if it covers every attachment.
 pub(crate) fn area(area: vk::Rect2D, views: &[Arc<View>]) -> Option<[[u32; 2]; 2]> {
     let at = [area.offset.x, area.offset.y];
     let size = [area.extent.width, area.extent.height];
@@ -293,7 +293,7 @@ pub(crate) fn load_op(load: vk::AttachmentLoadOp, clear: vk::ClearValue, format:
     }
 }
 
-/// Returns an attachment's operations as accesses: one, or one for each aspect if the operations differ.
+/// Returns an attachment's operations as accesses: one, or one for each aspect if the load operations differ.
 pub(crate) fn attachment_accesses(
     view: &View,
     kind: AccessKind,
@@ -334,7 +334,7 @@ pub(crate) fn attachment_accesses(
     }
 }
 
-/// Returns the read of fragment densities; `None` if the host reads them, before the commands run, because the view is not dynamic.
+/// Returns the read of fragment densities; `None` if the view is not dynamic, because then the host reads them before the commands run.
 pub(crate) fn density_map(view: &View, layout: vk::ImageLayout) -> Option<FollowedAccess> {
     let read = || FollowedAccess::of_view(view, AccessKind::FragmentDensityMap, layout).reading();
     view.is_dynamic.then(read)
@@ -352,7 +352,7 @@ pub(crate) fn shading_rate(view: &View, layout: vk::ImageLayout) -> FollowedAcce
     }
 }
 
-/// The reason why a resolve of one aspect is described as that of two.
+/// The reason why a resolve of one aspect is described as a resolve of both.
 const RESOLVES_BOTH: &str = "only one of its aspects is resolved, but the frame describes a resolve of both";
 
 /// Returns the access to a resolve attachment, which is completely written in all its aspects, even if only some of them are `resolved`.
@@ -373,7 +373,7 @@ pub(crate) fn resolve(
     access
 }
 
-/// Returns the access to an aspect of the source of a resolve that is not attached: a frame resolves depth and stencil together.
+/// Returns the access to the aspect of a resolve's source that is not attached. It is needed because a frame always resolves both depth and stencil.
 pub(crate) fn unattached(
     source: &View,
     layout: vk::ImageLayout,

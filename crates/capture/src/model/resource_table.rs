@@ -23,7 +23,7 @@ impl ResourceTable {
         })
     }
 
-    /// Returns the resource with a number.
+    /// Returns the resource with this number.
     pub(crate) fn get(&self, number: u32) -> &Resource {
         &self.all[number as usize]
     }

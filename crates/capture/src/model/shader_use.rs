@@ -10,7 +10,7 @@ use super::objects::{Descriptor, Resource};
 use super::recording::{DispatchInputs, ShaderState};
 use crate::document::UnresolvedKind;
 
-/// An access that was not followed, with the resources that it may be to.
+/// An access that was not followed, with the resources that it may refer to.
 #[derive(Clone, Debug)]
 pub(crate) struct UnresolvedAccess {
     pub(crate) kind: UnresolvedKind,
@@ -77,7 +77,7 @@ impl ShaderUse {
         found
     }
 
-    /// Returns the reads and writes of a dispatch with these inputs, or of a draw, which has none.
+    /// Returns the reads and writes of a dispatch with these inputs, or of a draw, which has no inputs.
     pub(crate) fn performed(&self, inputs: &DispatchInputs) -> Vec<FollowedAccess> {
         let values = |value: GuardValue| match value {
             GuardValue::PushConstant { offset } => inputs.push_constants.word(offset),
@@ -106,7 +106,8 @@ impl ShaderUse {
 
     /// Adds the accesses of a shader through the descriptors of a binding.
     fn bound(&mut self, binding: &Binding, shader: &str, found: Vec<Descriptor>) {
-        /// The largest array whose descriptors are recorded separately. Larger ones count as unresolved: which descriptors a shader uses is unknown.
+        /// The largest array whose descriptors are recorded separately. Larger ones count as unresolved, because it is unknown which descriptors a shader
+        /// uses.
         const MAX_DESCRIPTORS: usize = 16;
         let place = || {
             format!(
@@ -130,7 +131,7 @@ impl ShaderUse {
                 Descriptor::Buffer(range) if binding.kind.fits_buffers() => {
                     FollowedAccess::of_buffer(range, binding.kind)
                 }
-                // Its kind differs from the shader's: not accessed.
+                // The shader cannot access a descriptor of another kind.
                 _ => continue,
             };
             (access.reads, access.writes) = (binding.reads, binding.writes);
@@ -176,7 +177,7 @@ impl ShaderAccess {
         all
     }
 
-    /// Returns a whole access to the part that is certainly accessed, and a possible one to everything in the descriptor, if that is more.
+    /// Returns an access to the part that is known to be accessed completely, if any, and another access to everything in the descriptor, if that is more.
     fn certain_and_rest(
         &self,
         access: FollowedAccess,
@@ -195,7 +196,7 @@ impl ShaderAccess {
     }
 }
 
-/// Returns an image size or array length that a guard compares, if the binding has only one descriptor, which is certainly used unchanged.
+/// Returns an image size or array length that a guard compares, if the binding has only one descriptor, which cannot change after the set is bound.
 fn guard_value(using: &ShaderState, value: GuardValue) -> Option<u32> {
     use ash::vk::DescriptorBindingFlags as F;
     let (GuardValue::ImageSize { set, binding, .. } | GuardValue::ArrayLength { set, binding, .. }) = value
@@ -245,7 +246,7 @@ fn guard_value(using: &ShaderState, value: GuardValue) -> Option<u32> {
     }
 }
 
-/// Returns the part of an access inside an extent, as a whole access; `None` if its location is not known.
+/// Returns the part of an access inside an extent, all of which is accessed; `None` if the part is empty or its location is unknown.
 fn within(access: &FollowedAccess, extent: AccessRange) -> Option<FollowedAccess> {
     let size = |block: format::TexelBlock| (block.width, block.height);
     let mut certain = access.clone().whole();

@@ -34,7 +34,7 @@ impl Queue {
 pub(crate) struct Submitted {
     pub(crate) name: String,
     pub(crate) ops: Arc<RecordedList>,
-    /// The passes of the command buffer, with the descriptors at submission; `None` if no document needed the frame then: computed if one does later.
+    /// The passes of the command buffer, with the descriptors at submission; `None` until a document needs the frame.
     pub(crate) flat: Option<Flat>,
     /// The timestamps of the passes, if they are timed.
     pub(crate) times: Option<Arc<SubmittedTimes>>,
@@ -169,7 +169,7 @@ impl Submits {
         commands.filter_map(|commands| commands.flat.as_ref())
     }
 
-    /// Returns the frame's uses of its resources, by key.
+    /// Returns the frame's use of each of its resources, by key.
     pub(crate) fn first_uses(&self) -> HashMap<usize, FirstUse> {
         let mut uses: HashMap<usize, FirstUse> = HashMap::new();
         for access in self
@@ -189,7 +189,7 @@ impl Submits {
     }
 }
 
-/// A frame's use of a resource.
+/// A frame's use of a resource: the effect of the first access, and whether all accesses are reads.
 #[derive(Clone, Debug)]
 pub(crate) struct FirstUse {
     resource: Resource,
@@ -199,7 +199,8 @@ pub(crate) struct FirstUse {
     only_read: bool,
 }
 
-/// Finds pairs of alternating resources, the written one by the read one, from their uses in this frame and in an adjacent one.
+/// Finds pairs of resources that alternate from frame to frame, from their uses in this frame and in an adjacent one. Maps the key of the resource that
+/// this frame reads to that of the resource that it writes.
 ///
 /// ```text
 /// frame before, or next   reads b, writes a
@@ -232,7 +233,7 @@ pub(crate) fn alternating(
     pairs
 }
 
-/// The semaphores of a frame: one for each pair of a signal and a wait for it; unpaired binary ones are external.
+/// The semaphores of a frame: one for each pair of a signal and a wait for it; unpaired signals and waits of binary semaphores become external semaphores.
 #[derive(Default)]
 pub(crate) struct Links {
     open: Vec<(SemaphoreUse, BatchId)>,
@@ -261,7 +262,7 @@ impl Links {
                     builder.signal(from, semaphore, signal.stages);
                     builder.wait(id, semaphore, wait.stages);
                 }
-                // The value of a timeline may have been signaled frames ago: it orders nothing in this one.
+                // The value of a timeline may have been signaled frames ago, so the wait orders nothing in this frame.
                 None if timeline => {}
                 None => {
                     let semaphore = builder.external_semaphore(self.name("external wait"));

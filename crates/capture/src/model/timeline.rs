@@ -12,7 +12,7 @@ use super::flatten::Pass;
 use super::objects::Resource;
 use super::submits::Submits;
 
-/// The captured frame and those around it, if there are any.
+/// The captured frame, and the frames before and after it, if there are any.
 #[derive(Clone, Copy)]
 pub(crate) struct ComparedFrames<'a> {
     pub(crate) before: Option<&'a Submits>,
@@ -144,7 +144,8 @@ fn discard(frame: ComparedFrame, pass: usize, cells: [(u32, u32); 3]) -> Content
     }
 }
 
-/// Loads and stores of an attachment by a pass, or by another pass of the same render pass instance.
+/// The operations of an attachment that a pass performs: the load operation in the first pass of the render pass instance that uses the attachment, and the
+/// store operation in the last.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct AttachmentLoadsAndStores {
     pub(crate) loads: bool,
@@ -152,7 +153,7 @@ pub(crate) struct AttachmentLoadsAndStores {
 }
 
 impl AttachmentLoadsAndStores {
-    /// Returns the loads and stores of the attachment that an access of pass `number` uses; none for other accesses.
+    /// Returns the operations that pass `number` performs for the attachment that `access` uses; none for other accesses.
     pub(crate) fn of(passes: &[Pass], number: usize, access: &FollowedAccess) -> AttachmentLoadsAndStores {
         let pass = &passes[number];
         let Some(instance) = pass.instance.filter(|_| access.kind.is_attachment()) else {
@@ -222,7 +223,7 @@ fn of_access(
     }
 }
 
-/// Returns the area of an attachment that its pass renders; for other accesses the whole area.
+/// Returns the area of an attachment that its pass renders to; for other accesses, the whole area.
 fn attached_area(pass: &Pass, access: &FollowedAccess) -> [(u32, u32); 2] {
     let (Some(area), Resource::Image(image), true) =
         (pass.area, &access.resource, access.kind.is_attachment())
@@ -234,8 +235,7 @@ fn attached_area(pass: &Pass, access: &FollowedAccess) -> [(u32, u32); 2] {
     part.map_or(WHOLE, |part| part.map(|[first, end]| (first, end)))
 }
 
-/// Returns the bytes that a single read or write of an access moves: those of the accessed part, for attachments only in the area of the pass,
-/// without padding.
+/// Returns the bytes that one read or one write of the accessed part moves, without padding; for attachments, only those in the area of the pass.
 pub(crate) fn moved_bytes(pass: &Pass, access: &FollowedAccess) -> u64 {
     if !access.kind.is_attachment() {
         return access.touched_bytes();

@@ -5,8 +5,8 @@
 //! timestamps   0          1         2                 3   4                5
 //! passes       compute              render                          transfer
 //! ```
-//! The time between two timestamps is that of the first pass between them; further ones, such as subpasses and dispatches after a copy without a
-//! barrier, are included in it.
+//! The time between two timestamps is assigned to the first pass between them. It includes further passes, such as later subpasses, and dispatches after
+//! a copy without a barrier.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -32,7 +32,7 @@ pub(crate) enum TimedCommand {
     Boundary,
     /// A dispatch, a transfer, or secondary command buffers.
     Work,
-    /// A command after which timestamps may not be possible.
+    /// A command after which writing timestamps may be impossible.
     Unmeasurable,
 }
 
@@ -48,8 +48,8 @@ pub(crate) struct Timer {
 }
 
 impl Timer {
-    /// Returns the timestamp at a command. Nothing may come between a suspended rendering instance and the one that resumes it, and queries are not
-    /// reset inside render passes or video coding: from there on, nothing is measured.
+    /// Returns the timestamp to write at a command. Measurement stops for good at rendering that is suspended or resumed, because no command may come in
+    /// between, and where the command buffer may be inside a render pass or video coding, because queries cannot be reset there.
     pub(crate) fn at(&mut self, command: TimedCommand) -> Option<Mark> {
         let is_first = self.count == 0;
         match command {
@@ -72,7 +72,7 @@ impl Timer {
         }
     }
 
-    /// Returns the number of the timestamp at the end of the command buffer, if there are others.
+    /// Returns the number of a timestamp at the end of the command buffer, if the command buffer has other timestamps.
     pub(crate) fn last(&mut self) -> Option<u32> {
         if self.count > 0 { self.next() } else { None }
     }
@@ -138,7 +138,7 @@ impl SubmittedTimes {
         }
     }
 
-    /// Reads the values if the device has finished: if that was recorded, or if `is_known` is true. `None` from `get` means that there are none.
+    /// Reads the values if the device has finished: if that was recorded before, or if `is_known` is true. `None` from `get` means that there are none.
     pub(crate) fn read(&self, is_known: bool, get: impl FnOnce() -> Option<Vec<u64>>) {
         let mut state = self.state();
         if *state == TimesState::Complete || *state == TimesState::Pending && is_known {

@@ -1,4 +1,4 @@
-//! A replay as JSON, which `tileheap report` draws.
+//! Converts a replay to the JSON document that `tileheap report` draws.
 
 use tileheap_textures::replay::Distribution;
 

@@ -22,7 +22,7 @@ pub(crate) struct ReplayOptions {
     pub(crate) budget: Bytes,
     pub(crate) policies: Vec<PolicyDesc<'static>>,
     pub(crate) seed: u64,
-    /// Also compute the lower bound.
+    /// If true, also computes the lower bound.
     pub(crate) lower_bound: bool,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Played {
     pub(crate) lower_bound: Option<Distribution>,
 }
 
-/// Returns true if a file is a trace.
+/// Returns true if a file is a trace of texture requests.
 pub(crate) fn is_trace(path: &Path) -> bool {
     let mut first = [0; MAGIC.len()];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut first));

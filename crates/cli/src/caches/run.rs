@@ -83,7 +83,7 @@ impl Run {
 
     /// Replays the trace again, timing whole frames.
     pub(super) fn time(&mut self, mut trace: Trace, path: &Path) -> Result<()> {
-        let mut policy = self.timed.take().expect("it is timed once");
+        let mut policy = self.timed.take().expect("a run is timed only once");
         let (mut spent, mut uses, mut frame) = (Duration::ZERO, 0_u64, Vec::new());
         let mut journal = Journal::new();
         while let Some(entry) = next(&mut trace, path)? {

@@ -106,7 +106,7 @@ fn wasted(frame: &Frame, capture: &Capture, operation: AttachmentOperation) -> O
         let (pass, id) = at(frame, one.pass, one.resource)?;
         let assumed = match (one.assumed, capture.compared) {
             (false, _) => "",
-            (true, true) => " (assumed: the next frame does not show it)",
+            (true, true) => " (assumed: the next frame does not confirm it)",
             (true, false) => " (assumed: no next frame was captured)",
         };
         let line = format!(
@@ -309,7 +309,7 @@ fn in_group(changed: &[String], frame: &Frame, passes: &[PassId]) -> String {
     found.cloned().unwrap_or_default()
 }
 
-/// Changes of usages, formats and extents, which affect the picture or other passes.
+/// Changes to usages, formats and extents, which affect the image quality or other passes.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct DescriptionChanges {
     pub(crate) changes: Vec<String>,
@@ -330,7 +330,7 @@ impl DescriptionChanges {
     }
 }
 
-/// Searches with all kinds of changes, and compares with the best frame whose description is unchanged.
+/// Searches with all kinds of changes, and compares the result with the best arrangement that leaves the description unchanged.
 pub(super) fn of_description(
     plan: &Plan,
     best: &ArrangedPlan<'_>,

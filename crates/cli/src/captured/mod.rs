@@ -48,8 +48,8 @@ pub(crate) struct CaptureReport {
     description_changes: DescriptionChanges,
     /// Traffic that stays in memory, by reason.
     stays: Vec<RemainingTraffic>,
-    /// The part of `stays` that has to stay in memory: traffic of images that are presented, and of contents that come from outside of the frame or
-    /// are needed after it.
+    /// The part of `stays` that has to stay in memory: traffic of images that are presented, and of contents that come from outside the frame or are needed
+    /// after it.
     required_bytes: u64,
     async_compute_bytes: u64,
     async_compute: String,
@@ -146,7 +146,7 @@ fn is_whole_run(capture: &Capture) -> bool {
     capture.border == FrameBoundary::End && capture.frame == 0
 }
 
-/// The beginning of the verdict.
+/// The beginning of the verdict: the traffic of the frame.
 fn moved(capture: &Capture, now: u64) -> String {
     let now = amount(now);
     match is_whole_run(capture) {

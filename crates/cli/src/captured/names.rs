@@ -91,7 +91,7 @@ fn is_hdr(format: vk::Format) -> bool {
         || name.starts_with("E5B9")
 }
 
-/// A format without its numeric type: `R16G16B16A16`, `D24S8`; `R8G8B8A8 sRGB`.
+/// A format without its numeric type, unless that is sRGB: `R16G16B16A16`, `D24S8`, `R8G8B8A8 sRGB`.
 pub(super) fn short_format(format: vk::Format) -> String {
     let name = format!("{format:?}");
     let is_channels = |part: &&str| {

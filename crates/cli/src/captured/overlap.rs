@@ -1,4 +1,4 @@
-//! An upper bound on what asynchronous compute could hide: the traffic of compute passes that could run concurrently with render passes.
+//! An upper bound on the traffic that asynchronous compute could hide: that of compute passes that could run concurrently with render passes.
 //!
 //! ```text
 //! graphics   shadow ──► gbuffer ──► lighting        cull and ssao do not depend on shadow, nor shadow on them:

@@ -36,12 +36,13 @@ impl CaptureReport {
                 text += &format!("       {detail}\n");
             }
         }
-        text += "\nChanges of usages, formats and extents\n";
+        text += "\nChanges to usages, formats and extents\n";
         if self.description_changes.changes.is_empty() {
             text += &format!("  {}\n", self.description_changes.none);
         } else {
             let bytes = amount(self.description_changes.saves_bytes);
-            text += &format!("  together they keep {bytes} more on chip per frame; check the picture\n");
+            text +=
+                &format!("  together they keep {bytes} more on chip per frame; check the image quality\n");
         }
         for change in &self.description_changes.changes {
             text += &format!("  {change}\n");
@@ -54,7 +55,7 @@ impl CaptureReport {
             }
         }
         text += &format!(
-            "\nUpper bound on what asynchronous compute could hide\n  {}\n",
+            "\nUpper bound on the traffic that asynchronous compute could hide\n  {}\n",
             self.async_compute
         );
         text += "\nThe capture\n";

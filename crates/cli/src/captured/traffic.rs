@@ -1,4 +1,4 @@
-//! The bytes that each pass of a captured frame moves of each resource: now, wasted, and kept on chip by a plan.
+//! The bytes of each resource that each pass of a captured frame moves: now, wasted, and kept on chip by a plan.
 //!
 //! ```text
 //! pass      attachment     now                     kept on chip
@@ -30,7 +30,7 @@ pub(super) struct PassTraffic {
     pub(super) tile_as_is: u64,
     /// Bytes kept in tile memory only by the arrangement.
     pub(super) tile_arranged: u64,
-    /// Bytes kept in the driver's own tiles by the arrangement: render passes are merged.
+    /// Bytes kept in the driver's own tiles by the arrangement, because it merges render passes.
     pub(super) merged: u64,
 }
 
@@ -86,7 +86,7 @@ fn used_by(plan: &Plan, (pass, resource): (PassId, ResourceId)) -> ResourceId {
     found.map_or(resource, |access| access.resource)
 }
 
-/// The size of a resource without padding; its measured size if the document has none.
+/// The size of a resource without padding; its size in the plan if the document has none.
 fn size(described: &Plan, capture: &Capture, id: ResourceId) -> Bytes {
     let known = capture.resources.get(id.index()).map(|facts| facts.bytes);
     let known = known.filter(|bytes| *bytes > 0).map(Bytes);
@@ -123,7 +123,7 @@ fn moved_now(frame: &Frame, capture: &Capture, access: &Access, size: Bytes) -> 
     }
 }
 
-/// Returns true if the driver keeps the resource in its own tiles: an attachment of one render pass.
+/// Returns true if the driver keeps the resource in its own tiles, because it is an attachment of only one render pass.
 pub(super) fn is_kept_by_driver(reason: PlacementReason) -> bool {
     matches!(
         reason,
@@ -173,7 +173,7 @@ fn kept_by(best: &ArrangedPlan<'_>, described: &Plan) -> BTreeMap<(PassId, Resou
     kept
 }
 
-/// Off-chip bytes of an access, according to the cost model.
+/// Bytes that an access moves if its resource is off chip, according to the cost model.
 fn modeled(plan: &Plan, access: &Access) -> u64 {
     let size = plan.input_requirements.resources[access.resource.index()].size;
     savings(plan.input.frame(), access, size).0

@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     report += "\nNot in tile memory\n";
     if found.kept_out.is_empty() {
-        report += "  no change would place another resource there\n";
+        report += "  no change would place another resource in tile memory\n";
     }
     for &(id, rule) in &found.kept_out {
         let name = &plan.frame.resource(id).name;
@@ -90,10 +90,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Output::to(arguments.output.clone()).write_report(&report)
 }
 
-/// The best combinations of changes, each with its savings, its costs, and the changes to the program.
+/// Writes the best combinations of changes, each with its savings, its costs, and the changes to the program.
 fn write_combinations(report: &mut String, plan: &Plan, found: &Advice<'_>) {
     let frame = plan.input.frame();
-    *report += "\nCombinations of changes, the best first\n";
+    *report += "\nCombinations of changes, best first\n";
     if found.combinations.is_empty() {
         *report += "  no change keeps more on chip\n";
     }
@@ -108,7 +108,7 @@ fn write_combinations(report: &mut String, plan: &Plan, found: &Advice<'_>) {
             *report += &format!("      {change}\n");
         }
     }
-    // Every pass declares it where reach is assumed.
+    // With --assume-reach, every pass declares it.
     if frame.passes().iter().all(|pass| pass.repeat_bytes.is_none()) {
         *report += NOTHING_DECLARED;
     }

@@ -103,7 +103,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     })?;
     let mut command = CAPTURE.command(&layer, &program)?;
     let created = missing_folders(&arguments.output);
-    // Only now, because it removes earlier captures.
+    // Not earlier, because preparing the folder removes earlier captures.
     let folder = prepare(&arguments.output)?;
     command.env(LAYER.variable(settings::FOLDER), &folder);
     let given = options
@@ -131,7 +131,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     write_reports(arguments, &documents, &folder)
 }
 
-/// Returns true for a captured frame, by its name; other files are traces.
+/// Returns true if a file has the extension of a captured frame; other files are traces.
 fn is_document(file: &Path) -> bool {
     file.extension()
         .is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
@@ -191,7 +191,7 @@ fn planned(arguments: &Arguments, document: &Path) -> Result<(CaptureReport, Vec
         frame: document.to_owned(),
         options: options.clone(),
     };
-    // First the frame: errors are those of `tileheap plan`.
+    // The frame is read first, so that errors are those of `tileheap plan`.
     let imported = frame.frame_from(&text_of_document, options.size)?;
     let capture = Capture::from_json(&text_of_document).map_err(|error| named(&error))?;
     let Some(capture) = capture else {
@@ -228,7 +228,7 @@ fn planned(arguments: &Arguments, document: &Path) -> Result<(CaptureReport, Vec
     Ok((report, charts))
 }
 
-/// Creates the folder if necessary; the error names it.
+/// Creates a folder if necessary, and returns its absolute path; the error names the folder.
 fn writable(out: &Path) -> Result<PathBuf> {
     fs::create_dir_all(out).map_err(|error| cannot_write(out, &error))?;
     absolute(out)
@@ -241,14 +241,14 @@ fn cannot_write(out: &Path, error: &std::io::Error) -> Error {
     ))
 }
 
-/// The folders that do not exist yet on the way to a folder, itself first.
+/// A folder and its ancestors, as far as they do not exist yet, starting with the folder itself.
 fn missing_folders(out: &Path) -> Vec<PathBuf> {
     let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
     let missing = out.ancestors().take_while(is_missing);
     missing.map(Path::to_owned).collect()
 }
 
-/// Removes an empty log, and created folders that are empty. Errors are ignored: the command has failed with another one.
+/// Removes an empty log, and created folders that are empty. Errors are ignored, because the command has already failed.
 fn remove_empty(folder: &Path, created: &[PathBuf]) {
     let log = folder.join(settings::LOG);
     if fs::metadata(&log).is_ok_and(|log| log.len() == 0) {
@@ -291,7 +291,7 @@ fn documents_in(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(documents.into_iter().map(|(_, path)| path).collect())
 }
 
-/// An error with the likely reason that a program left no frame.
+/// An error with the likely reason that no frame of a program was captured.
 fn why_none(program: &[OsString], ended: ExitStatus, folder: &Path) -> Error {
     let log = fs::read_to_string(folder.join(settings::LOG)).unwrap_or_default();
     let why = match (enumerate_devices(), log.lines().last()) {
@@ -323,7 +323,7 @@ fn replay_of(trace: &Path) -> Result<Vec<OsString>> {
     Ok(vec![replayer.into(), trace.into()])
 }
 
-/// Opens a page if there is a screen; errors are ignored, since its path was printed.
+/// Opens a page if there is a screen; errors are ignored, because the path of the page was printed.
 fn open(page: &Path) {
     let opener = match env::consts::OS {
         "macos" => "open",

@@ -164,8 +164,8 @@ fn arranged(arguments: &Arguments, executed: ExecutedFrame, text: &str) -> Resul
     Ok(arrangement.apply(&executed)?)
 }
 
-/// Lowers a plan for its first two frames, on one queue and on a separate queue for each declared one, and checks the tables; returns the number of
-/// barriers of a frame on one queue. Plans that are only for comparison have none.
+/// Lowers a plan for its first two frames, once with a device queue for each declared queue and once with a single device queue, and checks the tables.
+/// Returns the number of barriers of a frame on the single queue. Plans that are only for comparison have none.
 fn barriers(plan: &Checked<Plan>) -> tileheap::Result<usize> {
     if plan.options.windows == WindowRule::WholeFrame {
         return Ok(0);

@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 fn read(path: &Path) -> Result<Value> {
     let text = read_text(path, "plan")?;
     Plan::check_json(&text).map_err(|error| Error::of(shown(path), error))?;
-    Ok(serde_json::from_str(&text).expect("JSON, for it has a plan's form"))
+    Ok(serde_json::from_str(&text).expect("text that was accepted as a plan is valid JSON"))
 }
 
 /// The differences as text.

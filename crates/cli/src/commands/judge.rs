@@ -52,7 +52,7 @@ enum LifetimeEnds {
     Inclusive,
 }
 
-/// The maximum number of findings of a kind in the report; `--json` lists all.
+/// The maximum number of findings of each kind in the report; `--json` lists all.
 const LISTED: usize = 100;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -142,7 +142,7 @@ fn in_words(file: &str, judged: &JudgedAllocations) -> String {
     }
     text.extend(of.notes.iter().map(|note| format!("  {note}\n")));
     if !judged.overlaps.is_empty() {
-        text += "Overlaps while both are alive\n";
+        text += "Overlaps of live buffers\n";
         let lines = judged.overlaps.iter().take(LISTED);
         text.extend(lines.map(|overlap| format!("  {}\n", overlap_in_words(of, overlap))));
         text += &and_more(judged.overlaps.len());
@@ -254,7 +254,7 @@ fn fault_in_words(of: &Allocations, fault: &Fault) -> String {
         }
         BufferFault::NeverWritten { step } => {
             format!(
-                "is read in {}, but nothing writes it before",
+                "is read in {}, but nothing writes it earlier",
                 step_in_words(of, *step)
             )
         }

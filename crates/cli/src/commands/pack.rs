@@ -102,7 +102,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     exit(outcome.offsets.is_some(), outcome.verdict)
 }
 
-/// Reads a table as a problem.
+/// Reads a table, and builds the packing problem that it describes.
 ///
 /// # Errors
 /// The first invalid line.
@@ -137,7 +137,7 @@ fn run_pools(arguments: &Arguments, text: &str) -> Result<()> {
     exit(answer.packing.is_some(), answer.verdict)
 }
 
-/// Succeeds, or fails with the exit status of an answer.
+/// Succeeds if there is a packing; otherwise fails with the exit status of the verdict.
 fn exit(is_packed: bool, verdict: Verdict) -> Result<()> {
     match (is_packed, verdict) {
         (true, _) => Ok(()),

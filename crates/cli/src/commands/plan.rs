@@ -37,7 +37,8 @@ pub(crate) struct Arguments {
     /// With --lowered or --aliasing: the device queue of each declared queue, as family.index; by default each has its own family
     #[arg(long, value_name = "QUEUES", requires = "tables", value_delimiter = ',', value_parser = parse_queue)]
     queues: Vec<FamilyQueue>,
-    /// With --lowered: the number of the frame, from 1; the first frames clear histories; from the third on, all odd frames are equal, and all even ones
+    /// With --lowered: the number of the frame, from 1; the first frames clear histories; from the third on, all odd frames are the same, and so are all
+    /// even ones
     #[arg(long, value_name = "N", requires = "lowered", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     frame_number: u32,
     /// Write to a file instead of standard output
@@ -111,7 +112,7 @@ fn device_queues(arguments: &Arguments, plan: &Plan) -> DeviceQueues {
     }
 }
 
-/// The tables of the frame with this number. Each earlier frame is lowered for the state that the previous one left.
+/// The tables of the frame that --frame-number selects. The frames before it are lowered first, each for the state that the previous one leaves.
 fn lowered(arguments: &Arguments, plan: &Checked<Plan>) -> Result<(Checked<Lowered>, LoweringDesc)> {
     let mut situation = LoweringDesc::first(device_queues(arguments, plan));
     let mut lowered = lower(plan, &situation)?;

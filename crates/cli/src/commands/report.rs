@@ -91,7 +91,7 @@ pub(crate) struct Arguments {
     policy: Vec<PolicyDesc<'static>>,
 }
 
-/// The results that a report of a frame has in addition to the plan.
+/// The results that the report of a frame contains in addition to the plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Detail {
     /// Everything, for frames of up to 200 resources
@@ -248,7 +248,7 @@ fn played(arguments: &Arguments, path: &Path) -> Result<Input> {
     Ok(replay::chart(&document(&play(path, &options)?)).into())
 }
 
-/// Plans a graph or records, with every strategy.
+/// Plans a graph, or records of tensors, with every strategy.
 fn network(arguments: &Arguments, path: &Path, text: &str) -> Result<Input> {
     let options = TensorOptions {
         strategy: arguments.tensor_strategy,

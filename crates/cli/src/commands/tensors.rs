@@ -24,7 +24,7 @@ use crate::values::counted;
 #[cfg(feature = "onnx")]
 const LONG_ABOUT: &str = concat!(
     include_str!("about/tensors.txt"),
-    " ONNX files (*.onnx) are read, too."
+    " ONNX files (*.onnx) are also read."
 );
 #[cfg(not(feature = "onnx"))]
 const LONG_ABOUT: &str = concat!(
@@ -43,7 +43,7 @@ const EXAMPLES: &str = include_str!("help/tensors.txt");
 #[derive(Debug, Args)]
 #[command(long_about = LONG_ABOUT, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// The graph or records; - for standard input
+    /// The graph, or records of tensor lifetimes and sizes; - for standard input
     #[arg(value_name = "GRAPH", value_hint = ValueHint::FilePath)]
     file: PathBuf,
     #[command(flatten)]
@@ -199,7 +199,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Output::to(arguments.output.clone()).write_report(&report)
 }
 
-/// Reads a file of any format: a model by its name or its contents, text otherwise.
+/// Reads a file of any format: as an ONNX model if its name or contents identify one, otherwise as text.
 fn read_network(arguments: &Arguments) -> Result<Network> {
     let (file, options) = (&arguments.file, &arguments.options);
     let form = "a graph as JSON, records as CSV or an ONNX file";
@@ -224,7 +224,7 @@ fn read_network(arguments: &Arguments) -> Result<Network> {
     Network::read(&text, file, options)
 }
 
-/// An error about a model; a symbol without a range is one that `--range` can give.
+/// An error about a model; for a symbol without a range, the error suggests `--range`.
 fn error_of_model(file: &Path, error: &TensorError) -> Error {
     let range = match error {
         TensorError::Unbounded { symbol, .. } => format!(": add --range {symbol}=MIN..MAX"),

@@ -171,7 +171,7 @@ fn write_unchecked(text: &mut String, unchecked: &[UncheckedAccesses]) {
     }
 }
 
-/// Accesses that were not checked, in words: `12 commands access memory by buffer device addresses (first: command 3 of 'cull'; any of 4 resources)`.
+/// Accesses that were not checked, in words: ``12 commands access memory by buffer device addresses (first: command 3 of `cull`; any of 4 resources)``.
 fn gap(one: &UncheckedAccesses) -> String {
     let what = clean(&one.what);
     let what = match one.count {
@@ -192,7 +192,7 @@ fn gap(one: &UncheckedAccesses) -> String {
     }
 }
 
-/// The resources that unchecked accesses may refer to: `resources 'a', 'b' and 2 others`.
+/// The resources that unchecked accesses may refer to: ``resources `a`, `b` and 2 others``.
 fn resources(one: &UncheckedAccesses) -> Option<String> {
     let quoted = |name: &String| format!("`{}`", clean(name));
     let mut names: Vec<String> = one.resources.iter().map(quoted).collect();

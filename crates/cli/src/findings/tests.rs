@@ -4,7 +4,7 @@ use super::samples::{by_letter, every_problem, game, gaps, particles, report};
 use super::*;
 use crate::documents::{self, FrameCheck};
 
-/// Compares a text with a file in `golden`, which `TILEHEAP_GOLDEN=write` writes.
+/// Compares a text with a file in `golden`, which is rewritten first if `TILEHEAP_GOLDEN` is `write`.
 fn assert_golden(name: &str, text: &str) {
     let path = format!("{}/src/findings/golden/{name}.txt", env!("CARGO_MANIFEST_DIR"));
     if std::env::var_os("TILEHEAP_GOLDEN").is_some_and(|value| value == "write") {

@@ -53,7 +53,7 @@ fn accesses(accesses: vk::AccessFlags2) -> String {
     bits(accesses, "VK_ACCESS_2_")
 }
 
-/// The stages and accesses of one scope, such as `BLIT, TRANSFER_WRITE`; stages only for an execution dependency.
+/// The stages and accesses of one scope, such as `BLIT, TRANSFER_WRITE`; only the stages if there are no accesses.
 pub(super) fn scope(scope: (vk::PipelineStageFlags2, vk::AccessFlags2)) -> String {
     match scope {
         (stage, access) if access.is_empty() => stages(stage),
@@ -61,7 +61,7 @@ pub(super) fn scope(scope: (vk::PipelineStageFlags2, vk::AccessFlags2)) -> Strin
     }
 }
 
-/// The position of a command: `command 12 of 'post'`, or the call of the host.
+/// The position of a command: ``command 12 of `post` ``, or the name of a host call.
 pub(super) fn position(one: &ResourceUse) -> String {
     match &*one.command_buffer {
         "" => format!("`{}`", clean(&one.call)),

@@ -9,19 +9,19 @@ use super::arrange::{ArrangedPlan, DescribedPlan, Limits, gain};
 use super::limits::{caps_document, crowded_document};
 use crate::error::{Error, Result};
 
-/// Other ways to run a frame, and the resources that its plan keeps out of tile memory.
+/// The best combinations of changes to a frame, and the resources that its plan keeps out of tile memory.
 pub(crate) struct Advice<'a> {
     /// Combinations of changes, sorted by the share of the traffic on chip, largest first.
     pub(crate) combinations: Vec<Combination<'a>>,
-    /// The result of the search with all allowed changes that keep the description.
+    /// The result of the search with all allowed changes that leave the description unchanged.
     pub(crate) as_described: SearchResult,
     /// Resources that a change could move into tile memory, with the rule or limit that keeps them out.
     pub(crate) kept_out: Vec<(ResourceId, &'static str)>,
 }
 
-/// Another way to run a frame.
+/// A combination of changes that the search may make, and the best plan that it found with them.
 pub(crate) struct Combination<'a> {
-    /// The changes that the search was allowed to make.
+    /// The kinds of changes that the search was allowed to make.
     pub(crate) kinds: Vec<&'static str>,
     pub(crate) planned: ArrangedPlan<'a>,
 }
@@ -29,8 +29,8 @@ pub(crate) struct Combination<'a> {
 /// Maximum number of combinations in a report.
 const COMBINATIONS: usize = 5;
 
-/// Searches with each single kind of change, with all but strips, with all that keep the description, and with all. Combinations that keep no more on
-/// chip, or equal another one, are left out.
+/// Searches with each kind of change by itself, with all kinds except strips, with those that leave the description unchanged, and with all. Omits
+/// combinations that keep no more on chip, and those that lead to the same arrangement as an earlier one.
 fn combinations<'a>(
     described: DescribedPlan<'a>,
     limits: &Limits,
@@ -89,7 +89,7 @@ impl<'a> Advice<'a> {
     }
 }
 
-/// A plan as JSON, with its advice in the field `advice`, and how it is arranged in the field `arrangement`.
+/// A plan as JSON, with its advice in the field `advice`, and its arrangement in the field `arrangement`.
 pub(crate) fn with_advice(
     described: DescribedPlan<'_>,
     arranged: Option<&ArrangedPlan<'_>>,

@@ -27,13 +27,13 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::values::{Budget, named, parse_factor, parse_repeat_cost, parse_time, share};
 
-/// Changes that a search for arrangements may make, their costs, and its length.
+/// The changes that a search for arrangements may make, their costs, and the limits of the search.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Limits {
     /// Changes that the search for arrangements may make, separated by commas [default: the first four]
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = named(KINDS, |kind| kind.0, Some(|kind| kind.1)))]
     allow: Option<Vec<(&'static str, &'static str)>>,
-    /// Maximum number of pixels shaded per pixel of the described frame: strips overlap [default: 1.5]
+    /// Maximum number of pixels shaded per pixel of the described frame; above 1 because strips overlap [default: 1.5]
     #[arg(long, value_name = "FACTOR", value_parser = parse_factor)]
     shaded: Option<f64>,
     /// Cost of each further execution of a pass, in bytes of traffic, instead of the declared cost; at most 1 TiB
@@ -67,7 +67,7 @@ pub(crate) struct ArrangeOptions {
     pub(crate) limits: Limits,
 }
 
-/// The kinds of changes, with what each does.
+/// The kinds of changes, each with a description.
 const KINDS: [(&str, &str); 7] = [
     ("order", "Run passes in another order"),
     ("merge", "Run render passes as one"),
@@ -79,13 +79,13 @@ const KINDS: [(&str, &str); 7] = [
     ),
     (
         "extent",
-        "Smaller images, together with those attached in the same passes, down to half of each side",
+        "Smaller images, together with those attached in the same passes, down to half of each dimension",
     ),
     ("usage", "Leave out a use that keeps a resource off chip"),
 ];
 
 impl Limits {
-    /// The allowed changes, in the order of the table.
+    /// The allowed kinds of changes, in the order of [`KINDS`].
     pub(crate) fn kinds(&self) -> Vec<&'static str> {
         let given = self.allow.as_deref().unwrap_or(&KINDS[..4]);
         let kinds = KINDS.into_iter().filter(|kind| given.contains(kind));
@@ -116,7 +116,7 @@ impl Limits {
         }
     }
 
-    /// The requested costs; otherwise those measured on the device; otherwise the assumed ones.
+    /// The costs that were measured on the device, or else the assumed ones; `--repeat-cost` replaces the cost of repeating a pass.
     pub(crate) fn costs(&self, plan: &Plan) -> ArrangementCosts {
         let costs = ArrangementCosts::of(&plan.profile);
         ArrangementCosts {
@@ -125,7 +125,7 @@ impl Limits {
         }
     }
 
-    /// Searches with these kinds of changes, also from arrangements found elsewhere; Ctrl-C ends the search with the best so far.
+    /// Searches with these kinds of changes, starting also from the arrangements in `others`; Ctrl-C ends the search with the best arrangement so far.
     pub(crate) fn search(&self, plan: &Plan, kinds: &[&str], others: &[Arrangement]) -> SearchResult {
         let defaults = SearchOptions::default();
         let allowed = SearchOptions {
@@ -157,7 +157,7 @@ impl Limits {
     }
 }
 
-/// A planned frame as described, from which arrangements start.
+/// The plan of a frame as described, from which searches for arrangements start.
 #[derive(Clone, Copy)]
 pub(crate) struct DescribedPlan<'a> {
     pub(crate) options: &'a FrameOptions,
@@ -165,7 +165,7 @@ pub(crate) struct DescribedPlan<'a> {
     pub(crate) plan: &'a Checked<Plan>,
 }
 
-/// A frame that is run another way, and its plan.
+/// A frame in another arrangement, and its plan.
 pub(crate) struct ArrangedPlan<'a> {
     described: DescribedPlan<'a>,
     /// The arrangement, with the traffic of its plan.
@@ -257,7 +257,7 @@ impl ArrangeOptions {
 }
 
 impl<'a> DescribedPlan<'a> {
-    /// Plans the best frame of a search with these kinds of changes; falls back to the frame as described if that plan moves more bytes.
+    /// Plans the best arrangement that a search with these kinds of changes finds; falls back to the frame as described if that plan moves more bytes.
     pub(crate) fn searched(
         self,
         limits: &Limits,
@@ -277,7 +277,7 @@ impl<'a> DescribedPlan<'a> {
     pub(super) fn planned(self, mut found: SearchResult, not_kept: Vec<String>) -> Result<ArrangedPlan<'a>> {
         let (described, imported) = (self.plan, self.imported);
         let arranged = found.apply(described)?;
-        // The file belongs to the frame as described, or to its parts where their description changes.
+        // The claims and texel sizes in the file are those of the frame as described, or of its parts if the arrangement changes their description.
         let keeps = found.arrangement.changes.is_empty();
         let (claims, mut raw_texel_bytes) = match keeps {
             true => (imported.claims.clone(), imported.raw_texel_bytes.clone()),
@@ -287,7 +287,7 @@ impl<'a> DescribedPlan<'a> {
             ),
         };
         for change in &found.arrangement.changes {
-            // A new format says its own.
+            // A new format has its own texel size.
             if let DescriptionChange::Format { image, .. } = change {
                 raw_texel_bytes[image.index()] = 0;
             }
@@ -316,12 +316,12 @@ impl<'a> DescribedPlan<'a> {
 /// Reads a saved arrangement as far as it fits a frame; also returns the parts that do not fit.
 ///
 /// # Errors
-/// If it is not an arrangement, or is one of another frame.
+/// If the text is not an arrangement, or belongs to another frame.
 pub(crate) fn read_repaired(text: &str, frame: &Frame) -> Result<(Arrangement, Vec<String>), ArrangeError> {
     let (repaired, lost) = Arrangement::from_json_lossy(text, frame)?;
     let why = Arrangement::from_json(text, frame)
         .err()
-        .map(|why| format!("repaired, for {why}"));
+        .map(|why| format!("repaired: {why}"));
     let notes = lost.iter().map(|error| format!("not kept: {error}"));
     Ok((repaired, why.into_iter().chain(notes).collect()))
 }
@@ -345,7 +345,7 @@ fn list(names: &[&str]) -> String {
     }
 }
 
-/// The changes in the program that runs the frame, one per entry.
+/// The changes that an arrangement requires in the program, one per entry.
 pub(crate) fn changes(frame: &Frame, arrangement: &Arrangement, arranged: &ExecutedFrame) -> Vec<String> {
     let name = |pass: PassId| frame.pass(pass).name.as_str();
     let described = arrangement.changes.iter();
@@ -407,7 +407,7 @@ pub(crate) fn changes(frame: &Frame, arrangement: &Arrangement, arranged: &Execu
     changes
 }
 
-/// The positions outside the longest increasing subsequence of an order; of several such subsequences, the first counts. O(n^2).
+/// The positions outside the longest increasing subsequence of an order (the first one on a tie). Takes O(n²) time.
 fn moved<T: Ord>(order: &[T]) -> Vec<usize> {
     let mut longest: Vec<(usize, Option<usize>)> = Vec::new();
     for (here, pass) in order.iter().enumerate() {
@@ -482,7 +482,7 @@ impl ArrangedPlan<'_> {
         value
     }
 
-    /// The passes that run alone, with the reasons.
+    /// The passes that are in no group, with the reasons.
     fn ungrouped(&self) -> Vec<UngroupedPass> {
         let arrangement = &self.found.arrangement;
         let frame = arrangement.description(self.described_frame());
@@ -538,7 +538,7 @@ impl ArrangedPlan<'_> {
     }
 }
 
-/// Passes under a title, those with the same reason on one line.
+/// Lists passes under a title; those with the same reason share a line.
 fn by_reason<'a>(title: &str, passes: impl Iterator<Item = (&'a str, Option<&'a CannotGroup>)>) -> String {
     let mut lines: Vec<(String, Vec<&str>)> = Vec::new();
     for (pass, why) in passes {

@@ -20,7 +20,7 @@ pub(crate) fn differences(old: &Value, new: &Value) -> [(&'static str, Vec<Diffe
     ]
 }
 
-/// The resources that are placed differently, or are in one of the plans only.
+/// The resources that are placed differently, or are in only one of the plans.
 pub(crate) fn moved_resources(old: &Value, new: &Value) -> BTreeSet<String> {
     let (old, new) = (placements(old), placements(new));
     let names = old.keys().chain(new.keys());
@@ -94,7 +94,7 @@ fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Names that are in one map only, or have different values; those of `old` first.
+/// Names that are in only one map, or have different values; those of `old` first.
 fn differing(old: &BTreeMap<String, String>, new: &BTreeMap<String, String>) -> Vec<Difference> {
     let difference = |name: &String| Difference {
         name: name.clone(),

@@ -7,7 +7,7 @@ use tileheap::units::Bytes;
 
 use crate::values::{percent, share};
 
-/// The reason why a resource is not divided into strips, or what its strips cost.
+/// The reason why a resource is not divided into strips, or the cost of dividing it.
 fn cap_in_words(cap: &ResourceCap) -> String {
     match &cap.why {
         CannotGroup::NothingInside => {

@@ -89,7 +89,7 @@ pub(crate) struct AssumedReach {
 }
 
 impl AssumedReach {
-    /// Applies the assumptions to the frame of a file; a frame from standard input is found by its own name.
+    /// Applies the assumptions for the frame of a file, which are found by the file's name or, for standard input, by the frame's own name.
     pub(crate) fn apply(&self, file: &Path, imported: &mut ImportedFrame) -> Result<()> {
         let Some(path) = &self.assume_reach else {
             return Ok(());
@@ -166,7 +166,7 @@ impl FrameOptions {
         self.plan_executed(&executed, imported, profile)
     }
 
-    /// The device, without the limits that are ignored.
+    /// The device profile, without its limits on frames if `--ignore-unsupported` is given.
     fn frame_limits(&self, profile: &DeviceProfile) -> DeviceProfile {
         match self.ignore_unsupported {
             true => profile.clone().without_frame_limits(),
@@ -174,7 +174,7 @@ impl FrameOptions {
         }
     }
 
-    /// Plans a frame that was rewritten: `imported` has the frame as described.
+    /// Plans `executed`, a rewritten frame; `imported` contains the frame as described.
     pub(super) fn plan_executed(
         &self,
         executed: &ExecutedFrame,
@@ -251,7 +251,8 @@ impl FrameOptions {
     }
 }
 
-/// The frame in which each value of a resource is separate, if the device can run that frame; otherwise only transient resources are divided.
+/// The frame in which each value of a resource is separate, if the device has a tile heap and can run that frame; otherwise only transient resources are
+/// divided.
 ///
 /// The divided values of an external or history resource need memory in addition to the resource's own, so it is divided only if they may be on chip.
 pub(crate) fn with_values(frame: &Frame, profile: &DeviceProfile) -> Result<ExecutedFrame> {
@@ -276,7 +277,7 @@ pub(super) fn of_parts<T: Clone + Default>(executed: &ExecutedFrame, described: 
 /// Maximum number of broken rules in a message.
 const TOLD: usize = 4;
 
-/// An error with the first rules that a frame breaks on a device, each with the first resource or pass that breaks it.
+/// Fails if a frame breaks rules on a device; the error lists the first few of them, each with the first resource or pass that breaks it.
 fn reject_unsupported(frame: &Frame, profile: &DeviceProfile) -> Result<()> {
     let broken = frame.violations_on(profile);
     if broken.is_empty() {

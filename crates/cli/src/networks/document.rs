@@ -1,4 +1,4 @@
-//! A tensor plan as JSON, which `tileheap report` draws.
+//! Converts a tensor plan to the JSON document that `tileheap report` draws.
 
 use tileheap_tensor::plan::Backing;
 

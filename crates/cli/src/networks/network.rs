@@ -26,7 +26,7 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Reads a graph or records.
+    /// Reads a graph, or records of tensor lifetimes and sizes.
     pub(crate) fn read(text: &str, path: &Path, options: &TensorOptions) -> Result<Network> {
         let input =
             ImportedInput::parse(text, &options.input).map_err(|error| Error::of(shown(path), error))?;
@@ -78,7 +78,8 @@ impl Network {
         }
     }
 
-    /// The traffic that on-chip memories keep: from a sixteenth of the given size, doubled until all is kept, up to sixteen times the given size.
+    /// The traffic that on-chip memories of different sizes keep. The sizes start at a sixteenth of `--on-chip` and double until all traffic is kept, up to
+    /// sixteen times `--on-chip`.
     pub(crate) fn on_chip(&self, options: &TensorOptions) -> tileheap_tensor::Result<Vec<OnChip>> {
         let mut all = Vec::new();
         let given = options.on_chip.map_or(0, |given| u128::from(given.0));

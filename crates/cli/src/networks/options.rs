@@ -142,7 +142,7 @@ fn memory(form: &str) -> Result<MemoryDesc> {
 /// A strategy of the tensor crate, or a pool of another runtime.
 pub(crate) type Strategy = &'static dyn PlacementStrategy;
 
-/// All strategies: those that find offsets, pools, and given storage ids.
+/// All strategies: those that find offsets, those that use pools, and the one that follows the storage ids of the input.
 pub(crate) fn all_strategies() -> impl Iterator<Item = Strategy> {
     static OFFSETS: LazyLock<Vec<Offsets<&dyn PackingStrategy>>> = LazyLock::new(|| {
         let built_in = tileheap_pack::Strategy::ALL
@@ -158,13 +158,13 @@ pub(crate) fn all_strategies() -> impl Iterator<Item = Strategy> {
     offsets.chain(pools).chain([&StorageIds as Strategy])
 }
 
-/// Returns true if a strategy shares whole objects.
+/// Returns true if a strategy lets tensors share whole memory objects rather than ranges of bytes.
 pub(super) fn is_pool(strategy: Strategy) -> bool {
     let pool = |name: &str| POOLS.iter().any(|pool| pool.name() == name);
     pool(strategy.name()) || strategy.name() == StorageIds.name()
 }
 
-/// Storage policies by name.
+/// Parses a storage policy by its name.
 pub(crate) fn policies() -> impl TypedValueParser<Value = &'static dyn StoragePolicy> {
     named(POLICIES, StoragePolicy::name, None)
 }
@@ -186,7 +186,7 @@ fn boundings() -> impl TypedValueParser<Value = ShapeBound> {
     named([ShapeBound::Ranges, ShapeBound::Examples], name, None)
 }
 
-/// Strategies by name.
+/// Parses a strategy by its name.
 pub(crate) fn strategies() -> impl TypedValueParser<Value = Strategy> {
     named(all_strategies(), PlacementStrategy::name, None)
 }

@@ -43,7 +43,7 @@ pub(crate) struct Row {
     pub(crate) reason: Option<String>,
     pub(crate) backing: Backing,
     pub(crate) size: Bytes,
-    /// The regions of the tensor in memory, in order of time.
+    /// The regions of the tensor in memory, in chronological order.
     pub(crate) regions: Vec<Region>,
     /// The location of the tensor in each loop iteration; `None` unless planned.
     pub(crate) place: Option<TensorLocation>,
@@ -88,7 +88,7 @@ pub(super) fn of_records(
     })
 }
 
-/// Plans a graph whose storage is chosen.
+/// Plans a graph with the storage that was chosen for its tensors.
 pub(super) fn of_graph(
     choice: &StorageChoice,
     policy: &str,
@@ -101,7 +101,7 @@ pub(super) fn of_graph(
         .map(|layout| TensorRequirements::of_layout(layout, pitch))
         .collect();
     let plan: TensorPlan = plan(&choice.graph, &choice.layouts, &needs, options)?;
-    // Two runs in a row: the second finds its weights.
+    // Checks two consecutive runs, because the second one must still find its weights.
     check(&choice.graph, &needs, &plan, 2)?;
     let images = choice
         .layouts

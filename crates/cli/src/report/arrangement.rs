@@ -23,14 +23,14 @@ const GAP: f64 = 4.0;
 /// Distance between the columns.
 const BETWEEN: f64 = 40.0;
 const WIDTH: f64 = 1000.0;
-/// The color of texts on boxes, which are light in both color schemes.
+/// The color of text on boxes, which are light in both color schemes.
 const ON_BOX: &str = "#000000";
 
 /// Says that nothing better was found, if the arrangement is the described one.
 fn unchanged(arranged: &Value) -> Option<String> {
     (arranged["arrangement"] == arranged["described"]).then(|| {
         format!(
-            "No allowed change of the described order keeps more on chip ({}).",
+            "No allowed change to the described frame keeps more on chip ({}).",
             share(arranged, "share")
         )
     })
@@ -49,7 +49,7 @@ pub(super) fn for_page(arranged: &Value) -> Value {
     })
 }
 
-/// Draws into a document at `top`; returns the height.
+/// Draws the comparison into a document at `top`; returns its height.
 pub(super) fn for_document(out: &mut String, arranged: &Value, top: f64, size: (f64, f64)) -> f64 {
     *out += &format!("<g transform=\"translate(0 {top:.1})\">\n");
     let height = draw(out, arranged, size, &DOCUMENT);
@@ -104,7 +104,7 @@ fn draw(out: &mut String, arranged: &Value, (left, right): (f64, f64), inks: &In
     bottom + 24.0
 }
 
-/// Draws a box for each group of passes; returns the position of their lower end.
+/// Draws a box for each group of passes; returns the vertical position below the last one.
 fn draw_groups(out: &mut String, document: &Value, (x, wide): (f64, f64), inks: &Inks) -> f64 {
     let mut y = HEAD + BAR + 2.0 * GAP;
     let batches = list(&document["batches"]);

@@ -43,12 +43,12 @@ function makeReport(report) {
   section.append(verdict);
   const first = element("div", {}, element("h3", { textContent: "Proposed changes" }));
   first.append(report.changes.length ? element("ol", { className: "changes" }, ...report.changes.map(makeChange)) : element("p", { textContent: "None." }));
-  const second = element("div", {}, element("h3", { textContent: "Changes of usages, formats and extents" }));
+  const second = element("div", {}, element("h3", { textContent: "Changes to usages, formats and extents" }));
   const { changes, saves_bytes, none } = report.description_changes;
   second.append(...changes.length
-    ? [element("p", { textContent: `Together ${amount(saves_bytes)} more per frame; check the picture.` }), listOf(changes)]
+    ? [element("p", { textContent: `Together ${amount(saves_bytes)} more per frame; check the image quality.` }), listOf(changes)]
     : [element("p", { textContent: none[0].toUpperCase() + none.slice(1) + "." })]);
-  second.append(element("h3", { textContent: "Upper bound on what asynchronous compute could hide" }), element("p", { textContent: report.async_compute }));
+  second.append(element("h3", { textContent: "Upper bound on the traffic that asynchronous compute could hide" }), element("p", { textContent: report.async_compute }));
   section.append(element("div", { className: "columns" }, first, second));
   const stays = element("div", {}, element("h3", { textContent: "Traffic that stays in memory" }));
   const reasons = element("ul", { className: "stays" });

@@ -27,7 +27,7 @@ pub(crate) struct Chart {
     pub(crate) facts: Facts,
     /// The report about a captured frame, shown first, in place of the verdict.
     pub(crate) report: Option<Value>,
-    /// A plan's field `arrangement`: before and after; and in `costs_measured`, whether its costs were measured.
+    /// A plan's field `arrangement`, with an additional field `costs_measured` that states whether its costs were measured.
     #[serde(skip)]
     pub(crate) arrangement: Option<Value>,
     pub(crate) steps: Vec<Step>,
@@ -66,7 +66,7 @@ pub(crate) struct Lane {
     pub(crate) name: String,
     /// The spans of the lane, disjoint and in ascending order.
     pub(crate) spans: Vec<LaneSpan>,
-    /// True if the start of each span is drawn through the panels.
+    /// True if a line is drawn through the panels at the start of each span.
     pub(crate) ruled: bool,
 }
 
@@ -74,7 +74,7 @@ pub(crate) struct Lane {
 pub(crate) type LaneSpan = (usize, usize, String);
 
 impl Lane {
-    /// Joins consecutive steps of equal number and name into spans.
+    /// Joins consecutive steps with the same number and name into spans.
     pub(crate) fn of(name: &str, ruled: bool, parts: impl Iterator<Item = (u64, String)>) -> Lane {
         let mut spans: Vec<LaneSpan> = Vec::new();
         let mut before = None;
@@ -93,7 +93,7 @@ impl Lane {
     }
 }
 
-/// A drawing of one memory: a range of bytes, or rows for resources of unknown address.
+/// A drawing of one memory: a range of bytes, or rows for resources whose addresses are unknown.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Panel {
     pub(crate) name: String,
@@ -129,7 +129,7 @@ impl From<Area> for (usize, usize, usize, u64, u64) {
 }
 
 impl Area {
-    /// Returns true if two areas overlap in bytes, at any time.
+    /// Returns true if two areas have bytes in common, at the same or at different steps.
     pub(crate) fn meets(&self, other: &Area) -> bool {
         self.offset < other.offset.saturating_add(other.size)
             && other.offset < self.offset.saturating_add(self.size)
@@ -181,7 +181,7 @@ impl Kind {
         Kind::Discarded,
     ];
 
-    /// The name, and the colors of fill and edge for light and dark backgrounds: text on the fill is dark.
+    /// The name, and the colors of fill and edge, which suit light and dark backgrounds; text on the fill is dark.
     const fn shown(self) -> (&'static str, (&'static str, &'static str)) {
         match self {
             Kind::Tile => ("tile memory", ("#f2b134", "#8a5a00")),
@@ -204,7 +204,7 @@ impl Kind {
     }
 }
 
-/// Draws what several charts have in common on one scale: memories of the same name, curves of the same title, and bars of the same quantity.
+/// Puts memories with the same name, curves with the same title, and bars for the same quantity on one scale in all charts.
 pub(crate) fn share_scales(charts: &mut [Chart]) {
     for index in 0..charts.len() {
         for number in 0..charts[index].panels.len() {
@@ -248,7 +248,7 @@ impl Chart {
             let mut areas: Vec<&Area> = panel.boxes.iter().collect();
             areas.sort_by_key(|area| area.offset);
             for (index, one) in areas.iter().enumerate() {
-                // Later areas start at or after the end of this one.
+                // The remaining areas start at or after the end of this one.
                 let behind = areas[index + 1..].iter();
                 for other in behind.take_while(|other| other.offset < one.offset.saturating_add(one.size)) {
                     if one.item != other.item && one.meets(other) {
@@ -315,7 +315,7 @@ mod tests {
         assert_eq!(names, ["c", "c", "a, b"]);
     }
 
-    /// Two charts with memories of one name: the smaller one is drawn on the scale of the larger one.
+    /// Two charts have a memory of the same name; the smaller one is drawn on the scale of the larger one.
     #[test]
     fn several_charts_are_drawn_on_one_scale() {
         let of = |size, value| Chart {

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! title
-//! 4 MiB ┌─ name ─────── note ┐   one strip for each series, all of one height and scale;
-//!   0 B └────────────────────┘   bands are all in one
+//! 4 MiB ┌─ name ─────── note ┐   one strip for each series, all of the same height and scale;
+//!   0 B └────────────────────┘   all bands share one strip
 //!       first   middle    last
 //! ```
 
@@ -39,7 +39,7 @@ pub(crate) fn for_page(curve: &Curve) -> String {
     )
 }
 
-/// Draws into a document at `top`, with the widths of the numbers and of the drawing in `size`; returns the height.
+/// Draws a curve into a document at `top`, with the widths of the numbers and of the drawing in `size`; returns the height.
 pub(crate) fn for_document(out: &mut String, curve: &Curve, top: f64, size: (f64, f64)) -> f64 {
     let mut body = String::new();
     let height = draw(&mut body, curve, size, &DOCUMENT);
@@ -208,7 +208,7 @@ fn graph(out: &mut String, series: &Series, curve: &Curve, ground: &Ground, inks
     );
 }
 
-/// Draws the series from last to first, each down to the base line: each is visible only above the one before it.
+/// Draws the series from last to first, each down to the baseline, so that each is visible only above the previous one in the list.
 fn bands(out: &mut String, curve: &Curve, ground: &Ground) {
     let base = ground.top + ground.tall;
     for (number, series) in curve.series.iter().enumerate().rev() {

@@ -1,4 +1,4 @@
-//! Fields of a plan as JSON, which has been validated.
+//! Reads fields from the JSON of a plan, which has been validated.
 
 use serde_json::Value;
 

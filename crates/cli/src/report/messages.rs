@@ -148,7 +148,7 @@ impl Summary {
             );
         }
         if self.devices_destroyed < self.devices {
-            text += "tileheap: the program ended before it destroyed its device: these are the messages until then\n";
+            text += "tileheap: the program ended before it destroyed its device: the last messages may be missing\n";
         }
         text
     }
@@ -206,7 +206,7 @@ mod tests {
 {"event":"mess"#;
         let expected = "tileheap: the emulator reported 1 error and 2 warnings\nerror a, 1 time:\n  wrong\n\
             warning b, 2 times:\n  first\n      at: x\n\
-            tileheap: the program ended before it destroyed its device: these are the messages until then\n";
+            tileheap: the program ended before it destroyed its device: the last messages may be missing\n";
         assert_eq!(Summary::of(log, CheckedMemory::TileMemory).text(), expected);
         let ended = format!(
             "{}\n{{\"event\":\"end\"}}",

@@ -40,7 +40,7 @@ pub(crate) struct Series {
     pub(crate) name: String,
     /// One value per position.
     pub(crate) values: Vec<u64>,
-    /// Shown next to the name.
+    /// A note that is shown next to the name.
     #[serde(skip)]
     pub(crate) note: String,
     /// True for the best of several, which is marked.

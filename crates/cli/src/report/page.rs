@@ -42,10 +42,10 @@ pub(crate) fn page(charts: &[Chart], differences: &[Table]) -> String {
     let mut page = String::new();
     let mut rest = PAGE;
     while let Some((before, after)) = rest.split_once("{{") {
-        let (name, behind) = after.split_once("}}").expect("braces of the page are closed");
+        let (name, behind) = after.split_once("}}").expect("every placeholder is closed");
         let part = parts.iter().find(|part| part.0 == name);
         page += before;
-        page += &part.expect("the page names its parts").1;
+        page += &part.expect("every placeholder names a part").1;
         rest = behind;
     }
     page + rest

@@ -147,7 +147,7 @@ impl Panels {
     }
 }
 
-/// Windows of tile contents, and command buffers.
+/// The lanes above the panels: windows, each of which preserves the contents of tile memory, and command buffers.
 fn lanes(plan: &Value, passes: &[Value]) -> Vec<Lane> {
     if passes.iter().any(|pass| pass["within"].is_null()) {
         return Vec::new(); // A plan without this information.
@@ -231,7 +231,7 @@ fn optimality(plan: &Value) -> String {
     }
 }
 
-/// Says which rules keep everything off chip, the one with the most bytes first.
+/// Says that nothing stays on chip, with the two rules that affect the most bytes, in descending order.
 fn nothing_on_chip(plan: &Value) -> String {
     let mut rules: BTreeMap<&str, (u64, usize, &Value)> = BTreeMap::new();
     for resource in list(&plan["resources"]) {

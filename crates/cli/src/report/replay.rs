@@ -65,7 +65,7 @@ fn verdict(replay: &Replay) -> Verdict {
         String::new()
     };
     let sentence = format!("`{}` {does}{of} {} per frame{above}.", best.policy, amount(mean));
-    // The winner, the next, and the policy that everybody knows.
+    // The best policy, the second best, and `lru`, which everybody knows.
     let mut bars = vec![Bar::result(best.policy.as_str(), mean, amount(mean))];
     for (rank, policy) in ranked.iter().enumerate().skip(1) {
         if rank == 1 || policy.policy == "lru" {

@@ -29,7 +29,7 @@ pub(super) fn item(resource: &Value) -> Item {
         let objects: Vec<String> = objects.map(|object| object.to_string()).collect();
         fact(
             "aliased images",
-            format!("one in each of objects {}", objects.join(", ")),
+            format!("one in each of the objects {}", objects.join(", ")),
         );
     }
     fact("reason", text(&resource["reason"]["text"]).to_owned());

@@ -11,11 +11,11 @@ const RIGHT: f64 = 16.0;
 const HEAD: f64 = 34.0;
 const LANE: f64 = 17.0;
 const PANEL: f64 = 220.0;
-/// Height of a row in a panel without bytes.
+/// Height of a row in a panel whose offsets are row numbers.
 const ROW: f64 = 17.0;
 const GAP: f64 = 40.0;
 const LEGEND: f64 = 30.0;
-/// Estimated width of a character, which is drawn by the viewer's font.
+/// Estimated width of a character, which is drawn in the viewer's font.
 const CHARACTER: f64 = 6.4;
 /// Height of a name next to a thin box.
 const NAME: f64 = 11.0;
@@ -73,7 +73,7 @@ const DARK: [(&str, &str); 10] = [
     ("#2b6cb0", "#7db4ea"),
 ];
 
-/// A style sheet, which overrides attributes; viewers without style sheets draw on white.
+/// A style sheet, which overrides attributes; viewers that ignore style sheets draw on white.
 fn style(ground: Ground) -> String {
     let rules = DARK.map(|(light, dark)| {
         format!("[fill=\"{light}\"] {{ fill: {dark} }} [stroke=\"{light}\"] {{ stroke: {dark} }}")

@@ -58,7 +58,7 @@ pub(crate) fn curves(swept: &SweepResult, here: Option<u64>) -> Vec<Curve> {
     vec![kept, traffic]
 }
 
-/// Thousandths of the traffic that stay on chip.
+/// The share of the traffic that stays on chip, in thousandths.
 fn share(point: &SweepPoint) -> u64 {
     let (kept, all) = (point.on_chip_bytes, point.traffic_bytes);
     (u128::from(kept) * 1000 / u128::from(all.max(1))) as u64

@@ -1,4 +1,4 @@
-//! A trace of the emulator as a chart: the bound tile memory, and the bytes discarded.
+//! A trace of the emulator as a chart: the bound tile memory, and the discarded bytes.
 
 use super::chart::{Area, Chart, Item, Kind, Lane, Panel, Step};
 use super::numbers::{Cell, Table};
@@ -123,7 +123,7 @@ fn verdict(trace: &Trace, discards: usize, lost: u64) -> Verdict {
             .fold(0, |sum: u64, count| sum.saturating_add(*count))
         {
             0 if discards > 0 => {
-                "the emulator reported no read of lost contents, and nothing else".to_owned()
+                "the emulator reported no reads of lost contents and no other problems".to_owned()
             }
             0 => "the emulator reported nothing".to_owned(),
             count => format!("the emulator reported {}", counted(count, "message")),

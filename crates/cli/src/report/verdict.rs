@@ -21,7 +21,7 @@ pub(crate) struct Bar {
     pub(crate) value: u64,
     /// The value with its unit.
     pub(crate) text: String,
-    /// True for the result, false for what it is compared with.
+    /// True for the result, false for a bar that it is compared with.
     pub(crate) result: bool,
 }
 

@@ -105,7 +105,7 @@ macro_rules! layouts {
     };
 }
 
-/// Declares an extension's table of device commands, `DeviceFn`, and `Device`, which has the table and the device handle.
+/// Declares an extension's table of device commands, `DeviceFn`, and `Device`, which contains the table and the device handle.
 macro_rules! loader {
     ($($(#[$doc:meta])* $field:ident: $pointer:ty = $command:literal,)+) => {
         #[doc = concat!("The device commands of this extension: ", $("`", stringify!($field), "` ",)+ ".")]
@@ -153,7 +153,7 @@ macro_rules! loader {
                 &self.fp
             }
 
-            /// The device whose commands the table has.
+            /// The device whose commands the table contains.
             #[inline]
             pub fn device(&self) -> ::ash::vk::Device {
                 self.handle

@@ -29,7 +29,7 @@ structure! {
     /// Source: `VUID-VkQueueFamilyOwnershipTransferPropertiesKHR-sType-sType`.
     QueueFamilyOwnershipTransferPropertiesKHR, s_type 1_000_584_002, p_next *mut,
     extends [ExtendsQueueFamilyProperties2] {
-        /// The queue families that acquire images with optimal tiling from this one without a transfer, as a mask.
+        /// Bit mask of the queue families that need no ownership transfer to access images with optimal tiling that this family owns.
         optimal_image_transfer_to_queue_families: u32,
     }
 }

@@ -44,6 +44,6 @@ pub use tile_shading::{
 };
 pub use vulkan_1_4::PhysicalDeviceVulkan14Features;
 
-/// The layer that adds an emulated tile memory heap to a driver: the package `tileheap-emulator`. It is the `layer` of its entry
-/// among the tools of a physical device (`vkGetPhysicalDeviceToolProperties`).
+/// The layer that adds an emulated tile memory heap to a driver: the package `tileheap-emulator`. `vkGetPhysicalDeviceToolProperties` returns it as the
+/// `layer` of the emulator's entry.
 pub const EMULATOR_LAYER_NAME: &CStr = c"VK_LAYER_TILEHEAP_emulator";

@@ -89,7 +89,7 @@ structure! {
     /// ```
     PhysicalDeviceTileMemoryHeapPropertiesQCOM, s_type 1_000_547_001, p_next *mut,
     extends [ExtendsPhysicalDeviceProperties2] {
-        /// Contents persist until the end of the submit call, not only of the batch.
+        /// Contents persist until the end of the submit call, not only until the end of the batch.
         queue_submit_boundary: bool => vk::Bool32,
         /// Buffers in tile memory can be copied from and to.
         tile_buffer_transfers: bool => vk::Bool32,

@@ -167,7 +167,7 @@ structure! {
         ExtendsRenderingInfo,
         ExtendsCommandBufferInheritanceInfo
     ] {
-        /// Flags: the render pass has tile shading; a secondary command buffer runs per tile.
+        /// Flags that enable tile shading, and that mark a secondary command buffer as executed per tile.
         flags: TileShadingRenderPassFlagsQCOM,
         /// Pixels around a tile that its shaders can read.
         tile_apron_size: vk::Extent2D,

@@ -30,7 +30,7 @@ use vocabulary::{Shape, TypeNames};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{name}` is not a {of}{}", suggestion(.nearest))]
 pub struct NameError {
-    /// The wrong name, shortened if very long.
+    /// The invalid name, shortened if very long.
     pub name: String,
     /// The Vulkan type: `VkFormat`, ….
     pub of: &'static str,
@@ -58,7 +58,7 @@ pub fn value_of<T: Vocabulary>(name: &str) -> Result<T, NameError> {
     T::names().value(name).map(T::from_raw_value)
 }
 
-/// The enumerant or flag bit with exactly this name; `None` if there is none, without the cost of an error.
+/// The enumerant or flag bit with exactly this name; `None` if there is none. Cheaper than [`value_of`], because it builds no error.
 pub fn exact<T: Vocabulary>(name: &str) -> Option<T> {
     T::names().exact(name).map(T::from_raw_value)
 }
@@ -213,7 +213,7 @@ impl TypeNames {
         names
     }
 
-    /// The name of exactly this value, derived from what `ash` prints, or listed.
+    /// The name of exactly this value, derived from the `Debug` output of `ash`, or from a list.
     fn known_name(&self, raw: u64) -> Option<String> {
         self.derived(raw).or_else(|| {
             let listed = self.listed.iter().find(|entry| entry.1 == raw)?;

@@ -17,7 +17,7 @@ pub trait Vocabulary: Names {
     fn from_raw_value(raw: u64) -> Self;
 }
 
-/// Holds the names of a [`Vocabulary`]. A separate supertrait, so that `Vocabulary` is sealed.
+/// Provides the names of a [`Vocabulary`]. A separate supertrait, so that `Vocabulary` is sealed.
 pub trait Names: Copy + std::fmt::Debug + Sized + 'static {
     /// The names of the type.
     fn names() -> &'static TypeNames;
@@ -29,17 +29,17 @@ pub struct TypeNames {
     pub(super) of: &'static str,
     /// The prefix of every name.
     prefix: &'static str,
-    /// The range of the type's values.
+    /// The kind of values that the type has.
     pub(super) shape: Shape,
     /// Names that `ash` lacks, and aliases, with their values.
     pub(super) listed: &'static [(&'static str, u64)],
-    /// Prints the value of a number as `ash` does.
+    /// Formats a number as `ash` formats the value.
     printed: fn(u64) -> String,
     /// All names with their values; filled on first use.
     table: OnceLock<Vec<Entry>>,
 }
 
-/// The range in which the values of a type are found.
+/// The kind of values that a type has, and thus the numbers to scan for names.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Shape {
     /// Single bits of a 64-bit mask if `wide`, else of a 32-bit mask.
@@ -47,9 +47,10 @@ pub(super) enum Shape {
         /// True for a 64-bit mask.
         wide: bool,
     },
-    /// Small numbers, and the numbers of these extensions (`1000000000 + 1000 x (extension - 1) + n`).
+    /// Core values, which are small numbers, and the values of these extensions (`1000000000 + 1000 x (extension - 1) +
+    /// n`).
     Values {
-        /// Extension numbers minus 1.
+        /// The extension numbers, minus 1.
         extensions: &'static [u32],
     },
 }
@@ -61,7 +62,7 @@ pub(super) struct Entry {
     pub(super) raw: u64,
 }
 
-/// Number of values that are scanned: more than any type has in its core range, or in the range of one extension.
+/// Number of core values that are scanned: more than any type has. `EXTENSION_VALUES` is the number for each extension.
 const CORE_VALUES: u32 = 256;
 const EXTENSION_VALUES: u32 = 64;
 
@@ -185,7 +186,7 @@ impl TypeNames {
         table
     }
 
-    /// Vulkan's name of a value that `ash` prints as one word.
+    /// Derives Vulkan's name of a value; `None` if `ash` does not print the value as a single name.
     pub(super) fn derived(&self, raw: u64) -> Option<String> {
         let word = (self.printed)(raw);
         // Values without a name are printed as numbers, no bits at all as nothing, several as `A | B`.
@@ -211,7 +212,8 @@ impl TypeNames {
     }
 }
 
-/// `MESH_SHADER_EXT` as `MESH_SHADER` and `_EXT`; the second part is empty for core names.
+/// Splits the vendor suffix from a name: `MESH_SHADER_EXT` into `MESH_SHADER` and `_EXT`. The second part is empty for
+/// core names.
 fn split_vendor(word: &str) -> (&str, &str) {
     const VENDORS: [&str; 12] = [
         "_KHR", "_EXT", "_NV", "_QCOM", "_HUAWEI", "_AMD", "_AMDX", "_ARM", "_IMG", "_INTEL", "_VALVE",
@@ -225,8 +227,8 @@ fn split_vendor(word: &str) -> (&str, &str) {
 mod tests {
     use super::*;
 
-    /// Scans every number that an enumeration of the registry can have, so that no extension of `ash` is missing
-    /// from the table above.
+    /// Checks that the table contains every named value among the numbers that the registry may assign, so that the
+    /// list of extensions above is complete.
     fn no_value_is_missing<T: Vocabulary>() {
         let known: Vec<u64> = T::names().table().iter().map(|entry| entry.raw).collect();
         let extensions = (0..700).flat_map(|number| {

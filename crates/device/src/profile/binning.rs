@@ -33,8 +33,8 @@ impl Binning {
     }
 }
 
-/// The tiles of a render area of `area` pixels, whose attachments take `bytes_per_pixel` bytes together (samples
-/// included), if the application has bound `reserved` of `gmem` bytes.
+/// Returns the tiles of a render area of `area` pixels, whose attachments take `bytes_per_pixel` bytes together
+/// (samples included), if the application has bound `reserved` of `gmem` bytes.
 ///
 /// There is always at least one tile: if no memory remains, tiles have the smallest size, since the driver must still
 /// render. Memory does not limit the tiles of a render pass without attachments.
@@ -70,7 +70,8 @@ pub fn binning(gmem: u64, reserved: u64, bytes_per_pixel: u64, area: BinSize) ->
     best.map_or_else(|| cut(GRANULARITY, area), |(_, _, binning)| binning)
 }
 
-/// The longest useful side: the area's, rounded up to a multiple of `step`, but at most `largest`.
+/// The longest useful side of a tile: the render area's side, rounded up to a multiple of `step`, but at most
+/// `largest`.
 fn longest_side(side: u32, step: u32, largest: u32) -> u32 {
     side.max(1)
         .checked_next_multiple_of(step)

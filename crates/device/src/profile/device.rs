@@ -9,24 +9,25 @@ pub use crate::ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM as TILE_HEAP_FLAG;
 use crate::names;
 use crate::units::{Alignment, Bytes};
 
-/// The properties of a device as numbers. [`DeviceProfile::preset`] returns presets; the runtime reads a driver's.
+/// The properties of a device as numbers. [`DeviceProfile::preset`] returns presets; the runtime queries those of a
+/// driver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceProfile {
-    /// The preset's name, or the device's.
+    /// The name of the preset or of the device.
     pub name: String,
     /// Source of the numbers: a driver, a public reading, or an estimate and its basis.
     pub source: String,
-    /// Memory heaps, as the driver numbers them.
+    /// Memory heaps, in the driver's order.
     pub heaps: Vec<MemoryHeap>,
-    /// Memory types, as the driver numbers them; at most 32.
+    /// Memory types, in the driver's order; at most 32.
     pub memory_types: Vec<MemoryType>,
-    /// The tile heap, if everything from extension to function pointer is available.
+    /// The tile heap, if tile memory is fully available, from the extension to its function pointers.
     pub tile: Option<TileHeap>,
     /// On-chip memory that the tile heap and the driver's binning share; 0 if unknown.
     pub gmem: Bytes,
     /// Limits within which the driver merges passes into one render pass; `None` if not known.
     pub merge: Option<MergeLimits>,
-    /// Costs of running passes in other ways; `None` if not measured.
+    /// Measured costs of alternative ways to run passes; `None` if not measured.
     pub costs: Option<MeasuredCosts>,
     /// Limits on frames and on the placement of their resources.
     pub limits: Limits,
@@ -42,7 +43,7 @@ pub struct DeviceProfile {
 pub struct MemoryHeap {
     /// Size in bytes.
     pub size: Bytes,
-    /// Flags, `TILE_MEMORY_QCOM` (bit 3) included.
+    /// Flags, including `TILE_MEMORY_QCOM` (bit 3).
     #[serde(with = "names::bits")]
     pub flags: vk::MemoryHeapFlags,
 }
@@ -66,14 +67,14 @@ pub struct TileHeap {
     /// Index of the tile heap among the memory heaps.
     #[serde(rename = "heapIndex")]
     pub heap: u32,
-    /// Index of the memory type in that heap that allocations use.
+    /// Index of the memory type on the tile heap that allocations use.
     #[serde(rename = "memoryTypeIndex")]
     pub memory_type: u32,
-    /// Size of the heap; the largest size of a tile memory object (VUID-vkAllocateMemory-pAllocateInfo-01713).
-    /// JSON documents state it as the size of that heap.
+    /// Size of the heap; the largest size of a tile memory object (VUID-vkAllocateMemory-pAllocateInfo-01713). JSON
+    /// documents state it only as the size of the memory heap.
     #[serde(skip)]
     pub size: Bytes,
-    /// True if contents persist until the end of the submit, not only of the batch (`queueSubmitBoundary`).
+    /// True if contents persist until the end of the submit call, not only of the batch (`queueSubmitBoundary`).
     pub queue_submit_boundary: bool,
     /// True if buffers in tile memory can be copied from and to (`tileBufferTransfers`).
     #[serde(rename = "tileBufferTransfers")]
@@ -103,16 +104,16 @@ pub struct MergeLimits {
     pub attachments: u32,
 }
 
-/// Measured costs of other ways to run passes, in bytes of memory traffic; `examples/calibrate` measures them.
+/// Measured costs of alternative ways to run passes, in bytes of memory traffic; `examples/calibrate` measures them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct MeasuredCosts {
     /// The cost of one more bin of a render pass; `None` if the driver does not report the number of bins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bin: Option<Bytes>,
-    /// The cost of one more execution of a pass, in place of the costs that passes declare.
+    /// The cost of one more execution of a pass; replaces the costs that passes declare.
     pub repeat: Bytes,
-    /// The cost of one more off-chip transfer of a byte of a halo.
+    /// The cost of one more off-chip transfer of a halo, per byte.
     pub halo: f64,
     /// The cost of merging a render pass into another one.
     pub merged: Bytes,
@@ -128,11 +129,11 @@ bitflags! {
         const DYNAMIC_RENDERING = 1 << 1;
         /// Timeline semaphores.
         const TIMELINE_SEMAPHORE = 1 << 2;
-        /// Memory requirements without creating the resource.
+        /// Queries of memory requirements without creating the resource.
         const MAINTENANCE_4 = 1 << 3;
         /// `VK_ATTACHMENT_STORE_OP_NONE`: a read-only attachment is not written.
         const STORE_OP_NONE = 1 << 4;
-        /// Input attachments in dynamic rendering: color with one sample, as Vulkan 1.4 requires.
+        /// Input attachments in dynamic rendering: color attachments with one sample, as Vulkan 1.4 requires.
         const LOCAL_READ = 1 << 5;
         /// Separate layouts for depth and stencil of one image.
         const SEPARATE_DEPTH_STENCIL_LAYOUTS = 1 << 6;
@@ -156,18 +157,18 @@ pub struct TileRequirements {
 }
 
 impl DeviceProfile {
-    /// Bits of the memory types on tile heaps. Ordinary allocations must not use them.
+    /// Mask of the memory types on tile heaps. Ordinary allocations must not use them.
     pub fn tile_type_bits(&self) -> u32 {
         self.type_bits(|kind| self.heaps[kind.heap as usize].flags.contains(TILE_HEAP_FLAG))
     }
 
-    /// Bits of the lazily allocated memory types, without those of tile memory, which may have that flag too.
+    /// Mask of the lazily allocated memory types, without those of tile memory, which may have that flag too.
     pub fn lazy_type_bits(&self) -> u32 {
         self.type_bits(|kind| kind.flags.contains(vk::MemoryPropertyFlags::LAZILY_ALLOCATED))
             & !self.tile_type_bits()
     }
 
-    /// Bits of the memory types for which `wanted` returns true.
+    /// Mask of the memory types for which `wanted` returns true.
     pub fn type_bits(&self, wanted: impl Fn(&MemoryType) -> bool) -> u32 {
         let types = self.memory_types.iter().enumerate();
         types

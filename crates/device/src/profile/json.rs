@@ -1,4 +1,4 @@
-//! A device profile as JSON: versioned, under Vulkan's names.
+//! The JSON format of device profiles: versioned, with Vulkan's names.
 //!
 //! `presets.json` is an array of all presets.
 //!
@@ -15,12 +15,12 @@ use super::limits::{Limits, OptionalFeatures};
 use crate::error::{Error, Result};
 use crate::units::Bytes;
 
-/// The value of `format` in a profile.
+/// The value of `format` in the JSON document of a profile.
 const FORMAT: &str = "tileheap-profile";
-/// The version that is written and read.
+/// The format version that is written and read.
 const VERSION: u64 = 1;
 
-/// Vulkan's names of the features that profiles know.
+/// Vulkan's names of [`Features`].
 const FEATURES: [(&str, Features); 10] = [
     ("synchronization2", Features::SYNCHRONIZATION_2),
     ("dynamicRendering", Features::DYNAMIC_RENDERING),
@@ -169,7 +169,7 @@ fn optional_names(features: OptionalFeatures) -> Vec<String> {
     held.map(|(name, _)| (*name).to_owned()).collect()
 }
 
-/// The feature of this name.
+/// Returns the feature with this name in `known`.
 fn feature_of<T: Copy>(known: &[(&'static str, T)], name: &str) -> Result<T> {
     let found = known.iter().find(|(known, _)| *known == name);
     found

@@ -120,13 +120,13 @@ pub struct Limits {
     /// `blockTexelViewCompatibleMultipleLayers`; true if not known.
     #[serde(default = "yes", skip_serializing_if = "is_true")]
     pub block_texel_view_compatible_multiple_layers: bool,
-    /// True if the limits on dimensions and samples are those that the driver guarantees for every image: it is queried for each image,
-    /// which may exceed them. If false, no image may exceed them.
+    /// True if the limits on dimensions and samples are only those that the driver guarantees for every image: the driver is queried
+    /// about each image, which may exceed them. If false, no image may exceed them.
     #[serde(default, skip_serializing_if = "is_false")]
     pub guaranteed: bool,
 }
 
-/// The sample counts that images can have.
+/// All sample counts that images can have.
 const EVERY_COUNT: vk::SampleCountFlags = vk::SampleCountFlags::from_raw(0x7f);
 
 impl Limits {

@@ -1,4 +1,4 @@
-//! The profiles by name, which `presets.json` contains: one real reading, two estimates scaled from it, tilers and a desktop
+//! The preset profiles in `presets.json`: one reading of a real device, two estimates scaled from it, tilers and a desktop
 //! without a tile heap, and devices that exist only to test programs. Devices with tile shading are assumed to have all of its
 //! features.
 
@@ -53,8 +53,8 @@ pub struct Quirks {
     pub beyond_guaranteed: bool,
 }
 
-/// The position of tile memory types among the others, within the limits of the rule of subsets: a type whose flags are a strict
-/// subset of another's comes before it.
+/// The position of tile memory types among the others, as far as Vulkan's ordering rule permits: a type whose flags are a strict
+/// subset of another type's flags comes before that type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryTypePosition {
     /// As early as possible.
@@ -92,7 +92,7 @@ impl Quirks {
         ..Quirks::NONE
     };
 
-    /// The quirks of a preset; [`PRESETS`] lists their names.
+    /// The quirks of the preset with this name; [`PRESETS`] lists the names.
     ///
     /// # Errors
     /// [`Error::UnknownProfile`], which lists the names.
@@ -227,7 +227,8 @@ mod tests {
         assert_eq!(profile.lazy_type_bits(), 0b010_0000);
     }
 
-    /// The tile heap's memory types of a profile have the flags that the emulator shows, and Vulkan's order holds.
+    /// The tile memory type of each preset has the flags that the emulator reports, and the memory types are in an
+    /// order that Vulkan permits.
     #[test]
     fn tile_types_are_those_of_the_emulator() {
         for name in PRESETS {
@@ -248,7 +249,8 @@ mod tests {
         }
     }
 
-    /// The public reading of Adreno 830, the estimates that are scaled from it in whole blocks, and the awkward device.
+    /// The numbers of Adreno 830, which are a public reading, of the estimates that are scaled from it in whole blocks,
+    /// and of the hostile device.
     #[test]
     fn presets_have_the_figures_of_their_sources() {
         for (name, blocks, gmem, source) in [

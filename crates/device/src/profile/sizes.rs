@@ -1,4 +1,4 @@
-//! The layout models for estimates: the bytes that an image or buffer takes in tile memory and in ordinary memory.
+//! Layout models that estimate the bytes that an image or buffer takes in tile memory and in ordinary memory.
 //!
 //! ```text
 //! a tile image of 480 x 270 texels, 4 bytes each         one block: 12,288 bytes = 96 x 32 texels
@@ -46,7 +46,8 @@ pub fn tile_buffer_uses(transfers: bool) -> vk::BufferUsageFlags {
     shaders | copies | BUFFER_USAGE_TILE_MEMORY_BIT_QCOM
 }
 
-/// Texel blocks across and down to which a mip level is padded in ordinary memory: 4 KiB of 4-byte texels.
+/// Mip levels in ordinary memory are padded to multiples of this many texel blocks across and down: 4 KiB of 4-byte
+/// texels.
 const LEVEL_PADDING: (u64, u64) = (64, 16);
 /// Estimated alignment of images in ordinary memory: a page.
 pub const IMAGE_ALIGNMENT: Alignment = Alignment::new(4096).unwrap();
@@ -120,7 +121,8 @@ impl TileBlock {
     }
 }
 
-/// Estimated bytes of an image in ordinary memory, its mip levels padded to multiples of 64 x 16 texel blocks; `None` if they exceed 64 bits.
+/// Estimated bytes of an image in ordinary memory, with its mip levels padded to multiples of 64 x 16 texel blocks; `None` if they exceed 64
+/// bits.
 pub fn ordinary_image_bytes(info: &vk::ImageCreateInfo<'_>) -> Option<Bytes> {
     let vk::Extent3D { width, height, depth } = info.extent;
     let mut levels_and_planes = 0u64;
@@ -143,7 +145,8 @@ pub fn ordinary_image_bytes(info: &vk::ImageCreateInfo<'_>) -> Option<Bytes> {
     Bytes(bytes).checked_align_up(IMAGE_ALIGNMENT)
 }
 
-/// Bytes of the texels of mip level 0 and one sample, at `texel_bytes` each or at the format's size; `None` on overflow.
+/// Bytes of the texels of mip level 0, in all layers and with one sample, at `texel_bytes` each or at the format's size;
+/// `None` on overflow.
 pub fn content_bytes(
     format: vk::Format,
     texel_bytes: Option<u32>,
@@ -167,8 +170,8 @@ pub fn texel_bytes(format: vk::Format) -> Option<u64> {
     texel_block(format).map(|block| u64::from(block.bytes))
 }
 
-/// The texel block of each plane of `format` as tilers store it: depth and stencil are separate if together they would not
-/// fill a power of two.
+/// The texel block of each plane of `format` as tilers store it: depth and stencil are separate planes if their combined
+/// size is not a power of two.
 fn planes(format: vk::Format) -> impl Iterator<Item = TexelBlock> {
     let texels = |bytes| {
         Some(TexelBlock {

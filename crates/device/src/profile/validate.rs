@@ -12,7 +12,7 @@ const MAX_MEMORY_TYPES: usize = 32;
 const MAX_MEMORY_HEAPS: usize = 16;
 
 impl DeviceProfile {
-    /// Checks that the numbers contradict neither each other nor Vulkan.
+    /// Checks that the numbers are consistent with each other and permitted by Vulkan.
     ///
     /// # Errors
     /// [`Error::Inconsistent`] with the first contradiction, or [`Error::EmptyTileHeap`].
@@ -55,12 +55,12 @@ impl DeviceProfile {
         let (heaps, types) = (self.heaps.len(), self.memory_types.len());
         if heaps == 0 || heaps > MAX_MEMORY_HEAPS {
             return Some(format!(
-                "it has {heaps} memory heaps, but Vulkan allows 1 to {MAX_MEMORY_HEAPS}"
+                "the profile has {heaps} memory heaps, but Vulkan allows 1 to {MAX_MEMORY_HEAPS}"
             ));
         }
         if types == 0 || types > MAX_MEMORY_TYPES {
             return Some(format!(
-                "it has {types} memory types, but Vulkan allows 1 to {MAX_MEMORY_TYPES}"
+                "the profile has {types} memory types, but Vulkan allows 1 to {MAX_MEMORY_TYPES}"
             ));
         }
         let tile_heap = self.tile.map(|tile| tile.heap as usize);
@@ -117,7 +117,7 @@ impl DeviceProfile {
         no_size.or_else(|| self.sample_count_error())
     }
 
-    /// The problem if a set of supported sample counts lacks `TYPE_1`.
+    /// Returns an error message if a set of supported sample counts lacks `TYPE_1`.
     fn sample_count_error(&self) -> Option<String> {
         let limits = &self.limits;
         let counts = [
@@ -201,7 +201,7 @@ impl DeviceProfile {
         None
     }
 
-    /// Bits of the memory types that ordinary resources may use: device local, and neither on a tile heap, nor lazily
+    /// Mask of the memory types that ordinary resources may use: device local, and neither on a tile heap, nor lazily
     /// allocated, nor reserved for protected content or for an AMD feature that is not enabled.
     pub fn ordinary_type_bits(&self) -> u32 {
         use vk::MemoryPropertyFlags as P;

@@ -1,4 +1,4 @@
-//! Entry points of action commands: discards and checks, then the driver's command.
+//! Entry points of action commands: they perform discards and checks, and then call the driver's command.
 
 use ash::vk;
 use tileheap_layer::{array, given};

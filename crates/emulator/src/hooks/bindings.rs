@@ -1,5 +1,5 @@
-//! Entry points that bind pipelines and descriptors to command buffers. Untracked replacements (shader objects,
-//! descriptor buffers) unbind them, and so are never reported.
+//! Entry points that bind pipelines and descriptors to command buffers. Binding shader objects or descriptor buffers,
+//! which are not tracked, unbinds the tracked objects that they replace, so that no finding refers to those.
 
 use std::ffi::c_void;
 
@@ -14,7 +14,7 @@ use crate::tables::device_commands::DeviceTable;
 use crate::tables::unseen_writes::UnseenWrites;
 
 recorded_commands! {
-    /// Records the pipeline.
+    /// Records the bound pipeline.
     vkCmdBindPipeline(commands, point, pipeline) => commands DeviceTable unless (recorder.at_once(|recording| {
         recording.sets.bind_pipeline(point, pipeline);
         true
@@ -22,7 +22,7 @@ recorded_commands! {
         recorder.lock().sets.bind_pipeline(point, pipeline);
     };
 
-    /// Records the bound vertex buffers, if draws are checked for what they fetch.
+    /// Records the bound vertex buffers, if the buffers that draws fetch from are checked.
     vkCmdBindVertexBuffers(commands, first, count, buffers, offsets) => commands DeviceTable unless (!recorder.device.resources.has_fetched()) |recorder| {
         bind_vertices(recorder, first, array!(buffers, count), (array!(offsets, count), &[], &[]));
     };
@@ -40,7 +40,7 @@ recorded_commands! {
         }
     };
 
-    /// Records the bound index buffer, if draws are checked for what they fetch.
+    /// Records the bound index buffer, if the buffers that draws fetch from are checked.
     vkCmdBindIndexBuffer(commands, buffer, offset, kind) => commands DeviceTable unless (!recorder.device.resources.has_fetched()) |recorder| {
         recorder.lock().buffers.bind_indices(buffer, (offset, vk::WHOLE_SIZE), kind);
     };
@@ -55,7 +55,8 @@ recorded_commands! {
         recorder.lock().buffers.bind_indices(vk::Buffer::null(), (0, 0), vk::IndexType::NONE_KHR);
     };
 
-    /// Records that transform feedback may write buffers unseen: vertices, and the counters at the end.
+    /// Records that transform feedback may write buffers in ways that the layer does not see: vertices, and the
+    /// counters at the end.
     vkCmdBeginTransformFeedbackEXT(commands, first, count, buffers, offsets) => commands DeviceTable |recorder| {
         recorder.begin_unseen_writes(UnseenWrites::TRANSFORM_FEEDBACK, "vkCmdBeginTransformFeedbackEXT");
     };
@@ -98,7 +99,7 @@ recorded_commands! {
         }
     };
 
-    /// Same as `vkCmdBindDescriptorSets`, by stages.
+    /// Same as `vkCmdBindDescriptorSets`, with shader stages instead of a bind point.
     vkCmdBindDescriptorSets2KHR(commands, info) => commands DeviceTable |recorder| {
         let info = given!(info);
         let sets = array!(info.p_descriptor_sets, info.descriptor_set_count);
@@ -124,13 +125,13 @@ recorded_commands! {
         recorder.lock().push_constants.push(info.stage_flags, info.offset, bytes);
     };
 
-    /// Records changes of pushed descriptors.
+    /// Records updates of push descriptors.
     vkCmdPushDescriptorSetKHR(commands, point, layout, index, count, writes) => commands DeviceTable |recorder| {
         let writes = array!(writes, count);
         push(recorder, point, (layout, index), writes);
     };
 
-    /// Same as `vkCmdPushDescriptorSetKHR`, by stages.
+    /// Same as `vkCmdPushDescriptorSetKHR`, with shader stages instead of a bind point.
     vkCmdPushDescriptorSet2KHR(commands, info) => commands DeviceTable |recorder| {
         let info = given!(info);
         let writes = array!(info.p_descriptor_writes, info.descriptor_write_count);
@@ -139,12 +140,12 @@ recorded_commands! {
         }
     };
 
-    /// Same as `vkCmdPushDescriptorSetKHR`, by a template.
+    /// Same as `vkCmdPushDescriptorSetKHR`, with an update template.
     vkCmdPushDescriptorSetWithTemplateKHR(commands, template, layout, index, data) => commands DeviceTable |recorder| {
         push_by_template(recorder, template, (layout, index), data);
     };
 
-    /// Same as `vkCmdPushDescriptorSetWithTemplateKHR`, in a structure.
+    /// Same as `vkCmdPushDescriptorSetWithTemplateKHR`, with its arguments in a structure.
     vkCmdPushDescriptorSetWithTemplate2KHR(commands, info) => commands DeviceTable |recorder| {
         let info = given!(info);
         push_by_template(recorder, info.descriptor_update_template, (info.layout, info.set), info.p_data);
@@ -153,7 +154,7 @@ recorded_commands! {
     /// Unbinds tracked descriptor sets: descriptor buffers replace them.
     vkCmdSetDescriptorBufferOffsetsEXT(commands, point, layout, first, count, buffers, offsets) => commands DeviceTable |recorder| unbind(recorder, point, (first, count), "vkCmdSetDescriptorBufferOffsetsEXT");
 
-    /// Same as `vkCmdSetDescriptorBufferOffsetsEXT`, by stages.
+    /// Same as `vkCmdSetDescriptorBufferOffsetsEXT`, with shader stages instead of a bind point.
     vkCmdSetDescriptorBufferOffsets2EXT(commands, info) => commands DeviceTable |recorder| {
         let info = given!(info);
         for point in points_of(info.stage_flags) {
@@ -162,14 +163,14 @@ recorded_commands! {
     };
 }
 
-/// The sets of an array that a command binds.
+/// Iterates over an array of descriptor sets that a command binds.
 #[inline(always)]
 fn each_of(sets: *const vk::DescriptorSet, count: u32) -> impl Iterator<Item = vk::DescriptorSet> {
     // SAFETY: Valid usage: an array of `count` sets.
     (0..count as usize).map(move |index| unsafe { *sets.wrapping_add(index) })
 }
 
-/// Binds vertex buffers with their offsets, sizes and strides.
+/// Records bound vertex buffers with their offsets, sizes and strides.
 #[cold]
 fn bind_vertices(
     recorder: &Recorder,

@@ -1,4 +1,5 @@
-//! Entry points of command buffers and their recording, except action commands.
+//! Entry points that manage and begin command buffers, and those of barriers, render passes, secondary command buffers
+//! and tile memory binds.
 
 use std::sync::atomic::Ordering;
 
@@ -51,7 +52,7 @@ device_entry_points! {
         call_down!(device.driver.commands, vkFreeCommandBuffers(handle, pool, count, all));
     }
 
-    /// Begins with no tile memory bound, or with the memory that a secondary command buffer inherits.
+    /// Begins recording with no tile memory bound, or with the memory that a secondary command buffer inherits.
     vkBeginCommandBuffer(commands, info) {
         let Some(recorder) = recording_into(commands) else {
             let Some(device) = DEVICES.of(commands) else { return vk::Result::ERROR_UNKNOWN };
@@ -82,7 +83,7 @@ device_entry_points! {
         dependencies(commands, infos, count, OrderedAs::Wait(events), record);
     }
 
-    /// Records an event. Discards happen at the wait, whose dependency info must have the same accesses.
+    /// Tracks an event. Contents are only discarded at the wait, whose dependency info must be equal.
     vkCmdSetEvent2(commands, event, info) {
         let record = |device: &Device, infos: *const vk::DependencyInfo<'_>| call_down!(device.driver.commands, vkCmdSetEvent2(commands, event, infos));
         dependencies(commands, info, 1, OrderedAs::Set(event), record);
@@ -111,7 +112,7 @@ device_entry_points! {
         });
     }
 
-    /// Poisons bytes that the secondary command buffers discard.
+    /// Executes the secondary command buffers, and poisons the bytes that they discard.
     vkCmdExecuteCommands(commands, count, all) {
         let Some(recorder) = recording_into(commands) else {
             let Some(device) = DEVICES.of(commands) else { return };
@@ -140,7 +141,7 @@ entry_points! {
 macro_rules! pass_ends {
     ($($command:ident($($info:ident)?);)+) => {
         device_entry_points! {$(
-            /// Poisons bytes that the render pass discarded.
+            /// Ends the render pass, and poisons the bytes that it discarded.
             $command(commands $(, $info)?) {
                 ended(commands, stringify!($command), |device| call_down!(device.driver.commands, $command(commands $(, $info)?)));
             }
@@ -193,7 +194,7 @@ recorded_commands! {
     };
 }
 
-/// The transitions of image barriers: layouts before and after, image, and subresource range.
+/// Maps image barriers to their layouts before and after, image, and subresource range.
 macro_rules! transitions {
     ($barriers:expr) => {
         $barriers
@@ -289,7 +290,7 @@ fn begin_pass(
     recorder.device.reporter.report_all(findings);
 }
 
-/// Executes secondary command buffers, split into parts if one of them discards.
+/// Executes secondary command buffers; the command is split where one of them discards contents.
 fn execute(recorder: &Recorder, secondaries: &[vk::CommandBuffer]) {
     let run = |part: &[vk::CommandBuffer]| {
         if !part.is_empty() {

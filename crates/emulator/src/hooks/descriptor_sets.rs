@@ -1,4 +1,5 @@
-//! Entry points of shaders, pipelines and descriptor sets: which resources draws and dispatches can access.
+//! Entry points of shaders, pipelines and descriptor sets, which determine the resources that draws and dispatches can
+//! access.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,7 +18,8 @@ use crate::model::descriptors::Set;
 macro_rules! create_pipelines {
     ($($command:ident($($operation:ident,)? |$create:ident| $stages:expr $(, $vertices:ident)?);)+) => {
         device_entry_points! {$(
-            /// Registers the descriptors that each pipeline accesses; those of a deferred operation are unknown.
+            /// Registers the descriptors that each pipeline accesses, unless a deferred operation creates the
+            /// pipelines: those stay unknown.
             $command(handle, $($operation,)? cache, count, infos, allocator, out) |device| {
                 let next = &device.driver.commands;
                 let result = call_down!(next, $command(handle, $($operation,)? cache, count, infos, allocator, out));
@@ -85,7 +87,7 @@ device_entry_points! {
         result
     }
 
-    /// Unregisters the layout; sets and pipeline layouts keep it.
+    /// Unregisters the layout; descriptor sets and pipeline layouts that use it keep its bindings.
     vkDestroyDescriptorSetLayout(handle, layout, allocator) |device| {
         device.descriptors.layouts.remove(layout);
         call_down!(device.driver.commands, vkDestroyDescriptorSetLayout(handle, layout, allocator));

@@ -22,7 +22,7 @@ macro_rules! destroys {
     };
 }
 
-/// Forgets a resource.
+/// Stops tracking a destroyed resource, and removes its name.
 fn forget(device: &Device, object: Object, resource: Option<Arc<Resource>>) {
     if let Some(check) = &device.check {
         check.followed().remove(object, resource.as_deref());
@@ -57,7 +57,7 @@ device_entry_points! {
         call_down!(device.driver.commands, vkFreeMemory(handle, memory, allocator));
     }
 
-    /// Unregisters and destroys the pass, and the one that resumes it.
+    /// Unregisters and destroys the render pass, and the one that the layer created to resume it.
     vkDestroyRenderPass(handle, pass, allocator) |device| {
         let known = device.resources.render_passes.remove(pass.as_raw());
         device.reporter.names.set(Object::of(pass), "");

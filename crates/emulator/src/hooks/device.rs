@@ -1,4 +1,4 @@
-//! Devices: the extensions that they enabled, and the state of their tile memory.
+//! Devices: the extensions that they have enabled, and the state of their tile memory.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,21 +28,23 @@ pub(crate) struct Device {
     pub(crate) has_maintenance9: bool,
     pub(crate) resources: Resources,
     pub(crate) descriptors: Descriptors,
-    /// State of the check; `None` if nothing is checked: tile memory is off, and ordinary memory is not checked.
+    /// State of the checks; `None` if nothing is checked, because tile memory is off and ordinary memory is not
+    /// checked.
     pub(crate) check: Option<Check>,
-    /// State of tile memory; `None` if the feature is off: then only memory types are emulated.
+    /// State of tile memory; `None` if no feature that needs it is enabled: then only memory types are emulated.
     pub(crate) tile: Option<Tile>,
     /// State of tile shading; `None` if dispatches cannot run per tile.
     pub(crate) tile_shading: Option<TileShading>,
 }
 
-/// The layer's extensions that a device enabled. Commands can be looked up if their extension is enabled; tile memory also needs its feature.
+/// The extensions of the layer that a device has enabled. Commands can be looked up if their extension is enabled; tile memory also needs its
+/// feature.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Enabled {
     pub(crate) tile_memory_heap: bool,
     pub(crate) tile_properties: bool,
     pub(crate) tile_shading: bool,
-    /// True if a feature for per-tile work (tile shading) is enabled.
+    /// True if a tile shading feature other than `tileShading` is enabled.
     pub(crate) per_tile: bool,
 }
 
@@ -60,14 +62,14 @@ pub(crate) struct Tile {
     pub(crate) poison: bool,
 }
 
-/// The check of order and contents on a device.
+/// The state of the checks of order and contents on a device.
 pub(crate) struct Check {
     pub(crate) queues: Queues,
     /// True if the order of accesses is tracked as well as contents.
     pub(crate) follows_order: bool,
     /// True if ordinary memory that resources share is tracked.
     pub(crate) follows_ordinary: bool,
-    /// True if resources have shared ordinary memory.
+    /// True once resources have shared bytes of ordinary memory.
     pub(crate) has_shared_memory: AtomicBool,
     pub(crate) followed: Mutex<Followed>,
 }
@@ -120,19 +122,20 @@ impl Device {
         self.tile.as_ref().and_then(|tile| tile.heap.memory_type())
     }
 
-    /// The bits of the emulated lazily allocated type, for a resource with these driver bits.
+    /// The memory type bits of the emulated lazily allocated type, for a resource to which the driver gives the bits
+    /// `driver`.
     pub(crate) fn lazy_bits(&self, driver: u32) -> u32 {
         let emulation = self.physical.emulation.as_ref();
         emulation.map_or(0, |emulation| emulation.memory_types.lazy_bits(driver))
     }
 
-    /// Translates the driver's memory type bits to the application's.
+    /// Converts the driver's memory type bits to those that the application sees.
     pub(crate) fn shown_bits(&self, driver: u32) -> u32 {
         let emulation = self.physical.emulation.as_ref();
         emulation.map_or(driver, |emulation| emulation.memory_types.bits(driver))
     }
 
-    /// The bits of the tile types, for a resource that can be placed there.
+    /// The memory type bits of the tile types; 0 if the resource cannot be placed in tile memory.
     pub(crate) fn tile_bits(&self, needs: Option<TileRequirements>) -> u32 {
         let emulation = self.physical.emulation.as_ref().filter(|_| needs.is_some());
         emulation.map_or(0, |emulation| emulation.memory_types.tile_bits())

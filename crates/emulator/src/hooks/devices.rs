@@ -67,12 +67,14 @@ struct Request {
     names: Vec<*const c_char>,
     enabled: Enabled,
     buffer_device_address: bool,
-    /// True if the feature `tileMemoryHeap` is enabled.
+    /// True if `tileMemoryHeap` or a tile shading feature is enabled that needs the state of command buffers and tile
+    /// memory.
     tile: bool,
     queue_count: u32,
     /// True if a timeline semaphore orders the queues that use tile memory.
     timeline: bool,
-    /// True if the chain enables timeline semaphores after a structure of unknown size, so that the layer cannot enable them itself.
+    /// True if a structure that leaves timeline semaphores disabled comes after a structure of unknown size in the chain, so that
+    /// the layer cannot enable them.
     timeline_is_out_of_reach: bool,
 }
 
@@ -204,10 +206,11 @@ fn warn(device: &Device, request: &Request, validation_is_below: bool) {
         let reason = if request.timeline_is_out_of_reach {
             "the feature timelineSemaphore is disabled in a structure that comes after one unknown to the emulator in the pNext chain: enable the feature, or move the structure to the front of the chain"
         } else {
-            "the driver has no timeline semaphores"
+            "the driver does not support timeline semaphores"
         };
         let text = format!(
-            "the emulator cannot separate the tile memory of several queues, so use it on only one queue: {reason}"
+            "the emulator cannot separate the tile memory of several queues, so use tile memory on only one queue: \
+             {reason}"
         );
         device.reporter.report(MessageId::CannotEmulate, about, &text);
     }
@@ -217,7 +220,7 @@ fn warn(device: &Device, request: &Request, validation_is_below: bool) {
     }
 }
 
-/// Waits for the layer's submissions, and destroys its objects.
+/// Waits for the layer's submissions on a device, and destroys the layer's objects.
 fn close(device: &Device) {
     if let Some(check) = &device.check {
         let repeated = check.followed().repeated();
@@ -295,6 +298,8 @@ impl Request {
         }
     }
 
+    /// Creates the device in the next layer with the changes of this request.
+    ///
     /// # Safety
     /// `info` and `create`'s other arguments are those of `vkCreateDevice`.
     unsafe fn create_below(
@@ -335,13 +340,15 @@ impl Request {
     }
 }
 
-/// Feature structures that enable timeline semaphores; a chain holds one of them (VUID-VkDeviceCreateInfo-pNext-02830).
+/// Feature structures that enable timeline semaphores; a chain may contain only one of them
+/// (VUID-VkDeviceCreateInfo-pNext-02830).
 const TIMELINE_FEATURES: [vk::StructureType; 2] = [
     vk::PhysicalDeviceVulkan12Features::STRUCTURE_TYPE,
     vk::PhysicalDeviceTimelineSemaphoreFeatures::STRUCTURE_TYPE,
 ];
 
-/// Evaluates to true if the chain enables a feature, through Vulkan 1.2's structure or another.
+/// Evaluates to true if the chain enables a feature, through `VkPhysicalDeviceVulkan12Features` or the feature's own
+/// structure.
 macro_rules! enables {
     ($p_next:expr, $feature:ident, $other:ident) => {{
         let core = chained!($p_next => vk::PhysicalDeviceVulkan12Features<'_>);
@@ -360,8 +367,8 @@ fn enables_timeline(p_next: *const c_void) -> bool {
     )
 }
 
-/// Returns true if a chain holds a structure that could enable timeline semaphores but does not, in a place that the layer cannot copy. A second such
-/// structure is invalid.
+/// Returns true if a chain contains a structure that leaves timeline semaphores disabled, in a place that the layer cannot copy. The layer cannot add
+/// a second such structure: that would be invalid.
 fn timeline_is_out_of_reach(p_next: *const c_void) -> bool {
     let core = chained!(p_next => vk::PhysicalDeviceVulkan12Features<'_>).is_some();
     let khr = chained!(p_next => vk::PhysicalDeviceTimelineSemaphoreFeatures<'_>).is_some();
@@ -375,7 +382,7 @@ fn timeline_is_out_of_reach(p_next: *const c_void) -> bool {
     (core || khr) && !is_copied && !enables_timeline(p_next)
 }
 
-/// For each queue family, the families that acquire images from it without a transfer, as a mask.
+/// For each queue family, a mask of the families that acquire images from it without a transfer.
 fn transfers(instance: &Instance, physical: &PhysicalDeviceInfo) -> Vec<u32> {
     implicit_transfers(|count, families| {
         call_down!(
@@ -411,7 +418,8 @@ fn has_addresses(p_next: *const c_void) -> bool {
     )
 }
 
-/// Returns true if validation is one of the tools of the layers below; false if the device does not support the query.
+/// Returns true if the validation layer is among the tools that the next layers report; false if the device does not
+/// support the query.
 fn validation_is_below(instance: &Instance, physical: &PhysicalDeviceInfo) -> bool {
     let (next, handle) = (&instance.next, physical.handle);
     let mut properties = vk::PhysicalDeviceProperties::default();

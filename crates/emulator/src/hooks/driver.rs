@@ -6,7 +6,7 @@ use tileheap_layer::loader::SetDeviceLoaderData;
 use crate::tables::action_commands::ActionTable;
 use crate::tables::device_commands::DeviceTable;
 
-/// A device of the next layer and its commands.
+/// A device of the next layer, and its commands.
 pub(crate) struct Driver {
     pub(crate) handle: vk::Device,
     pub(crate) commands: DeviceTable,
@@ -17,7 +17,7 @@ pub(crate) struct Driver {
     pub(crate) buffer_device_address: bool,
 }
 
-/// Returns the object that a command of the driver creates through a pointer.
+/// Calls a command of the driver that creates an object, and returns the handle that it writes.
 ///
 /// # Errors
 /// The driver's result.

@@ -56,12 +56,12 @@ impl HeapMemory {
         }
     }
 
-    /// The driver's memory type for the heap: a device local one that ordinary images and buffers can use.
+    /// The driver's memory type for the heap: a device local type that ordinary images and buffers can use.
     pub(crate) fn memory_type(&self) -> Option<u32> {
         self.probed.get().copied().flatten()
     }
 
-    /// Finds the driver's memory type of the heap; called once, when the device is created.
+    /// Finds the driver's memory type for the heap; called once, when the device is created.
     ///
     /// # Errors
     /// Returns the driver's error if a probe could not be created.
@@ -91,7 +91,7 @@ impl HeapMemory {
         Ok(self.made.get_or_init(|| made).memory)
     }
 
-    /// Bytes of the real memory.
+    /// Bytes of the real memory; 0 until it is created.
     pub(crate) fn bytes(&self) -> u64 {
         self.made.get().map_or(0, |made| made.bytes)
     }
@@ -133,7 +133,7 @@ impl HeapMemory {
         })
     }
 
-    /// Records a command that does nothing, so that the following barrier is not the first command.
+    /// Records a fill of a word that nothing reads, so that the following barrier is not the first command.
     ///
     /// lavapipe skips a barrier that is the first command of a command buffer, since it tracks memory by resource and not by address: later work can
     /// then overtake draws of the previous command buffer in memory that both alias. Source: lavapipe 22.3.6, where 5 of 10 runs of examples/deferred
@@ -149,7 +149,8 @@ impl HeapMemory {
         }
     }
 
-    /// Records the guard before the first action command, and a barrier in place of the application's barriers that lavapipe skipped.
+    /// Records the guard before the first action command, and a barrier that replaces the application's earlier barriers, which
+    /// lavapipe skips.
     pub(crate) fn record_first_guard(&self, driver: &Driver, commands: vk::CommandBuffer) {
         self.record_guard(driver, commands);
         if self.is_made() {
@@ -157,7 +158,7 @@ impl HeapMemory {
         }
     }
 
-    /// Records into the application's command buffer that `[first, end)` is undefined from here on.
+    /// Records commands that overwrite `[first, end)` with poison: its contents are undefined from here on.
     pub(crate) fn record_poison(&self, driver: &Driver, commands: vk::CommandBuffer, first: u64, end: u64) {
         let Some(made) = self.made.get() else { return };
         let Some((first, end)) = self.heap.words(first, end) else {
@@ -172,8 +173,8 @@ impl HeapMemory {
         barrier(driver, commands, FILL, EVERYTHING);
     }
 
-    /// Returns a command buffer that poisons from `first` to the end, for queues of `family`; it may be pending any number of times. `None` if there
-    /// is nothing to poison.
+    /// Returns a command buffer that poisons the heap from `first` to its end, for queues of `family`; it may be pending several times at once.
+    /// `None` if there is nothing to poison.
     ///
     /// # Errors
     /// Returns the driver's error if it could not be created this time.
@@ -240,7 +241,7 @@ impl HeapMemory {
 type Scope = (vk::PipelineStageFlags, vk::AccessFlags);
 
 const FILL: Scope = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_WRITE);
-/// The fills in all earlier or later commands.
+/// The fills of all earlier or later commands.
 const FILLS: Scope = (
     vk::PipelineStageFlags::ALL_COMMANDS,
     vk::AccessFlags::TRANSFER_WRITE,

@@ -5,7 +5,7 @@ use tileheap_layer::dispatch::EntryPoint;
 /// The devices on which a command is hooked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Every device whose memory types are remapped.
+    /// Every device.
     Always,
     /// Devices on which order and contents are checked.
     Checked,
@@ -17,7 +17,7 @@ pub(crate) enum Mode {
 /// An entry point of the layer, and the devices on which it is hooked.
 pub(crate) type Hook = (Mode, EntryPoint);
 
-/// The layer's entry point of a command; none for commands that the layer only calls.
+/// Expands to the `Hook` of a command; `None` for commands that the layer only calls.
 macro_rules! hook {
     (down $command:ident) => {
         None

@@ -124,7 +124,7 @@ impl Instance {
         lock(&self.reporter.listeners).retain(|listener| listener.handle != handle);
     }
 
-    /// The results of queries of a physical device.
+    /// The query results of a physical device; queried on first use.
     pub(crate) fn physical(&self, handle: vk::PhysicalDevice) -> Arc<PhysicalDeviceInfo> {
         let known = |physical: &Mutex<HashMap<_, Arc<PhysicalDeviceInfo>>>| {
             physical

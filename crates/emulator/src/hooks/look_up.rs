@@ -65,7 +65,7 @@ static DEVICE_HOOKS: LazyLock<Names> = LazyLock::new(|| {
     hooks
 });
 
-/// Commands that need no instance, and commands that a layer implements even if the next layer does not.
+/// Commands that need no instance, and commands that a layer implements even if the next layer does not have them.
 const ALWAYS_THERE: [&CStr; 6] = [
     c"vkGetInstanceProcAddr",
     c"vkCreateInstance",
@@ -75,10 +75,11 @@ const ALWAYS_THERE: [&CStr; 6] = [
     c"vkEnumerateDeviceExtensionProperties",
 ];
 
-/// Tests whether a device enabled the extension of a command.
+/// Returns true if a device has enabled the extension of a command.
 type IsEnabled = fn(&Enabled) -> bool;
 
-/// Looks up a command of the layer's own extensions: its entry point, and the test of whether a device enabled its extension.
+/// Looks up a command of the layer's own extensions: its entry point, and a function that returns true if a device has
+/// enabled its extension.
 fn own_command(name: &CStr) -> Option<(EntryPoint, IsEnabled)> {
     macro_rules! own {
         ($($command:ident is $entry:ident: $pointer:ty, $enabled:ident;)+) => {

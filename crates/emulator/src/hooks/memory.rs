@@ -1,4 +1,4 @@
-//! Entry points of memory: types in every query, tile memory objects, binding.
+//! Entry points of memory: remapped memory types in queries, tile memory objects, and bindings.
 
 use std::ffi::c_void;
 
@@ -79,7 +79,7 @@ macro_rules! binds {
                 }
             }
 
-            /// Same as the command for one resource, for several.
+            /// Same as the command that binds one resource, for several resources.
             $several(handle, count, infos) |device| {
                 let given = array!(infos, count);
                 let mut infos = given.to_vec();
@@ -192,7 +192,8 @@ described_queries! {
     |device, create| {}
 }
 
-/// Returns true for a binding of one plane, of a swapchain image, or per device of a device group: these bindings are not followed.
+/// Returns true for a binding of one plane, of an image to a swapchain's memory, or for individual devices of a device group: these
+/// bindings are not tracked.
 fn is_bound_in_parts(p_next: *const c_void) -> bool {
     chained!(p_next => vk::BindImagePlaneMemoryInfo<'_>).is_some()
         || chained!(p_next => vk::BindImageMemorySwapchainInfoKHR<'_>).is_some()
@@ -200,7 +201,7 @@ fn is_bound_in_parts(p_next: *const c_void) -> bool {
         || chained!(p_next => vk::BindBufferMemoryDeviceGroupInfo<'_>).is_some()
 }
 
-/// Requirements of a resource that the driver does not report.
+/// Memory requirements of a resource that the driver does not report.
 struct Needs {
     /// Requirements in the tile heap; `None` if the resource cannot be placed there.
     tile: Option<TileRequirements>,

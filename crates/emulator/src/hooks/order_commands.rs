@@ -68,7 +68,7 @@ pub(super) enum OrderedAs<'a> {
 }
 
 impl OrderedAs<'_> {
-    /// The name of the command, if the command performs the transitions of its barriers.
+    /// The name of the command, if it performs the layout transitions of its barriers.
     pub(super) fn discards(self) -> Option<&'static str> {
         match self {
             OrderedAs::Barrier => Some("vkCmdPipelineBarrier2"),
@@ -81,8 +81,8 @@ impl OrderedAs<'_> {
 /// The flag that makes a queue family transfer use the stages of its barrier (`VK_KHR_maintenance8`).
 const ALL_STAGES: vk::DependencyFlags = vk::DependencyFlags::from_raw(0x20);
 
-/// The queue family transfer of a barrier; `None` if it transfers nothing, or if the transfer uses the stages of the barrier. A concurrent resource has no
-/// owner among the families of the device: it is only transferred to and from external ones.
+/// The queue family transfer of a barrier; `None` if it transfers nothing, or if the transfer uses the stages of the barrier. A resource with concurrent
+/// sharing has no owner among the families of the device: it is only transferred to and from external families.
 ///
 /// Source: "Queue Family Ownership Transfer": resources "with a `VkSharingMode` of `VK_SHARING_MODE_EXCLUSIVE` must have their ownership explicitly
 /// transferred"; those "shared with external APIs or instances", "regardless of the `VkSharingMode`".
@@ -99,8 +99,8 @@ fn family_change(
     (log::is_external(change) || !is_concurrent()).then_some(change)
 }
 
-/// The memory that a barrier applies to, and the change that it makes: to a part of a placed resource, or to a part (`ordinary`) of one that is not
-/// placed but is transferred to another queue family.
+/// The memory that a barrier applies to, and the change that it makes. For a placed resource, `of_placed` returns the part; for a resource that is
+/// not placed but is transferred to another queue family, the part is `ordinary`.
 fn of_resource(
     recorder: &Recorder,
     object: Object,
@@ -200,7 +200,7 @@ fn global(one: &dependencies::Dependency) -> Dependency {
     }
 }
 
-/// The stages and flags of a Vulkan 1.0 barrier.
+/// The first and second stage masks and the dependency flags of a Vulkan 1.0 barrier.
 pub(super) type Stages = (
     vk::PipelineStageFlags,
     vk::PipelineStageFlags,
@@ -232,7 +232,7 @@ pub(super) fn repeat_barrier(
     }
 }
 
-/// Tracks a Vulkan 1.0 barrier or wait for events.
+/// Tracks the dependencies of a Vulkan 1.0 barrier or wait for events.
 #[inline(never)]
 pub(super) fn order_barriers(
     recorder: &Recorder,
@@ -266,7 +266,7 @@ fn wait_for_host(recorder: &Recorder, stages: vk::PipelineStageFlags2) {
     }
 }
 
-/// Tracks dependency infos: all those of a barrier, or one for each event.
+/// Tracks dependency infos: that of a barrier or of a set event, or those of a wait, one for each event.
 pub(super) fn order_dependencies(
     recorder: &Recorder,
     ordered_as: OrderedAs<'_>,

@@ -76,7 +76,7 @@ pub(crate) fn bind_in_parts(device: &Device, memory: vk::DeviceMemory) {
     }
 }
 
-/// Records that the host maps a memory object.
+/// Records that the host has mapped a memory object, if mapping succeeded.
 pub(crate) fn map(device: &Device, result: vk::Result, memory: vk::DeviceMemory) {
     if let Some(check) = device.check.as_ref().filter(|_| result == vk::Result::SUCCESS) {
         check.followed().map(memory);

@@ -65,7 +65,7 @@ physical_entry_points! {
         result
     }
 
-    /// Same as `vkGetPhysicalDeviceImageFormatProperties`, where the bit may also be a stencil usage.
+    /// Same as `vkGetPhysicalDeviceImageFormatProperties`; the bit may also be in the stencil usage.
     vkGetPhysicalDeviceImageFormatProperties2(handle, info, out) |instance, physical| {
         let query = given!(info);
         let request = extended_flags::image_request(query);
@@ -164,16 +164,17 @@ fn tool() -> vk::PhysicalDeviceToolProperties<'static> {
         .and_then(|tool| tool.version(VERSION))
         .and_then(|tool| tool.description(c"Emulates VK_QCOM_tile_memory_heap"))
         .and_then(|tool| tool.layer(LAYER_NAME));
-    tool.expect("the texts are short").purposes(
-        vk::ToolPurposeFlags::ADDITIONAL_FEATURES
-            | vk::ToolPurposeFlags::MODIFYING_FEATURES
-            | vk::ToolPurposeFlags::VALIDATION,
-    )
+    tool.expect("the texts fit into VkPhysicalDeviceToolProperties")
+        .purposes(
+            vk::ToolPurposeFlags::ADDITIONAL_FEATURES
+                | vk::ToolPurposeFlags::MODIFYING_FEATURES
+                | vk::ToolPurposeFlags::VALIDATION,
+        )
 }
 
 /// The package's version as a C string.
 const VERSION: &std::ffi::CStr =
     match std::ffi::CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
         Ok(version) => version,
-        Err(_) => panic!("a version holds no NUL"),
+        Err(_) => panic!("a version contains no NUL"),
     };

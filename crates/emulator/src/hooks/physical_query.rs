@@ -15,7 +15,7 @@ use crate::tables::layer::Layer;
 use crate::tables::messages::MessageId;
 use crate::tables::settings::Settings;
 
-/// Queries the driver's properties, and decides whether to emulate.
+/// Queries the driver's properties of a physical device, and decides whether to emulate on it.
 pub(crate) fn query(
     next: &InstanceTable,
     settings: &Settings,

@@ -11,8 +11,8 @@ fn own_accesses() -> vk::AccessFlags2 {
         | tileheap_device::ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM
 }
 
-/// Replaces the access bits of tile shading with `MEMORY_READ` and `MEMORY_WRITE`, since the attachments are
-/// storage images in the driver.
+/// Replaces the access bits of tile shading with `MEMORY_READ` and `MEMORY_WRITE`: to the driver, tile attachments are
+/// storage images.
 fn plain(accesses: vk::AccessFlags2) -> vk::AccessFlags2 {
     if accesses.intersects(own_accesses()) {
         (accesses & !own_accesses()) | vk::AccessFlags2::MEMORY_READ | vk::AccessFlags2::MEMORY_WRITE
@@ -26,8 +26,7 @@ pub(crate) struct PlainDependencies {
     /// Arrays of barriers that the infos point to.
     _barriers: Vec<Box<dyn Any>>,
     pub(crate) dependencies: Vec<vk::DependencyInfo<'static>>,
-    /// True if the dependencies name the stages of dispatches, which are valid only inside a tile shading
-    /// pass.
+    /// True if the dependencies include stages of dispatches, which are not valid inside an ordinary render pass.
     pub(crate) names_compute: bool,
 }
 

@@ -8,7 +8,7 @@ use super::device::{Device, device_entry_points};
 use super::host_waits::follow;
 use super::resources::note_sharing;
 
-/// Records that the presentation engine signals a semaphore and a fence, if an image was acquired.
+/// Records that the presentation engine signals a semaphore and a fence, if `result` says that an image was acquired.
 fn acquired(device: &Device, result: vk::Result, semaphore: vk::Semaphore, fence: vk::Fence) {
     if [vk::Result::SUCCESS, vk::Result::SUBOPTIMAL_KHR].contains(&result) {
         follow(device, |followed| followed.acquire(semaphore, fence));

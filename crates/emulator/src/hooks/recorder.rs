@@ -1,4 +1,4 @@
-//! The command buffers of devices that have a [`Check`], found by handle while they are recorded.
+//! The command buffers of devices that have a [`Check`], looked up by handle while they are recorded.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -39,12 +39,13 @@ pub(crate) struct Recorder {
 
 static RECORDERS: SharedObjects<Recorder> = SharedObjects::new();
 
-/// The recorder of a command buffer that is not being recorded; `None` on devices without a check.
+/// The recorder of a command buffer that another command refers to; `None` on devices without a check.
 pub(crate) fn recorder(commands: vk::CommandBuffer) -> Option<Arc<Recorder>> {
     RECORDERS.get(commands.as_raw())
 }
 
-/// The recorder of the command buffer that a command is recorded into, which is not freed during `'a`; `None` on devices without a check.
+/// The recorder of the command buffer that a command is recorded into, and that is not freed during `'a`; `None` on devices without a
+/// check.
 #[inline]
 pub(crate) fn recording_into<'a>(commands: vk::CommandBuffer) -> Option<&'a Recorder> {
     RECORDERS.synchronized(commands.as_raw())
@@ -85,7 +86,7 @@ macro_rules! recorded_commands {
         $(#[$doc])*
         #[allow(non_snake_case, reason = "Vulkan's names")]
         pub(crate) fn $name() -> tileheap_layer::dispatch::EntryPoint {
-            #[allow(unused_variables, reason = "arguments without `unless`")]
+            #[allow(unused_variables, reason = "only `unless` uses the arguments")]
             let entry = tileheap_layer::entry_point!(quick |table: &$table| table.$name, |$commands $(, $arg)*| {
                 let is_done = |$recorder: &$crate::hooks::recorder::Recorder| false $(|| $done)?;
                 match $crate::hooks::recorder::live($commands) {
@@ -166,7 +167,7 @@ impl Recorder {
         self.recording.try_lock()
     }
 
-    /// Runs `work` on the recording, which takes a few instructions. Returns `false` if `work` does, or if another thread uses the recording.
+    /// Runs `work`, which must be short, on the recording. Returns `false` if `work` does, or if another thread uses the recording.
     #[inline(always)]
     pub(crate) fn at_once(&self, work: impl FnOnce(&mut Recording) -> bool) -> bool {
         match self.try_lock() {
@@ -188,7 +189,7 @@ impl Recorder {
         self.device.tile.as_ref()
     }
 
-    /// Removes the object name of the command buffer's handle, which another command buffer may reuse.
+    /// Removes the name of the command buffer, whose handle may be reused for another command buffer.
     fn forget(&self) {
         let object = Object::of(self.handle);
         self.device.reporter.names.set(object, "");
@@ -246,7 +247,7 @@ impl Recorder {
     }
 
     /// Records that, after a command that is not an action command, later commands may write to resources in ways that the layer does not see: shader objects
-    /// and descriptor buffers are not followed.
+    /// and descriptor buffers are not tracked.
     #[cold]
     pub(crate) fn begin_unseen_writes(&self, writes: UnseenWrites, command: &'static str) {
         let mut at = self.lock().at;
@@ -303,8 +304,8 @@ impl Recorder {
     }
 }
 
-/// Does the work before a draw or dispatch that performs the same accesses as an earlier one, as most do. If there may be more to do, does nothing
-/// and returns `false`.
+/// Does the layer's work before a draw or dispatch in the common case: that it performs the same accesses as an earlier one. In other cases, does
+/// nothing and returns `false`.
 #[inline(always)]
 pub(crate) fn repeats(
     recorder: &Recorder,
@@ -410,7 +411,7 @@ fn transfer(
     device.reporter.report_all(findings);
 }
 
-/// Checks a draw that may read the attachments that it draws to, or a clear of them.
+/// Checks a draw that may read the attachments that it draws to, or a command that clears attachments.
 #[cold]
 fn read_and_draw(
     recorder: &Recorder,

@@ -75,8 +75,7 @@ creates! {
         device.resources.buffer_views.insert(view.as_raw(), Arc::new(View::of_buffer(buffer, info)));
     }
 
-    /// Removes the tile usage bit from attachment descriptions, and registers attachments that are tracked
-    /// images.
+    /// Removes the tile usage bit from attachment descriptions, and registers the attachments that are tracked images.
     vkCreateFramebuffer, strip::framebuffer;
     |device, info, framebuffer| {
         let imageless = info.flags.contains(vk::FramebufferCreateFlags::IMAGELESS);
@@ -136,7 +135,7 @@ pub(crate) fn tile_buffer_needs(
     requirements::tile_buffer(emulation, device.heap_type()?, info, driver)
 }
 
-/// Registers the sharing mode of a new object, whose handle may have belonged to another one.
+/// Registers the sharing mode of a new object, whose handle may have belonged to a destroyed one.
 pub(super) fn note_sharing(device: &Device, concurrent: &Sharded<()>, handle: u64, mode: vk::SharingMode) {
     if mode == vk::SharingMode::CONCURRENT && device.check.is_some() {
         concurrent.insert(handle, ());

@@ -1,4 +1,4 @@
-//! Copies of structures without the bits and chained structures of the layer's extensions.
+//! Copies structures without the bits and chained structures of the layer's extensions.
 
 use ash::vk;
 use ash::vk::TaggedStructure;
@@ -22,7 +22,7 @@ pub(crate) struct Stripped<T, A = ()> {
     _arrays: A,
 }
 
-/// Returns the treatment of a structure in an input chain: those of the layer's extensions are removed.
+/// Returns the treatment of a structure in an input chain: structures of the layer's extensions are removed.
 fn own(s_type: vk::StructureType) -> StructTreatment {
     let own = [
         ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM::STRUCTURE_TYPE,
@@ -77,36 +77,36 @@ macro_rules! strips {
 }
 
 strips! {
-    /// An image to be created.
+    /// Copies the create info of an image.
     image: ImageCreateInfo { usage - IMAGE_USAGE_TILE_MEMORY_BIT_QCOM },
         vk::ImageStencilUsageCreateInfo<'_> { stencil_usage - IMAGE_USAGE_TILE_MEMORY_BIT_QCOM },
         ImageUsage { flags - IMAGE_USAGE_2_TILE_MEMORY_BIT_QCOM },
         ImageStencilUsage { flags - IMAGE_USAGE_2_TILE_MEMORY_BIT_QCOM };
-    /// An image of a format query.
+    /// Copies the image description of a format query.
     format_info: PhysicalDeviceImageFormatInfo2 { usage - IMAGE_USAGE_TILE_MEMORY_BIT_QCOM },
         vk::ImageStencilUsageCreateInfo<'_> { stencil_usage - IMAGE_USAGE_TILE_MEMORY_BIT_QCOM },
         ImageUsage { flags - IMAGE_USAGE_2_TILE_MEMORY_BIT_QCOM },
         ImageStencilUsage { flags - IMAGE_USAGE_2_TILE_MEMORY_BIT_QCOM };
-    /// A buffer to be created.
+    /// Copies the create info of a buffer.
     buffer: BufferCreateInfo { usage - BUFFER_USAGE_TILE_MEMORY_BIT_QCOM },
         vk::BufferUsageFlags2CreateInfoKHR<'_> { usage - BUFFER_USAGE_2_TILE_MEMORY_BIT_QCOM };
-    /// A view of an image.
+    /// Copies the create info of an image view.
     image_view: ImageViewCreateInfo {},
         vk::ImageViewUsageCreateInfo<'_> { usage - IMAGE_USAGE_TILE_MEMORY_BIT_QCOM },
         ImageViewUsage { flags - IMAGE_USAGE_2_TILE_MEMORY_BIT_QCOM };
-    /// A view of a buffer.
+    /// Copies the create info of a buffer view.
     buffer_view: BufferViewCreateInfo {},
         vk::BufferUsageFlags2CreateInfoKHR<'_> { usage - BUFFER_USAGE_2_TILE_MEMORY_BIT_QCOM };
-    /// An attachment of an imageless framebuffer.
+    /// Copies the description of an attachment of an imageless framebuffer.
     attachment_image: FramebufferAttachmentImageInfo { usage - IMAGE_USAGE_TILE_MEMORY_BIT_QCOM },
         ImageUsage { flags - IMAGE_USAGE_2_TILE_MEMORY_BIT_QCOM };
-    /// Dynamic rendering.
+    /// Copies the rendering info of dynamic rendering.
     rendering: RenderingInfo {};
-    /// The inheritance info of a secondary command buffer.
+    /// Copies the inheritance info of a secondary command buffer.
     inheritance: CommandBufferInheritanceInfo {};
 }
 
-/// A framebuffer to be created; the images of an imageless one are described in its chain.
+/// Copies the create info of a framebuffer; the chain of an imageless one describes its images.
 pub(crate) fn framebuffer<'a>(
     info: &vk::FramebufferCreateInfo<'a>,
 ) -> Stripped<vk::FramebufferCreateInfo<'a>, impl Sized> {
@@ -137,7 +137,8 @@ pub(crate) fn framebuffer<'a>(
 /// Declares functions that copy a render pass: the layer's flags are removed from subpasses.
 macro_rules! render_passes {
     ($($name:ident: $structure:ident;)+) => {$(
-        /// A render pass to be created. With tile shading, its copy stores attachments instead of discarding them, since the pass may be interrupted.
+        /// Copies the create info of a render pass. With tile shading, the copy stores attachments instead of discarding them, since the pass may be
+        /// interrupted.
         pub(crate) fn $name<'a>(info: &vk::$structure<'a>) -> Stripped<vk::$structure<'a>, impl Sized> {
             let chain = chain(info.p_next, &[]);
             let mut copy = *info;

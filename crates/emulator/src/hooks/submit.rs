@@ -13,7 +13,7 @@ use crate::model::order::followed::FollowedBatch;
 use crate::model::submissions::{ApplicationBatch, Batch, Submission};
 use crate::model::trace::Trace;
 
-/// A batch of the application, with the properties of its command buffers.
+/// Adds the properties of the command buffers to a batch of the application.
 pub(crate) fn given(batch: layer::Batch, is_fixed: bool) -> ApplicationBatch {
     let uses_tile =
         |commands: &vk::CommandBuffer| recorder(*commands).is_some_and(|recorder| recorder.lock().uses_tile);

@@ -18,7 +18,8 @@ use crate::tables::messages::MessageId;
 /// Size in bytes of the driver's allocation whose handle represents a tile memory object.
 const HANDLE_BYTES: u64 = 4096;
 
-/// Allocates memory: tile memory as a small allocation that is never used, everything else with its type remapped.
+/// Allocates memory: for tile memory, a small allocation that only provides a handle; otherwise memory of the remapped
+/// type.
 pub(crate) fn allocate(
     device: &Device,
     info: &vk::MemoryAllocateInfo<'_>,
@@ -84,7 +85,7 @@ pub(crate) fn allocate(
     result
 }
 
-/// The driver's type of the small allocations: the heap's own, or the first device local one.
+/// The driver's memory type of the small allocations: the heap's own, or the first device local type.
 fn handle_type(device: &Device) -> u32 {
     device.heap_type().unwrap_or_else(|| {
         let types = device
@@ -102,7 +103,8 @@ fn handle_type(device: &Device) -> u32 {
     })
 }
 
-/// Reports an attempt to map tile memory, which cannot be mapped. Returns false for other memory, without a message.
+/// Reports an attempt to map tile memory, which cannot be mapped. Returns false for other memory, which it does not
+/// report.
 pub(crate) fn refuse_mapping(device: &Device, memory: vk::DeviceMemory) -> bool {
     if device.resources.object_size(memory).is_none() {
         return false;

@@ -1,4 +1,5 @@
-//! `VK_QCOM_tile_properties`: tiles of a render pass by the binning model. Reserving less memory gives fewer and larger tiles.
+//! `VK_QCOM_tile_properties`: the tiles of a render pass according to the binning model. Reserving less memory gives fewer and
+//! larger tiles.
 
 use ash::vk;
 use ash::vk::Handle;

@@ -12,9 +12,9 @@ use tileheap_layer::sharded::Sharded;
 use super::driver::{Driver, created};
 use crate::model::tile_shaders::{self, RECORD_BYTES};
 
-/// The alignment of records: no driver may require more (`minUniformBufferOffsetAlignment`).
+/// The alignment of records: the largest that a driver may require (`minUniformBufferOffsetAlignment`).
 const STRIDE: u64 = 256;
-/// Maximum number of different tiles on a device; tiles differ if their positions or sizes do.
+/// Maximum number of distinct tiles on a device; tiles are distinct if their positions or sizes differ.
 const RECORDS: u32 = 4096;
 
 /// The state of a device whose dispatches can run per tile.
@@ -82,7 +82,7 @@ impl TileShading {
 pub(crate) struct TileRecords {
     /// The index of the descriptor set, after all of the application's.
     pub(crate) index: u32,
-    /// Stands in for sets that a pipeline layout does not have.
+    /// An empty layout in place of the sets that a pipeline layout does not have.
     empty: vk::DescriptorSetLayout,
     layout: vk::DescriptorSetLayout,
     pool: vk::DescriptorPool,
@@ -190,7 +190,7 @@ impl TileRecords {
         Ok(())
     }
 
-    /// Destroys the created objects; the device is idle.
+    /// Destroys the created objects; the device must be idle.
     pub(crate) fn destroy(&self, driver: &Driver) {
         let (next, device) = (&driver.commands, driver.handle);
         call_down!(next, vkDestroyDescriptorPool(device, self.pool, null()));
@@ -200,7 +200,7 @@ impl TileRecords {
         call_down!(next, vkFreeMemory(device, self.memory, null()));
     }
 
-    /// The dynamic offset of a tile's record; `None` if there are too many tiles.
+    /// The dynamic offset of a tile's record; `None` if the device has used too many distinct tiles.
     pub(crate) fn offset(&self, first: (u32, u32), size: vk::Extent2D) -> Option<u32> {
         let key = [first.0, first.1, size.width, size.height];
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! `VK_QCOM_tile_shading`: dispatches once per tile, by interrupting the render pass.
+//! `VK_QCOM_tile_shading`: runs dispatches once per tile, by interrupting the render pass.
 //!
 //! ```text
 //! the application's   begin pass ─ draws ─ dispatch per tile ─ draws ─ end
@@ -192,7 +192,7 @@ fn each_tile(
     let reason = match &pass.again {
         Err(reason) => Some(*reason),
         Ok(_) if is_run && !has_room => {
-            Some("this device has used more different tiles than the emulator can store")
+            Some("this device has used more distinct tiles than the emulator can store")
         }
         Ok(_) => None,
     };
@@ -213,7 +213,7 @@ fn report(commands: vk::CommandBuffer, command: &'static str, reason: &str) {
         recording.at
     });
     let commands = Object::of(commands);
-    let text = format!("{command} in {commands} does nothing: {reason}");
+    let text = format!("{command} in {commands} is not emulated completely: {reason}");
     let finding = Finding::new(MessageId::TileShading, commands, text);
     device.reporter.report_all([Finding { at, ..finding }]);
 }

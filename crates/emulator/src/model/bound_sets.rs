@@ -21,13 +21,13 @@ pub(crate) struct BoundSets {
 #[derive(Default)]
 struct Point {
     pipeline: u64,
-    /// Handles of sets, or the complement of the push number for pushed descriptors; 0 if unknown.
+    /// The handle of each set; for push descriptors, the complement of the number of the push. 0 if unknown.
     sets: [u64; SETS],
-    /// A number that represents the pipeline and the sets.
+    /// A hash of the pipeline and the sets.
     key: u64,
-    /// Keys of draws and dispatches that need no second check, each with its list of accesses.
+    /// Keys of draws and dispatches that need not be checked again, each with its list of accesses.
     checked: [[(u64, u32); 2]; CHECKED],
-    /// Pushed descriptors, by the number that represents them in `sets`.
+    /// Push descriptors, by the number that represents them in `sets`.
     pushed: Vec<(u64, Set)>,
     /// Dynamic offsets by the index of their set; only sets whose offsets were recorded.
     offsets: Vec<(usize, Vec<u32>)>,
@@ -223,7 +223,7 @@ impl BoundSets {
         }
     }
 
-    /// Changes some of the descriptors pushed to a set.
+    /// Updates some of the push descriptors of a set.
     pub(crate) fn push(&mut self, point: vk::PipelineBindPoint, index: u32, write: impl FnOnce(&Set)) {
         let Some(at) = index_of(point) else { return };
         self.pushes += 1;
@@ -256,7 +256,7 @@ impl BoundSets {
         }
     }
 
-    /// Like `checked`, in a few instructions; also `None` if the accesses may depend on dynamic offsets or push constants.
+    /// Like `checked`, but faster; also `None` if the accesses may depend on dynamic offsets or push constants.
     #[inline(always)]
     pub(crate) fn checked_quickly(
         &self,
@@ -275,7 +275,7 @@ impl BoundSets {
     }
 
     /// Records that a draw or dispatch was checked, and that it performs the accesses of a list. If the list depends on dynamic offsets and
-    /// parameters, the record is only for the current ones.
+    /// parameters, the record only applies to the current ones.
     pub(crate) fn check(
         &mut self,
         reachable: ReachableDescriptors,
@@ -295,7 +295,7 @@ impl BoundSets {
         }
     }
 
-    /// The known values that guards of the bound pipeline compare.
+    /// The known values that the guards in the bound pipeline's shaders compare.
     pub(crate) fn guard_values(
         &mut self,
         reachable: ReachableDescriptors,

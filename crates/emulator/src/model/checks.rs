@@ -1,4 +1,5 @@
-//! Checks of the resources that a command accesses: draws and dispatches by descriptor, transfers by name.
+//! Checks the resources that commands access: draws and dispatches through descriptors, transfers through their
+//! arguments.
 
 use std::sync::Arc;
 
@@ -26,8 +27,8 @@ use crate::tables::action_commands::{ReachableDescriptors, wrong_object_rule};
 use crate::tables::messages::MessageId;
 use crate::tables::unseen_writes::UnseenWrites;
 
-/// Returns a finding if a command accesses a resource of an object other than the bound one. Reads of such a draw or dispatch are not checked: one
-/// mistake, one message. No rule of Vulkan says what must be bound for a transfer, so its reads are checked.
+/// Returns a finding if a command accesses a resource in a memory object that is not bound. If a draw or dispatch does, its reads are not checked,
+/// so that one mistake causes one message. No rule of Vulkan says what must be bound for a transfer, so its reads are checked.
 #[inline]
 pub(crate) fn check_object(at: Position, resource: &Resource, access: AccessMethod<'_>) -> Option<Finding> {
     let place = resource.tile_place()?;
@@ -40,16 +41,16 @@ pub(crate) fn is_bound(bound: Option<BoundMemory>, place: &MemoryBinding) -> boo
     bound.is_some_and(|bound| bound.memory == place.memory || bound == UNKNOWN)
 }
 
-/// The kind of access to a resource.
+/// The way in which a command accesses a resource.
 #[derive(Clone, Copy)]
 pub(crate) enum AccessMethod<'a> {
-    /// A descriptor of a draw, dispatch or trace.
+    /// Through a descriptor of a draw, dispatch or trace rays command.
     Descriptor(ReachableDescriptors, &'a str),
-    /// An attachment of the render pass that the command draws in.
+    /// As an attachment of the render pass that the command draws in.
     Attachment(&'a str),
-    /// A buffer or an image that the command transfers from or to.
+    /// As a buffer or an image that the command transfers from or to.
     Transfer(&'a str),
-    /// An attachment of the render pass that the command ends, if nothing was drawn.
+    /// As an attachment of the render pass that the command ends, if nothing was drawn.
     PassWithoutDraw(&'a str),
 }
 
@@ -83,8 +84,8 @@ fn wrong_object(
         AccessMethod::PassWithoutDraw(command) => (
             MessageId::AttachmentUnbound,
             format!(
-                "{command} ends a render pass without draws whose attachment {object} is in {own}: the contents that it loads are \
-                 undefined, and those that it stores are lost"
+                "{command} ends a render pass that has no draws and whose attachment {object} is in {own}: the contents that \
+                 the render pass loads are undefined, and those that it stores are lost"
             ),
             None,
         ),
@@ -93,8 +94,8 @@ fn wrong_object(
     Finding::new(id, object, text + &rule).at(at)
 }
 
-/// Returns findings about the attachments of the render pass that are in an object other than the bound one: at the first draw, which breaks the rule for
-/// draws, or without draws at the end of the pass.
+/// Returns findings about the attachments of the render pass whose memory object is not bound: at the first draw, which breaks the rule for draws, or at
+/// the end of a render pass without draws.
 pub(crate) fn unbound_attachments(pass: &mut Pass, at: Position, access: AccessMethod<'_>) -> Vec<Finding> {
     let unbound = std::mem::take(&mut pass.unbound);
     let found = unbound.iter().filter_map(|(resource, bound)| {
@@ -122,8 +123,8 @@ fn may_write_others(accessed: &DescriptorAccess, binding: Option<&SetBinding>) -
     accessed.writes && binding.is_some_and(can_change)
 }
 
-/// Checks the accesses of a draw or dispatch, except what it fetches from buffers: once per recording, since a set does not change while a command
-/// buffer uses it, unless its bindings allow that.
+/// Checks the accesses of a draw or dispatch, except what it fetches from buffers. Once per recording is enough, since a set does not change while
+/// a command buffer uses it, unless its bindings allow that.
 pub(crate) fn check_descriptors(
     recording: &mut Recording,
     descriptors: &Descriptors,
@@ -202,11 +203,11 @@ pub(crate) fn check_descriptors(
     }
 }
 
-/// The state that an access is checked against, and that it updates.
+/// The state against which accesses are checked, and which they update.
 struct Rules<'a> {
     at: Position,
     reachable: ReachableDescriptors,
-    /// The render pass instance around a draw, or around a dispatch for each tile.
+    /// The render pass instance around a draw, or around a per-tile dispatch.
     subpasses: Option<&'a Subpasses>,
     reported: &'a mut ReportedOnce,
     command: &'a str,
@@ -316,7 +317,8 @@ impl Rules<'_> {
         logged(accessed, entry, acts, &dispatch)
     }
 
-    /// Marks that a read may follow a write of the same command through another descriptor, in another stage or to the same bytes.
+    /// Marks a read as one that may follow a write of the same command, if both access the same resource or resources that share
+    /// bytes.
     fn order_within_command(&mut self, read: usize, write: usize) {
         let is_write = |one: &LoggedAccess| WRITES.contains(one.access.access);
         let [reader, writer] = [&self.accesses[read], &self.accesses[write]];
@@ -326,7 +328,7 @@ impl Rules<'_> {
     }
 }
 
-/// Converts an access to an attachment to one by per-tile dispatches.
+/// Converts an access to an attachment to the same access by a per-tile dispatch.
 fn of_tile(access: program::MemoryAccess) -> program::MemoryAccess {
     let as_tile = match WRITES.contains(access.access) {
         true => ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM,

@@ -1,4 +1,5 @@
-//! The bytes that can be live, computed from the sizes of bound objects while commands are recorded. They decide which bytes are poisoned.
+//! Computes which bytes can be live from the sizes of the bound objects, while commands are recorded. Only these bytes need poison when
+//! they become undefined.
 //!
 //! ```text
 //! begin  bind A(8)  pass -> 0..8   bind B(4)  dispatch: 0..4           bind A  pass loads 4..8: undefined
@@ -29,7 +30,8 @@ impl Contents {
     }
 }
 
-/// Tile memory of a queue while command buffers of one window run.
+/// The state of a queue's tile memory within a window in which contents survive: a batch, or a submit if
+/// `queueSubmitBoundary` is true.
 #[derive(Debug, Default)]
 pub(crate) struct Window {
     /// The number of bytes, from offset 0, that can be live.

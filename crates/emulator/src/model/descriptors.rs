@@ -1,4 +1,4 @@
-//! The resources in descriptor sets, and the descriptors that pipelines access.
+//! The resources that descriptor sets refer to, and the descriptors that pipelines access.
 //!
 //! Tracked: sets written by updates, copies and templates, and pushed descriptors. Not tracked, and so never reported:
 //! descriptor buffers, shader objects, buffer device addresses.
@@ -40,7 +40,7 @@ pub(crate) struct Descriptors {
     compares_push_constants: AtomicBool,
 }
 
-/// A descriptor set, or the descriptors pushed to a command buffer.
+/// A descriptor set, or the push descriptors of a command buffer.
 #[derive(Default)]
 pub(crate) struct Set {
     pub(crate) pool: vk::DescriptorPool,
@@ -54,10 +54,10 @@ pub(crate) struct Set {
 /// The descriptors of a set, by binding and element.
 type Entries = BTreeMap<(u32, u32), Entry>;
 
-/// Number of descriptors of a binding that are tracked; a shader may use any element of a larger array.
+/// Maximum number of descriptors of a binding that are checked; a shader may use any element of a larger array.
 const MAX_ELEMENTS: usize = 16;
 
-/// Flags of descriptors that a recorded command does not certainly use in their current state.
+/// Flags of bindings whose descriptors a recorded command may not use, or may not use in their current state.
 pub(super) const UNCERTAIN: vk::DescriptorBindingFlags = vk::DescriptorBindingFlags::from_raw(
     vk::DescriptorBindingFlags::UPDATE_AFTER_BIND.as_raw()
         | vk::DescriptorBindingFlags::UPDATE_UNUSED_WHILE_PENDING.as_raw()
@@ -144,7 +144,8 @@ impl Set {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes one descriptor: of a resource that the layer knows, or an unknown one.
+    /// Writes a descriptor that refers to a resource that the layer knows; `None` if the layer does not know its
+    /// resource.
     fn put(&self, binding: u32, element: u32, kind: vk::DescriptorType, resource: Option<DescribedPart>) {
         if resource.is_none() && self.count.load(Ordering::Relaxed) == 0 {
             return;
@@ -229,7 +230,8 @@ impl Set {
     }
 }
 
-/// The resource that a descriptor is written from, if the layer knows it.
+/// The resource that a written descriptor refers to, and the part of it; `None` if the layer does not know the
+/// resource.
 fn described(resources: &Resources, kind: vk::DescriptorType, source: Source<'_>) -> Option<DescribedPart> {
     Some(match source {
         Source::Image(info) => {
@@ -270,7 +272,8 @@ impl Descriptors {
         self.codes.get(words).accesses(stage.stage, &name)
     }
 
-    /// Remembers the descriptors that a new pipeline's stages, and the libraries it is linked from, access.
+    /// Registers the descriptors that the stages of a new pipeline access, including those of the libraries that it is
+    /// linked from.
     pub(crate) fn remember_pipeline(
         &self,
         pipeline: vk::Pipeline,
@@ -308,7 +311,8 @@ impl Descriptors {
         self.compares_push_constants.load(Ordering::Relaxed)
     }
 
-    /// Remembers the vertex buffers that a new graphics pipeline reads, by its own state or by that of a library.
+    /// Registers the vertex buffers that a new graphics pipeline reads, according to its own vertex input state or to
+    /// that of a library.
     pub(crate) fn remember_vertex_input(
         &self,
         pipeline: vk::Pipeline,

@@ -4,14 +4,14 @@ use tileheap_sync::program::{self, MemoryId};
 
 macro_rules! reasons {
     ($($(#[$doc:meta])* $reason:ident = $text:literal, $remedy:literal;)+) => {
-        /// Reason why bytes became undefined.
+        /// The reason why bytes became undefined.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum DiscardReason {
             $($(#[$doc])* $reason,)+
         }
 
         impl DiscardReason {
-            /// Names the command or event that made the bytes undefined.
+            /// Describes the command or event that made the bytes undefined.
             pub(crate) const fn text(self) -> &'static str {
                 match self {
                     $(DiscardReason::$reason => $text,)+
@@ -32,10 +32,10 @@ reasons! {
     /// An action command at which the bound tile memory did not include these bytes.
     LessBound = "an action command with less tile memory bound",
         "bind an object that covers the contents for every action command from the write to the read, in every command buffer";
-    /// A load operation or an initial layout, at the beginning of a render pass.
+    /// A load operation or an initial layout that discards contents, at the beginning of a render pass.
     Load = "a load operation DONT_CARE or an initial layout UNDEFINED",
         "load the attachment with LOAD and its current layout, or read the contents before the render pass";
-    /// A store operation, at the end of a render pass.
+    /// A store operation that discards contents, at the end of a render pass.
     Store = "a store operation DONT_CARE", "store the attachment with STORE";
     /// A barrier with a transition from `UNDEFINED`.
     Transition = "a transition from UNDEFINED", "set the barrier's oldLayout to the current layout of the image";

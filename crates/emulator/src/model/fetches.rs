@@ -82,7 +82,7 @@ impl BoundBuffers {
         (offset, size): (u64, u64),
         stride: Option<u32>,
     ) {
-        /// Bindings from this number on are ignored: more than any driver has (`maxVertexInputBindings`).
+        /// Bindings from this number on are ignored: no driver has as many (`maxVertexInputBindings`).
         const LIMIT: usize = 1024;
         let index = binding as usize;
         if index < LIMIT {
@@ -108,7 +108,7 @@ impl BoundBuffers {
     }
 
     /// The fetches of a draw or dispatch from tracked buffers that were not logged before in this epoch. `acts` is `false` if the command may do nothing,
-    /// `is_skipped` is `true` if it possibly does not even read its parameters. `input` is that of the bound pipeline, if it is known.
+    /// `is_skipped` is `true` if it may not even read its parameters. `input` is the vertex input of the bound pipeline, if it is known.
     pub(crate) fn fetch(
         &mut self,
         resources: &Resources,
@@ -199,7 +199,7 @@ impl BoundBuffers {
         }
     }
 
-    /// A fetch to log, unless it was logged before; `bound` is the whole bound range.
+    /// Returns the fetch to log, unless it was logged before; `bound` is the whole bound range.
     fn new_fetch(&mut self, mut one: LoggedAccess, bound: ResourcePart) -> Option<LoggedAccess> {
         let of_resource = |known: &&LoggedAccess| {
             let usage = |one: &LoggedAccess| (one.access.resource, one.access.stage, one.access.access);
@@ -372,7 +372,7 @@ mod tests {
         vk::Buffer::from_raw(handle)
     }
 
-    /// Vertices of 12 bytes, of which a shader reads the first 8, and instances of 16.
+    /// Vertices of 12 bytes, of which a shader reads the first 8, and instances of 16 bytes.
     fn input() -> VertexInput {
         let binding = |binding, stride, step, bytes| VertexBinding {
             binding,

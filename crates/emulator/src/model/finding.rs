@@ -18,7 +18,7 @@ pub(crate) struct Finding {
     pub(crate) at: Option<Position>,
     /// The batch, for errors found when it is submitted.
     pub(crate) submit: Option<Submit>,
-    /// The commands that put the bytes into this state.
+    /// The earlier commands that led to the error.
     pub(crate) cause: Option<String>,
     /// A remedy that replaces that of the message id.
     pub(crate) remedy: Option<Cow<'static, str>>,

@@ -27,7 +27,7 @@ impl Heap {
         self.used.fetch_max(end, Ordering::Relaxed);
     }
 
-    /// The end of the bytes that are poisoned when they become undefined: the bytes after it are not in use, so nothing can read them.
+    /// The end of the bytes that need poison when they become undefined: the bytes after it are not in use, so nothing can read them.
     pub(crate) fn end(&self) -> u64 {
         self.used.load(Ordering::Relaxed).min(self.size)
     }
@@ -50,7 +50,7 @@ impl Heap {
         self.size.next_multiple_of(4)
     }
 
-    /// The words to fill if `[first, end)` becomes undefined; `None` if none need poison.
+    /// The range of whole words to fill if `[first, end)` becomes undefined; `None` if no byte needs poison.
     pub(crate) fn words(&self, first: u64, end: u64) -> Option<(u64, u64)> {
         let (first, end) = (first.next_multiple_of(4), end.min(self.end()).next_multiple_of(4));
         (first < end).then_some((first, end))

@@ -22,7 +22,7 @@ impl Lines {
         Lines::to(path, File::options().create(true).append(true).open(path))
     }
 
-    /// Creates a new file.
+    /// Creates a file, or truncates an existing one.
     pub(crate) fn create(path: &Path) -> Lines {
         Lines::to(path, File::create(path))
     }

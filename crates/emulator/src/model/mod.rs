@@ -1,5 +1,5 @@
-//! The state of tile memory on a device. It does not access devices or command tables: hooks pass the driver's results, and carry out the actions
-//! that the model returns.
+//! The model of tile memory on a device. It does not access devices or command tables: hooks pass the driver's results to the model, and carry
+//! out the actions that it returns.
 //!
 //! ```text
 //! resources, parts, descriptors   the application's objects and descriptor writes

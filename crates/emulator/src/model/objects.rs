@@ -1,4 +1,4 @@
-//! Objects in messages: their kinds, and the names that the application gave them.
+//! Objects in messages: their kinds, and the names that the application has given them.
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use tileheap_units::IdMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Object(pub(crate) vk::ObjectType, pub(crate) u64);
 
-/// The delimiter of an object in the text of a message.
+/// The delimiter that marks an object in the text of a message.
 const MARK: char = '\u{1f}';
 
 impl fmt::Display for Object {
@@ -21,12 +21,12 @@ impl fmt::Display for Object {
 }
 
 impl Object {
-    /// Returns the object of a handle.
+    /// Returns the object with this handle.
     pub(crate) fn of<T: vk::Handle>(handle: T) -> Object {
         Object(T::TYPE, handle.as_raw())
     }
 
-    /// The kinds of objects in messages; `None` for all others.
+    /// The kind of the object, as messages state it; `None` if no message is about objects of this type.
     fn kind(self) -> Option<&'static str> {
         Some(match self.0 {
             vk::ObjectType::IMAGE => "image",
@@ -59,7 +59,7 @@ impl Names {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Names an object, if messages can be about it; an empty name removes the one it has.
+    /// Names an object, if messages can be about it; an empty name removes its current name.
     pub(crate) fn set(&self, object: Object, name: &str) {
         if object.kind().is_none() {
             return;
@@ -76,7 +76,8 @@ impl Names {
         self.lock().get(&object).cloned()
     }
 
-    /// Inserts kind, name and handle of each object in the text of a message; appends to `objects` those that it does not contain yet.
+    /// Inserts kind, name and handle of each object in the text of a message, and appends to `objects` those objects that it does not
+    /// contain yet.
     pub(crate) fn resolve(&self, text: &str, objects: &mut Vec<Object>) -> String {
         let parts = text.split(MARK).enumerate();
         let resolved = parts.map(

@@ -1,4 +1,5 @@
-//! The memory that action commands name in their arguments: resources of transfers, and buffers that draws and dispatches fetch from.
+//! The memory that the arguments of action commands refer to: resources of transfers, and buffers that draws and dispatches fetch
+//! from.
 
 use ash::vk;
 
@@ -14,7 +15,7 @@ pub(super) struct Elements {
 /// The vertices or indices of a draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Drawn {
-    /// No vertices: a dispatch, or mesh shader workgroups; their number, unless it is in memory.
+    /// Workgroups of a dispatch or of mesh shaders, and no vertices; the number of workgroups, unless it is in memory.
     Groups(Option<[u32; 3]>),
     /// Vertices and instances.
     Vertices(Elements, Elements),
@@ -24,7 +25,7 @@ pub(super) enum Drawn {
     Unknown { is_indexed: bool },
 }
 
-/// Parameters of an indirect command in a buffer, one after the other.
+/// The parameters of an indirect command: up to `count` sets in a buffer, `stride` bytes apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Parameters {
     pub(super) buffer: vk::Buffer,
@@ -33,14 +34,14 @@ pub(super) struct Parameters {
     pub(super) bytes: u64,
     pub(super) stride: u64,
     pub(super) count: u32,
-    /// The buffer that holds the number of draws or dispatches, which is at most `count`, and the offset of that number.
+    /// The buffer that contains the number of draws or dispatches, at most `count`, and the offset of that number.
     pub(super) number: Option<(vk::Buffer, u64)>,
 }
 
-/// The memory that an action command names in its arguments.
+/// The memory that the arguments of an action command refer to.
 #[derive(Clone, Copy)]
 pub(crate) enum Operation<'a> {
-    /// The arguments name no memory.
+    /// The arguments refer to no memory.
     None,
     Transfer(Transfer<'a>),
     Fetch(Fetch),
@@ -96,7 +97,7 @@ impl Operation<'_> {
 pub(crate) struct Fetch {
     pub(super) drawn: Drawn,
     pub(super) parameters: Option<Parameters>,
-    /// True if the command draws or dispatches nothing, since a count is 0.
+    /// True if the command draws or dispatches nothing, because one of its counts is 0.
     pub(super) is_empty: bool,
 }
 
@@ -153,7 +154,7 @@ impl Fetch {
         Fetch::indirect::<T>(Drawn::Groups(None), (buffer, offset), count, stride, None)
     }
 
-    /// Draws whose parameters are in a buffer, each a `T`.
+    /// Draws whose parameters, one `T` per draw, are in a buffer.
     pub(crate) const fn indirect_draws<T>(
         is_indexed: bool,
         parameters: (vk::Buffer, u64),
@@ -163,7 +164,7 @@ impl Fetch {
         Fetch::indirect::<T>(Drawn::Unknown { is_indexed }, parameters, count, stride, None)
     }
 
-    /// At most `count` draws, whose number is also in a buffer.
+    /// At most `count` draws; the number of draws is in a buffer too.
     pub(crate) const fn counted_draws<T>(
         is_indexed: bool,
         parameters: (vk::Buffer, u64),

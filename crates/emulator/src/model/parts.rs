@@ -41,7 +41,7 @@ impl View {
     }
 }
 
-/// The subresources of a range of an image; nothing else about the image is known.
+/// The subresources of a range, for an image about which nothing else is known.
 pub(crate) fn any_subresources(range: &vk::ImageSubresourceRange) -> ResourcePart {
     // `VK_REMAINING_MIP_LEVELS` and similar constants are the largest numbers.
     let run = |first: u32, count: u32| Run::new(first, first.saturating_add(count.max(1)));
@@ -68,7 +68,7 @@ impl Resource {
         }
     }
 
-    /// The subresources of a barrier's range, and `true` if a transition changes exactly these.
+    /// The subresources of a barrier's range, and `true` if a transition changes exactly these subresources.
     ///
     /// Without maintenance9, a range of one layer of a 3D image is all slices, with it the first slice
     /// (VUID-VkImageMemoryBarrier2-maintenance9-10798); that transition is not tracked.
@@ -85,7 +85,8 @@ impl Resource {
         (self.subresources(&all), false)
     }
 
-    /// The subresources of a range, whose layers are the slices of a 3D image; all bytes of an image with linear tiling.
+    /// The subresources of a range; the layers of a 3D image are its slices. For an image with linear tiling, all of its
+    /// bytes.
     pub(crate) fn subresources(&self, range: &vk::ImageSubresourceRange) -> ResourcePart {
         let Tiling::Optimal(all) = &self.tiling else {
             return self.bytes(0, vk::WHOLE_SIZE);
@@ -109,8 +110,8 @@ impl Resource {
     }
 }
 
-/// The names of a part's subresources: "aspect STENCIL, mip level 1". Aspects, levels and layers are left out if the image has only one of them;
-/// levels and layers also if the part has all of them. `None` if nothing is left, and for a buffer.
+/// Names a part's subresources: "aspect STENCIL, mip level 1". Aspects, levels and layers are left out if the image has only one of them; levels
+/// and layers also if the part has all of them. `None` if nothing is left, and for a buffer.
 pub(crate) fn named_part(resource: &Resource, part: &ResourcePart) -> Option<String> {
     let (Tiling::Optimal(all), ResourcePart::Texels(part)) = (&resource.tiling, part) else {
         return None;
@@ -151,7 +152,7 @@ fn plural(word: &str, count: u32) -> String {
     }
 }
 
-/// The part with the aspects of another one, if both have the same levels and layers.
+/// Adds the aspects of another part, if both have the same levels and layers.
 pub(crate) fn with_aspects(part: ResourcePart, other: &ResourcePart) -> ResourcePart {
     match (part, other) {
         (ResourcePart::Texels(one), ResourcePart::Texels(other))

@@ -22,7 +22,7 @@ use super::recording::{Pass, Preparation, Recording};
 use super::resources::{Attachment, RenderPass, Resources, View, is_only_read};
 use crate::tables::messages::MessageId;
 
-/// An attachment of a render pass instance that the layer knows.
+/// An attachment of a render pass instance, of an image that the layer knows.
 pub(crate) struct BoundAttachment {
     pub(crate) view: Arc<View>,
     pub(crate) attachment: Attachment,
@@ -195,7 +195,7 @@ fn merge(roles: &mut Vec<Role>, others: Vec<Role>) {
     }
 }
 
-/// The operations that a render pass instance performs on its attachments.
+/// The operations that a render pass instance performs on its attachments, and the ways in which it accesses them.
 #[derive(Clone, Copy)]
 pub(crate) struct PerformedOperations {
     pub(crate) loads: bool,
@@ -222,7 +222,8 @@ impl PerformedOperations {
     }
 }
 
-/// The operations of a resolve attachment of dynamic rendering: the resolve itself writes it, and nothing stores it.
+/// The operations of a resolve attachment of dynamic rendering: the resolve itself writes the attachment, and no store
+/// operation applies.
 const RESOLVED: Attachment = Attachment {
     load: vk::AttachmentLoadOp::NONE_KHR,
     store: vk::AttachmentStoreOp::NONE,
@@ -237,7 +238,7 @@ const RESOLVED: Attachment = Attachment {
     only_read: false,
 };
 
-/// The view layers that an instance renders: the first `count`, or all from the lowest to the highest bit of `view_mask` if that is not 0.
+/// The layers of a view that an instance renders: the first `count`, or, if `view_mask` is not 0, all from its lowest to its highest bit.
 fn rendered_layers(count: u32, view_mask: u32) -> Run {
     match view_mask {
         0 => Run::new(0, count.max(1)),
@@ -268,7 +269,7 @@ impl Attachment {
     }
 }
 
-/// Commands to record before a render pass instance.
+/// The commands to record before a render pass instance, and the findings to report.
 #[derive(Default)]
 pub(crate) struct PassPrologue {
     /// True if the guard must be recorded first: the render pass begins with the first action command that has tile memory bound.
@@ -277,7 +278,7 @@ pub(crate) struct PassPrologue {
     pub(crate) findings: Vec<Finding>,
 }
 
-/// Begins a render pass instance. Returns its discards at the beginning, and the findings.
+/// Begins a render pass instance. Returns the contents that it discards at its beginning, and the findings.
 pub(crate) fn begin(
     recording: &mut Recording,
     attached: &[BoundAttachment],
@@ -345,14 +346,15 @@ pub(crate) fn begin(
     }
 }
 
-/// By attachment of dynamic rendering: `true` if its image can be an input attachment. Empty if draws read no input attachments.
+/// For each attachment of dynamic rendering: `true` if its image can be an input attachment. Empty if draws read no input
+/// attachments.
 fn inputs(attached: &[BoundAttachment], performs: PerformedOperations) -> Vec<bool> {
     let read = attached.iter().filter(|_| performs.reads_locally);
     read.map(|one| one.view.resource.is_input).collect()
 }
 
-/// The instance in the model's form: it includes unbound attachments, for the dependencies that their layouts imply. Nothing is loaded from an
-/// attachment whose object is not bound, which is a separate mistake.
+/// The instance in the model's form. It includes attachments that are not bound to memory, for the dependencies that their layouts imply.
+/// Nothing is loaded from an attachment whose memory object is not bound, which is a separate mistake.
 fn instance(
     attached: &[BoundAttachment],
     performs: PerformedOperations,
@@ -409,8 +411,8 @@ fn instance(
 }
 
 impl Attachment {
-    /// The attachment in the model's form, with its view of a bound image. In an image with linear tiling, the bytes that the render area covers are
-    /// unknown.
+    /// The attachment in the model's form, with its view of an image that is bound to memory. In an image with linear tiling, the bytes that the
+    /// render area covers are unknown.
     fn of_model(&self, view: Option<(&View, Run)>, bound: Option<BoundMemory>) -> render_pass::Attachment {
         let place = view.and_then(|(view, _)| view.resource.place.get());
         let is_wrong = place.is_some_and(|place| place.is_tile && !is_bound(bound, place));
@@ -457,7 +459,8 @@ fn shares_bytes(attached: &[BoundAttachment], index: usize) -> bool {
     })
 }
 
-/// Ends a render pass instance. Returns the bytes that become undefined, and attachments that were never bound.
+/// Ends a render pass instance. Returns the bytes that become undefined, and findings about attachments whose memory
+/// object was never bound.
 pub(crate) fn end(recording: &mut Recording, command: &'static str) -> (Vec<Discard>, Vec<Finding>) {
     recording.at.act(command);
     let at = recording.at;
@@ -493,7 +496,7 @@ pub(crate) fn end(recording: &mut Recording, command: &'static str) -> (Vec<Disc
     (pass.at_end, findings)
 }
 
-/// The effects of a secondary command buffer.
+/// A secondary command buffer and its effects.
 pub(crate) struct Secondary {
     pub(crate) handle: vk::CommandBuffer,
     pub(crate) contents: Contents,

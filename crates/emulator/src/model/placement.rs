@@ -1,4 +1,4 @@
-//! Binding a resource to a tile memory object: the rules of offset and size.
+//! Binds resources to tile memory objects, and checks the rules for offsets and sizes.
 
 use ash::vk;
 use ash::vk::Handle;
@@ -11,7 +11,7 @@ use crate::tables::messages::MessageId;
 
 /// The result of binding a resource to a tile memory object.
 pub(crate) struct Placement {
-    /// The resource's binding to bytes of the heap; `None` if the resource cannot be bound there.
+    /// The bytes of the heap that the resource is bound to; `None` if it cannot be bound there.
     pub(crate) place: Option<MemoryBinding>,
     pub(crate) finding: Option<Finding>,
 }

@@ -1,4 +1,4 @@
-//! Positions in the application's work: command buffer, command, bound tile memory, submit.
+//! Positions in the application's work: command buffer, command, bound tile memory, submit call.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::objects::{Names, Object};
 use crate::tables::layer::Layer;
 
-/// The bound tile memory object.
+/// The bound tile memory object, and its size in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BoundMemory {
     pub(crate) memory: u64,
@@ -25,13 +25,13 @@ pub(crate) const UNKNOWN: BoundMemory = BoundMemory {
     size: u64::MAX,
 };
 
-/// A recorded command, and the tile memory that is bound at it.
+/// A recorded command, and the tile memory that is bound when it executes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Position {
     /// The handle of the command buffer.
     pub(crate) commands: u64,
     /// Number of action commands so far, including this one: draws, dispatches, transfers, the beginnings and ends of render passes,
-    /// `vkCmdExecuteCommands`. Others are not numbered, since the layer does not see all of them.
+    /// and `vkCmdExecuteCommands`. Other commands are not counted, since the layer does not see all of them.
     pub(crate) actions: u32,
     /// The command's name. While untracked commands are recorded, the name of the last tracked one.
     command: &'static str,
@@ -50,7 +50,7 @@ impl Position {
         }
     }
 
-    /// Sets the command to the action command that was counted last.
+    /// Sets the command, which is the action command that was counted last.
     pub(crate) fn is_at(&mut self, command: &'static str) {
         (self.command, self.is_action) = (command, true);
     }
@@ -66,7 +66,7 @@ impl Position {
         self.is_at(command);
     }
 
-    /// Sets the command to one between two action commands.
+    /// Sets the command, which is not an action command.
     pub(crate) fn is_between(&mut self, command: &'static str) {
         (self.command, self.is_action) = (command, false);
     }
@@ -118,7 +118,7 @@ impl fmt::Display for Position {
     }
 }
 
-/// A batch of a submit.
+/// A batch of a submit call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Submit {
     /// The number of the submit call on the device, from 1.

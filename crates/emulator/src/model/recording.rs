@@ -30,7 +30,7 @@ pub(crate) struct Recording {
     pub(crate) pass: Option<Pass>,
     /// The tile shading state of `pass`, if it can run work per tile.
     pub(crate) tile_pass: Option<Box<TilePass>>,
-    /// Bytes that a suspended render pass instance leaves to poison at its final end.
+    /// Bytes that a suspended render pass instance leaves to be poisoned when its last resuming instance ends.
     pub(crate) suspended: Vec<Discard>,
     is_primary: bool,
     /// The kinds of unseen writes that commands of this recording may perform.
@@ -74,7 +74,8 @@ impl ReportedOnce {
 pub(crate) struct Pass {
     /// True if another instance resumes this one: nothing may be recorded in between.
     pub(crate) suspends: bool,
-    /// Attachments whose object is not bound, until that is reported; each with the object that is bound instead.
+    /// Attachments whose memory object is not bound, until that is reported; each with the object that is bound
+    /// instead.
     pub(crate) unbound: Vec<(Arc<Resource>, Option<BoundMemory>)>,
     /// The byte ranges `[first, end)` of the instance's attachments in tile memory.
     pub(crate) attached: Vec<(u64, u64)>,
@@ -160,8 +161,8 @@ impl Recording {
         is_done
     }
 
-    /// Logs that a command draws to the attachments of the render pass instance; without `acts` it may draw nothing. Returns its accesses to them if
-    /// it may also read them: they are not logged then.
+    /// Logs that a command draws to the attachments of the render pass instance; if `acts` is false, it may draw nothing. If it may also read the
+    /// attachments, returns its accesses to them instead of logging them.
     #[inline]
     pub(crate) fn draw(&mut self, command: &'static str, acts: bool) -> Option<Vec<LoggedAccess>> {
         let pass = self.pass.as_mut()?;
@@ -173,13 +174,13 @@ impl Recording {
         None
     }
 
-    /// Logs a draw or dispatch that has its own accesses, and those of a list.
+    /// Logs a draw or dispatch that performs its own accesses, and those of a list.
     pub(crate) fn access_with(&mut self, own: Vec<LoggedAccess>, list: u32, command: &'static str) {
         self.at.is_at(command);
         self.order.access_with(own, list, &self.at);
     }
 
-    /// Forces a check of the next draw, regardless of earlier draws.
+    /// Forces a check at the next draw, regardless of earlier draws.
     pub(crate) fn check_again(&mut self) {
         self.checked_passes += 1;
     }
@@ -209,14 +210,14 @@ impl Recording {
         spread(pass) ^ self.at.bound.map_or(0, |bound| bound.memory)
     }
 
-    /// Binds a tile memory object of that size, or nothing.
+    /// Binds a tile memory object of `size` bytes; with `None`, nothing is bound.
     pub(crate) fn bind(&mut self, memory: u64, size: Option<u64>) {
         self.at.bind(size.map(|size| BoundMemory { memory, size }));
         self.uses_tile |= size.is_some();
     }
 
-    /// Handles the action command `command`, which was counted, before it is recorded: it discards bytes that the binding does not cover. `None` if
-    /// nothing changes.
+    /// Handles the action command `command`, which was already counted, before it is recorded: it discards bytes that the bound tile memory does
+    /// not cover. `None` if nothing changes.
     #[inline]
     pub(crate) fn act(&mut self, command: &'static str) -> Option<Preparation> {
         let reserved = self.at.bound.map_or(0, |bound| bound.size);
@@ -254,7 +255,7 @@ impl Recording {
     }
 }
 
-/// A finding about memory that cannot be bound as tile memory.
+/// Returns a finding about memory that cannot be bound as tile memory.
 pub(crate) fn not_tile_memory(memory: vk::DeviceMemory, at: Position) -> Finding {
     let memory = Object::of(memory);
     let text = format!(
@@ -263,7 +264,7 @@ pub(crate) fn not_tile_memory(memory: vk::DeviceMemory, at: Position) -> Finding
     Finding::new(MessageId::NotTileMemory, memory, text).at(at)
 }
 
-/// A finding about binding tile memory inside a render pass.
+/// Returns a finding about binding tile memory inside a render pass.
 pub(crate) fn bound_inside(at: Position) -> Finding {
     let commands = Object(vk::ObjectType::COMMAND_BUFFER, at.commands);
     let text = "tile memory is bound inside a render pass (VUID-vkCmdBindTileMemoryQCOM-renderpass)";

@@ -49,7 +49,7 @@ pub(crate) fn render_pass(desc: &RenderPassDesc, p_next: *const c_void) -> Rende
     }
 }
 
-/// The uses of a subpass.
+/// The attachment uses of a subpass.
 fn uses(subpass: &Subpass) -> Vec<AttachmentUse> {
     let used = |&(attachment, layout): &AttachmentReference, role| AttachmentUse {
         attachment: attachment as usize,
@@ -82,7 +82,7 @@ fn uses(subpass: &Subpass) -> Vec<AttachmentUse> {
         .collect()
 }
 
-/// Returns true if draws may write to an attachment by this use.
+/// Returns true if draws may write to an attachment with this use.
 pub(crate) fn is_written(one: &AttachmentUse) -> bool {
     match one.role {
         Role::Color => true,
@@ -91,12 +91,13 @@ pub(crate) fn is_written(one: &AttachmentUse) -> bool {
     }
 }
 
-/// Returns true if resolve operations write to an attachment by this use.
+/// Returns true for the source or the target of a resolve operation.
 pub(crate) fn is_resolved(one: &AttachmentUse) -> bool {
     matches!(one.role, Role::ResolveSource { .. } | Role::ResolveTarget { .. })
 }
 
-/// Returns each attachment that draws use, without repetition: one that is also read as input has a single place in the tile.
+/// Returns each attachment that draws use, without repetition: an attachment that is also read as input has a single place in
+/// the tile.
 fn distinct(uses: &[AttachmentUse]) -> impl Iterator<Item = usize> + use<> {
     let drawn = uses.iter().filter(|one| !is_resolved(one));
     let mut attachments: Vec<_> = drawn.map(|one| one.attachment).collect();
@@ -120,7 +121,7 @@ fn dependency((from, to, one): &(u32, u32, dependencies::Dependency)) -> Option<
     })
 }
 
-/// Creates separate attachments for stencil aspects whose layouts differ from those of depth.
+/// Creates separate attachments for stencil aspects whose layouts are separate from those of depth.
 fn split_stencils(desc: &RenderPassDesc, attachments: &mut Vec<Attachment>, uses: &mut [Vec<AttachmentUse>]) {
     let in_subpasses = desc.subpasses.iter().flat_map(|subpass| &subpass.stencils);
     let in_subpasses = in_subpasses.map(|one| one.0);
@@ -159,7 +160,7 @@ fn split_stencils(desc: &RenderPassDesc, attachments: &mut Vec<Attachment>, uses
     }
 }
 
-/// The use of the stencil aspect by a depth attachment, in a separate layout if it has one.
+/// Converts the use of a depth/stencil attachment to the use of its stencil aspect, in a separate layout if it has one.
 fn stencil_use(one: &AttachmentUse, attachment: usize, layout: Option<vk::ImageLayout>) -> AttachmentUse {
     let layout = layout.unwrap_or(one.layout);
     let role = match one.role {
@@ -209,7 +210,7 @@ fn attachment(description: &vk::AttachmentDescription2<'_>, is_resolve: bool) ->
     }
 }
 
-/// On-chip bytes of a pixel, all samples included.
+/// On-chip bytes of a pixel, including all samples.
 pub(crate) fn pixel_bytes(format: vk::Format, samples: vk::SampleCountFlags) -> u64 {
     texel_bytes(format).unwrap_or(4) * u64::from(samples.as_raw().max(1))
 }

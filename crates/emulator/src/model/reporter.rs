@@ -1,4 +1,4 @@
-//! Reports messages: to the application's messengers, to the log and to standard error or logcat, and counts each id.
+//! Reports messages to the application's messengers, to the log and to standard error or logcat, and counts them by id.
 
 use std::ffi::CString;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -103,7 +103,7 @@ impl Reporter {
         }
     }
 
-    /// Sets the rules to report.
+    /// Sets the rules whose violations are reported.
     pub(crate) fn with_rules(self, rules: Report) -> Reporter {
         Reporter { rules, ..self }
     }

@@ -7,8 +7,8 @@ use tileheap_units::{Alignment, Bytes};
 
 use crate::tables::emulation::{Emulation, ImageRequest};
 
-/// The memory requirements, for the tile heap, of an image with the tile usage bit, derived from the driver's requirements; `heap_type` is the driver's memory
-/// type of the heap.
+/// The tile heap requirements of an image with the tile usage bit, derived from the driver's requirements; `heap_type` is the driver's memory type for the
+/// heap.
 pub(crate) fn tile_image(
     emulation: &Emulation,
     heap_type: u32,
@@ -36,7 +36,7 @@ pub(crate) fn tile_image(
     enlarged(emulation, heap_type, model, driver)
 }
 
-/// The memory requirements, for the tile heap, of a buffer with the tile usage bit, derived from the driver's requirements.
+/// The tile heap requirements of a buffer with the tile usage bit, derived from the driver's requirements.
 pub(crate) fn tile_buffer(
     emulation: &Emulation,
     heap_type: u32,

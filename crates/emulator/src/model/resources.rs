@@ -29,12 +29,13 @@ pub(crate) struct Resources {
     pub(crate) image_views: Sharded<Arc<View>>,
     /// Views of the buffers in `buffers`.
     pub(crate) buffer_views: Sharded<Arc<View>>,
-    /// Framebuffers, with the known images by attachment; images of imageless framebuffers come with the render pass.
+    /// Framebuffers with the attachments that the layer knows; the images of imageless framebuffers are given when a
+    /// render pass begins.
     pub(crate) framebuffers: Sharded<Arc<Framebuffer>>,
     pub(crate) render_passes: Sharded<Arc<RenderPass>>,
     /// Images that are transient attachments, if the device has an emulated lazy type.
     pub(crate) transient_images: Sharded<()>,
-    /// Images and buffers with `VK_SHARING_MODE_CONCURRENT`, also those that are not registered.
+    /// Images, and below buffers, with `VK_SHARING_MODE_CONCURRENT`, including those that are not registered.
     pub(crate) concurrent_images: Sharded<()>,
     pub(crate) concurrent_buffers: Sharded<()>,
     /// Swapchains whose images have `VK_SHARING_MODE_CONCURRENT`.
@@ -47,7 +48,7 @@ pub(crate) struct Resources {
     has_dynamic: AtomicBool,
 }
 
-/// An image or a buffer: with the tile usage bit, or any if ordinary memory is checked.
+/// An image or a buffer that has the tile usage bit, or any image or buffer if ordinary memory is checked.
 #[derive(Debug)]
 pub(crate) struct Resource {
     pub(crate) object: Object,
@@ -61,7 +62,8 @@ pub(crate) struct Resource {
     pub(crate) fits_below: bool,
     /// The creation size of a buffer, or the driver's size of an image.
     pub(crate) size: u64,
-    /// The mapping to bytes; for an image with optimal tiling all subresources, with the slices of a 3D image as its layers.
+    /// The mapping of the resource to bytes; for an image with optimal tiling, all of its subresources, where the slices of
+    /// a 3D image count as layers.
     pub(crate) tiling: Tiling,
     /// The image's format; `UNDEFINED` for a buffer.
     pub(crate) format: vk::Format,
@@ -91,13 +93,13 @@ impl Resource {
         self.place.get().filter(|place| place.is_tile)
     }
 
-    /// Returns true if accesses to the resource are logged: it is bound.
+    /// Returns true if accesses to the resource are logged, because it is bound to memory.
     #[inline]
     pub(crate) fn is_logged(&self) -> bool {
         self.place.get().is_some()
     }
 
-    /// Returns true if the resource is in tile memory, or shares bytes with another resource.
+    /// Returns true if the resource is tracked: it is in tile memory, or shares bytes with another resource.
     #[inline]
     pub(crate) fn is_followed(&self) -> bool {
         self.follows.load(Ordering::Relaxed)
@@ -121,7 +123,7 @@ impl Resource {
         has_two_aspects(self.format)
     }
 
-    /// Returns true if a barrier's range is all of an image with one mip level and one layer.
+    /// Returns true if a barrier's range covers all of an image with one mip level and one layer.
     ///
     /// For a 3D image, it must include all slices: with maintenance9 a range may name some, which leaves the others unchanged
     /// (VUID-VkImageMemoryBarrier2-maintenance9-10798). Without it, a range of one layer is all slices; such ranges are not tracked.
@@ -170,7 +172,7 @@ pub(crate) struct Framebuffer {
     pub(crate) render_pass: u64,
 }
 
-/// The operations of a render pass on its attachments.
+/// A render pass object: its attachments, and the operations on them.
 #[derive(Debug)]
 pub(crate) struct RenderPass {
     /// The framebuffer's attachments; then the stencil aspects of those whose stencil has separate layouts.
@@ -190,12 +192,12 @@ pub(crate) struct RenderPass {
     pub(crate) again: Option<vk::RenderPass>,
 }
 
-/// The operations of a render pass on one attachment.
+/// The operations on an attachment of a render pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Attachment {
     pub(crate) load: vk::AttachmentLoadOp,
     pub(crate) store: vk::AttachmentStoreOp,
-    /// The same as `load` and `store` if the format has one aspect.
+    /// The stencil operations; equal to `load` and `store` if the format has one aspect.
     pub(crate) stencil_load: vk::AttachmentLoadOp,
     pub(crate) stencil_store: vk::AttachmentStoreOp,
     pub(crate) initial_layout: vk::ImageLayout,
@@ -207,7 +209,7 @@ pub(crate) struct Attachment {
     pub(crate) is_resolve: bool,
     /// True if the attachment has depth or stencil.
     pub(crate) is_depth: bool,
-    /// True if the attachment's layout is read-only.
+    /// True if neither draws nor resolves can write to the attachment.
     pub(crate) only_read: bool,
 }
 
@@ -230,7 +232,7 @@ pub(crate) fn image_tiling(info: &vk::ImageCreateInfo<'_>) -> Tiling {
     })
 }
 
-/// The aspects of a format; color and each plane for a multi-planar format.
+/// The aspects of a format; for a multi-planar format, color and every plane.
 fn aspects(format: vk::Format) -> Aspects {
     let planes = Aspects::COLOR | Aspects::PLANE_0 | Aspects::PLANE_1;
     let name = format!("{format:?}");

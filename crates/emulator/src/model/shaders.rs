@@ -6,14 +6,14 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ash::vk;
-/// A descriptor that a shader accesses, with its possible and its certain accesses.
+/// A descriptor that a shader accesses, with its possible and certain accesses.
 pub(crate) use tileheap_spirv::Binding as DescriptorAccess;
 use tileheap_spirv::{Guard, GuardValue, ShaderModule};
 
 use super::vertex_input::loaded_locations;
 use crate::tables::unseen_writes::UnseenWrites;
 
-/// Maximum size in words of the code that a device keeps in case its modules are created again: 4 MiB.
+/// Maximum total size, in words, of the code that a device keeps in case its modules are created again: 4 MiB.
 const MAX_KEPT_WORDS: usize = 1 << 20;
 
 /// The code of a shader module.
@@ -40,7 +40,7 @@ struct KeptCodes {
 }
 
 impl ShaderCodes {
-    /// Returns the code with these words. The same words share one analysis.
+    /// Returns the code with these words. Equal words share one analysis.
     pub(crate) fn get(&self, words: &[u32]) -> Arc<Code> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = kept.by_words.get(words) {
@@ -65,11 +65,11 @@ struct EntryPoint {
     accesses: Option<ShaderAccesses>,
 }
 
-/// The accesses of a shader.
+/// The memory that a shader accesses.
 #[derive(Clone, Debug)]
 pub(crate) struct ShaderAccesses {
     pub(crate) descriptors: Arc<[DescriptorAccess]>,
-    /// True if the shader writes any memory by address.
+    /// True if the shader writes memory through device addresses.
     writes_by_address: bool,
 }
 
@@ -113,7 +113,7 @@ fn accesses_of(words: &[u32], stage: vk::ShaderStageFlags, name: &str) -> Option
     })
 }
 
-/// The writes of a shader that could not be read.
+/// The writes that a shader may perform if its code could not be read.
 pub(crate) const UNKNOWN_SHADER: UnseenWrites = UnseenWrites::ADDRESSES.or(UnseenWrites::DESCRIPTORS);
 
 /// The shaders of a pipeline.
@@ -121,14 +121,15 @@ pub(crate) const UNKNOWN_SHADER: UnseenWrites = UnseenWrites::ADDRESSES.or(Unsee
 pub(crate) struct PipelineShaders {
     /// The accesses by stage, then those of the libraries that the pipeline is linked from.
     descriptors: Vec<Arc<[DescriptorAccess]>>,
-    /// The writes that the shaders may perform in addition to those through descriptors: by address, or of any kind if a shader could not be read.
+    /// The writes that the shaders may perform in addition to those through `descriptors`: by address, and through any descriptor if a shader
+    /// could not be read.
     pub(crate) unseen_writes: UnseenWrites,
-    /// The values that guards of the shaders compare and that a dispatch determines: push constants, image sizes, array lengths.
+    /// The values that the shaders' guards compare and that are known at a dispatch: push constants, image sizes, array lengths.
     pub(crate) guard_values: Vec<GuardValue>,
 }
 
 impl PipelineShaders {
-    /// Adds a shader, which is `None` if it could not be read.
+    /// Adds a shader; `None` stands for one that could not be read.
     pub(crate) fn add(&mut self, accesses: Option<ShaderAccesses>) {
         self.unseen_writes |= accesses.as_ref().map_or(UNKNOWN_SHADER, |one| {
             UnseenWrites::ADDRESSES.only_if(one.writes_by_address)
@@ -144,7 +145,7 @@ impl PipelineShaders {
         self.descriptors.extend(accesses.map(|one| one.descriptors));
     }
 
-    /// Adds the shaders of a library, which is `None` if it is not known.
+    /// Adds the shaders of a library; `None` stands for a library that is not known.
     pub(crate) fn link(&mut self, library: Option<&PipelineShaders>) {
         self.unseen_writes |= library.map_or(UNKNOWN_SHADER, |library| library.unseen_writes);
         self.guard_values

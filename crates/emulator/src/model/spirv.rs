@@ -40,7 +40,7 @@ pub(super) mod decoration {
 /// Source: `SPV_QCOM_tile_shading` revision 1.
 pub(super) const TILE_ATTACHMENT: u32 = 4491;
 
-/// The instructions of a module, as opcodes and operands. Ends at the first damaged word.
+/// Iterates over the instructions of a module, as opcodes and operands, up to the first malformed one.
 pub(super) fn instructions(words: &[u32]) -> impl Iterator<Item = (u32, &[u32])> {
     let mut rest = words.get(5..).unwrap_or_default();
     std::iter::from_fn(move || {

@@ -1,4 +1,5 @@
-//! Submission: contents that survive from one command buffer to the next, and discards at the end of a batch.
+//! Submission of batches: contents that survive from one command buffer to the next, and discards at the end of a
+//! batch.
 //!
 //! ```text
 //! application   [ A  B ]                  [ C ]                       batches of one call
@@ -78,7 +79,7 @@ impl Queues {
     }
 }
 
-/// A batch for the driver.
+/// A batch to submit to the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Batch {
     /// A batch of the application, by index, and the command buffers that replace its own, if any.
@@ -129,7 +130,8 @@ impl Submission<'_> {
         }
     }
 
-    /// The reason why contents become undefined at the end of a batch, which is known before the batches run; `None` if they do not.
+    /// The reason why contents become undefined at the end of a batch; `None` if they survive it. This is known before the batches
+    /// run.
     pub(crate) fn ends(&self, batch: usize) -> Option<DiscardReason> {
         if !self.queue_submit_boundary {
             return Some(DiscardReason::BatchEnd);
@@ -138,7 +140,7 @@ impl Submission<'_> {
         (!goes_on).then_some(DiscardReason::SubmitEnd)
     }
 
-    /// The batches for the driver: those of the application with poison and semaphores between them.
+    /// The batches to submit to the driver: those of the application, with poison and semaphores added.
     ///
     /// From `raw` on, bytes in use have the driver's initial contents: they are poisoned first. `poison` returns the command buffer that poisons the
     /// heap from an offset on, or `None` if there is nothing to poison. `contents` returns the effect of a command buffer, or `None` if it has none.
@@ -181,7 +183,7 @@ impl Submission<'_> {
             let added = commands.len() > batch.batch.commands.len();
             if added && batch.is_fixed {
                 let device = Object::of(self.device);
-                let text = "tile contents that a command buffer without bound tile memory discards stay readable in a batch with VkDeviceGroupSubmitInfo, to which the emulator cannot add commands";
+                let text = "tile contents that a command buffer with less tile memory bound discards stay readable in a batch with VkDeviceGroupSubmitInfo, to which the emulator cannot add commands";
                 findings.push(Finding {
                     submit: Some(self.submit(index)),
                     ..Finding::new(MessageId::CannotEmulate, device, text)

@@ -1,4 +1,4 @@
-//! Tile shading render passes: how they are split into tiles, and how they are resumed after interruptions.
+//! Splits tile shading render passes into tiles, and resumes them after interruptions.
 
 use std::ffi::c_void;
 
@@ -13,11 +13,11 @@ pub(crate) struct TilePass {
     pub(crate) area: vk::Rect2D,
     /// The size of a tile; the first tile begins at texel (0, 0).
     pub(crate) tile: vk::Extent2D,
-    /// State for resuming the pass, or the reason why it cannot be interrupted.
+    /// The state that resumes the pass, or the reason why the pass cannot be interrupted.
     pub(crate) again: Result<ResumeState, &'static str>,
 }
 
-/// State for resuming a pass, which then loads the contents that it has stored.
+/// The state that resumes a pass, which then loads the contents that it has stored.
 pub(crate) enum ResumeState {
     Rendering(Rendering),
     Pass {
@@ -28,7 +28,7 @@ pub(crate) enum ResumeState {
     },
 }
 
-/// The parameters of dynamic rendering, without its load and store operations.
+/// The parameters of dynamic rendering that are needed to resume it, when all attachments are loaded.
 pub(crate) struct Rendering {
     layer_count: u32,
     view_mask: u32,
@@ -53,7 +53,7 @@ pub(crate) fn is_tile_shading(p_next: *const c_void) -> bool {
     info.is_some_and(|info| info.flags.contains(TileShadingRenderPassFlagsQCOM::ENABLE))
 }
 
-/// The store operation of a pass that may be interrupted.
+/// The store operation to use in a pass that may be interrupted: nothing is discarded.
 pub(crate) fn kept(store: vk::AttachmentStoreOp) -> vk::AttachmentStoreOp {
     match store {
         vk::AttachmentStoreOp::DONT_CARE => vk::AttachmentStoreOp::STORE,
@@ -62,7 +62,7 @@ pub(crate) fn kept(store: vk::AttachmentStoreOp) -> vk::AttachmentStoreOp {
 }
 
 impl TilePass {
-    /// The first texels of the tiles that the render area covers, completely or partly.
+    /// Iterates over the first texel of each tile that the render area covers, completely or partly.
     pub(crate) fn tiles(&self) -> impl Iterator<Item = (u32, u32)> + use<> {
         let span = |offset: i32, extent: u32, side: u32| {
             let (first, end) = (offset.max(0) as u32, extent.saturating_add_signed(offset));
@@ -81,7 +81,7 @@ impl TilePass {
 }
 
 impl Rendering {
-    /// Copies the parameters of a rendering, to resume it with.
+    /// Copies the parameters of dynamic rendering, in order to resume it.
     ///
     /// # Errors
     /// Returns the reason why it cannot be interrupted.
@@ -154,7 +154,8 @@ impl Target {
     }
 }
 
-/// Passes to `record` a rendering info that stores attachments instead of discarding them at the end, since the rendering may be interrupted.
+/// Passes to `record` a rendering info that stores attachments instead of discarding them at the end, since the render pass may be
+/// interrupted.
 pub(crate) fn with_kept_stores(info: &vk::RenderingInfo<'_>, record: impl FnOnce(&vk::RenderingInfo<'_>)) {
     fn keep<'a>(target: &vk::RenderingAttachmentInfo<'a>) -> vk::RenderingAttachmentInfo<'a> {
         target.store_op(kept(target.store_op))

@@ -39,7 +39,7 @@ mod class {
 }
 const LOCAL_SIZE: u32 = 17;
 
-/// A variable of a built-in of the extension.
+/// A variable that is decorated with a built-in of the extension.
 struct BuiltIn {
     variable: u32,
     /// The index of the built-in's member in the record.
@@ -63,7 +63,7 @@ fn instruction(out: &mut Vec<u32>, operation: u32, operands: &[u32]) {
 }
 
 /// Rewrites a shader with the capability `TileShadingQCOM`; the tile's record is binding 0 of descriptor set `set`. `None` for
-/// other shaders, and for damaged ones.
+/// other shaders, and for malformed ones.
 pub(crate) fn rewrite(words: &[u32], set: u32) -> Option<TileShader> {
     // Capabilities come first.
     let mut capabilities = instructions(words).take_while(|(operation, _)| *operation == op::CAPABILITY);

@@ -1,4 +1,4 @@
-//! The trace: every bind, discard and submit as a line of JSON, in the order in which the application made them.
+//! The trace: a line of JSON for every bind, discard and submit, in the order in which the application made them.
 //!
 //! ```json
 //! {"format":"tileheap-emulator-trace","version":2,"profile":"adreno-830","heap":8355840}
@@ -23,7 +23,8 @@ use super::position::Submit;
 pub(crate) struct Trace(Lines);
 
 impl Trace {
-    /// Begins a trace. The first trace of the process is written to `path`; those of further devices append a number to it.
+    /// Begins a trace. The first trace of the process is written to `path`; the file names of later ones have a number
+    /// before the extension `json`.
     pub(crate) fn new(path: &Path, profile: &str, heap: u64) -> Trace {
         static OPENED: AtomicU32 = AtomicU32::new(1);
         let lines = match OPENED.fetch_add(1, Ordering::Relaxed) {
@@ -36,7 +37,7 @@ impl Trace {
         Trace(lines)
     }
 
-    /// Writes `vkCmdBindTileMemoryQCOM`, or the memory that a secondary command buffer inherits.
+    /// Writes the size of the tile memory that a command buffer binds or, if it is secondary, inherits.
     pub(crate) fn bind(&self, commands: u64, bytes: u64) {
         self.0
             .write(&json!({"event": "bind", "commandBuffer": hex(commands), "bytes": bytes}));

@@ -1,4 +1,4 @@
-//! The texels of images that transfer commands read and write.
+//! The texels that transfer commands read and write in images.
 
 use ash::vk;
 use tileheap_device::format::{TexelBlock, texel_block};
@@ -8,7 +8,7 @@ use tileheap_units::Run;
 
 use super::resources::Resource;
 
-/// The regions of a transfer command, in their original form or that of the commands whose names end in 2.
+/// The regions of a transfer command, as structures of the original command or of the one whose name ends in 2.
 #[derive(Clone, Copy)]
 pub(crate) enum Regions<'a, T, U> {
     First(&'a [T]),
@@ -23,7 +23,7 @@ pub(crate) struct TexelBox {
     pub(crate) extent: vk::Extent3D,
     /// True if the command uses all of these texels, and no others.
     pub(crate) is_exact: bool,
-    /// True if the command uses some of these texels, and no others.
+    /// True if the command uses no other texels; it may use only some of these.
     pub(crate) is_within: bool,
 }
 
@@ -35,8 +35,8 @@ pub(crate) enum ImageRegions<'a> {
     Resolves(Regions<'a, vk::ImageResolve, vk::ImageResolve2<'a>>),
 }
 
-/// Boxes of texels for regions in either form. A macro, since the structures of both forms have the same fields but no common
-/// type.
+/// Converts regions in either form to boxes of texels. A macro, since the structures of both forms have the same fields but
+/// no common type.
 macro_rules! boxes {
     ($regions:expr, |$one:ident| $boxes:expr) => {
         match $regions {
@@ -81,7 +81,8 @@ impl ImageRegions<'_> {
         }
     }
 
-    /// Like `boxes`, with the extents of copies in texels of each image; `None` for an unknown image.
+    /// Like `boxes`, with the extents of copies in texels of each image; an image is `None` if the layer does not know
+    /// it.
     pub(crate) fn between(self, from: Option<&Resource>, to: Option<&Resource>) -> Vec<[TexelBox; 2]> {
         let mut boxes = self.boxes();
         if matches!(self, ImageRegions::Copies(_)) {
@@ -93,7 +94,7 @@ impl ImageRegions<'_> {
     }
 }
 
-/// The texels of a blit.
+/// The texels that a blit reads and writes.
 fn blitted(
     filter: vk::Filter,
     source: (vk::ImageSubresourceLayers, [vk::Offset3D; 2]),
@@ -191,7 +192,8 @@ impl Resource {
         Some((ResourcePart::Texels(part), is_exact))
     }
 
-    /// The part of an image that a clear of a range writes: all slices of a 3D image.
+    /// The part of an image that a clear of a range writes, with `true` if it writes all of the part; of a 3D image, it
+    /// writes all slices.
     pub(crate) fn cleared(&self, range: &vk::ImageSubresourceRange) -> (ResourcePart, bool) {
         let mut range = *range;
         if self.extent.depth > 1 {

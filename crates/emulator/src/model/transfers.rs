@@ -1,4 +1,4 @@
-//! The buffers and images that transfer commands read and write, with the exact bytes and texels.
+//! The buffers and images that transfer commands read and write: the exact bytes and texels, if they are known.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(crate) enum Transfer<'a> {
     Queries(vk::Buffer, QueryResults),
     /// A copy, blit or resolve from one image to another.
     Images(vk::Image, vk::Image, ImageRegions<'a>),
-    /// Conditional rendering begins, with a predicate at an offset.
+    /// The beginning of conditional rendering, which reads a predicate at an offset.
     Predicate(vk::Buffer, u64),
     /// A clear of an image outside render passes.
     Clear(vk::Image, &'a [vk::ImageSubresourceRange]),
@@ -49,15 +49,15 @@ pub(crate) struct QueryResults {
     pub(crate) flags: vk::QueryResultFlags,
 }
 
-/// The use of a part of a followed resource by a transfer.
+/// The use of a part of a tracked resource by a transfer.
 #[derive(Debug)]
 pub(crate) struct TransferUse {
     pub(crate) resource: Arc<Resource>,
     pub(crate) part: ResourcePart,
     pub(crate) writes: bool,
     pub(crate) stage: S,
-    /// True if the transfer uses all of the part; otherwise only some of it: the image's format is unknown, its rows have gaps, or its texels are
-    /// anywhere in the bytes of a linear image.
+    /// True if the transfer uses all of the part. It may use only some of it if the image's format is unknown, if its rows have gaps, or if its
+    /// texels may be anywhere in the bytes of a linear image.
     pub(crate) is_exact: bool,
 }
 
@@ -174,7 +174,7 @@ impl<'a> Transfer<'a> {
         Transfer::Predicate(info.buffer, info.offset)
     }
 
-    /// The transfer's uses of tracked resources: one per region of each resource, reads before writes.
+    /// The transfer's uses of resources: one for each region and resource.
     pub(crate) fn uses(&self, resources: &Resources) -> Vec<TransferUse> {
         let mut uses = Uses {
             resources,
@@ -224,8 +224,8 @@ impl<'a> Transfer<'a> {
 }
 
 impl QueryResults {
-    /// The part of each result: one word and the availability are certainly written if the command waits for them; the bytes up to the next result
-    /// may be written by queries of several words.
+    /// The parts of the results: in each result, one word and the availability are certainly written if the command waits for them; queries of
+    /// several words may also write the bytes up to the next result.
     fn parts(&self, buffer: &Resource) -> Vec<UsedPart> {
         let word = match self.flags.contains(vk::QueryResultFlags::TYPE_64) {
             true => 8,
@@ -273,8 +273,8 @@ fn copied(
     }
 }
 
-/// The parts of a buffer that copies from or to an image use, with `true` if they use all of the part. They do not if many rows have gaps, or if the
-/// size of a texel is unknown: then the part is everything after the offset.
+/// The parts of a buffer that copies from or to an image use, with `true` if they use all of the part. This is not the case if many rows have gaps,
+/// or if the size of a texel is unknown: then the part is everything after the offset.
 fn packed(buffer: &Resource, image: Option<&Resource>, regions: TexelRegions<'_>) -> Vec<UsedPart> {
     macro_rules! parts {
         ($regions:expr, |$one:ident| $is_plain:expr) => {{
@@ -308,7 +308,7 @@ fn packed(buffer: &Resource, image: Option<&Resource>, regions: TexelRegions<'_>
     }
 }
 
-/// The number of layers that a copy names.
+/// The number of layers that a copy applies to.
 fn layer_count(image: Option<&Resource>, layers: vk::ImageSubresourceLayers) -> u32 {
     match (layers.layer_count, image.map(|image| image.tiling)) {
         (vk::REMAINING_ARRAY_LAYERS, Some(Tiling::Optimal(all)))
@@ -342,7 +342,7 @@ fn unpacked(image: &Resource, regions: TexelRegions<'_>) -> Vec<UsedPart> {
     }
 }
 
-/// The blocks of an aspect as copies store them in buffers; `None` if they are unknown, or not used in full.
+/// The texel blocks of an aspect as copies store them in buffers; `None` if they are unknown, or not used in full.
 ///
 /// Source: "Copying Data Between Buffers and Images"; copies of 24-bit depth use three of four bytes.
 fn block_of(format: vk::Format, aspect: vk::ImageAspectFlags) -> Option<TexelBlock> {
@@ -434,7 +434,7 @@ mod tests {
 
     type Use = (u64, (u64, u64), bool, S);
 
-    /// The uses of buffers.
+    /// The uses of buffers by a transfer.
     fn uses(transfer: Transfer<'_>) -> Vec<Use> {
         let uses = transfer.uses(&resources());
         let one = |one: &TransferUse| match one.part {

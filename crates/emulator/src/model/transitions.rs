@@ -1,4 +1,4 @@
-//! Transitions from UNDEFINED, which discard the contents of a tile image.
+//! Transitions from `UNDEFINED`, which discard the contents of a tile image.
 
 use ash::vk;
 use ash::vk::Handle;
@@ -7,14 +7,14 @@ use super::discards::{Discard, DiscardReason};
 use super::recording::Recording;
 use super::resources::Resources;
 
-/// Returns true if a transition discards contents: from `UNDEFINED`, unless that is also the new layout, which is not a transition since
-/// synchronization2.
+/// Returns true if a transition discards contents: it is from `UNDEFINED` to another layout. Since synchronization2, a barrier with
+/// equal layouts performs no transition.
 #[inline]
 pub(crate) fn discards(from: vk::ImageLayout, to: vk::ImageLayout) -> bool {
     from == vk::ImageLayout::UNDEFINED && to != from
 }
 
-/// The bytes that a transition from UNDEFINED poisons: all of a tile image, outside render passes.
+/// The bytes that a transition from `UNDEFINED` poisons: all bytes of a tile image, outside render passes.
 pub(crate) fn from_undefined(
     recording: &Recording,
     resources: &Resources,

@@ -22,7 +22,8 @@ pub(crate) struct VertexBinding {
     pub(crate) binding: u32,
     pub(crate) stride: u32,
     pub(crate) step: VertexStep,
-    /// The bytes `[first, end)` of each element that attributes cover, relative to the first byte of the element.
+    /// The range of bytes `[first, end)` of each element that attributes cover, relative to the first byte of the
+    /// element.
     pub(crate) bytes: (u32, u32),
     /// True if the vertex shader certainly reads some of these bytes.
     pub(crate) is_read: bool,
@@ -30,7 +31,7 @@ pub(crate) struct VertexBinding {
     pub(crate) is_dense: bool,
 }
 
-/// The number by which a vertex buffer is indexed.
+/// The index that selects the element of a vertex buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum VertexStep {
     Vertex,
@@ -40,8 +41,8 @@ pub(crate) enum VertexStep {
 }
 
 impl VertexInput {
-    /// The vertex input of a new pipeline, whose vertex shader reads these locations; `None` if it has no vertex shader, and no state for pipelines
-    /// that link it.
+    /// The vertex input of a new pipeline, whose vertex shader reads the locations `read`; `None` if the pipeline has no vertex shader or, for a
+    /// pipeline library, no vertex input state.
     pub(crate) fn of_pipeline(
         info: &vk::GraphicsPipelineCreateInfo<'_>,
         read: &HashSet<u32>,
@@ -74,7 +75,7 @@ impl VertexInput {
         Some(VertexInput::new(state, read))
     }
 
-    /// The vertex input of a state, with a shader that certainly reads these locations.
+    /// Converts vertex input state, given the locations that the shader certainly reads.
     fn new(state: &vk::PipelineVertexInputStateCreateInfo<'_>, read: &HashSet<u32>) -> VertexInput {
         let divisors = chained!(state.p_next => vk::PipelineVertexInputDivisorStateCreateInfoKHR<'_>);
         let divisors = divisors.map_or(&[][..], |one| {
@@ -120,7 +121,7 @@ impl VertexInput {
 }
 
 /// The bytes of an element that attributes cover, and whether there are gaps between them; `None` without attributes. An attribute of an unknown
-/// format may cover any bytes after its first one.
+/// format may cover any bytes from its offset on.
 fn extent(attributes: &[&vk::VertexInputAttributeDescription]) -> Option<((u32, u32), bool)> {
     let range = |one: &&vk::VertexInputAttributeDescription| {
         let size = texel_bytes(one.format).and_then(|bytes| u32::try_from(bytes).ok());
@@ -138,7 +139,7 @@ fn extent(attributes: &[&vk::VertexInputAttributeDescription]) -> Option<((u32, 
 }
 
 /// The locations of inputs that the vertex shader of a module loads; none for a module with several entry points. A matrix or an array only counts if
-/// it is loaded in one piece.
+/// it is loaded as a whole.
 pub(crate) fn loaded_locations(words: &[u32]) -> HashSet<u32> {
     const INPUT: u32 = 1;
     const LOCATION: u32 = 30;

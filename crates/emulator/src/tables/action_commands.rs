@@ -10,7 +10,7 @@ use ash::vk;
 
 use super::unseen_writes::UnseenWrites;
 
-/// Resources that an action command can access.
+/// The kind of resources that an action command can access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReachableDescriptors {
     /// Graphics descriptors.
@@ -19,7 +19,7 @@ pub(crate) enum ReachableDescriptors {
     Dispatch,
     /// Ray tracing descriptors.
     TraceRays,
-    /// Buffers and images named in the command.
+    /// Buffers and images in the command's arguments.
     Transfer,
     /// No resources that the layer tracks.
     Other,
@@ -28,17 +28,18 @@ pub(crate) enum ReachableDescriptors {
 /// The kind of a command's writes that the layer does not see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Writes {
-    /// No unseen writes: the command writes only through descriptors, attachments, and resources that it names, or to untracked memory.
+    /// No unseen writes: the command writes only through descriptors, to attachments and to resources in its arguments, or to untracked
+    /// memory.
     Known,
     /// To memory by address.
     Address,
-    /// To an image that the command names; the regions to write are read from memory.
+    /// To an image in the command's arguments; the regions to write are read from memory.
     ToImage,
-    /// To a buffer that the command names.
+    /// To a buffer in the command's arguments.
     Marker,
     /// Through shaders that are unknown to the layer.
     Shader,
-    /// To acceleration structures, and by address to scratch memory and sizes.
+    /// To acceleration structures, and by address to scratch memory and to buffers for their sizes.
     Acceleration,
     /// To micromaps, and by address to scratch memory.
     Micromap,
@@ -49,7 +50,7 @@ pub(crate) enum Writes {
 }
 
 impl Writes {
-    /// The kinds of unseen writes.
+    /// The kinds of unseen writes that the command may perform.
     pub(crate) const fn unseen(self) -> UnseenWrites {
         use UnseenWrites as U;
         match self {
@@ -100,8 +101,8 @@ const fn contains(text: &str, part: &str) -> bool {
     false
 }
 
-/// The rule that a draw, dispatch or trace breaks if it accesses a tile memory object other than the bound one; `None` for commands that have no such
-/// rule.
+/// The rule that a draw, dispatch or trace rays command breaks if it accesses a tile memory object other than the bound one; `None` for commands that
+/// have no such rule.
 ///
 /// Source: the identifiers in the validation layers 1.4.363. Commands with several names use the core name.
 pub(crate) fn wrong_object_rule(reachable: ReachableDescriptors, command: &str) -> Option<String> {
@@ -123,7 +124,7 @@ pub(crate) fn wrong_object_rule(reachable: ReachableDescriptors, command: &str) 
 }
 
 /// Passes every action command to the macro `$for_each`, as `reachable writes commands: (arguments => operation; result);`. Each line has the
-/// commands of one signature, with the `Transfer` or `Fetch` that describes them. `array!` and `given!` read what the application passes.
+/// commands with one signature, and the `Transfer` or `Fetch` that describes them. `array!` and `given!` read what the application passes.
 macro_rules! action_commands {
     ($for_each:ident) => {
         $for_each! {
@@ -333,7 +334,7 @@ macro_rules! action_commands {
 }
 pub(crate) use action_commands;
 
-/// The type of the commands of a signature.
+/// The type of the commands with a signature.
 macro_rules! action_pointer {
     (($($arg:ident: $type:ty),* $(,)? $(=> $transfer:expr)? $(; $answer:ty)?)) => {
         unsafe extern "system" fn(vk::CommandBuffer, $($type),*) $(-> $answer)?

@@ -4,22 +4,22 @@ use std::ffi::c_void;
 
 use ash::vk;
 
-/// Queries that ash 0.38 lacks, all of one signature: a structure in, `VkMemoryRequirements2` out.
+/// The type of queries that ash 0.38 lacks, which share a signature: a structure in, `VkMemoryRequirements2` out.
 pub(crate) type RequirementsQuery =
     unsafe extern "system" fn(vk::Device, *const c_void, *mut vk::MemoryRequirements2<'_>);
 
-/// `vkCmdEndRendering2KHR`, which ash 0.38 lacks.
+/// The type of `vkCmdEndRendering2KHR`, which ash 0.38 lacks.
 pub(crate) type EndRendering2 = unsafe extern "system" fn(vk::CommandBuffer, *const c_void);
 
-/// `vkCmdBindVertexBuffers3KHR`, which ash 0.38 lacks; and transform feedback by addresses, which has the same signature.
+/// The type of `vkCmdBindVertexBuffers3KHR`, and of transform feedback by addresses, which ash 0.38 lacks.
 pub(crate) type BindByAddress = unsafe extern "system" fn(vk::CommandBuffer, u32, u32, *const c_void);
 
-/// `vkCmdBindIndexBuffer3KHR`, which ash 0.38 lacks.
+/// The type of `vkCmdBindIndexBuffer3KHR`, which ash 0.38 lacks.
 pub(crate) type BindIndicesByAddress = unsafe extern "system" fn(vk::CommandBuffer, *const c_void);
 
-/// Passes every command to the macro `$for_each`, as `mode command: pointer type, or aliases;`. The mode names the devices on which
-/// the layer hooks the command: `always` all, `checked` those on which order and contents are checked, `own` these and devices with
-/// any extension of the layer, `down` none: the layer only calls the command.
+/// Passes every command to the macro `$for_each`, as `mode command: pointer type, or aliases;`. The mode states the devices on
+/// which the layer hooks the command: `always` on all, `checked` on those whose order and contents are checked, `own` on these and
+/// on devices that enable an extension of the layer, `down` on none: the layer only calls the command.
 macro_rules! device_commands {
     ($for_each:ident) => {
         $for_each! {

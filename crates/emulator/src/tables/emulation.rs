@@ -10,14 +10,15 @@ use tileheap_layer::chained;
 use super::memory_types::{AddedMemory, MemoryTypes};
 use super::settings::Profile;
 
-/// Properties of a physical device, from the first query.
+/// The properties of a physical device, queried on first use.
 pub(crate) struct PhysicalDeviceInfo {
     pub(crate) handle: vk::PhysicalDevice,
     /// The extensions that the next layers and the driver list.
     pub(crate) extensions: Vec<vk::ExtensionProperties>,
     /// The error of a failed query; the next query tries again.
     pub(crate) failure: Option<vk::Result>,
-    /// The emulation; `None` if nothing is emulated: the driver has the extension, or leaves no room for the heap.
+    /// The emulation; `None` if nothing is emulated, because the driver has the extension, or leaves no room for the
+    /// heap.
     pub(crate) emulation: Option<Emulation>,
 }
 
@@ -38,7 +39,7 @@ pub(crate) const EXTENSIONS: [(&CStr, u32); 3] = [
     (ffi::tile_shading::NAME, ffi::tile_shading::SPEC_VERSION),
 ];
 
-/// The largest apron of tile shading, in pixels; no device report is public.
+/// The largest apron of tile shading, in pixels: an assumption, since no device report is public.
 const MAX_APRON: u32 = 32;
 
 /// The largest shading rate of a tile dispatch, in pixels. The layer's choice: tile sizes are multiples of this rate times the
@@ -75,7 +76,7 @@ pub(crate) fn own_extensions() -> Vec<vk::ExtensionProperties> {
         vk::ExtensionProperties::default()
             .spec_version(*version)
             .extension_name(name)
-            .expect("the names are short")
+            .expect("extension names fit into VkExtensionProperties")
     });
     own.collect()
 }
@@ -100,7 +101,8 @@ impl Emulation {
         };
         let memory_types = MemoryTypes::new(&driver, added).ok_or_else(|| {
             format!(
-                "the driver has {} memory types and {} heaps, but the emulator needs room for its own, and a DEVICE_LOCAL type",
+                "the driver has {} memory types and {} heaps; the emulator needs room for its own, and one of the driver's \
+                 types must be DEVICE_LOCAL",
                 driver.memory_type_count, driver.memory_heap_count
             )
         })?;
@@ -112,7 +114,8 @@ impl Emulation {
         })
     }
 
-    /// Completes the result of `vkGetPhysicalDeviceMemoryProperties2`, with `allocated` bytes of the tile heap.
+    /// Completes the result of `vkGetPhysicalDeviceMemoryProperties2`, given that `allocated` bytes of the tile heap
+    /// are in use.
     pub(crate) fn complete_memory_properties(
         &self,
         properties: &mut vk::PhysicalDeviceMemoryProperties2<'_>,
@@ -142,14 +145,16 @@ impl Emulation {
         }
     }
 
-    /// The layer's own descriptor set, after all sets that every application may use; `None` if the driver does not have more.
+    /// The index of the layer's own descriptor set: the driver's last one; `None` if the driver has no more sets than every
+    /// driver must support.
     pub(crate) fn tile_record_set(&self) -> Option<u32> {
         const GUARANTEED: u32 = 4;
         let last = self.bound_sets.checked_sub(1)?;
         (last >= GUARANTEED).then_some(last)
     }
 
-    /// The tile shading features that are offered: those that the layer executes, and marking passes.
+    /// The tile shading features that the layer offers: `tileShading`, and those that it emulates if the driver has a
+    /// descriptor set for it.
     pub(crate) fn tile_shading(&self) -> ffi::PhysicalDeviceTileShadingFeaturesQCOM<'static> {
         let is_run = self.tile_record_set().is_some();
         ffi::PhysicalDeviceTileShadingFeaturesQCOM::default()
@@ -244,7 +249,7 @@ pub(crate) fn offers_all(
     })
 }
 
-/// Returns true if a device create info enables a feature for work per tile.
+/// Returns true if a device create info enables any tile shading feature other than `tileShading`.
 pub(crate) fn wants_per_tile(p_next: *const std::ffi::c_void) -> bool {
     let wanted = chained!(p_next => ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_>);
     wanted.is_some_and(|wanted| all(wanted)[1..].contains(&vk::TRUE))

@@ -1,4 +1,5 @@
-//! 64-bit flags that replace 32-bit ones: usages of buffers, and flags and usages of images by `VK_KHR_extended_flags`, which ash 0.38 lacks.
+//! 64-bit flags that replace 32-bit ones: usages of buffers, and the flags and usages of images that `VK_KHR_extended_flags` defines, which
+//! ash 0.38 lacks.
 //!
 //! ```text
 //! VkImageCreateInfo { usage: A, pNext } ─► VkImageUsageFlags2CreateInfoKHR { usage: B }       the image's usage is B
@@ -22,7 +23,7 @@ const VIEW_USAGE: i32 = 1_000_668_003;
 /// `VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_2_CREATE_INFO_KHR`.
 const STENCIL_USAGE: i32 = 1_000_668_005;
 
-/// A structure of `VK_KHR_extended_flags` that only holds 64 flags.
+/// A structure of `VK_KHR_extended_flags` whose only member is a 64-bit mask.
 #[repr(C)]
 pub(crate) struct ExtendedFlags<const TYPE: i32> {
     pub(crate) s_type: vk::StructureType,
@@ -77,7 +78,8 @@ fn stencil_usage_of(p_next: *const c_void) -> vk::ImageUsageFlags {
     }
 }
 
-/// An image's create info with the flags and the usage that its chain replaces, and the usage of its stencil aspect: 0 if that is the same.
+/// Returns an image's create info with the flags and the usage that its chain replaces, and the usage of its stencil aspect: 0 if it is not
+/// separate.
 pub(crate) fn image<'a>(info: &vk::ImageCreateInfo<'a>) -> (vk::ImageCreateInfo<'a>, vk::ImageUsageFlags) {
     let mut copy = *info;
     copy.flags = flags_of(info.p_next, info.flags);
@@ -85,7 +87,7 @@ pub(crate) fn image<'a>(info: &vk::ImageCreateInfo<'a>) -> (vk::ImageCreateInfo<
     (copy, stencil_usage_of(info.p_next))
 }
 
-/// The image of a format query, with flags and usage that its chain replaces.
+/// The image parameters of a format query, with the flags and the usage that its chain replaces.
 pub(crate) fn image_request(info: &vk::PhysicalDeviceImageFormatInfo2<'_>) -> ImageRequest {
     ImageRequest {
         format: info.format,
@@ -97,7 +99,7 @@ pub(crate) fn image_request(info: &vk::PhysicalDeviceImageFormatInfo2<'_>) -> Im
     }
 }
 
-/// The usage of a query for sparse images.
+/// The usage in a query for sparse images.
 pub(crate) fn sparse_usage(info: &vk::PhysicalDeviceSparseImageFormatInfo2<'_>) -> vk::ImageUsageFlags {
     usage_of(info.p_next, info.usage)
 }

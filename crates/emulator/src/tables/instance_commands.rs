@@ -43,7 +43,7 @@ macro_rules! instance_commands {
 }
 pub(crate) use instance_commands;
 
-/// The instance version in which a command became core, for commands that an extension introduced.
+/// The Vulkan version in which an instance command became core, for commands that an extension introduced.
 ///
 /// Source: `vk.xml`, the features `VK_BASE_VERSION_1_1` and `VK_BASE_VERSION_1_3`.
 fn core_since(name: &CStr) -> Option<u32> {
@@ -57,8 +57,8 @@ fn core_since(name: &CStr) -> Option<u32> {
     }
 }
 
-/// Returns true if an instance of `version` has a command by this name: a promoted command has its core name since that version, and the name of its
-/// extension before.
+/// Returns true if an instance of `version` has a command with this name: a promoted command has its core name since the version that promoted it,
+/// and the name of its extension before.
 pub(crate) fn has_name(version: u32, name: &CStr) -> bool {
     core_since(name).is_none_or(|core| is_of_extension(name) == (version < core))
 }

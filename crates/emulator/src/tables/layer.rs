@@ -10,9 +10,9 @@ use super::setting_descs::{ALIASING_SETTINGS, EMULATOR_SETTINGS};
 /// A layer. Each is a separate library; the aliasing layer's library identifies itself when it is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layer {
-    /// A strict tile heap, and the check of its contents.
+    /// The emulator: a strict tile heap, and checks of the contents of tile memory.
     Emulator,
-    /// Only the check, for ordinary memory that several resources share.
+    /// Only the checks, for ordinary memory that several resources share.
     Aliasing,
 }
 

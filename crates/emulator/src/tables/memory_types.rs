@@ -1,4 +1,5 @@
-//! Translates memory types and heaps between the application and the driver: the tile heap and its type are added to the driver's.
+//! Translates memory types and heaps between the application and the driver: the tile heap and its memory types are added to the
+//! driver's.
 //!
 //! ```text
 //! driver       0: D            1: D|V           heaps 0 1
@@ -139,8 +140,9 @@ impl MemoryTypes {
     }
 }
 
-/// Index for a type with these flags: after every type whose flags are a strict subset of them, and before every type whose flags are a strict
-/// superset. If a driver itself breaks the rule there is no such index; the type then goes before the supersets.
+/// Returns the index at which to insert a type with these flags: after every type whose flags are a strict subset of them, and before every
+/// type whose flags are a strict superset. If the driver's own order breaks this rule, there is no such index; the type then goes before the
+/// supersets.
 fn type_index(
     entries: &[(TypeOrigin, vk::MemoryType)],
     flags: vk::MemoryPropertyFlags,
@@ -163,7 +165,8 @@ fn type_index(
     }
 }
 
-/// Fills the elements past the counts, which must not be read, with types and heaps that look usable: the heaps are tile heaps of the largest size.
+/// Fills the elements past the counts, which applications must not read, with types and heaps that look usable: the heaps are tile heaps of the
+/// largest size.
 fn fill(shown: &mut vk::PhysicalDeviceMemoryProperties, heaps: usize) {
     let behind = vk::MemoryType {
         property_flags: vk::MemoryPropertyFlags::from_raw(0xF),

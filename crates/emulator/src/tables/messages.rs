@@ -6,7 +6,7 @@ use tileheap_layer::android::Severity;
 /// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// About the layer itself, not the application.
+    /// A message about the layer itself, not about the application.
     Layer,
     /// A rule that the validation layers also check.
     Validated,
@@ -87,16 +87,16 @@ messages! {
     /// Something cannot be emulated on this driver.
     CannotEmulate = 0x7169_0004, "TILEHEAP-cannot-emulate", WARNING, Layer,
         "";
-    /// A resource whose tile requirements are 0 was bound to tile memory.
+    /// A resource that cannot be placed in tile memory was bound to it.
     UnsupportedResource = 0x7169_0010, "TILEHEAP-unsupported-resource", ERROR, OwnRule,
         "create the resource with the tile memory usage bit; if VkTileMemoryRequirementsQCOM::size is 0, use ordinary memory";
     /// A resource was bound to tile memory at an offset or with a size that its tile requirements forbid.
     BadPlace = 0x7169_0011, "TILEHEAP-bad-place", ERROR, Validated,
         "align the offset to VkTileMemoryRequirementsQCOM::alignment, and allocate at least the offset plus the size";
-    /// Tile memory was mapped.
+    /// The application tried to map tile memory.
     Mapped = 0x7169_0012, "TILEHEAP-mapped", ERROR, Validated,
         "copy the contents to or from HOST_VISIBLE memory";
-    /// A tile memory object larger than the heap was allocated.
+    /// An allocation of tile memory is larger than the heap.
     TooLarge = 0x7169_0013, "TILEHEAP-too-large", WARNING, Validated,
         "allocate at most the heap's size; all objects share the heap's bytes, so several can have that size";
     /// Tile memory was allocated while its feature is off.
@@ -108,7 +108,7 @@ messages! {
     /// A transfer accesses a tile resource whose object is not bound.
     TransferUnbound = 0x7169_0021, "TILEHEAP-transfer-unbound", ERROR, OwnRule,
         "bind the memory object of the buffer before the transfer";
-    /// A secondary command buffer inside a render pass discards memory that the primary has bound.
+    /// A secondary command buffer inside a render pass discards contents of memory that the primary has bound.
     InheritanceMissing = 0x7169_0022, "TILEHEAP-inheritance-missing", ERROR, OwnRule,
         "chain VkTileMemoryBindInfoQCOM with the primary's object to the secondary's VkCommandBufferInheritanceInfo";
     /// A read of contents that were never written, or were discarded.
@@ -138,10 +138,10 @@ messages! {
     /// Accesses without a dependency that the specification requires but no known implementation needs.
     PedanticOrder = 0x7169_002B, "TILEHEAP-pedantic-order", INFO, OwnRule,
         "order the accesses with a memory dependency";
-    /// A command may write memory that the layer does not follow.
+    /// A command may write to memory in ways that the layer cannot track.
     UnseenWrites = 0x7169_002C, "TILEHEAP-unseen-writes", INFO, Layer,
         "enable the setting `possible` to report possible findings";
-    /// A tile shading command that cannot run in the current state.
+    /// A tile shading command cannot be emulated in the current state.
     TileShading = 0x7169_0030, "TILEHEAP-tile-shading", ERROR, OwnRule,
         "use ordinary draws and dispatches if per-tile execution is not supported";
 }

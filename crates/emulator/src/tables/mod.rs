@@ -1,4 +1,4 @@
-//! The driver's commands and properties, and what the emulator adds: plain data.
+//! Plain data: the driver's commands and properties, and those that the emulator adds.
 //!
 //! Commands as lists that macros expand, settings, message ids, the emulated physical device, structures that ash lacks.
 

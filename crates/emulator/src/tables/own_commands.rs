@@ -9,7 +9,7 @@ use tileheap_device::ffi::tile_memory_heap::PFN_vkCmdBindTileMemoryQCOM;
 pub(crate) type PerTileCommand = unsafe extern "system" fn(vk::CommandBuffer, *const c_void);
 
 /// Passes every command to the macro `$for_each`, as `command is entry point: pointer type, field of Enabled;`: the command can be looked up on
-/// devices that enabled its extension or feature.
+/// devices that have enabled its extension or feature.
 macro_rules! own_commands {
     ($for_each:ident) => {
         $for_each! {

@@ -1,4 +1,4 @@
-//! Every setting of the layers: keys, types, defaults and descriptions. Parsers, manifests and documents follow these tables.
+//! Every setting of the layers: keys, types, defaults and descriptions. Parsers, manifests and documentation must match these tables.
 
 use tileheap_layer::layer_desc::{SettingDesc, SettingKind as Kind, SettingValue};
 

@@ -1,4 +1,4 @@
-//! The layer's settings, parsed. `tileheap_layer::settings` finds the text of each; `setting_descs` lists them. If a value cannot be parsed, it
+//! Parses the layer's settings. `tileheap_layer::settings` finds the text of each; `setting_descs` lists them. If a value cannot be parsed, it
 //! is reported and the default is used.
 
 use std::path::{Path, PathBuf};
@@ -40,11 +40,11 @@ pub(crate) struct Settings {
     pub(crate) log: bool,
     /// File that messages are appended to as JSON documents, one per line.
     pub(crate) message_log: Option<PathBuf>,
-    /// Settings that could not be read, as messages.
+    /// Messages about settings that could not be parsed.
     pub(crate) errors: Vec<String>,
 }
 
-/// The rules whose violations are reported; those of all rules are counted.
+/// The rules whose violations are reported; violations of all rules are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Report {
     /// `BeyondValidation` if validation is enabled above the layer, else `All`.
@@ -74,16 +74,16 @@ impl Report {
 pub(crate) struct Profile {
     /// The preset's name.
     pub(crate) name: String,
-    /// The tile heap. Its heap and type indices are those of the preset, and are not used.
+    /// The tile heap. Its heap and type indices are those of the preset, which the emulator does not use.
     pub(crate) tile: TileHeap,
-    /// On-chip memory that the heap is cut from, in bytes.
+    /// Size in bytes of the on-chip memory that contains the tile heap.
     pub(crate) gmem: u64,
     /// Differences from the layout model.
     pub(crate) quirks: Quirks,
 }
 
 impl Profile {
-    /// A profile by its preset's name.
+    /// Returns the emulated device for the preset with this name.
     pub(crate) fn named(name: &str) -> Result<Profile, String> {
         let preset = DeviceProfile::preset(name).map_err(|error| error.to_string())?;
         let quirks = Quirks::of_preset(name).map_err(|error| error.to_string())?;
@@ -239,7 +239,7 @@ pub(crate) fn environment_validates() -> bool {
 mod tests {
     use super::*;
 
-    /// The settings and the name in a layer's manifest.
+    /// Returns the settings in a layer's manifest, and checks that the manifest and the README match the layer's description.
     fn manifest(layer: Layer, path: &str) -> serde_json::Value {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
         let text = std::fs::read_to_string(&path).expect("the manifest");

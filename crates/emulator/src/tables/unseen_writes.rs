@@ -24,7 +24,7 @@ macro_rules! kinds {
             /// Every kind.
             const ALL: &[UnseenWrites] = &[$(UnseenWrites::$kind),+];
 
-            /// The resources that these kinds can reach, in words.
+            /// Describes the resources that these kinds can reach.
             pub(crate) fn reach(self) -> String {
                 let all = [$((UnseenWrites::$kind, $reach)),+];
                 let reached = all.into_iter().filter(|(kind, _)| self.intersects(*kind));
@@ -32,14 +32,14 @@ macro_rules! kinds {
                 reached.join(", or ")
             }
 
-            /// The kinds that can reach a buffer.
+            /// The kinds that can reach a buffer with this usage.
             pub(crate) fn to_buffer(usage: B) -> UnseenWrites {
                 let mut kinds = UnseenWrites::ANYTHING;
                 $(if usage.intersects(B::empty() $(| B::$buffer)*) { kinds |= UnseenWrites::$kind; })+
                 kinds
             }
 
-            /// The kinds that can reach an image.
+            /// The kinds that can reach an image with this usage.
             pub(crate) fn to_image(usage: I) -> UnseenWrites {
                 let mut kinds = UnseenWrites::ANYTHING;
                 $(if usage.intersects(I::empty() $(| I::$image)*) { kinds |= UnseenWrites::$kind; })+
@@ -66,12 +66,12 @@ kinds! {
     /// Writes by video coding.
     VIDEO = 5, "destinations and reference pictures of video coding", [VIDEO_ENCODE_DST_KHR],
         [VIDEO_DECODE_DST_KHR VIDEO_DECODE_DPB_KHR VIDEO_ENCODE_DPB_KHR];
-    /// Writes of markers, to buffers that a command names.
+    /// Writes of markers, to buffers in a command's arguments.
     MARKERS = 6, "buffers for transfers", [TRANSFER_DST], [];
     /// Writes by the host, outside of command buffers.
     HOST = 7, "images for transfers by the host, and buffers of acceleration structures and micromaps",
         [ACCELERATION_STRUCTURE_STORAGE_KHR MICROMAP_STORAGE_EXT], [HOST_TRANSFER_EXT];
-    /// Copies from memory, to images that a command names.
+    /// Copies from memory to images in a command's arguments.
     IMAGE_COPIES = 9, "images for transfers", [], [TRANSFER_DST];
     /// Writes to any resource.
     ANYTHING = 8, "any image or buffer", [], [];
@@ -96,7 +96,7 @@ impl UnseenWrites {
         self.0 & others.0 == others.0
     }
 
-    /// Returns `true` if the two have a kind in common.
+    /// Returns `true` if the two sets have a kind in common.
     pub(crate) fn intersects(self, others: UnseenWrites) -> bool {
         self.0 & others.0 != 0
     }
@@ -107,12 +107,12 @@ impl UnseenWrites {
         all.filter(move |kind| self.intersects(*kind))
     }
 
-    /// All of these kinds that `others` does not include.
+    /// The kinds of this set that `others` does not include.
     pub(crate) fn without(self, others: UnseenWrites) -> UnseenWrites {
         UnseenWrites(self.0 & !others.0)
     }
 
-    /// These kinds if a condition is met, otherwise none.
+    /// This set if a condition is met, otherwise the empty set.
     pub(crate) fn only_if(self, is_met: bool) -> UnseenWrites {
         if is_met { self } else { UnseenWrites::NONE }
     }

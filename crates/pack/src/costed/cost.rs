@@ -8,14 +8,14 @@ use crate::units::Bytes;
 /// use tileheap_pack::StepCost;
 /// use tileheap_pack::units::Bytes;
 ///
-/// // Each 4 KiB that are begun cost 10.
+/// // Each started block of 4 KiB costs 10.
 /// let cost = StepCost::sampled(Bytes(16 << 10), |bytes| bytes.0.div_ceil(4096) * 10);
 /// assert_eq!(cost.rises()[0], (Bytes(1), 10));
 /// assert_eq!((cost.of(Bytes(4096)), cost.of(Bytes(4097))), (10, 20));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StepCost {
-    /// Per rise, the number of reserved bytes and the cost from there on, both ascending.
+    /// For each rise, the number of reserved bytes and the cost from there on, both ascending.
     rises: Vec<(Bytes, u64)>,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! 1. [`start`]: the best choice that is found without a search: by density, or by [`select`](super::select()), or by loads with the costs;
 //! 2. [`prices`]: the price of a byte in each step, and the resulting bound;
-//! 3. [`search`]: items in or out, depth-first, with that bound; [`settle`] places each set that remains.
+//! 3. [`search`]: a depth-first search that takes or leaves out each item, with that bound; [`settle`] places each set that remains.
 
 mod cost;
 mod prices;
@@ -41,7 +41,7 @@ pub struct CostedSelection {
 }
 
 impl CostedSelection {
-    /// Returns the weight of the selection, less its cost.
+    /// Returns the weight of the selection minus its cost.
     pub fn value(&self) -> u64 {
         self.weight - self.cost
     }
@@ -80,7 +80,7 @@ impl CostedSelection {
 ///
 /// # Errors
 /// A lifetime that is empty or ends after the last step, exclusive groups that overlap or do not ascend, sizes and alignments that sum past 2^64 - 1, or
-/// weights that sum past 2^63. A start whose items do not fit, overlap or exclude each other.
+/// weights that sum past 2^63. A start whose items overlap, exclude each other or do not fit.
 ///
 /// # Panics
 /// If `start` does not have exactly one element per item.
@@ -126,7 +126,7 @@ pub fn select_with_costs(
     })
 }
 
-/// The start as a choice, or nothing if it costs more than its weight.
+/// Returns `start` as a choice; an empty choice unless its weight exceeds its cost.
 fn start_choice(
     problem: &Problem<'_>,
     desc: &CostedDesc<'_>,

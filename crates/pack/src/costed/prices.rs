@@ -12,16 +12,16 @@ use crate::units::{Bytes, Run};
 /// Units of price per unit of weight.
 const SCALE: i128 = 1 << SCALE_BITS;
 
-/// Number of rounds of improving the prices.
+/// Number of rounds in which the prices are improved.
 const ROUNDS: u32 = 20;
 
-/// The maximum price of all bytes in one step.
+/// Limit on the price of a step times the bytes of the block, and times the bytes of all items.
 const MAX_PRODUCT: i128 = 1 << 100;
 
-/// A choice by loads only, regardless of offsets.
+/// A choice that only respects the load of each step and ignores offsets.
 pub(super) struct ByLoads {
     pub(super) items: Vec<u32>,
-    /// Upper bound on the weight of any choice.
+    /// Upper bound on the value of any choice.
     pub(super) bound: i128,
     pub(super) steps: u64,
 }
@@ -64,7 +64,7 @@ impl StepPrices {
                     (pace, idle) = (pace * 3 / 4, 0);
                     prices
                         .price
-                        .clone_from(&best.as_ref().expect("the first round set it").1);
+                        .clone_from(&best.as_ref().expect("the first round sets it").1);
                     prices.appraise(problem);
                 }
             }
@@ -123,7 +123,7 @@ impl StepPrices {
         }
     }
 
-    /// The load of a step, at least `load`, that maximizes the value of its bytes minus the cost.
+    /// Returns the load of a step, at least `load`, that maximizes the price of its bytes minus the cost of reserving them.
     fn best_load(&self, problem: &Problem<'_>, step: usize, load: u64) -> u64 {
         let levels = problem.costs[step].levels(problem.capacity);
         let gain = |&(reserved, cost): &(u64, u64)| {
@@ -133,7 +133,7 @@ impl StepPrices {
         best.map_or(load, |(reserved, _)| reserved)
     }
 
-    /// Maximum value of the bytes above `load` of a step, minus the cost of reserving them and `load`.
+    /// The maximum, over reservations of at least `load` in a step, of the price of the bytes above `load` minus the cost of the reservation.
     pub(super) fn room(&self, problem: &Problem<'_>, step: usize, load: u64) -> i128 {
         let levels = problem.costs[step].levels(problem.capacity);
         let gain = |(reserved, cost): (u64, u64)| {
@@ -144,9 +144,9 @@ impl StepPrices {
         above.max().map_or(nothing_more, |gain| gain.max(nothing_more))
     }
 
-    /// The best choice by loads only, with each step charged for its load, and an upper bound on any choice.
+    /// Searches for the best choice that ignores offsets, with each step charged for its load; also returns an upper bound on the value of any choice.
     ///
-    /// `value` is that of some choice: choices of less value are not searched.
+    /// `value` is the value of a known choice; choices of less value are not searched.
     pub(super) fn by_loads(&self, problem: &Problem<'_>, value: i128, budget: u64) -> ByLoads {
         let offers: Vec<CandidateItem> = problem.items.iter().zip(&self.surplus).map(offer).collect();
         let gains: Vec<i128> = (0..self.price.len())
@@ -184,7 +184,7 @@ impl StepPrices {
         }
     }
 
-    /// The bound with nothing decided and `load` already taken.
+    /// Returns the bound with nothing decided and `load` already taken.
     fn bound(&self, problem: &Problem<'_>, load: &[u64]) -> i128 {
         let rooms: i128 = (0..load.len())
             .map(|step| self.room(problem, step, load[step]))
@@ -192,7 +192,7 @@ impl StepPrices {
         rooms + self.wanted(problem)
     }
 
-    /// The sum of all positive surpluses, at most one for each exclusive group.
+    /// Returns the sum of all positive surpluses, at most one for each exclusive group.
     pub(super) fn wanted(&self, problem: &Problem<'_>) -> i128 {
         let most = |choice: &Run| {
             let surplus = choice.of(&self.surplus).iter().copied().max();
@@ -202,8 +202,8 @@ impl StepPrices {
     }
 }
 
-/// The best prices of the relaxation in which items may be chosen in part: a flow problem that also offers the cost that is saved by reserving less in a
-/// step.
+/// Returns the best prices of the relaxation in which items may be chosen in part: a flow problem in which each step also offers the cost that reserving less
+/// would save.
 ///
 /// Only the lower convex hull of the cost counts there: a reservation is a mixture of levels. The item of an exclusive group that ends last
 /// represents the group: together its items would request more than can be chosen.
@@ -245,7 +245,7 @@ fn relaxed(problem: &Problem<'_>) -> Vec<i128> {
     LoadPrices::default().find(problem.costs.len(), problem.capacity, &arcs, blocks)
 }
 
-/// An item as an arc of the relaxation.
+/// Converts an item to an arc of the relaxation.
 fn arc(item: &Item) -> Arc {
     Arc {
         first: item.first as u32,
@@ -255,7 +255,7 @@ fn arc(item: &Item) -> Arc {
     }
 }
 
-/// An item and its surplus as a candidate of the choice by loads.
+/// Converts an item and its surplus to a candidate of the search by loads.
 fn offer((item, &surplus): (&Item, &i128)) -> CandidateItem {
     CandidateItem {
         arc: arc(item),
@@ -263,7 +263,7 @@ fn offer((item, &surplus): (&Item, &i128)) -> CandidateItem {
     }
 }
 
-/// Converts a scaled bound to units of weight: values are integers, so that the fraction can be dropped.
+/// Converts a scaled bound to units of weight; rounds down, since values are integers.
 pub(super) fn whole(bound: i128) -> i128 {
     bound.div_euclid(SCALE)
 }

@@ -17,7 +17,8 @@ use crate::units::{Alignment, Bytes, Run, Span};
 pub struct CostedDesc<'a> {
     /// The items; everything else refers to them by index.
     pub items: Vec<WeightedItem>,
-    /// Exclusive groups: runs of items of which at most one may be selected, in ascending order. An item in none of them is independent of the others.
+    /// Exclusive groups: runs of items of which at most one may be selected, in ascending order. An item that is in no group can be selected independently of
+    /// the others.
     pub exclusive: Vec<Run>,
     /// The size of the block.
     pub capacity: Bytes,
@@ -40,13 +41,13 @@ pub struct WeightedItem {
     pub weight: u64,
 }
 
-/// The end of the bytes that are reserved in a step; they always begin at offset 0.
+/// The rule for how many bytes each step reserves, always from offset 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Reservation {
-    /// In all steps of a connected run of lifetimes: the highest end of the run's items.
+    /// Every step of a connected run of lifetimes reserves up to the highest end of the run's items.
     #[default]
     PerRun,
-    /// The highest end of the items that are live in the step.
+    /// Each step reserves up to the highest end of the items that are live in it.
     PerStep,
     /// Like `PerStep` if that costs less in some step, otherwise like `PerRun`.
     Cheapest,
@@ -55,7 +56,7 @@ pub enum Reservation {
 /// The validated problem, in plain numbers.
 pub(super) struct Problem<'a> {
     pub(super) items: Vec<Item>,
-    /// Runs of items, at most one of each of which may be selected; together, they contain all items in order.
+    /// Runs of items; at most one item of each may be selected. Together, the runs contain all items in order.
     pub(super) choices: Vec<Run>,
     pub(super) capacity: u64,
     /// Per step, the cost of reserving bytes.
@@ -74,7 +75,7 @@ pub(super) struct Item {
     pub(super) weight: u64,
 }
 
-/// The cost of a choice, then the bytes that it reserves, summed over the steps.
+/// The cost of a choice and the bytes that it reserves, each summed over the steps; compared in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Cost {
     pub(super) cost: u64,
@@ -134,7 +135,7 @@ impl CostedDesc<'_> {
         })
     }
 
-    /// The exclusive groups, and a run of its own for each item that is in none.
+    /// Returns the exclusive groups, and a run of its own for each item that is in no group.
     fn choices(&self) -> Result<Vec<Run>> {
         let count = self.items.len() as u32;
         let mut choices = Vec::with_capacity(self.items.len());
@@ -166,7 +167,7 @@ impl Problem<'_> {
         self.costs.iter().all(|cost| cost.is_free())
     }
 
-    /// The cost of reserving `bytes` in `step`.
+    /// Returns the cost of reserving `bytes` in `step`.
     pub(super) fn cost(&self, step: usize, bytes: u64) -> Cost {
         Cost {
             cost: self.costs[step].of(Bytes(bytes)),

@@ -11,10 +11,10 @@ use super::problem::{Cost, Problem};
 use super::settle::{BudgetExhausted, SettledPlacement, settle};
 use crate::units::{CompactSort, Run};
 
-/// A set of items at offsets.
+/// A set of chosen items, with their offsets.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PlacedChoice {
-    /// Numbers of the chosen items, ascending.
+    /// Indices of the chosen items, ascending.
     pub(super) items: Vec<u32>,
     /// The offsets of the chosen items.
     pub(super) offsets: Vec<u64>,
@@ -24,12 +24,12 @@ pub(super) struct PlacedChoice {
 }
 
 impl PlacedChoice {
-    /// The weight of the choice, minus its cost.
+    /// Returns the weight of the choice, minus its cost.
     pub(super) fn value(&self) -> i128 {
         i128::from(self.weight) - i128::from(self.cost.cost)
     }
 
-    /// The connected runs of lifetimes: their steps, and per step the highest end of what is placed there.
+    /// The connected runs of lifetimes: the steps of each, and per step the highest end of the items that are live there.
     fn tops(&self, problem: &Problem<'_>) -> Vec<(Range<usize>, Vec<u64>)> {
         let mut tops = vec![0; problem.costs.len()];
         let mut joined = vec![false; problem.costs.len()];
@@ -53,7 +53,7 @@ impl PlacedChoice {
         runs
     }
 
-    /// Returns true if some step has a lower cost than if each connected run reserved its highest end throughout.
+    /// Returns true if some step would cost more if each connected run reserved its highest end throughout.
     pub(super) fn pays_by_step(&self, problem: &Problem<'_>) -> bool {
         self.tops(problem).into_iter().any(|(steps, tops)| {
             let highest = tops.iter().copied().max().unwrap_or(0);
@@ -67,7 +67,7 @@ impl PlacedChoice {
         (self.value(), other.cost.reserved) > (other.value(), self.cost.reserved)
     }
 
-    /// The better of two choices, or the only one; this one if both are equally good.
+    /// Returns the better choice: this one, unless `other` is strictly better.
     pub(super) fn or_better(self, other: Option<PlacedChoice>) -> PlacedChoice {
         match other {
             Some(other) if other.is_better_than(&self) => other,
@@ -84,7 +84,7 @@ pub(super) struct BestFound {
     pub(super) bound: i128,
     /// Branches evaluated.
     pub(super) steps: u64,
-    /// True if nothing was left undecided: no choice of the same value reserves less.
+    /// True if no branch was left undecided, so that no choice of the same value reserves fewer bytes.
     pub(super) complete: bool,
 }
 
@@ -106,7 +106,7 @@ pub(super) fn search(
     }
 }
 
-/// The choice of `items` at `offsets`, which are known to fit.
+/// Returns the choice of `items` at `offsets`, which are known to fit.
 pub(super) fn choice_at(problem: &Problem<'_>, items: Vec<u32>, offsets: Vec<u64>) -> PlacedChoice {
     let mut choice = PlacedChoice {
         weight: weight_of(problem, &items),
@@ -125,7 +125,7 @@ pub(super) fn choice_at(problem: &Problem<'_>, items: Vec<u32>, offsets: Vec<u64
     choice
 }
 
-/// The choice of `items`, in the cheapest placement found; `None` if they cannot be placed.
+/// Returns the choice of `items`, in the cheapest placement found; `None` if they cannot be placed.
 ///
 /// Takes at most a sixteenth of a budget of which `steps` were used, and adds the steps it takes to these.
 pub(super) fn choice_of(
@@ -182,7 +182,7 @@ struct Search<'a> {
     open: Option<i128>,
     /// True if no branch was left undecided.
     complete: bool,
-    /// Decided so far: chosen items, their weight, and their load per step.
+    /// The items chosen so far; `weight` is their total weight, and `load` their bytes per step.
     chosen: Vec<u32>,
     weight: u64,
     load: Vec<u64>,
@@ -230,7 +230,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Upper bound on the value of this branch.
+    /// Returns an upper bound on the value of this branch.
     fn bound(&self) -> i128 {
         whole(scaled(self.weight) + self.rooms + self.surplus)
     }
@@ -241,7 +241,7 @@ impl<'a> Search<'a> {
         bound > value || (bound == value && self.load.iter().sum::<u64>() < self.best.cost.reserved)
     }
 
-    /// Decides everything in every way that may improve the result.
+    /// Searches all combinations of decisions that may improve the result.
     fn run(&mut self) {
         let mut path = Vec::new();
         if self.opens(0) {

@@ -17,12 +17,12 @@ pub(super) struct SettledPlacement {
     pub(super) floor: Cost,
 }
 
-/// Minimum number of steps for one set; a 16th of the remaining steps if that is more.
+/// Minimum budget of steps for placing one set of items; the budget is a 16th of the remaining steps if that is more.
 const BUDGET: u64 = 10_000;
 
 /// Searches for the cheapest placement of the items `chosen` at a cost below `limit`; its steps are subtracted from `left`.
 ///
-/// `Ok(None)`: there is none. `Err`: none was found within the budget.
+/// Returns `Ok(None)` if none exists, and an error if none was found within the budget.
 pub(super) fn settle(
     problem: &Problem<'_>,
     chosen: &[u32],
@@ -35,7 +35,7 @@ pub(super) fn settle(
     settled
 }
 
-/// The budget ended before a placement was found, or proved not to exist.
+/// The budget ended before a placement was found or proved not to exist.
 pub(super) struct BudgetExhausted {
     /// Lower bound on the cost of any placement.
     pub(super) floor: Cost,
@@ -45,8 +45,8 @@ struct Settler<'a> {
     problem: &'a Problem<'a>,
     /// The chosen items' indices in the problem.
     chosen: &'a [u32],
-    /// For each step, the index of its run; `None` if nothing is live. All steps of a run, which lifetimes connect, reserve the same size; if each
-    /// step reserves separately, each is a run.
+    /// For each step, the index of its run; `None` if nothing is live. The steps of a run, which are connected by lifetimes, reserve the same size; if each
+    /// step reserves separately, every step is its own run.
     run_of: Vec<Option<u32>>,
     /// For each run, the maximum number of bytes that are live in a step: no placement reserves less.
     floors: Vec<u64>,
@@ -63,7 +63,7 @@ struct Settler<'a> {
     budget: u64,
 }
 
-/// Placement orders that are tried first.
+/// A placement order that is tried before the search.
 #[derive(Clone, Copy)]
 enum Heuristic {
     LongestLifetime,
@@ -171,7 +171,7 @@ impl<'a> Settler<'a> {
         offsets
     }
 
-    /// The cost of reserving up to `tops` in the runs.
+    /// Returns the cost of reserving up to `tops` in the runs.
     fn cost_of(&self, tops: &[u64]) -> Cost {
         let steps = self.run_of.iter().enumerate();
         steps.fold(Cost::default(), |sum, (step, run)| match run {
@@ -189,7 +189,7 @@ impl<'a> Settler<'a> {
         }
     }
 
-    /// The lowest free offset of an item among the items placed so far.
+    /// Returns the lowest free offset of an item among the items placed so far.
     fn lowest(&self, item: usize) -> u64 {
         let wanted = &self.problem.items[self.chosen[item] as usize];
         let mut offset = 0;
@@ -198,7 +198,7 @@ impl<'a> Settler<'a> {
             if taken.first >= wanted.end || wanted.first >= taken.end {
                 continue;
             }
-            let start = self.offsets[other as usize].expect("it is placed");
+            let start = self.offsets[other as usize].expect("placed items have offsets");
             if start >= offset + wanted.size {
                 break;
             }
@@ -220,7 +220,7 @@ impl<'a> Settler<'a> {
         self.placed.retain(|&other| other as usize != item);
     }
 
-    /// Places everything in one order; keeps the result if it is the best so far.
+    /// Places all items in the order of a heuristic; keeps the result if it is the best so far.
     fn place_by(&mut self, heuristic: Heuristic, limit: Cost) {
         let mut order: Vec<usize> = (0..self.chosen.len()).collect();
         let item = |index: usize| &self.problem.items[self.chosen[index] as usize];
@@ -259,7 +259,7 @@ impl<'a> Settler<'a> {
         self.limit = cost;
     }
 
-    /// Places one more item, at `last` or above, in every way that may improve the result.
+    /// Branches on the next item to place, at `last` or above, as long as the result may improve.
     fn descend(&mut self, last: u64, last_item: usize) {
         self.steps += self.toll;
         if self.steps > self.budget {

@@ -1,4 +1,4 @@
-//! The start of the search: the best choice that is found without searching.
+//! The start of the search: the best choice that cheaper methods find.
 
 use std::ops::ControlFlow;
 
@@ -10,7 +10,7 @@ use crate::{PartialPacking, ProblemDesc, Steps};
 
 /// The start of the search.
 pub(super) struct Start {
-    /// The best choice found without a search.
+    /// The best choice that cheaper methods found.
     pub(super) choice: PlacedChoice,
     /// Another upper bound on the value of any choice, in addition to that of the search.
     pub(super) bound: i128,
@@ -18,7 +18,7 @@ pub(super) struct Start {
 }
 
 impl Start {
-    /// The best of the given choice and those found by value or by loads. Adds the steps used to `steps`, which stays within `budget`.
+    /// Returns the best of the given choice and those found by density or by loads. Adds the steps used to `steps`, which stays within `budget`.
     pub(super) fn of(problem: &Problem<'_>, given: PlacedChoice, budget: u64, steps: &mut u64) -> Start {
         let (mut choice, mut bound, mut prices) = (given, i128::MAX, None);
         if problem.has_exclusive() {
@@ -50,7 +50,7 @@ impl Start {
     }
 }
 
-/// A choice by density, of items whose weight exceeds the cost that they add.
+/// A greedy choice: by descending density, takes each item whose weight exceeds the cost that it adds.
 fn by_value(problem: &Problem<'_>) -> Option<PlacedChoice> {
     let mut order: Vec<u32> = (0..problem.items.len() as u32).collect();
     let area = |item: u32| {
@@ -109,8 +109,8 @@ fn by_value(problem: &Problem<'_>) -> Option<PlacedChoice> {
     Some(choice_at(problem, items, offsets))
 }
 
-/// A choice made for other reservations, in the cheapest placement found for those of the problem; keeps its placement if no cheaper one is found
-/// within the budget.
+/// Returns a choice that was made under another reservation rule, in the cheapest placement found under the problem's rule; keeps its placement if the budget
+/// yields none that is at least as good.
 pub(super) fn placed_again(
     problem: &Problem<'_>,
     choice: PlacedChoice,
@@ -125,7 +125,7 @@ pub(super) fn placed_again(
     }
 }
 
-/// The best choice by the selection without costs; an upper bound on any choice, and the steps used.
+/// Returns the choice that [`select`](crate::select()) finds without costs, an upper bound on the value of any choice, and the steps used.
 fn by_loads(problem: &Problem<'_>, budget: u64) -> (PlacedChoice, i128, u64) {
     let item = |item: &Item| {
         let alignment = Alignment::new(item.alignment).unwrap_or(Alignment::ONE);

@@ -12,7 +12,7 @@ use crate::units::{Alignment, Bytes, Run, Span, SplitMix64};
 
 static FREE: StepCost = StepCost::FREE;
 
-/// A random problem with at most `most` items.
+/// Returns a random problem with at most `most` items.
 fn random<'a>(seed: u64, most: u64, costs: &'a [&'a StepCost]) -> Problem<'a> {
     let mut random = SplitMix64::new(seed);
     let steps = costs.len() as u64;
@@ -46,13 +46,13 @@ fn search(problem: &Problem<'_>, start: PlacedChoice, budget: u64) -> BestFound 
     search_at(problem, &prices, start, budget)
 }
 
-/// Runs of one item each: every item may be chosen independently of the others.
+/// Returns runs of one item each: every item may be chosen independently of the others.
 fn each_apart(items: usize) -> Vec<Run> {
     let run = |first: u32| Run::new(first, first + 1);
     (0..items as u32).map(run).collect()
 }
 
-/// A random problem of lifetimes with stretches as alternatives: all stretches of one lifetime begin together, and longer ones have higher weight.
+/// Returns a random problem in which the stretches of a lifetime are alternatives: they all begin at the same step, and longer ones weigh more.
 fn with_exclusive<'a>(seed: u64, costs: &'a [&'a StepCost]) -> Problem<'a> {
     let mut problem = random(seed, 4, costs);
     let mut random = SplitMix64::new(!seed);
@@ -93,7 +93,7 @@ fn random_costs(seed: u64) -> Vec<StepCost> {
         .collect()
 }
 
-/// Value and reserved bytes of the best choice: every subset, placed in every order, each item at its lowest offset.
+/// Returns the value and the reserved bytes of the best choice; tries every subset in every placement order, with each item at its lowest offset.
 fn oracle(problem: &Problem<'_>) -> (i128, u64) {
     let count = problem.items.len();
     let mut best = (0, 0);
@@ -162,7 +162,7 @@ fn overlap(a: &Item, b: &Item) -> bool {
     a.first < b.end && b.first < a.end
 }
 
-/// The cost of a placement. Adjacent steps are in one run if something is placed in both; a run reserves up to its highest end, unless each step
+/// Returns the cost of a placement. Adjacent steps are in one run if something is placed in both; a run reserves up to its highest end, unless each step
 /// reserves separately.
 fn cost_of(problem: &Problem<'_>, placed: &[(usize, u64)]) -> Cost {
     let steps = problem.costs.len();
@@ -352,7 +352,7 @@ fn a_spent_budget_loses_no_item() {
     assert!(kept > 5, "{kept}");
 }
 
-/// The description of a problem, with the given reservation.
+/// Returns the description of a problem, with the given reservation.
 fn desc_of<'a>(problem: &Problem<'a>, reservation: Reservation) -> CostedDesc<'a> {
     let item = |item: &Item| WeightedItem {
         span: Span::new(item.first as u32, item.end as u32),

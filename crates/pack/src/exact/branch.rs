@@ -88,7 +88,7 @@ pub(crate) fn choose(
     }
 }
 
-/// Calls `visit` with every run of columns of equal floor that pieces connect, between higher floors.
+/// Calls `visit` with every valley: a run of columns of equal floor that pieces connect, between higher floors.
 fn each_valley(
     state: &State,
     columns: std::ops::Range<usize>,
@@ -115,10 +115,10 @@ fn each_valley(
     }
 }
 
-/// Returns the lowest start of a column's first piece if that does not stand on the floor, in a packing that is pushed down: it stands on placed
+/// Returns the lowest possible start of a column's first piece if it does not stand on the floor, in a packing that is pushed down: then it stands on placed
 /// pieces, is held up by its bounds, or stands on a piece in another of its columns.
 ///
-/// Complexity: the pieces of all columns that its pieces also stand in.
+/// Complexity: the number of pieces in all columns that the column's pieces also stand in.
 pub(crate) fn raised(model: &Model, state: &State, choice: Decision, scratch: &mut Scratch) -> u64 {
     let holders = model.column_runs[choice.column as usize].of(&model.holders);
     scratch.prepare(model);

@@ -32,7 +32,7 @@ mod tests;
 pub(super) use model::{Model, gcd};
 pub(super) use search::RunResult;
 
-/// Maximum number of (piece, column) pairs of a model that is searched: with this many, a step takes a millisecond.
+/// Maximum number of (piece, column) pairs of a model to search; with this many, a step takes a millisecond.
 const LARGEST_MODEL: u64 = 1_000_000;
 
 /// The exact search, with its model and scratch memory.

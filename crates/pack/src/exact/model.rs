@@ -12,7 +12,7 @@ use crate::Problem;
 use crate::lists::{refill, reset};
 use crate::units::{Alignment, CompactSort, Run};
 
-/// A problem reduced for the search, with the memory of the reduction.
+/// A problem reduced to what the search reads, with the scratch memory of the reduction.
 #[derive(Debug, Default)]
 pub(crate) struct Model {
     pub(crate) pieces: Vec<Piece>,
@@ -27,13 +27,13 @@ pub(crate) struct Model {
     /// Pieces by first column, and the start of each column's run.
     pub(crate) by_first: Vec<u32>,
     pub(crate) first_runs: Vec<u32>,
-    /// A common divisor of all sizes, bounds and alignments.
+    /// The greatest common divisor of all sizes, lowest offsets and alignments.
     pub(crate) grain: u64,
     /// The units that are searched.
     units: Vec<u32>,
     lifetimes: Vec<Lifetime>,
     events: Vec<(u32, bool, u32)>,
-    /// Per entry, a piece and a column that represents one of its conflicts.
+    /// Pairs of a piece and a column that represents one of its conflicts.
     conflicts: Vec<(u32, u32)>,
     piece_of: Vec<u32>,
     /// Scratch list: counts of columns, columns with conflicts, or pieces in some order.
@@ -51,7 +51,7 @@ struct Lifetime {
 /// A unit to place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece {
-    /// The unit it represents.
+    /// The unit that the piece represents.
     pub(crate) unit: u32,
     pub(crate) size: u64,
     pub(crate) alignment: Alignment,
@@ -59,7 +59,7 @@ pub(crate) struct Piece {
     pub(crate) high: u64,
     pub(crate) columns: Run,
     pub(crate) first: u32,
-    /// The preceding identical piece.
+    /// The preceding identical piece; [`NONE`] if there is none.
     pub(crate) twin: u32,
 }
 
@@ -141,7 +141,7 @@ impl Model {
         self.row_width as usize
     }
 
-    /// Finds the columns of every lifetime, ascending by piece and column.
+    /// Finds the columns of every lifetime, in ascending order of piece and column.
     fn sweep(&mut self, problem: &Problem) {
         // Deaths at a step come before the births there.
         self.events.clear();

@@ -11,9 +11,9 @@ use crate::units::CompactSort;
 pub(crate) enum First {
     Wide,
     Large,
-    /// The one with the largest product of size² and number of columns.
+    /// The candidate with the largest product of size² and number of columns.
     LargeArea,
-    /// The one with the largest product of size and (number of columns)².
+    /// The candidate with the largest product of size and (number of columns)².
     WideArea,
 }
 
@@ -22,7 +22,7 @@ pub(crate) enum First {
 pub(crate) struct SearchRun {
     pub(crate) focus: Focus,
     pub(crate) first: First,
-    /// Among equal columns, choose the last instead of the first.
+    /// Chooses the last of equal columns instead of the first.
     pub(crate) mirrored: bool,
     /// The run's share of the steps, relative to other runs.
     pub(crate) length: u64,
@@ -37,8 +37,8 @@ const fn way(focus: Focus, first: First, length: u64, mirrored: bool) -> SearchR
     }
 }
 
-/// The runs of one round, strongest first. Each of them solves some instance of the hard set in a few hundred steps that the others do not solve in a
-/// million.
+/// The runs of one round, strongest first. Each run solves, in a few hundred steps, an instance of the hard set that the others do not solve in a million
+/// steps.
 pub(crate) const WAYS: [SearchRun; 10] = [
     way(Focus::Tightest, First::Wide, 3, false),
     way(Focus::FewestChoicesLow, First::WideArea, 7, false),

@@ -24,13 +24,13 @@ pub(crate) enum RunResult {
 struct Frame {
     first: u32,
     end: u32,
-    /// The decision whose last try opened this part; if the part cannot be packed, that try has failed.
+    /// The decision whose latest alternative created this part; if the part cannot be packed, that alternative has failed.
     parent: u32,
     /// The head of the list of parts that were pending before this decision.
     waiting: u32,
-    /// The length of `Search::waiting` at that time.
+    /// The length of `Search::waiting` before this decision.
     waiting_len: u32,
-    /// Pieces still to try: a range of the stack of candidates.
+    /// The pieces still to try: `next..candidates_end` in the stack of candidates.
     next: u32,
     candidates_end: u32,
     choice: Decision,
@@ -115,7 +115,7 @@ impl Search {
         }
     }
 
-    /// Opens a decision in a part; returns `None` if the part is known to hold no packing.
+    /// Opens a decision in a part and returns its frame; `None` if the part is known to hold no packing.
     fn open(&mut self, model: &Model, part: Waiting, (focus, mirrored): (Focus, bool)) -> Option<u32> {
         let columns = part.first as usize..part.end as usize;
         let key = self.key(model, columns.clone());
@@ -182,7 +182,7 @@ impl Search {
         }
     }
 
-    /// Handles a part, opened by `parent`, that holds no packing.
+    /// Fails the alternative of `parent` that created a part without a packing, then advances to the next alternative.
     fn fail(&mut self, model: &Model, parent: u32) -> Option<u32> {
         (parent != NONE).then(|| self.back_to(model, parent))?;
         self.advance(model, parent)
@@ -197,7 +197,7 @@ impl Search {
         self.state.undo(model, now.mark);
     }
 
-    /// Cuts a part wherever no unplaced piece crosses, and puts the resulting parts before `then`, the smallest first.
+    /// Cuts a part wherever no unplaced piece crosses, and puts the resulting parts before `then`, the smallest first; returns the head of the list.
     fn split(&mut self, model: &Model, part: (u32, u32), parent: u32, then: u32) -> u32 {
         self.parts.clear();
         if model.in_a_row {

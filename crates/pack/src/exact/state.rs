@@ -24,7 +24,7 @@ pub(crate) struct State {
     pub(crate) floors: Vec<u64>,
     /// Bytes still to place in each column.
     pub(crate) loads: Vec<u64>,
-    /// Unplaced pieces that stand in both the previous column and this one.
+    /// For each column, the number of unplaced pieces that stand both in it and in the previous one.
     pub(crate) crossings: Vec<u32>,
     /// The lowest start of each unplaced piece; [`PLACED`] for placed ones.
     pub(crate) ready: Vec<u64>,
@@ -66,7 +66,7 @@ enum Change {
     Ready(u32),
     /// The `borne` offset of a piece.
     Borne(u32),
-    /// The `ready` and `borne` offsets of a piece, both equal.
+    /// The `ready` and `borne` offsets of a piece, which were equal.
     Both(u32),
     /// The highest offset that a piece may have.
     Limit(u32),
@@ -131,7 +131,7 @@ impl State {
     /// Undoes all changes since `mark`.
     pub(crate) fn undo(&mut self, model: &Model, mark: Mark) {
         while self.placements.len() > mark.placements as usize {
-            let index = self.placements.pop().expect("more is placed than at the mark") as usize;
+            let index = self.placements.pop().expect("pieces were placed since") as usize;
             self.ready[index] = self.offsets[index];
             let piece = &model.pieces[index];
             for (position, &column) in piece.columns.of(&model.columns).iter().enumerate() {
@@ -175,7 +175,7 @@ impl State {
         self.settled(model, outcome)
     }
 
-    /// Finds the columns that are tied at a capacity.
+    /// Finds the columns in which all bytes pass in one range at a capacity, and sets `ties`.
     pub(crate) fn find_ties(&mut self, model: &Model, capacity: u64) {
         self.is_tight = model.is_tight(capacity);
         let width = model.row_width();
@@ -207,7 +207,7 @@ impl State {
         }
     }
 
-    /// Fixes the ranges whose first piece is placed at an offset.
+    /// Fixes the tied ranges that begin at an offset, where a piece was just placed.
     fn open_ties(&mut self, model: &Model, index: u32, offset: u64) -> Result<(), DeadEnd> {
         let piece = &model.pieces[index as usize];
         let (first, end) = (piece.first as usize, piece.first as usize + piece.columns.len());
@@ -284,7 +284,7 @@ impl State {
         Ok(())
     }
 
-    /// Raises an unplaced piece to the lowest offset from `floor` on at which it is ready.
+    /// Raises an unplaced piece to the lowest offset from `floor` on at which it may start.
     fn lift<const ONTO: bool>(&mut self, model: &Model, piece: u32, floor: u64) -> Result<(), DeadEnd> {
         let index = piece as usize;
         let (old, borne) = (self.ready[index], self.borne[index]);
@@ -316,7 +316,7 @@ impl State {
         Ok(())
     }
 
-    /// Raises the floors of changed columns to where their first piece is ready, and checks their load.
+    /// Raises the floors of changed columns to the lowest `ready` offset of their pieces, and checks their load.
     fn settle(&mut self, model: &Model) -> Result<(), DeadEnd> {
         while let Some(column) = self.dirty.pop() {
             let here = column as usize;

@@ -17,9 +17,9 @@ use super::PoolsProblem;
 use super::problem::FORBIDDEN;
 use crate::lists::reset;
 
-/// Maximum cost of covers by whole charges; higher costs are bounded by fractions of charges.
+/// Maximum cost for which covers of whole charges are computed; higher costs are bounded with fractions of charges.
 const MAX_EXACT_COST: u64 = 4096;
-/// Maximum number of steps for covers by whole charges; beyond that, costs are bounded by fractions of charges.
+/// Maximum number of steps to compute covers of whole charges; beyond that, costs are bounded with fractions of charges.
 const MAX_WORK: u64 = 1 << 22;
 
 /// The order in which candidates are added to a clique.
@@ -134,17 +134,17 @@ fn excess(problem: &PoolsProblem, capacities: &[u64], clique: &[u32]) -> u64 {
     sizes.sum::<u64>().saturating_sub(held)
 }
 
-/// A unit of a clique that may share bytes with a larger one.
+/// A unit of a clique that may share bytes, at a cost, with a larger one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Charge {
     /// The unit's position in the clique.
     position: usize,
     bytes: u64,
-    /// The cost of the unit's cheapest pair.
+    /// The cost of the unit's cheapest pair with a larger unit.
     cost: u64,
 }
 
-/// The costs of pairs that cliques have not taken yet: for each unit, parallel to its edges.
+/// The remaining costs of pairs, after those that cliques have taken: for each unit, parallel to its edges.
 struct Costs {
     left: Vec<Vec<u64>>,
 }
@@ -156,7 +156,7 @@ impl Costs {
         Costs { left: left.collect() }
     }
 
-    /// Returns the units of a clique that may share bytes with one before them.
+    /// Returns a charge for each unit of a clique that may share bytes with a unit before it, which is larger.
     fn charges(&self, problem: &PoolsProblem, clique: &[u32]) -> Vec<Charge> {
         let charge = |(position, &unit): (usize, &u32)| {
             let of = &problem.units[unit as usize];
@@ -175,7 +175,7 @@ impl Costs {
         clique.iter().enumerate().filter_map(charge).collect()
     }
 
-    /// Takes a cost from each pair of a unit with a larger one.
+    /// Subtracts the cost of a charge from each pair of its unit with a larger one.
     fn take(&mut self, problem: &PoolsProblem, clique: &[u32], charge: &Charge) {
         let unit = clique[charge.position];
         for &other in &clique[..charge.position] {
@@ -201,12 +201,13 @@ struct Cover {
     cost: u64,
     /// True if `cost` is the minimum over sets of whole charges; false if it is a lower bound that also counts fractions of charges.
     is_exact: bool,
-    /// For each cost, the maximum number of bytes of a set of charges that costs at most this.
+    /// For each cost, the maximum number of bytes of a set of charges that costs at most that much.
     most: Vec<u64>,
 }
 
 impl Cover {
-    /// Returns the cost of the cheapest charges that sum to `excess` bytes or more, or a lower bound on it if it is high. All charges together must suffice.
+    /// Returns the cost of the cheapest set of charges whose bytes sum to `excess` or more, or a lower bound on the cost if it is high. All charges together
+    /// must suffice.
     fn find(&mut self, charges: Vec<Charge>, excess: u64) -> u64 {
         (self.charges, self.excess) = (charges, excess);
         let (cost, enough) = self.fractional();
@@ -260,7 +261,7 @@ impl Cover {
             .map(|cost| cost as u64)
     }
 
-    /// Lowers the cost of each charge as far as that does not make the cheapest cover cheaper.
+    /// Lowers the cost of each charge as far as possible without making the cheapest cover cheaper.
     fn lower(&mut self) {
         if !self.is_exact {
             return self.lower_by_fractions();
@@ -268,7 +269,7 @@ impl Cover {
         for index in 0..self.charges.len() {
             let Charge { bytes, cost, .. } = self.charges[index];
             if cost > 0 && self.cost > 0 {
-                // Covers with this charge cost at least as much as the others of them.
+                // With this lower cost, covers with the charge are still no cheaper than the cheapest cover.
                 let rest = self.exact(index, self.excess.saturating_sub(bytes), self.cost - 1);
                 let needed = rest.map_or(0, |rest| self.cost - rest);
                 self.charges[index].cost = cost.min(needed);
@@ -304,7 +305,7 @@ mod tests {
     use crate::units::{Bytes, Span, SplitMix64};
     use crate::{Steps, Verdict};
 
-    /// Six items, most pairs of which interfere or cost something, in one or two pools.
+    /// Draws a problem of six items, most pairs of which interfere or cost something, in one or two pools.
     fn drawn(random: &mut SplitMix64) -> PoolsProblem {
         let mut desc = PoolsDesc::default();
         let scale = random.pick(&[1, 3000]);

@@ -18,10 +18,11 @@ pub struct PoolsDesc {
     /// Pairs that must not share bytes, even if their lifetimes do not overlap.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<(String, String)>,
-    /// Pairs of which only one item exists in any run, such as items of two branches: they may share bytes although their lifetimes overlap.
+    /// Pairs of which only one item exists in any execution, such as items of two branches of a conditional: they may share bytes although their lifetimes
+    /// overlap.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclusive: Vec<(String, String)>,
-    /// Pairs that cost something if they share bytes. Costs of one pair add up.
+    /// Pairs with the cost of letting them share bytes. The costs of repeated pairs add up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub penalties: Vec<(String, String, u64)>,
 }
@@ -82,7 +83,7 @@ pub struct PoolItem {
 }
 
 impl PoolItem {
-    /// An item without constraints on its offset or pool.
+    /// Creates an item without constraints on its offset or pool.
     pub fn new(id: impl Into<String>, lifetimes: Vec<Span>, size: Bytes) -> PoolItem {
         PoolItem {
             id: id.into(),

@@ -25,10 +25,10 @@ pub enum PoolsError {
     Backwards(String, u32, u32),
     /// No pools, or several without a capacity.
     #[error(
-        "a problem must have at least one pool, and at most one without a capacity; this one has {0} pools, {1} without a capacity"
+        "the problem has {0} pools, {1} of them without a capacity, but must have at least one pool and at most one without a capacity"
     )]
     Pools(usize, usize),
-    /// Two constraints that cannot both be met, of an item and of another item or a pool.
+    /// Two constraints, of an item and of another item or a pool, that cannot both be met.
     #[error("`{0}` and `{1}` contradict each other: {2}")]
     Contradiction(String, String, &'static str),
     /// No offset satisfies the constraints of an item and of those it shares an offset with.

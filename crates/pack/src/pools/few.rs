@@ -19,13 +19,13 @@ pub(super) struct Few<'a> {
     /// Packings of this cost or more are not searched.
     pub(super) limit: u64,
     pub(super) best: Option<State>,
-    /// True if any packing is acceptable.
+    /// True if any packing is acceptable: the search ends at the first.
     pub(super) any: bool,
     pub(super) left: u64,
 }
 
 impl Few<'_> {
-    /// Returns true if the search was complete: then the best state is the cheapest below the limit.
+    /// Searches all packings that cost less than the limit; returns true if the search was complete, so that the best state is the cheapest one.
     pub(super) fn search(&mut self) -> bool {
         let mut state = State::empty(self.problem);
         if !state.place_fixed(self.problem) {

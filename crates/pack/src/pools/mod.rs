@@ -1,4 +1,4 @@
-//! Packing into several pools, with constraints used by compilers.
+//! Packing into several pools, with the constraints that compilers need.
 //!
 //! ```text
 //! sram  ┤┌─ a ─┐░░░░░┌─ a ─┐      a is live twice, and b takes its bytes in between; c and d are on two branches of a conditional,

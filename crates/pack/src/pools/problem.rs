@@ -23,7 +23,7 @@ pub struct PoolsProblem {
     /// The unit of each item; the [`PoolUnit`]s after those are reserved ranges.
     pub(super) unit_of: Vec<usize>,
     pub(super) capacities: Vec<u64>,
-    /// Penalties within units, which every packing pays.
+    /// The sum of the penalties within units, which every packing pays.
     pub(super) fixed_cost: u64,
 }
 
@@ -288,7 +288,7 @@ impl PoolsProblem {
 }
 
 impl PoolUnit {
-    /// Merges a unit that shares its offset.
+    /// Merges a unit that must have the same offset into this one.
     fn join(&mut self, other: PoolUnit, desc: &PoolsDesc) -> Result<(), PoolsError> {
         let contradiction = |why| {
             let (a, b) = (&desc.items[self.name].id, &desc.items[other.name].id);
@@ -339,7 +339,7 @@ fn live_spans(spans: &[Span]) -> impl Iterator<Item = Span> {
     spans.iter().copied().filter(|span| !span.is_empty())
 }
 
-/// Limits all numbers, which keeps all sums far below 64 bits.
+/// Checks that all numbers are within the limit, which keeps all sums far below 2^64.
 fn check_numbers(desc: &PoolsDesc) -> Result<(), PoolsError> {
     let limited = |what, name: &str, found: u64| match found {
         0..=LIMIT => Ok(()),
@@ -375,7 +375,7 @@ fn check_numbers(desc: &PoolsDesc) -> Result<(), PoolsError> {
     let mut sum = 0u64;
     for (a, _, cost) in &desc.penalties {
         sum = sum.saturating_add(*cost);
-        limited("the sum of penalties up to a penalty", a, sum)?;
+        limited("the sum of penalties up to one", a, sum)?;
     }
     Ok(())
 }

@@ -13,9 +13,9 @@ use crate::{Progress, ProgressCallback, Steps, Verdict};
 
 /// Steps per unit in the first round of local search.
 const STEPS_PER_UNIT: u64 = 100;
-/// Twice the maximum number of steps spent on making a pool small.
+/// Twice the maximum number of steps spent on lowering the height of a pool without a capacity.
 const LONGEST_LOWERING: u64 = 1 << 24;
-/// Initial temperatures of rounds, in 64ths of a penalty of 1.
+/// Initial temperatures of rounds, in 64ths of the mean penalty.
 const HEATS: [u64; 4] = [16, 48, 8, 32];
 
 /// Looks for the packing of the lowest cost within the capacities; a pool without a capacity is first made small.
@@ -112,7 +112,7 @@ impl Search<'_, '_> {
         units.filter(|unit| unit.low != unit.high).count() <= MAX_UNITS
     }
 
-    /// Searches exhaustively below a cost if there are few units; returns whether the search was complete, and the best state.
+    /// Searches exhaustively for packings below a cost if there are few units; returns whether the search was complete, and the best state.
     fn search_few(&mut self, limit: u64, any: bool, steps: u64) -> (bool, Option<State>) {
         if !self.is_few() {
             return (false, None);
@@ -173,7 +173,7 @@ impl Search<'_, '_> {
         false
     }
 
-    /// Returns a height that the items in the pool reach in every packing.
+    /// Returns a lower bound on the height of the pool in every packing.
     fn least_height(&mut self, pool: usize) -> u64 {
         let units = self.problem.units.iter().filter(|unit| !unit.is_reserved);
         let bound_to = units.filter(|unit| unit.pools == [pool as u32]);
@@ -229,7 +229,7 @@ fn height(problem: &PoolsProblem, state: &State, pool: usize) -> u64 {
     ends.max().unwrap_or(0)
 }
 
-/// Converts a state to the places of items.
+/// Converts a state to a packing.
 fn packing(problem: &PoolsProblem, state: &State) -> PoolsPacking {
     let place = |&unit: &usize| PoolPlacement {
         pool: state.pool[unit],

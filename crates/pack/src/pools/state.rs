@@ -6,7 +6,7 @@ use super::problem::FORBIDDEN;
 /// The pool of a unit that is not placed.
 pub(super) const NOWHERE: u32 = u32::MAX;
 
-/// A place for every unit, with violations and costs.
+/// The place of every unit, with violations and costs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct State {
     pub(super) pool: Vec<u32>,
@@ -21,7 +21,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// A state in which no unit is placed.
+    /// Creates a state in which no unit is placed.
     pub(super) fn empty(problem: &PoolsProblem) -> State {
         let count = problem.units.len();
         State {
@@ -43,7 +43,7 @@ impl State {
         state
     }
 
-    /// Places units that have only one possible place; returns true if that succeeds.
+    /// Places units that have only one possible place; returns false if any of them share bytes that they must not share.
     pub(super) fn place_fixed(&mut self, problem: &PoolsProblem) -> bool {
         for (index, unit) in problem.units.iter().enumerate() {
             if unit.low == unit.high && unit.pools.len() == 1 {
@@ -73,7 +73,7 @@ impl State {
         (hard, soft)
     }
 
-    /// Moves a unit.
+    /// Moves a unit to a place, and updates violations and costs.
     pub(super) fn put(&mut self, problem: &PoolsProblem, unit: u32, pool: u32, offset: u64) {
         let of = &problem.units[unit as usize];
         let index = unit as usize;

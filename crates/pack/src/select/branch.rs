@@ -1,4 +1,4 @@
-//! Branch and bound on items that the relaxation takes fractionally, used when prices leave a wide gap.
+//! Branch and bound on items that the relaxation takes fractionally, used if prices leave a wide gap.
 //!
 //! Of items larger than half of the block only one fits at a time, of those above a third two, but the relaxation takes fractions of many: its bound
 //! is far off, and the choice by loads keeps too many states. Once a few of them are decided, the prices of the rest are good again. A decision
@@ -13,7 +13,7 @@ use crate::lists::refill;
 const BLOCKS: usize = 16;
 /// Number of arcs scanned per step.
 const ARCS_PER_STEP: u64 = 300;
-/// Decisions per rounding: rounding takes longer than a decision, and usually gives the same result as before.
+/// Number of decisions per rounding, which takes longer than a decision and usually gives the same result as before.
 const NODES_PER_ROUNDING: u64 = 8;
 /// Maximum number of decisions in one branch.
 const DEEPEST: usize = 1000;
@@ -24,7 +24,7 @@ const MAX_IMPLIED: usize = 4000;
 pub(super) struct Branch<'a, 'b> {
     prices: &'a mut Prices,
     task: &'a Task<'b>,
-    /// For each offer, true if it is taken, false if not; `None` if this is undecided.
+    /// For each offer, true if it is taken, false if it is left out; `None` if it is undecided.
     decided: Vec<Option<bool>>,
     /// For each column, the bytes that the decisions so far leave free.
     free: Vec<u64>,
@@ -106,7 +106,7 @@ impl<'a, 'b> Branch<'a, 'b> {
         self.open = least;
     }
 
-    /// Decides fractional items, the largest first, where choices may weigh up to `most`.
+    /// Branches on fractional items, the largest first; `most` is an upper bound on the weight of choices in this branch.
     fn descend(&mut self, depth: usize, most: i128) {
         if self.left == 0 || depth == DEEPEST {
             self.open = self.open.max(most);
@@ -123,7 +123,7 @@ impl<'a, 'b> Branch<'a, 'b> {
         self.imply(spare);
         self.branch(depth, bound);
         while self.implied.len() > known {
-            let index = self.implied.pop().expect("more is implied than before");
+            let index = self.implied.pop().expect("`implied` has grown since");
             let taken = self.decided[index].take();
             self.force(index, taken == Some(false));
         }
@@ -142,13 +142,13 @@ impl<'a, 'b> Branch<'a, 'b> {
         }
     }
 
-    /// Adds a gain larger than the sum of all others to an offer, or subtracts it.
+    /// Adds a gain that exceeds the sum of all gains to an offer, or subtracts it.
     fn force(&mut self, index: usize, add: bool) {
         let force = self.prices.force;
         self.prices.press(index, if add { force } else { -force });
     }
 
-    /// Decides the largest fractional item both ways.
+    /// Branches on the largest fractional item: first takes it, then leaves it out.
     fn branch(&mut self, depth: usize, bound: i128) {
         let task = self.task;
         let size = |index: usize| task.offers[index].arc.size;
@@ -191,7 +191,8 @@ impl<'a, 'b> Branch<'a, 'b> {
         &mut self.free[arc.first as usize..arc.end as usize]
     }
 
-    /// Reads the prices; returns the upper bound that they give for the weights of this branch, and how much a better choice may lose against it.
+    /// Reads the prices; returns the upper bound that they give for the weights of this branch, and the maximum loss, relative to that bound, of a better
+    /// choice.
     fn bound(&mut self) -> (i128, i128) {
         let task = self.task;
         refill(&mut self.sums, self.prices.sums());

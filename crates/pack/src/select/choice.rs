@@ -1,4 +1,4 @@
-//! The choice by loads: column by column, keeps every set of chosen items that may still be best.
+//! The choice by loads: goes column by column, and keeps every set of chosen items that may still be best.
 //!
 //! Prices turn a choice's weight into the bound minus its *losses*, none negative: an item chosen below its price, an item left out above its price,
 //! an unused byte of a priced column. A state records how many bytes of the chosen items stay live, and until when. Of equal states the one with the
@@ -32,7 +32,7 @@ struct State {
     load: u64,
     loss: i128,
     weight: i128,
-    /// The item that was taken last, by its index in the history.
+    /// The item that was taken last, by its index in the history; [`NOTHING`] if there is none.
     history: u32,
 }
 
@@ -51,7 +51,7 @@ const JUDGES: usize = 250;
 #[derive(Debug, Default)]
 pub(crate) struct LoadSearch {
     states: Vec<State>,
-    /// For each state, the bytes of each class of chosen items; the items of a class end at the same column.
+    /// For each state, the bytes of each class of chosen items; the live items of a class end at the same column.
     bytes: Vec<u64>,
     next_states: Vec<State>,
     next_bytes: Vec<u64>,
@@ -211,8 +211,8 @@ impl LoadSearch {
         self.bytes.truncate(kept * classes);
     }
 
-    /// Keeps the state with the least loss among equal ones, drops dominated states, and keeps at most `width` of the rest, those with the least
-    /// loss; returns true if none was dropped by `width`.
+    /// Keeps the state with the least loss among equal ones, drops dominated states, and keeps at most `width` of the rest, those with the least loss;
+    /// returns true if `width` dropped none.
     fn merge(&mut self, classes: usize, deaths: &[u32], column: u32, width: usize) -> bool {
         let (states, bytes) = (&self.states, &self.bytes);
         let of = |index: u32| &bytes[index as usize * classes..(index as usize + 1) * classes];

@@ -1,13 +1,13 @@
-//! Chooses among the few items that a better choice may decide otherwise, its *core*.
+//! Searches the *core*: the few items that a better choice may decide differently.
 //!
-//! A choice that is heavier than the best known one loses less against the bound. An item whose surplus is more than that is in all such choices, or
-//! in none. The other items have weights close to the prices of their bytes; the columns between two of their first and last uses are one.
+//! A choice that is heavier than the best known one loses less against the bound. An item whose surplus is more than that is in all such choices, or in none.
+//! The other items have weights close to the prices of their bytes; columns between two consecutive first or last uses of these items are merged.
 
 use super::choice::{CandidateItem, Chosen, LoadSearch};
 use super::prices::SCALE_BITS;
 use super::task::Task;
 
-/// The choices within a loss: decided items, and a smaller problem for the others.
+/// All choices that lose at most a given amount: decided items, and a smaller problem for the others.
 struct Core {
     /// For each offer, true if it is decided and taken.
     taken: Vec<bool>,
@@ -30,7 +30,7 @@ pub(super) enum Searched {
 }
 
 impl Task<'_> {
-    /// Replaces a choice with the best one, if that is found within about `budget` steps.
+    /// Replaces `best` with the best choice if it is found within about `budget` steps.
     pub(super) fn search_core(&self, choice: &mut LoadSearch, best: &mut Chosen, budget: u64) -> Searched {
         let end = choice.steps + budget;
         let least = i128::from(self.common_weight.max(1)) << SCALE_BITS;
@@ -79,7 +79,7 @@ impl Task<'_> {
 }
 
 impl Core {
-    /// Decides items for choices that lose at most `allowed`; `None` if there are none.
+    /// Decides the items that are the same in all choices that lose at most `allowed`; `None` if there are no such choices.
     fn new(task: &Task<'_>, allowed: i128) -> Option<Core> {
         let mut taken = vec![false; task.offers.len()];
         let mut free = vec![task.padded; task.columns];
@@ -113,7 +113,7 @@ impl Core {
                 columns.push((free, 0));
             }
             column_of[column] = columns.len() as u32 - 1;
-            let (least, price) = columns.last_mut().expect("one was pushed");
+            let (least, price) = columns.last_mut().expect("the first column was pushed");
             // Bytes that no choice can use are lost.
             if free < *least {
                 loss += *price * i128::from(*least - free);

@@ -1,11 +1,11 @@
-//! Exchanges: improves a choice by loads by swapping items whose prices are almost equal to their weights.
+//! Exchanges: improves a choice by loads by swapping items whose weights are close to the prices of their bytes.
 
 use super::choice::Chosen;
 use super::prices::SCALE_BITS;
 use super::task::Task;
 use crate::units::{CompactSort, SplitMix64};
 
-/// Numbers of items that are exchanged, those whose weights are nearest to the prices of their bytes: few at first, then more.
+/// Number of candidate items in each phase of the search; candidates are the items whose weights are closest to the prices of their bytes.
 const EXCHANGED: [usize; 3] = [64, 128, 256];
 /// Number of columns scanned per step.
 const COLUMNS_PER_STEP: u64 = 3000;
@@ -58,7 +58,7 @@ pub(super) fn exchange(task: &Task<'_>, chosen: &mut Chosen, budget: u64) -> u64
 }
 
 impl Exchange<'_, '_> {
-    /// Adds an item, removing others to make room, or removes it; then adds whatever fits.
+    /// Removes a random item, or adds it, removing others to make room; then adds whatever fits. Undoes everything if the choice becomes lighter.
     fn round(&mut self, order: &[usize], random: &mut SplitMix64) {
         let task = self.task;
         let weight = |index: &usize| task.unit_weights[task.units[*index] as usize];
@@ -106,7 +106,7 @@ impl Exchange<'_, '_> {
         self.free[columns].iter().all(|&free| free >= size)
     }
 
-    /// Returns true if `other` is in a column that is too full for `item`.
+    /// Returns true if `other` is in a column of `item` that is too full for `item`.
     fn relieves(&mut self, other: usize, item: usize) -> bool {
         let size = self.task.offers[item].arc.size;
         let (a, b) = (self.columns(other), self.columns(item));

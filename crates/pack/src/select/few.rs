@@ -1,5 +1,5 @@
-//! Tries every subset of a few items if the bound by loads is not reached: alignments, offset bounds and conflicts can rule out a subset whose loads
-//! fit.
+//! Tries every subset of the items if there are few of them and the bound by loads is not reached: alignments, offset bounds and conflicts can rule out a
+//! subset whose loads fit.
 
 use std::cmp::Reverse;
 
@@ -29,7 +29,7 @@ struct Subsets<'a> {
 }
 
 impl Packer {
-    /// Tries every subset of few units, the heaviest units first; returns an upper bound on the weight of any selection.
+    /// If there are at most `FEW` units, tries their subsets, the heaviest units first; returns an upper bound on the weight of any selection.
     pub(super) fn search_few(
         &mut self,
         problem: &Problem,
@@ -63,7 +63,7 @@ impl Packer {
 }
 
 impl Subsets<'_> {
-    /// Decides the units from `next` on; the chosen ones weigh `weight` and fit.
+    /// Branches on the units from `next` on; the units chosen so far have a total weight of `weight` and fit.
     fn descend(
         &mut self,
         next: usize,
@@ -94,7 +94,7 @@ impl Subsets<'_> {
         self.descend(next + 1, weight, packer, found, search);
     }
 
-    /// Returns true if the chosen units can be placed, and keeps the placement.
+    /// Returns true if the chosen units were placed, and keeps the placement; false if they cannot be placed, and `None` if this is undecided.
     fn place(
         &mut self,
         packer: &mut Packer,

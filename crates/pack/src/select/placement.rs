@@ -25,7 +25,7 @@ impl Placement {
         }
     }
 
-    /// Returns true if this choice is tried for the first time.
+    /// Returns true if this choice was not tried before, and remembers it.
     pub(super) fn is_new(&mut self, taken: &[bool]) -> bool {
         let print = taken.iter().fold(
             0u64,

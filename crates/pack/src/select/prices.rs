@@ -84,7 +84,7 @@ struct FlowArc {
 const NONE: u32 = u32::MAX;
 
 impl Prices {
-    /// Returns scaled prices of `columns` columns, none negative.
+    /// Returns the scaled prices of `columns` columns; none is negative.
     ///
     /// Complexity: each pivot scans the arcs of a block and the nodes whose place in the tree changes; there are about as many pivots as arcs.
     ///
@@ -152,7 +152,7 @@ impl Prices {
         }
     }
 
-    /// For each item, true if the last flow takes it whole: the relaxation's choice, except for a few fractional items.
+    /// Iterates over all items; yields true for each item that the last flow takes whole. This is the relaxation's choice, except for a few fractional items.
     pub(crate) fn whole(&self) -> impl Iterator<Item = bool> {
         let columns = self.nodes.len().saturating_sub(1);
         let items = self.arcs.get(columns..).unwrap_or_default().iter();
@@ -167,7 +167,7 @@ impl Prices {
         divided.map(|(index, _)| index)
     }
 
-    /// Starts with all flow along the row, which is the tree.
+    /// Starts with all flow along the row of columns, whose arcs form the tree.
     fn start(&mut self, columns: usize, capacity: u64, arcs: &[Arc]) {
         let gain = |arc: &Arc| arc.weight / i128::from(arc.size.max(1));
         let sum = arcs.iter().fold(0i128, |sum, arc| sum.saturating_add(gain(arc)));
@@ -272,7 +272,7 @@ impl Prices {
         self.hang(inside, outside, entering);
     }
 
-    /// Detaches the subtree below `leaving`, and makes its node `top` its root.
+    /// Detaches the subtree below `leaving`, and makes `top`, one of its nodes, its root.
     fn turn(&mut self, top: u32, leaving: u32) {
         let mut chain = std::mem::take(&mut self.stack);
         chain.clear();

@@ -1,4 +1,4 @@
-//! The choice by loads: with few states, with more, with other prices, and by branch and bound.
+//! The first choice by loads: with few states, then by exchanges and branch and bound or, if lifetimes have gaps, with many more states.
 
 use super::branch::Branch;
 use super::choice::{Chosen, LoadSearch};
@@ -18,7 +18,7 @@ pub(crate) struct Selector {
 }
 
 impl Selector {
-    /// Finds the best choice by loads: with few states; then by exchanges and branches or, if lifetimes have gaps, with many more states.
+    /// Finds the best choice by loads: with few states; then by exchanges and branch and bound or, if lifetimes have gaps, with many more states.
     pub(super) fn choose_first(
         &mut self,
         task: &mut Task<'_>,
@@ -65,7 +65,7 @@ impl Selector {
     }
 }
 
-/// Returns the heavier choice; of two with the same weight, the later one.
+/// Returns the heavier choice; `found` on a tie.
 fn heavier(task: &Task<'_>, best: Option<Chosen>, found: Option<Chosen>) -> Option<Chosen> {
     let both = best.into_iter().chain(found);
     both.max_by_key(|chosen| task.weight(&chosen.taken))

@@ -15,7 +15,7 @@ use crate::{PartialPacking, Problem};
 /// The problem of choosing by loads.
 pub(super) struct Task<'a> {
     pub(super) capacity: u64,
-    /// The capacity in multiples of the common alignment, like the sizes.
+    /// The capacity, rounded up to a multiple of the common alignment, as the sizes are.
     pub(super) padded: u64,
     pub(super) model: Model,
     pub(super) columns: usize,
@@ -133,7 +133,7 @@ impl<'a> Task<'a> {
         weights.sum::<u64>() + self.free_weight()
     }
 
-    /// Returns the best choice by loads, with ties broken at random by seed `number`, within a capacity reduced by a number of 64ths.
+    /// Returns the best choice by loads, with ties broken at random by the seed `number`, within a capacity reduced by the given number of 64ths.
     pub(super) fn choose(
         &mut self,
         choice: &mut LoadSearch,
@@ -187,7 +187,8 @@ impl<'a> Task<'a> {
         best
     }
 
-    /// Takes the items that the flow of the prices takes whole, then whatever loads allow, by the ratio of surplus to price.
+    /// Takes the items that the flow of the prices takes whole, then further items that the loads allow, in descending order of the ratio of surplus to
+    /// price.
     ///
     /// On the training step of an LSTM, whose 2,444 items are too many for the states, at half of its peak: 0.990 of the bound, 0.936 without.
     pub(super) fn round(&self, prices: &Prices) -> Chosen {

@@ -69,12 +69,12 @@ fn what_is_no_module_is_refused() {
     };
     assert_eq!(
         message(&with(1, 0x0001_0700)),
-        "SPIR-V version word 0x00010700 is not supported: versions 1.0 to 1.6 are"
+        "SPIR-V version word 0x00010700 is not supported; supported versions are 1.0 to 1.6"
     );
     assert_eq!(message(&with(3, 1)).split(':').next(), Some("SPIR-V word 7"));
     assert_eq!(
         message(&with(5, 0)),
-        "SPIR-V word 5: OpNop has 0 words: it needs at least 1, and the module has 90 left"
+        "SPIR-V word 5: OpNop has 0 words, but must have 1 to 90, the rest of the module"
             .replace("90", &(words.len() - 5).to_string())
     );
     assert_eq!(

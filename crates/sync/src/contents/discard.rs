@@ -10,7 +10,7 @@ use super::AllContents;
 use super::state::{Contents, State, Value, common, subtract};
 
 impl AllContents {
-    /// Makes bytes undefined; returns the first ones that were defined.
+    /// Makes bytes undefined; if `discard.reports_contents` is true, returns the first of them that had defined contents.
     pub(crate) fn discard(&mut self, discard: &Discard, batch: u64, tag: Tag) -> Option<DiscardedContents> {
         let range = (discard.first, discard.end);
         let found = if discard.reports_contents {
@@ -36,7 +36,7 @@ impl AllContents {
         })
     }
 
-    /// The first bytes of a range with defined contents, certain ones before others, with their last write.
+    /// Returns the first bytes of a range that have defined contents, with their last write; bytes with certain contents come before others.
     fn defined(&self, memory: MemoryId, range: (u64, u64)) -> Option<((u64, u64), MemoryUse, Certainty)> {
         let classes = self.overlapping(memory, range);
         let each = classes.iter().filter_map(|class| self.classes.get(class));
@@ -67,7 +67,7 @@ impl Contents {
         }
     }
 
-    /// The first bytes of a range in which the resource's contents are defined.
+    /// Returns the first bytes of a range in which the resource's contents are defined.
     fn defined(&self, range: (u64, u64)) -> Option<((u64, u64), MemoryUse, Certainty)> {
         match self.is_optimal {
             true => self.defined_in_image(range),
@@ -95,8 +95,8 @@ impl Contents {
         Some(first)
     }
 
-    /// Any subresource may occupy any byte of the image: bytes are certainly defined if all subresources are, or if one is and the range covers
-    /// the whole image.
+    /// Like [`Contents::defined`], for an image. Any subresource may occupy any byte of the image: bytes are certainly defined if all subresources are, or if
+    /// one is and the range covers the whole image.
     fn defined_in_image(&self, range: (u64, u64)) -> Option<((u64, u64), MemoryUse, Certainty)> {
         let all = self.range();
         let discarded = (all.0.max(range.0), all.1.min(range.1));

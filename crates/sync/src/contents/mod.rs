@@ -30,7 +30,7 @@ use crate::region::Region;
 use ownership::Families;
 use state::{Contents, State, Value, extend};
 
-/// Number of ranges of written bytes tracked per memory; past that, the gaps between ranges also count as written.
+/// Maximum number of ranges of written bytes tracked per memory; with more, the gaps between ranges also count as written.
 const MAX_RANGES: usize = 64;
 
 /// The contents of all resources of a device.
@@ -108,7 +108,7 @@ impl AllContents {
         self.members.contains_key(&class)
     }
 
-    /// The writes and losses that findings may name.
+    /// Calls `each` with the writes and losses that findings may name.
     pub(crate) fn each_use(&self, each: &mut impl FnMut(&MemoryUse)) {
         for (loss, used) in self.states().flat_map(State::named) {
             used.iter().for_each(&mut *each);
@@ -124,7 +124,7 @@ impl AllContents {
         }
     }
 
-    /// The tags of discards that findings may name.
+    /// Calls `each` with the tags of discards that findings may name.
     pub(crate) fn each_discard(&self, each: &mut impl FnMut(Tag)) {
         for (loss, _) in self.states().flat_map(State::named) {
             if let Some(LossReason::MemoryDiscarded { tag, .. }) = loss {
@@ -160,7 +160,7 @@ impl AllContents {
         self.families.set_implicit(from, to);
     }
 
-    /// Returns the finding of a read, if any. A read of the whole region makes its queue family the owner.
+    /// Returns the finding of a read, if any. Unless the read is partial, its queue family becomes the owner.
     pub(crate) fn read(&mut self, later: &LaterAccess, used: MemoryUse) -> Option<LostContents> {
         let contents = self.classes.get_mut(&later.origin.class)?;
         let region = later.touched.certain;
@@ -175,7 +175,7 @@ impl AllContents {
         contents.read(later, used)
     }
 
-    /// The classes that share bytes with a range of a memory.
+    /// Returns the classes that share bytes with a range of a memory.
     fn overlapping(&self, memory: MemoryId, range: (u64, u64)) -> Vec<ResourceId> {
         let found = self
             .by_memory

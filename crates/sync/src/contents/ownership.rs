@@ -60,7 +60,7 @@ impl Families {
     }
 }
 
-/// Returns true for a queue family of the device.
+/// Returns true if this is a queue family of the device, not a special value such as `VK_QUEUE_FAMILY_EXTERNAL`.
 pub(crate) fn is_of_device(family: u32) -> bool {
     ![
         vk::QUEUE_FAMILY_EXTERNAL,
@@ -71,7 +71,7 @@ pub(crate) fn is_of_device(family: u32) -> bool {
 }
 
 impl Contents {
-    /// The owner of contents that a queue family writes.
+    /// Returns the owner of contents that a queue family writes.
     pub(super) fn new_owner(&self, family: Option<u32>) -> Option<u32> {
         family.filter(|_| self.sharing != SharingMode::Concurrent)
     }
@@ -116,7 +116,7 @@ impl Contents {
             && self.within(region).any(|(_, state)| is_other(state))
     }
 
-    /// Applies a release, or an acquire: its queue family becomes the owner.
+    /// Applies a release or an acquire; an acquire makes its queue family the owner.
     pub(super) fn transfer(
         &mut self,
         region: Region,
@@ -153,7 +153,7 @@ impl State {
         owner.is_some_and(|owner| families.need_transfer(sharing, owner, family))
     }
 
-    /// The state after an access by another queue family.
+    /// Returns the state after an access by another queue family.
     fn taken(&self, by: MemoryUse, to: u32) -> State {
         let from = self.owner.unwrap_or(to);
         State {

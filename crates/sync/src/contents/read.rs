@@ -40,7 +40,7 @@ impl Contents {
         })
     }
 
-    /// The least certain loss in a region that is undefined everywhere; if there are several, one of written contents.
+    /// Returns the least certain loss in a region that is undefined everywhere; on a tie, one of contents that were written.
     fn least(&self, region: Region) -> Option<Candidate> {
         let losses = self.within(region).filter_map(|(part, state)| match state.value {
             Value::Lost { loss, verdict, last } => Some((part, loss, verdict, last)),
@@ -59,7 +59,7 @@ impl Contents {
         })
     }
 
-    /// The most certain loss in any part of a region, for a read through a resource.
+    /// Returns the most certain loss in any part of a region, for a read through a resource.
     fn worst(&self, region: Region, kind: Kind, reader: ResourceId) -> Option<Candidate> {
         let reads_all = matches!(kind, Kind::Access(AccessKind::Whole | AccessKind::Load))
             && (!self.is_optimal || region.contains(self.whole));
@@ -130,7 +130,7 @@ impl Contents {
         worst
     }
 
-    /// The bytes of an image that are undefined in all of a region: the image's contents in them are undefined, wherever its texels are.
+    /// Returns the bytes of an image whose contents are undefined wherever the texels of a region are located.
     fn undefined_bytes(&self, region: Region) -> Vec<(u64, u64)> {
         let all = self.range();
         let states = self.within(region).filter(|_| self.is_optimal);
@@ -138,7 +138,7 @@ impl Contents {
         each.reduce(|one, other| common(&one, &other)).unwrap_or_default()
     }
 
-    /// The bytes of a part of a region, merged with adjacent bytes that meet a condition.
+    /// Returns the bytes of a part of a region, merged with adjacent bytes that meet a condition.
     fn merged(&self, part: Region, region: Region, meets: impl Fn(&State) -> bool) -> (u64, u64) {
         let mut bytes = self.bytes_of(part);
         if self.is_optimal {

@@ -7,7 +7,7 @@ use crate::operation::Bytes;
 use crate::program::SharingMode;
 use crate::region::Region;
 
-/// Number of regions tracked per resource; past that, its contents are unknown.
+/// Maximum number of regions tracked per resource; with more, its contents are unknown.
 const MAX_REGIONS: usize = 64;
 
 /// The contents of a region.
@@ -15,7 +15,7 @@ const MAX_REGIONS: usize = 64;
 pub(super) enum Value {
     Written {
         by: MemoryUse,
-        /// False if the write may have changed only a part of the region, as for a shader that may access any elements.
+        /// False if the write may have changed only a part of the region, such as the write of a shader that may access any elements.
         is_certain: bool,
         /// The last write through another image that interprets the bytes in the same way, if its contents were replaced.
         replaced: Option<MemoryUse>,
@@ -32,7 +32,7 @@ pub(super) enum Value {
     Unknown,
 }
 
-/// Discarded bytes of an image with optimal tiling; a region of it may occupy any of them.
+/// Discarded bytes of an image with optimal tiling; any region of the image may occupy any of them.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Discarded {
     /// The first discard since the last write.
@@ -68,7 +68,7 @@ impl From<Value> for State {
 }
 
 impl State {
-    /// The state of a resource that was never written.
+    /// Returns the state of a resource that was never written.
     pub(super) fn never_written() -> State {
         State::from(Value::Lost {
             loss: LossReason::NeverWritten,
@@ -82,13 +82,13 @@ impl State {
         matches!(self.value, Value::Lost { verdict, .. } if verdict == certain)
     }
 
-    /// The release that makes defined contents undefined.
+    /// Returns the release that makes defined contents undefined.
     pub(super) fn release(&self) -> Option<MemoryUse> {
         let is_lost = matches!(self.value, Value::Lost { .. });
         self.released.filter(|_| !is_lost)
     }
 
-    /// The last write, if it is known.
+    /// Returns the last write, if it is known.
     pub(super) fn last_write(&self) -> Option<MemoryUse> {
         match self.value {
             Value::Written { by, .. } | Value::Through { by, .. } => Some(by),
@@ -97,7 +97,7 @@ impl State {
         }
     }
 
-    /// The write that defined the value, and `true` if it certainly did.
+    /// Returns the write that defined the value, and `true` if it certainly did.
     pub(super) fn defined_by(&self) -> Option<(MemoryUse, bool)> {
         match self.value {
             Value::Written { by, is_certain, .. } => Some((by, is_certain)),
@@ -106,7 +106,7 @@ impl State {
         }
     }
 
-    /// The state after a loss of everything. The first loss since the last write is kept, unless it is less certain; [`LossReason::Discarded`] also
+    /// Returns the state after a loss of everything. The first loss since the last write is kept, unless it is less certain; [`LossReason::Discarded`] also
     /// replaces [`LossReason::NeverWritten`].
     pub(super) fn lost(&self, loss: LossReason, verdict: Certainty) -> State {
         if let Value::Lost {
@@ -130,7 +130,7 @@ impl State {
         }
     }
 
-    /// The state after a store operation, which writes the contents of an attachment: undefined contents stay undefined.
+    /// Returns the state after a store operation, which writes the contents of an attachment: undefined contents stay undefined.
     pub(super) fn stored(&self, by: MemoryUse, family: Option<u32>) -> State {
         let is_undefined = matches!(self.value, Value::Lost { .. }) || self.released.is_some();
         if is_undefined || self.discarded.is_some() {
@@ -139,7 +139,8 @@ impl State {
         self.written(by, true, family)
     }
 
-    /// The state after a write by a queue family, which becomes the owner. If it may have written only some elements, the others keep theirs.
+    /// Returns the state after a write by a queue family, which becomes the owner. If it may have written only some elements, and the others may have another
+    /// owner, the contents get no owner.
     pub(super) fn written(&self, by: MemoryUse, is_certain: bool, family: Option<u32>) -> State {
         let replaced = match self.value {
             Value::Written { by: before, .. } if before.resource != by.resource => Some(before),
@@ -157,7 +158,7 @@ impl State {
         }
     }
 
-    /// The state after a write through another resource that interprets the bytes consistently.
+    /// Returns the state after a write through another resource that interprets the bytes consistently.
     pub(super) fn written_through(&self, by: MemoryUse) -> State {
         let last = match self.value {
             Value::Through { last, .. } => last,
@@ -166,7 +167,7 @@ impl State {
         State::from(Value::Through { by, last })
     }
 
-    /// The state after a discard of `bytes`, a range of the bytes `all` that it may occupy.
+    /// Returns the state after a discard of `bytes`, a range of the bytes `all` that the region may occupy.
     pub(super) fn discarded(&self, all: (u64, u64), bytes: (u64, u64), loss: LossReason) -> State {
         if self.is_certainly_lost() {
             return self.clone();
@@ -190,7 +191,7 @@ impl State {
         }
     }
 
-    /// The losses and the writes that findings may name.
+    /// Iterates over the losses and the writes that findings may name.
     pub(super) fn named(&self) -> impl Iterator<Item = (Option<LossReason>, Option<MemoryUse>)> {
         let value = match self.value {
             Value::Written { by, replaced, .. } => (
@@ -208,7 +209,7 @@ impl State {
         [value].into_iter().chain(discarded).chain(released)
     }
 
-    /// The bytes of an image that are undefined wherever the region is located.
+    /// Returns the bytes of an image whose contents are undefined wherever the region is located.
     pub(super) fn undefined_bytes(&self, all: (u64, u64)) -> Vec<(u64, u64)> {
         match &self.discarded {
             _ if self.is_certainly_lost() => vec![all],
@@ -251,7 +252,7 @@ impl Contents {
         }
     }
 
-    /// The state after a change of all of a region; `None` if it is not the same everywhere.
+    /// Returns the state after a change to a whole region, if that is the same everywhere in the region.
     fn uniform(&self, region: Region, after: impl Fn(&State) -> State) -> Option<State> {
         let mut states = self.within(region).map(|(_, state)| after(state));
         let first = states.next()?;
@@ -275,7 +276,7 @@ impl Contents {
         }
     }
 
-    /// Removes all states if there are too many, unless the region that changes next is the whole resource.
+    /// Makes the contents unknown if there are too many states, unless the region that changes next is the whole resource.
     fn limit(&mut self, region: Region) {
         if self.states.len() > MAX_REGIONS && !region.contains(self.whole) {
             self.states = vec![(self.whole, State::from(Value::Unknown))];
@@ -295,13 +296,13 @@ impl Contents {
         });
     }
 
-    /// The states within a region, clipped to it.
+    /// Iterates over the states within a region, clipped to it.
     pub(super) fn within(&self, region: Region) -> impl Iterator<Item = (Region, &State)> {
         let states = self.states.iter();
         states.filter_map(move |(known, state)| Some((known.intersection(region)?, state)))
     }
 
-    /// The bytes that a region of the resource occupies; for optimal tiling, those that it may occupy.
+    /// Returns the bytes that a region of the resource occupies; for optimal tiling, those that it may occupy.
     pub(super) fn bytes_of(&self, region: Region) -> (u64, u64) {
         match self.is_optimal {
             true => self.range(),
@@ -309,13 +310,13 @@ impl Contents {
         }
     }
 
-    /// All bytes of the resource.
+    /// Returns all bytes of the resource.
     pub(super) fn range(&self) -> (u64, u64) {
         (self.bytes.first, self.bytes.end)
     }
 }
 
-/// Adds a range to disjoint ranges, which are and stay in ascending order.
+/// Adds a range to disjoint ranges in ascending order, and merges it with the ranges that it overlaps or touches.
 pub(super) fn extend(ranges: &mut Vec<(u64, u64)>, mut range: (u64, u64)) {
     ranges.retain(|known| {
         let is_apart = known.1 < range.0 || range.1 < known.0;
@@ -328,7 +329,7 @@ pub(super) fn extend(ranges: &mut Vec<(u64, u64)>, mut range: (u64, u64)) {
     ranges.insert(at, range);
 }
 
-/// Removes a range from disjoint ranges, which are and stay in ascending order.
+/// Removes a range from disjoint ranges in ascending order, which stay in this order.
 pub(super) fn subtract(ranges: &mut Vec<(u64, u64)>, range: (u64, u64)) {
     let parts = std::mem::take(ranges);
     let rest = parts.into_iter().flat_map(|known| {
@@ -340,7 +341,7 @@ pub(super) fn subtract(ranges: &mut Vec<(u64, u64)>, range: (u64, u64)) {
     ranges.extend(rest);
 }
 
-/// The bytes in both of two sets of disjoint ranges in ascending order.
+/// Returns the intersection of two sets of disjoint ranges in ascending order.
 pub(super) fn common(one: &[(u64, u64)], other: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let both = one
         .iter()

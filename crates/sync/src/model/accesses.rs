@@ -87,7 +87,7 @@ impl Model {
         self.later(access.resource, touched, kind, usage, running)
     }
 
-    /// The region of an access; loads, stores and resolves that write may touch all of their subresources.
+    /// Returns the region that an access touches; loads, stores and resolves that write may touch all of their subresources.
     fn touched(&self, access: &MemoryAccess, usage: Usage) -> Option<TouchedRegion> {
         let certain = self.region(access.resource, &access.part)?;
         let is_wide = matches!(
@@ -180,7 +180,7 @@ impl Model {
         self.contents.write(this, used, discards, page);
     }
 
-    /// Keeps an access, to compare later ones with it.
+    /// Records an access so that later ones are compared with it.
     pub(super) fn record(&mut self, this: &LaterAccess, used: MemoryUse, reach: &Reach) {
         if self.ignores_order {
             return;
@@ -201,7 +201,7 @@ impl Model {
         records.push(Record::new(this, used, reach, position));
     }
 
-    /// The numbers of the records that a later access may conflict with, or hide: their resources share bytes or pages with its own.
+    /// Returns the numbers of the records that a later access may conflict with, or hide: their resources share bytes or pages with its own.
     fn overlapping(&self, later: &LaterAccess) -> Vec<u64> {
         let Bytes { memory, first, end } = later.origin.bytes;
         let range = match self.has_moved_aliases.contains(&memory) {

@@ -266,7 +266,7 @@ impl Model {
     }
 }
 
-/// The half of a queue family transfer that a dependency performs on the queue of a batch, if any.
+/// Returns the half of a queue family transfer that a dependency performs on the queue of a batch, if any.
 fn edge_kind(dependency: &Dependency, running: RunningBatch) -> EdgeKind {
     match dependency.change {
         BarrierChange::Family { from, to } if from != to && from == running.family => EdgeKind::Release,

@@ -1,4 +1,4 @@
-//! The model: replays programs step by step, and compares every access with earlier ones to the same memory and with its contents.
+//! The model: replays programs step by step, and compares every access with earlier accesses to the same memory and with the contents there.
 
 mod accesses;
 mod commands;
@@ -23,7 +23,7 @@ use crate::records::Records;
 use crate::region::Region;
 use crate::schedule::{Schedule, Submitted};
 
-/// Tracks the order and the contents of all accesses on a device, and finds errors in them.
+/// Tracks the order of all accesses on a device and the contents of its memory, and finds errors in them.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
     granularity: u64,
@@ -112,7 +112,7 @@ impl Model {
     /// If 2^32 resources were added before.
     pub fn add(&mut self, resource: Resource) -> ResourceId {
         let id = ResourceId(self.added);
-        self.added = self.added.checked_add(1).expect("fewer than 2^32 resources");
+        self.added = self.added.checked_add(1).expect("resource ids fit in 32 bits");
         let same = resource.alias_of.and_then(|same| self.placed(same));
         let class = same.map_or(id, |same| same.class);
         let is_moved = |same: &Placed| {
@@ -267,7 +267,7 @@ impl Model {
         findings
     }
 
-    /// Starts a batch at once: semaphores in `waits` order it after signals that are already known, and it does not wait for others. `number` is
+    /// Starts a batch at once: semaphores in `waits` order it after signals that are already known, and it does not wait for other signals. `number` is
     /// [`Batch::number`](crate::program::Batch::number).
     pub fn begin(
         &mut self,
@@ -293,7 +293,8 @@ impl Model {
         self.forget();
     }
 
-    /// Runs pending batches that the host knows to have run: they waited for signals from outside the program. Their findings are only possible.
+    /// Runs pending batches that the host knows to have run: they waited for signals from outside the program. Their findings are only
+    /// [`Certainty::Possible`](crate::Certainty::Possible).
     fn run_up_to(&mut self, is_complete: impl Fn(&Batch) -> bool, findings: &mut Findings) {
         for queue in 0..self.schedule.queues() {
             for submitted in self.schedule.take_up_to(queue, &is_complete) {
@@ -303,7 +304,7 @@ impl Model {
         self.run_ready(findings);
     }
 
-    /// Runs a batch that waits for a signal from outside the program: its findings are only possible.
+    /// Runs a batch that waits for a signal from outside the program: its findings are only [`Certainty::Possible`](crate::Certainty::Possible).
     fn force(&mut self, submitted: &Submitted, findings: &mut Findings) {
         let mut forced = Findings::default();
         self.run_batch(submitted, &mut forced);
@@ -427,7 +428,7 @@ impl Model {
         }
     }
 
-    /// The `bufferImageGranularity` of a memory.
+    /// Returns the `bufferImageGranularity` of a memory.
     fn page(&self, memory: MemoryId) -> u64 {
         self.pages.get(&memory).copied().unwrap_or(self.granularity)
     }
@@ -436,7 +437,7 @@ impl Model {
         self.resources.get(&resource)
     }
 
-    /// The region of a part of a resource.
+    /// Returns the region of a part of a resource.
     fn region(&self, resource: ResourceId, part: &ResourcePart) -> Option<Region> {
         Some(Region::of(&self.placed(resource)?.resource, part))
     }

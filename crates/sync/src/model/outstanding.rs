@@ -31,16 +31,16 @@ pub struct WaitPoint {
 pub struct OutstandingAccess {
     /// The use of memory by a command.
     pub used: MemoryUse,
-    /// The first byte of the access in the memory; for images with optimal tiling, that of the image.
+    /// The first accessed byte of the memory; for images with optimal tiling, the first byte of the image.
     pub first: u64,
-    /// The byte after the last one of the access.
+    /// The byte after the last accessed one; for images with optimal tiling, the byte after the image.
     pub end: u64,
     /// For each point, true if work that waits for it, by barrier or semaphore, is ordered after the access and sees its writes as available.
     pub is_covered: Vec<bool>,
 }
 
 impl Model {
-    /// The accesses to a memory that later work has to be ordered after, and the points that cover them.
+    /// Returns the accesses to a memory that later work has to be ordered after; for each, whether the points cover it.
     pub fn outstanding_accesses(&mut self, memory: MemoryId, points: &[WaitPoint]) -> Vec<OutstandingAccess> {
         let all = A::MEMORY_READ | A::MEMORY_WRITE;
         let waits = points.iter().map(|point| {

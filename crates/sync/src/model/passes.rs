@@ -61,7 +61,7 @@ impl Model {
         }
     }
 
-    /// Returns `true` if two attachments have memory in common.
+    /// Returns `true` if two attachments share memory.
     fn are_aliases(&self, one: &PassAttachment, other: &PassAttachment) -> bool {
         let placed = |attachment: &PassAttachment| {
             let placed = self.placed(attachment.resource?)?;

@@ -70,7 +70,7 @@ impl Waited {
 }
 
 impl Model {
-    /// The size of the model, and the work that it has performed.
+    /// Returns the size of the model, and the work that it has performed.
     pub fn statistics(&self) -> ModelStatistics {
         ModelStatistics {
             resources: self.resources.len(),
@@ -140,7 +140,7 @@ impl Model {
         }
     }
 
-    /// The part of the log that a wait of the host covers.
+    /// Returns the part of the log that a wait of the host covers.
     fn waited(&self, wait: HostWait) -> Waited {
         let mut signals = self.log.operations().iter().enumerate().rev();
         let found = match wait {

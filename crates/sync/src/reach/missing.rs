@@ -15,7 +15,7 @@ pub(crate) struct MissingScope {
 }
 
 impl Reach {
-    /// The dependency that is missing before a later access to a region.
+    /// Returns the dependency that is missing before a later access to a region.
     pub(crate) fn missing(&self, origin: &Origin, later: &Origin, region: Region) -> Option<MissingScope> {
         let lacking = |missing| {
             let regions = vec![region];
@@ -59,8 +59,8 @@ impl Reach {
         (!regions.is_empty()).then_some(MissingScope { missing, regions })
     }
 
-    /// The dependency that is missing between the access and one of the host. Source: "Host Write Ordering Guarantees" and the memory domain
-    /// operations of the memory model.
+    /// Returns the dependency that is missing between the access and a later access of the host. Source: "Host Write Ordering Guarantees" and the memory
+    /// domain operations of the memory model.
     fn missing_for_host(&self, origin: &Origin, later: &Origin, region: Region) -> Option<MissingScope> {
         // Two accesses of the host are ordered by its program.
         origin.queue?;
@@ -90,7 +90,7 @@ impl Reach {
         Some(MissingScope { missing, regions })
     }
 
-    /// The dependency that is missing before a transition or transfer between the scopes of its `own` edges. Other edges of the same command may make
+    /// Returns the dependency that is missing before a transition or transfer between the scopes of its `own` edges. Other edges of the same command may make
     /// writes available if they are for all memory.
     pub(crate) fn missing_before_transition(
         &self,
@@ -124,7 +124,7 @@ impl Reach {
     }
 }
 
-/// The part of `region` in which no barrier makes the write visible.
+/// Returns the part of `region` in which no barrier makes the write visible.
 fn unseen<'a>(parts: impl Iterator<Item = &'a AliasedPart>, later: &Origin, region: Region) -> Vec<Region> {
     let mut unseen = vec![region];
     for part in parts.filter(|part| part.class == later.class) {

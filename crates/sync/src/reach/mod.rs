@@ -154,7 +154,7 @@ pub(crate) struct Reach {
 }
 
 impl Reach {
-    /// The state after an access of the host, in a step.
+    /// Returns the state of an access that the host performs in a step.
     pub(crate) fn of_host(step: u64) -> Reach {
         Reach {
             complete: Some(step),
@@ -205,7 +205,7 @@ impl Reach {
         }
     }
 
-    /// The membership of the access in a first synchronization scope on a queue, directly or through a chain.
+    /// Returns the membership of the access in a first synchronization scope on a queue, directly or through a dependency chain.
     fn held(&self, origin: &Origin, on: QueueStep, earlier: Earlier, stages: S) -> Option<ScopeMembership> {
         let is_direct = origin.queue == Some(on.queue)
             && earlier.includes(origin.place)
@@ -218,8 +218,8 @@ impl Reach {
         direct.into_iter().chain(chained).reduce(ScopeMembership::or)
     }
 
-    /// The membership through a chain: the scope meets stages that an earlier dependency ordered after the access, or the host knew the access to be
-    /// complete.
+    /// Returns the membership through a dependency chain: the scope meets stages that an earlier dependency ordered after the access, or the host knew that
+    /// the access was complete.
     fn chained(&self, on: QueueStep, earlier: Earlier, stages: S) -> Option<ScopeMembership> {
         let meets = |(at, place, ordered): &&(QueueId, EnclosingSubpass, Ordered)| {
             *at == on.queue && earlier.meets(*place) && ordered.ordered.intersects(stages)
@@ -240,14 +240,13 @@ impl Reach {
         met.chain(known).reduce(ScopeMembership::or)
     }
 
-    /// The membership of the access before an operation without a stage, which is in the second scope of an earlier dependency with
-    /// `ALL_COMMANDS`.
+    /// Returns the membership of the access if it is ordered before an operation without a stage, which is only in second scopes with `ALL_COMMANDS`.
     fn held_before_transition(&self, on: QueueStep, place: EnclosingSubpass) -> Option<ScopeMembership> {
         let within = place.map_or(Earlier::BeforeAll, Earlier::Within);
         self.chained(on, within, NO_STAGE)
     }
 
-    /// The membership in the first scope of an edge, or in the transition between its scopes.
+    /// Returns the membership in the first scope of an edge, or through the transition between its scopes.
     fn held_by(
         &self,
         origin: &Origin,
@@ -270,7 +269,7 @@ impl Reach {
         own.into_iter().chain(transition).reduce(ScopeMembership::or)
     }
 
-    /// The membership in the first scope of a wait for events, which is limited to operations before the events are set.
+    /// Returns the membership in the first scope of a wait for events, which is limited to operations before the events are set.
     fn set(&self, origin: &Origin, events: (QueueId, &[EventId]), stages: S) -> Option<ScopeMembership> {
         let set = self.covered.iter().filter_map(|covered| {
             let is_direct = covered.held.is_direct && origin.usage.stage().intersects(stages);
@@ -283,7 +282,7 @@ impl Reach {
         set.reduce(ScopeMembership::or)
     }
 
-    /// The stages that are ordered after the access on a queue, and the stages before which the access is available.
+    /// Returns the stages that are ordered after the access on a queue, and the stages before which the access is available.
     fn stages_after(&self, on: QueueStep) -> [S; 2] {
         let places = self.places.iter().filter(|(at, ..)| *at == on.queue);
         let met = places.fold([S::NONE; 2], |[ordered, available], (.., more)| {
@@ -297,7 +296,7 @@ impl Reach {
         }
     }
 
-    /// Returns true if an edge whose first scope includes the access makes it available, or it is already available.
+    /// Returns true if the access is already available, or an edge whose first scope includes it makes it available.
     fn is_available(origin: &Origin, region: Region, edge: &Edge, held: ScopeMembership) -> bool {
         held.is_available || Reach::is_made_available(origin, region, edge, held)
     }
@@ -360,8 +359,8 @@ impl Reach {
         self.places.iter().any(is_met)
     }
 
-    /// Returns `true` if the edges can add nothing on a queue: everything in their second scopes is already ordered, and sees the access. `is_apart`
-    /// is true if the edges only include accesses to other memory; then only host accesses have to see it.
+    /// Returns `true` if the edges can add nothing on a queue: everything in their second scopes is already ordered, and sees the access. `is_apart` is true
+    /// if the edges only include accesses to other memory; then only host accesses have to see the access.
     fn includes(&self, origin: &Origin, queue: QueueId, union: &Union, is_apart: bool) -> bool {
         let mut everywhere = self.places.iter();
         everywhere.any(|(at, place, ordered)| {
@@ -377,7 +376,7 @@ impl Reach {
         })
     }
 
-    /// Drops the state of resources that no longer exist.
+    /// Drops the state of resources that are no longer known.
     pub(crate) fn forget_classes(&mut self, is_known: &impl Fn(ResourceId) -> bool) {
         self.through.retain(|(_, _, part, _)| is_known(part.class));
     }

@@ -11,7 +11,7 @@ use crate::usage::Usages;
 
 use super::{CoveringSignal, Ordered, Origin, QueueStep, Reach, ScopeMembership, Signal};
 
-/// A wait of later work: by a barrier on the queue, or on other queues by a timeline semaphore.
+/// A wait of later work: with a barrier on the queue, or with a timeline semaphore on other queues.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CheckedWait {
     pub(crate) queue: QueueId,
@@ -21,7 +21,7 @@ pub(crate) struct CheckedWait {
 }
 
 impl Reach {
-    /// Returns true if work that waits either way is ordered after the access, and after its writes are available.
+    /// Returns true if work that waits in either way is ordered after the access, and its writes are available by then.
     pub(crate) fn is_before(&self, origin: &Origin, region: Region, wait: &CheckedWait) -> bool {
         let on = QueueStep::new(wait.queue, 0);
         let Some(held) = self.held_by(origin, on, None, &wait.edge, None) else {

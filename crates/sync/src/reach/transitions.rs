@@ -14,7 +14,7 @@ use crate::usage::Usages;
 use super::{Ordered, Origin, QueueStep, Reach, ScopeMembership};
 
 impl Reach {
-    /// The state after an operation between the scopes of a barrier: the second scopes of its edges.
+    /// Returns the state of an operation between the scopes of a barrier: the second scopes of its edges are ordered after it.
     pub(crate) fn of_transition(queue: QueueId, place: EnclosingSubpass, edges: &[Edge]) -> Reach {
         let mut reach = Reach::default();
         for edge in edges.iter().filter(|edge| edge.kind != EdgeKind::Release) {
@@ -31,7 +31,7 @@ impl Reach {
         reach
     }
 
-    /// The state after a layout transition of a render pass instance, given its number: it happens before the second scopes of later edges.
+    /// Returns the state of a layout transition of a render pass instance, given its number: the second scopes of later edges are ordered after it.
     pub(crate) fn of_pass_transition(queue: QueueId, instance: u64, number: u32) -> Reach {
         let mut reach = Reach::default();
         reach.order(queue, through_pass_transition(instance, number), &between(true));
@@ -75,7 +75,7 @@ impl Reach {
         }
     }
 
-    /// The membership of the access before one of these layout transitions of an instance.
+    /// Returns the membership of the access in a scope that includes one of these layout transitions of an instance, if the access is ordered before it.
     pub(super) fn held_through(
         &self,
         queue: QueueId,
@@ -100,7 +100,7 @@ impl Reach {
     }
 }
 
-/// The state of an access that is ordered before a transition, and available to it if `is_available` is true.
+/// Returns the state of an access that is ordered before a transition, and made available before it if `is_available` is true.
 fn between(is_available: bool) -> Ordered {
     Ordered {
         ordered: NO_STAGE,

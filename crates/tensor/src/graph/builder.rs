@@ -43,8 +43,9 @@ const MAX_NAME: usize = 1024;
 /// Maximum number of dimensions of a node's output.
 const MAX_RANK: usize = 64;
 
-/// Maximum number of terms of a dimension of a node's output, and of all of its dimensions if one of them has several.
+/// Maximum number of terms of a dimension of a node's output; a longer expression is replaced by a symbol.
 const MAX_TERMS: usize = 32;
+/// Maximum number of terms of all dimensions of a node's output; above it, every dimension of several terms is replaced by a symbol.
 const MAX_SHAPE_TERMS: usize = 128;
 
 #[derive(Clone, Debug, Default)]
@@ -118,7 +119,7 @@ impl GraphBuilder {
         self.graph.symbols[symbol.0 as usize].range.get_or_insert(range);
     }
 
-    /// Replaces dimensions that are expressions of many terms by symbols of the same range: an expression may double with every node.
+    /// Replaces dimensions that are expressions of many terms by symbols of the same range, because the number of terms may double with every node.
     pub(crate) fn limit_shape(&mut self, name: &str, shape: &mut Shape) -> Result<(), String> {
         let rank = shape.rank();
         if rank > MAX_RANK {
@@ -244,7 +245,7 @@ impl GraphBuilder {
         )
     }
 
-    /// Adds a node whose output tensors already exist: for file readers, where a second producer is an error.
+    /// Adds a node whose output tensors are already declared, for file readers; [`GraphBuilder::build`] rejects a tensor with two producers.
     pub(crate) fn node_making(&mut self, node: Node) {
         self.push(node.name, node.kind, &node.inputs, &node.outputs, node.in_place);
     }
@@ -312,7 +313,7 @@ impl GraphBuilder {
         Ok(self.close_branch(name, blocks, inputs))
     }
 
-    /// Makes a tensor a view of part of another one's bytes.
+    /// Makes `tensor` a view of the bytes of `base` from `offset` on.
     pub fn view(&mut self, tensor: TensorId, base: TensorId, offset: Bytes) {
         self.graph.tensors[tensor.index()].view = Some(TensorView { base, offset });
     }
@@ -322,7 +323,7 @@ impl GraphBuilder {
         self.graph.tensors[tensor.index()].memory = Some(memory.into());
     }
 
-    /// Makes an input keep its bytes from run to run: weights, caches, and anything that the caller writes once.
+    /// Makes an input keep its bytes from run to run, for weights, caches and anything else that the caller writes only once.
     pub fn keep(&mut self, input: TensorId) {
         self.graph.tensors[input.index()].kept = true;
     }
@@ -352,7 +353,7 @@ impl GraphBuilder {
         &self.graph.blocks[arm.index()].outputs
     }
 
-    /// Adds a node at the end of a closed arm that writes a result as a tensor of another shape; returns the tensor.
+    /// Appends a node to a closed arm, which copies one of its results to a tensor of another shape; returns this tensor, which replaces the result.
     #[cfg(feature = "onnx")]
     pub(crate) fn reshape_result(&mut self, arm: BlockId, output: usize, shape: Shape) -> TensorId {
         let result = self.graph.blocks[arm.index()].outputs[output];
@@ -471,7 +472,7 @@ impl GraphBuilder {
         tensors.iter().map(form).collect()
     }
 
-    /// Adds a node with its outputs.
+    /// Adds a node and the tensors that it produces.
     fn making(
         &mut self,
         name: String,

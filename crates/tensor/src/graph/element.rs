@@ -6,7 +6,7 @@ use std::str::FromStr;
 use ash::vk;
 use serde::{Deserialize, Serialize};
 
-/// The type of one element, with the names of TVM and NumPy.
+/// The type of an element, named as in TVM and NumPy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs)]

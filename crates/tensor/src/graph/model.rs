@@ -144,7 +144,7 @@ impl Graph {
     /// Checks that these values of the symbols are within their ranges.
     ///
     /// # Errors
-    /// The first value outside its range, with the range: a plan for the range cannot hold it.
+    /// A value is missing, or is outside its symbol's range, so that a plan for the range cannot hold it; the error names the first such symbol.
     pub fn check_values(&self, values: &[u64]) -> Result<()> {
         for (index, symbol) in self.symbols.iter().enumerate() {
             let value = values.get(index).copied();

@@ -35,7 +35,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// Creates an operator node of the root block, without inputs and outputs.
+    /// Creates an operator node of the root block, without inputs or outputs.
     pub(crate) fn operator(name: &str, operator: Operator) -> Node {
         Node {
             name: name.to_owned(),
@@ -47,8 +47,8 @@ impl Node {
         }
     }
 
-    /// Returns true if an output may overwrite its input. `has_its_value` tells which tensors have the same value as that input: no other operand may
-    /// have it, unless the output may overwrite that operand, too.
+    /// Returns true if an output may overwrite its input. `has_its_value` returns true for tensors with the same value as that input: no
+    /// other operand may have this value, unless the output may overwrite that operand, too.
     pub(crate) fn may_overwrite(
         &self,
         pair: &InPlace,
@@ -61,8 +61,8 @@ impl Node {
     }
 }
 
-/// An output that may overwrite an input that nothing reads later, because each element depends only on the input's element
-/// at the same index.
+/// An output that may overwrite an input, provided that nothing reads the input later: each element of the output depends only on the input's
+/// element at the same index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InPlace {
     /// Index among the node's outputs.
@@ -82,8 +82,8 @@ pub enum NodeKind {
     Branch(Branch),
 }
 
-/// A computation by name: `conv2d`, `add`. See [`GraphBuilder::operator`](crate::graph::GraphBuilder::operator) for the operators whose shapes are
-/// inferred.
+/// A computation, identified by a name such as `conv2d` or `add`. See [`GraphBuilder::operator`](crate::graph::GraphBuilder::operator) for
+/// the operators whose shapes are inferred.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Operator {
     /// The operator's name.
@@ -127,9 +127,9 @@ pub struct Loop {
     pub body: BlockId,
     /// The parameters that change at the end of a round; the others stay the same.
     pub carried: Vec<LoopCarry>,
-    /// The exits, in the order of the body's nodes. If only nodes that its condition needs run before an exit, zero rounds are possible.
+    /// The exits, in the order of the body's nodes. If the only nodes before an exit are those that compute its condition, zero rounds are possible.
     pub exits: Vec<LoopExit>,
-    /// The number of complete rounds, if known: the only exit is taken in the round of this number, counted from 0.
+    /// The number of complete rounds, if known: the only exit is taken in the round with this number, counted from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<u64>,
 }
@@ -150,12 +150,12 @@ pub struct LoopExit {
     pub after: u32,
     /// The loop is left if this is 0.
     pub condition: TensorId,
-    /// The values that the loop's outputs have at this exit, one for each output, in order: the outputs are the phi of all exits.
+    /// The values that the loop's outputs have at this exit, one for each output, in order: each output is a phi over the exits.
     pub results: Vec<TensorId>,
 }
 
-/// One of several blocks, chosen by the first input. The arms see all of the node's inputs; memory used by one arm is
-/// free in the others; the outputs are those of the arm that runs, in place.
+/// One of several blocks, chosen by the first input. The arms see all of the node's inputs; memory used by one arm is free in the others. The
+/// outputs are the results of the arm that runs, in the same bytes if the plan permits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Branch {
     /// The blocks; block `i` runs if the first input is `i`.

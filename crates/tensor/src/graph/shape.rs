@@ -56,7 +56,7 @@ pub enum DimOperator {
 
 type Value = fn(i64, i64) -> Option<i64>;
 
-/// Per [`DimOperator`]: its name in documents, its sign in messages, its function (`None`: undefined, or past 64 bits), and its right identity.
+/// Per [`DimOperator`]: its name in documents, its sign in messages, its function (`None` if the result is undefined or overflows), and its right identity.
 const OPERATORS: [(DimOperator, &str, &str, Value, Option<i64>); 7] = [
     (DimOperator::Add, "add", "+", i64::checked_add, Some(0)),
     (DimOperator::Sub, "sub", "-", i64::checked_sub, Some(0)),
@@ -173,9 +173,8 @@ impl Dim {
         DimOperator::Min.apply(self, other.into())
     }
 
-    /// The least and the greatest value if each symbol lies in `range`, by interval arithmetic: correct, but not always
-    /// tight if a symbol occurs twice. `None` for a symbol without a range, a divisor that may be 0, or values past 64
-    /// bits.
+    /// The least and the greatest value if each symbol lies in `range`, by interval arithmetic: correct, but not always tight if a symbol
+    /// occurs twice. `None` for a symbol without a range, a divisor that may be 0, or values that overflow.
     pub fn bounds(&self, range: &impl Fn(SymbolId) -> Option<(i64, i64)>) -> Option<(i64, i64)> {
         match self {
             Dim::Fixed(value) => Some((*value, *value)),
@@ -223,7 +222,7 @@ impl Dim {
         self.bounds(&range).map(|(value, _)| value)
     }
 
-    /// The number of numbers and symbols in the expression: exact up to `most`, and otherwise any number above `most`.
+    /// The number of terms of the expression, which are numbers and symbols: exact up to `most`, otherwise some number above `most`.
     pub(crate) fn terms(&self, most: usize) -> usize {
         match self {
             Dim::Binary(_, pair) if most > 0 => {
@@ -301,7 +300,7 @@ impl fmt::Display for Dim {
     }
 }
 
-/// The dimensions of a tensor, outermost first; without any, the tensor has one element.
+/// The dimensions of a tensor, outermost first; empty for a scalar.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Shape(pub Vec<Dim>);

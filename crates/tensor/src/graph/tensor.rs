@@ -49,6 +49,6 @@ pub enum TensorSource {
 pub struct TensorView {
     /// The tensor that the view is a part of; may itself be a view.
     pub base: TensorId,
-    /// The view's offset in the base, in the base's plain row-major form.
+    /// The offset of the view's first byte in the base, if the base is stored in plain row-major form.
     pub offset: Bytes,
 }

@@ -1,4 +1,4 @@
-//! Columns of tables of lifetimes, under the names that planners give them.
+//! Columns of tables of lifetimes, with the names that different planners give them.
 //!
 //! Source for `buffer`, `start`, `begin`, `end` and gaps: google/minimalloc, `src/converter.cc` at 2026acbf.
 
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use tileheap_json::clip;
 
-/// The rule that decides whether the last step of a lifetime in a table is part of the lifetime.
+/// Selects whether the upper ends of lifetimes in a table are inclusive or exclusive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SpanEnds {
     /// As in MiniMalloc: a column `upper` is exclusive, a column `end` is inclusive.
@@ -35,7 +35,7 @@ pub struct TableColumns {
     is_inclusive: bool,
 }
 
-/// Accepted names of columns, each with the name that it stands for.
+/// Accepted names of columns, each with its canonical name.
 const NAMES: &[(&str, &str)] = &[
     ("id", "id"),
     ("buffer", "id"),
@@ -57,7 +57,7 @@ const NAMES: &[(&str, &str)] = &[
 
 const ACCEPTED: &str = "id (or buffer, buffer_id), lower (start, begin), upper (or end, which is inclusive), size, offset, alignment";
 
-/// Parses a number of a table, in the column `name`.
+/// Parses a number in the column `name` of a table.
 ///
 /// # Errors
 /// The text is not a whole number, or the number exceeds 64 bits.
@@ -134,10 +134,10 @@ impl TableColumns {
         &self.names[index]
     }
 
-    /// Converts the lifetime of a line to a half-open one.
+    /// Converts a lifetime in the table to half-open form.
     ///
     /// # Errors
-    /// It ends before it begins, or after the last step of 64 bits.
+    /// The lifetime ends before it begins, or its end exceeds 64 bits.
     pub fn span(&self, lower: u64, upper: u64) -> Result<(u64, u64), String> {
         let end = upper.checked_add(u64::from(self.is_inclusive));
         let end = end.ok_or_else(|| format!("the last step {upper} is above 2^64 - 2"))?;

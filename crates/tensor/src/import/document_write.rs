@@ -24,7 +24,7 @@ impl Graph {
             nodes: self.written(BlockId::ROOT),
             notes: self.notes.clone(),
         };
-        serde_json::to_string_pretty(&document).expect("names and numbers can be written") + "\n"
+        serde_json::to_string_pretty(&document).expect("names and numbers can be serialized") + "\n"
     }
 
     fn names(&self, ids: &[TensorId]) -> Vec<String> {

@@ -14,7 +14,7 @@ use crate::plan::placement::SpaceItem;
 pub enum ImportedInput {
     /// A graph.
     Graph(Graph),
-    /// A TVM graph, with its document.
+    /// A TVM graph, with the JSON document that it was read from.
     Tvm(TvmGraph),
     /// Records of lifetimes and sizes.
     Records(Vec<SpaceItem>),

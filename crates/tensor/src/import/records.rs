@@ -10,7 +10,8 @@ use crate::units::{Alignment, Bytes, Span};
 use tileheap_json::{parse, without_mark};
 
 /// Reads a table `id,lower,upper,size`, optionally with an `alignment`: a tensor is live in steps `[lower, upper)`. Columns may be in any
-/// order and have the names that [`TableColumns`] accepts, others are ignored; fields may be quoted. Without ids, tensors are numbered from 0.
+/// order and have the names that [`TableColumns`] accepts; other columns are ignored. Fields may be quoted. Without ids, tensors are numbered
+/// from 0.
 ///
 /// # Errors
 /// [`Error::Parse`] with the number of the first invalid line.

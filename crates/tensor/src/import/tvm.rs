@@ -34,7 +34,7 @@ use crate::graph::{ElementType, Graph, GraphBuilder, Node, Operator, Shape, Tens
 use crate::storage::kernel::PREFIX;
 use tileheap_json::{clip, parse};
 
-/// A TVM graph, with the document that it came from.
+/// A TVM graph, with the JSON document that it was read from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TvmGraph {
     /// The graph, with one tensor per entry.
@@ -63,7 +63,7 @@ struct DocumentNode {
     attrs: serde_json::Map<String, Value>,
 }
 
-/// An entry as the file refers to it: node, output and version, which may be missing.
+/// A reference to an entry in the file: node, output and, optionally, version.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(untagged)]
 enum Entry {
@@ -262,7 +262,7 @@ impl TvmGraph {
         })
     }
 
-    /// The document with the storage scopes of tensors, one per entry; without that field if the original had none and no entry is in a texture.
+    /// Writes the document with the storage scope of each entry; the field is omitted if the original has none and no entry is in a texture.
     /// If scopes are new, entries that shared a storage id but differ in scope, or are textures of different element types, get separate ids.
     pub fn write(&self, scope_of: impl Fn(TensorId) -> String) -> String {
         let scopes: Vec<String> = self.entries.iter().map(|&id| scope_of(id)).collect();
@@ -289,7 +289,7 @@ impl TvmGraph {
 type StorageKind<'a> = Option<(&'a str, ElementType)>;
 
 impl TvmGraph {
-    /// Separates storage ids, so that no two kinds of storage share one: the first kind keeps the id.
+    /// Assigns new storage ids where two kinds of storage share an id; the first kind keeps it. `None` if an entry has no storage id.
     fn separate_ids(&self, scopes: &[String]) -> Option<Vec<i64>> {
         let ids: Option<Vec<u32>> = self
             .entries

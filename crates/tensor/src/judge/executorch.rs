@@ -74,8 +74,8 @@ pub fn read_executorch(bytes: &[u8]) -> Result<Allocations> {
     Ok(allocations)
 }
 
-/// Compares the length of the file with the one in its extended header after the identifier: `eh00`, the
-/// header's length, the program's length, the offset of the segments, and in newer files their length.
+/// Checks that the file is as long as its extended header says. The header follows the identifier: `eh00`, the header's length, the program's
+/// length, the offset of the segments, and in newer files their length.
 fn check_length(file: &File<'_>) -> Result<()> {
     let bytes = file.bytes();
     let word = |at: usize| {
@@ -126,7 +126,7 @@ struct Tensor {
     place: Option<(u32, u64)>,
 }
 
-/// Kinds of values, by the numbers of their union.
+/// Tags of the union of values: a tensor, a list of tensors, and a list of optional tensors.
 const TENSOR: u8 = 5;
 const TENSOR_LIST: u8 = 10;
 const OPTIONAL_TENSOR_LIST: u8 = 11;
@@ -202,7 +202,7 @@ struct Plan<'a> {
     /// For each value, the value whose data it has; and if it is a view, the value that it is a view of.
     data: Vec<(u32, Option<usize>)>,
     steps: Vec<String>,
-    /// Steps that jump back, with their targets.
+    /// Backward jumps: the steps that jump, with their targets.
     loops: Vec<(u32, u32)>,
     accesses: Cell<usize>,
     /// The program's step at which the plan starts.
@@ -366,7 +366,7 @@ impl Plan<'_> {
         Ok(())
     }
 
-    /// Gives one value the tensor of another.
+    /// Makes `to` refer to the data of `from`.
     fn move_value(&mut self, from: i32, to: i32, step: u32) -> Result<()> {
         let (from, to) = (self.tensors(&[from])?, self.tensors(&[to])?);
         for (from, to) in from.into_iter().zip(to) {
@@ -377,8 +377,8 @@ impl Plan<'_> {
         Ok(())
     }
 
-    /// Binds views whose operators the compiler removed and which have no writer: each takes over the last value of its size that was written
-    /// at its place before the view is read.
+    /// Binds views whose operators the compiler removed and which have no writer: each refers to the data of the value of the same size that
+    /// was last written at its location before the view is read.
     fn bind_elided_views(&mut self) {
         let mut written: HashMap<(u32, u64, u64), Vec<(u32, usize)>> = HashMap::new();
         let place = |value: &Value| match value {

@@ -1,4 +1,4 @@
-//! FlatBuffers, read with every offset checked.
+//! A reader of FlatBuffers that checks every offset.
 //!
 //! ```text
 //! root ─► table: offset of its vtable, fields …      vtable: its size, the table's size, the place of each field in the table or 0

@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::types::{Allocations, Buffer};
 
-/// Maximum number of pairs to search for: a file with more overlaps is beyond repair.
+/// Maximum number of pairs to find; the search then stops, since a list of more overlaps is of no use.
 const MAX_PAIRS: usize = 1 << 17;
 
-/// Maximum number of comparisons of buffers, for the same reason.
+/// Maximum number of comparisons of buffers in an arena; the search then stops too.
 const MAX_COMPARISONS: usize = 1 << 26;
 
 /// The end of a range of bytes, and the live buffers that cover it.
@@ -87,7 +87,7 @@ impl LiveBytes {
     }
 }
 
-/// Calls `found` once with every pair that shares bytes of an arena at some step, the lower index first; returns true if all were found.
+/// Calls `found` once for each pair of buffers that share bytes of an arena at some step, the lower index first; returns true if all were found.
 pub(super) fn for_each_pair(allocations: &Allocations, mut found: impl FnMut(u32, u32)) -> bool {
     let mut of_arenas: BTreeMap<u32, Vec<(u32, &Buffer)>> = BTreeMap::new();
     for (index, buffer) in (0..).zip(&allocations.buffers) {

@@ -1,4 +1,4 @@
-//! The bytes that the buffers of an arena need: a lower bound, and the size of tileheap's own packing.
+//! Bounds on the size of an arena: a lower bound, and the size of tileheap's own packing.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

@@ -14,7 +14,7 @@ use crate::import::SpanEnds;
 /// Options for reading files: information that the files do not contain.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
-    /// The rule that decides whether the last step of a lifetime in a table is part of the lifetime.
+    /// Selects whether the upper ends of lifetimes in a table are inclusive or exclusive.
     pub ends: SpanEnds,
     /// The activations among the `null` nodes of a TVM graph, as in [`TvmGraph::read`](crate::import::tvm::TvmGraph::read).
     pub inputs: Vec<String>,
@@ -66,7 +66,7 @@ impl Format<'_> {
     }
 }
 
-/// Reads a file of any format, by its contents.
+/// Reads a file of any supported format, which is detected from its contents.
 ///
 /// # Errors
 /// Those of the format's reader; [`Error::Parse`] if an option does not apply to the format.

@@ -25,7 +25,7 @@ pub fn read_table(text: &str, ends: SpanEnds) -> Result<Allocations> {
     let wrong = |line: u64, problem: String| Error::parse(FORMAT, format!("line {line}: {problem}"));
     let mut lines = csv::ReaderBuilder::new();
     lines.has_headers(false).flexible(true).trim(csv::Trim::All);
-    // The CSV reader counts other line ends one line later.
+    // The CSV reader counts other line ends only at the next line.
     let text = without_mark(text).replace("\r\n", "\n").replace('\r', "\n");
     let mut header: Option<TableColumns> = None;
     let mut allocations = Allocations {
@@ -205,7 +205,7 @@ fn read_row(columns: &TableColumns, fields: &csv::StringRecord) -> Result<Row, S
     })
 }
 
-/// A lifetime as written in the table.
+/// Converts the ends of a lifetime in the table to a half-open span of steps.
 fn span_of(columns: &TableColumns, lower: u64, upper: u64) -> Result<Span, String> {
     let (first, end) = columns.span(lower, upper)?;
     let step = |value: u64| u32::try_from(value).map_err(|_| format!("step {value} is above 2^32 - 1"));

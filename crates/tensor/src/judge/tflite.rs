@@ -237,7 +237,7 @@ impl<'a> Model<'a> {
     }
 }
 
-/// The bits of an element of a `TensorType`.
+/// The number of bits of an element of a `TensorType`; `None` if it is not known.
 fn element_bits(element: u8) -> Option<u64> {
     const BITS: [u64; 20] = [
         32, 16, 32, 8, 64, 0, 8, 16, 64, 8, 64, 128, 64, 0, 0, 32, 16, 4, 16, 2,

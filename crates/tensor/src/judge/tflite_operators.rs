@@ -2,7 +2,7 @@
 //!
 //! Source: tensorflow/lite/schema/schema.fbs for the codes; the kernels of tflite-micro for the sharing they tolerate.
 
-/// The sharing of bytes that an operator allows its outputs.
+/// The sharing of bytes between inputs and outputs that an operator allows, or the subgraphs that it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sharing {
     /// The outputs share no bytes with the inputs.

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::units::{Alignment, Bytes, Span, Step};
 
-/// Buffers in arenas over steps, placed by another planner.
+/// Buffers that another planner placed in arenas, with their lifetimes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Allocations {
     /// The format of the file, for messages.
@@ -61,7 +61,7 @@ impl Buffer {
         Bytes(self.offset.0.saturating_add(self.size.0))
     }
 
-    /// The address at which its data begins: views of the same data at the same address share bytes by design.
+    /// The data that a view refers to, and the offset in the arena at which that data begins: views that agree in both share bytes by design.
     pub(super) fn data(&self) -> Option<(u32, i128)> {
         let view = self.view?;
         Some((view.data, i128::from(self.offset.0) - i128::from(view.offset)))
@@ -131,7 +131,7 @@ pub enum BufferFault {
         /// The first step that reads the buffer.
         step: Step,
     },
-    /// The buffer is a view of another one, but not at that one's address.
+    /// The buffer is a view of another buffer, but not at that buffer's address.
     DetachedView {
         /// The index of the other buffer.
         base: u32,
@@ -177,7 +177,7 @@ pub struct JudgedAllocations {
     pub overlaps: Vec<Overlap>,
     /// Faults of single buffers, by index.
     pub faults: Vec<Fault>,
-    /// True if there are more pairs than were examined.
+    /// True if the search for overlaps stopped at its limits, so that there may be more.
     pub has_more: bool,
     /// The memory use of each arena.
     pub arenas: Vec<JudgedArena>,

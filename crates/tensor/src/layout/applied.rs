@@ -118,10 +118,10 @@ impl Layout {
 
     fn lanes_bytes(&self, texels: u64) -> u64 {
         let bytes = self.element.bytes_of(texels * self.lanes);
-        bytes.expect("`LayoutRule::apply` refuses more than 2^63 B")
+        bytes.expect("`LayoutRule::apply` rejects layouts of more than 2^63 B")
     }
 
-    /// Bytes with rows that start at multiples of `alignment`; a buffer has no rows.
+    /// Bytes if every row starts at a multiple of `alignment`; for a buffer, which has no rows, the same as [`Layout::bytes`].
     ///
     /// Source: TVM since #17571, `align_up(width * 4 * element, image_base_address_alignment) * height * depth`.
     pub fn bytes_with_pitch(&self, alignment: Alignment) -> Bytes {

@@ -51,7 +51,9 @@ impl Layout {
             at[pack.axis] /= pack.by;
         }
         if self.rule.packs.is_empty() && self.lanes > 1 {
-            lane = at.pop().expect("an image without packs has its lanes last");
+            lane = at
+                .pop()
+                .expect("the last axis of an image without packs is its lanes");
         }
         (ravel(&at, &self.blocked), lane)
     }

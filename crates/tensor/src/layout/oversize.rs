@@ -111,7 +111,7 @@ pub enum StorageReason {
 pub enum OversizeFallback {
     /// An image of another layout, which is within the limits.
     OtherLayout,
-    /// A grid of this many images: no single-image layout is within the limits.
+    /// A grid of this many images: a single image was not possible or allowed.
     Split(u64),
     /// A buffer: neither one image nor a grid was possible or allowed.
     Buffer,

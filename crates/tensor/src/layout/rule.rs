@@ -1,4 +1,4 @@
-//! Rules: layouts of tensors of any dimensions.
+//! Layout rules, independent of a tensor's dimensions.
 
 use serde::{Deserialize, Serialize};
 
@@ -55,7 +55,7 @@ pub struct Flattening {
     pub rows: usize,
 }
 
-/// A rule that lays out tensors of any dimensions.
+/// A rule that lays out tensors, independent of their dimensions.
 ///
 /// ```
 /// use tileheap_tensor::layout::{Convention, ConventionForm, LayoutRule};

@@ -16,7 +16,7 @@ use crate::graph::Graph;
 use crate::layout::Layout;
 use crate::units::Bytes;
 
-/// Graphs with loops or branches and fewer than this number of nodes are also planned without writing any outputs over operands.
+/// Number of nodes below which graphs with loops or branches are also planned without writing any outputs over operands.
 const MAX_NODES: usize = 50;
 
 /// A plan with the choices that led to it.
@@ -28,7 +28,8 @@ pub(super) struct Attempt<'a> {
     pub(super) space: PlacedRegions,
 }
 
-/// The best of several attempts: with the fewest copies, then with the fewest bytes. With several memories, the first that fits.
+/// Returns the best of several attempts: the one with the fewest copies, and among those with the fewest bytes. With several memories, the
+/// attempts that only save bytes are omitted once one fits.
 ///
 /// # Errors
 /// That of the first attempt, if all fail.
@@ -123,7 +124,7 @@ impl<'a> Attempt<'a> {
     }
 }
 
-/// Returns true if another attempt may be better.
+/// Returns true if another attempt may need fewer bytes.
 fn is_open(best: &Result<Attempt<'_>>, options: &TensorPlanOptions<'_>) -> bool {
     let is_above = |memory: &MemoryPlan| memory.size > memory.lower_bound;
     match best {
@@ -141,7 +142,7 @@ fn better<'a>(best: Result<Attempt<'a>>, next: Result<Attempt<'a>>) -> Result<At
     }
 }
 
-/// Returns `next` if its copies before loops save a quarter of the bytes, else `best`.
+/// Returns `next` if it saves a quarter of the bytes without more copies per round, or if `best` failed; otherwise returns `best`.
 fn smaller<'a>(best: Result<Attempt<'a>>, next: Result<Attempt<'a>>) -> Result<Attempt<'a>> {
     let rounds = |of: &Attempt<'_>| of.copies(Some(CopyTime::Round));
     let is_worthwhile = |of: &Attempt<'_>, next: &Attempt<'_>| {

@@ -19,11 +19,12 @@ use crate::graph::control_flow::Loop;
 use crate::graph::{BlockId, Node, NodeId, NodeKind, TensorId, TensorSource};
 use crate::units::SplitMix64;
 
-/// Maximum number of executions, and of their steps; an execution that is cut off still gives a bound.
+/// Maximum number of executions.
 const MAX_EXECUTIONS: u32 = 24;
+/// Maximum number of steps of all executions; an execution that is cut off still gives a bound.
 const MAX_STEPS: u64 = 1 << 17;
 
-/// The most bytes needed at one step in each memory by the tensors that can be in no other memory; `memories_of` has the possible memories of each tensor.
+/// For each memory, the most bytes needed at one step by the tensors that can be in no other memory; `memories_of` has the possible memories of each tensor.
 pub(super) fn graph_bounds(rules: &Rules<'_>, memories_of: &[BTreeSet<u32>], memories: usize) -> Vec<u64> {
     let mut bounds = vec![0; memories];
     let mut steps = 0;
@@ -50,8 +51,9 @@ pub(super) fn graph_bounds(rules: &Rules<'_>, memories_of: &[BTreeSet<u32>], mem
 struct LiveValue {
     /// The tensors that had this value, beginning with the one that was written.
     tensors: Vec<TensorId>,
-    /// The time at which the value is written, and the time of its last read.
+    /// The time at which the value is written.
     first: u64,
+    /// The time of the last read.
     last: u64,
     /// True if the plan does not place the value: the caller supplies its memory, or it is a constant.
     is_external: bool,
@@ -311,7 +313,7 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// The most bytes at one step, excluding values that are external or in another memory.
+    /// The most bytes at one step, excluding external values and those that may be in another memory.
     fn most_bytes(&self, is_elsewhere: impl Fn(TensorId) -> bool) -> u64 {
         let size = |value: &LiveValue| i128::from(self.rules.requirements[value.tensors[0].index()].size.0);
         let counts = |value: &LiveValue| {

@@ -1,4 +1,5 @@
-//! Iterates over memories, for every strategy: each memory is offered the items that it can hold, and the next one gets the rest.
+//! Iterates over memories, for strategies: each memory is offered the unplaced items that it can hold, and those that it does not take are
+//! offered to later ones.
 
 use super::item::SpaceItem;
 use super::memory::MemoryDesc;
@@ -27,7 +28,7 @@ pub(super) struct TakenItem {
 }
 
 impl OfferedItem<'_> {
-    /// The capacity, if some items may be left to a later memory.
+    /// The capacity, if the memory has one and may leave some of the offered items to a later memory.
     pub(super) fn spill_capacity(&self) -> Option<Bytes> {
         let may_spill = self.required.len() < self.offered.len();
         self.memory.capacity.filter(|_| may_spill)

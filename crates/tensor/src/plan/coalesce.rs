@@ -35,7 +35,7 @@ pub(super) fn coalesce(rules: &mut Rules<'_>, carry: CarryRule, limit: u32) -> R
             );
             return Err(Error::control(&rules.graph.node(node).name, problem));
         }
-        // Of the parameters that were not placed, copy the one whose copy leaves the fewest copies.
+        // Of the parameters that were not placed, copy the one that leaves the fewest copies in total.
         let mut found: Option<(Coalesced, TensorId)> = None;
         for (_, tensor) in failed.into_iter().take(4) {
             let (copied, apart) = (rules.copied.clone(), rules.apart.clone());
@@ -52,7 +52,10 @@ pub(super) fn coalesce(rules: &mut Rules<'_>, carry: CarryRule, limit: u32) -> R
         let Some((next, tensor)) = found else { break };
         if rules.copied.insert(tensor, ()).is_some() {
             let is_new = rules.apart.insert(tensor);
-            assert!(is_new, "a parameter apart from all others can be where it began");
+            assert!(
+                is_new,
+                "a copied parameter that is kept apart from all other values cannot fail"
+            );
         }
         best = next;
     }
@@ -108,7 +111,7 @@ fn choose_unroll_counts(rules: &mut Rules<'_>, block: BlockId, carry: CarryRule,
                 for count in 1..=limit.max(1) {
                     rules.unroll.insert(id, count);
                     let expansion = Expander::run_loop(rules, id);
-                    // Of nested loops, the numbers of copies multiply.
+                    // The numbers of unrolled copies of nested loops multiply.
                     if count > 2 && expansion.values.len() > MAX_VALUES {
                         break;
                     }
@@ -145,7 +148,7 @@ pub(super) fn best_order(rules: &Rules<'_>, expansion: &Expansion) -> Coalesced 
             order.sort_by_key(|join| !first.contains(join));
         }
     }
-    best.expect("there are two orders")
+    best.expect("at least one order was tried")
 }
 
 /// The fewest copies of any order, at the rules' unroll counts; `None` for more than `most` joins.

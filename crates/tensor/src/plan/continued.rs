@@ -16,7 +16,7 @@ use super::types::ContinuedLoop;
 use crate::graph::control_flow::{Loop, LoopCarry};
 use crate::graph::{BlockId, Graph, Node, NodeId, NodeKind, TensorId, TensorSource};
 
-/// Every loop of the graph that may continue.
+/// Returns every nested loop that may continue, with its chain.
 pub(super) fn chains(rules: &Rules<'_>) -> BTreeMap<NodeId, Chain> {
     let graph = rules.graph;
     let mut found = BTreeMap::new();
@@ -121,7 +121,7 @@ impl Rules<'_> {
         (!is_unrolled && !chain.links.iter().any(is_copied)).then_some(chain)
     }
 
-    /// Returns true if a loop contains one that continues, so that its own rounds must be alike.
+    /// Returns true if a loop contains one that may continue, so that the loop's own rounds must be alike.
     pub(super) fn contains_continued(&self, id: NodeId) -> bool {
         self.chains.values().any(|chain| chain.outer == id)
     }

@@ -539,7 +539,7 @@ impl<'a> Expander<'a> {
         }
         for &(carry, value) in moved() {
             let at = parameters.iter().position(|&parameter| parameter == carry.into);
-            let at = at.expect("a carried value goes into a parameter");
+            let at = at.expect("every carried value goes into a parameter of the body");
             state[at] = value;
             let Bind::Value(head, _) = heads[at] else {
                 continue;

@@ -66,7 +66,7 @@ impl Bind {
 #[derive(Clone, Debug)]
 pub(super) struct LoopOutput {
     pub(super) tensor: TensorId,
-    /// For each exit, the result in each unrolled copy; if the number of rounds is known, in the copy in which the loop is left.
+    /// For each exit, the result in each unrolled copy; if the number of rounds is known, only that of the copy in which the loop is left.
     pub(super) exits: Vec<Vec<Bind>>,
     /// If the number of rounds is known: true if the loop is left in its first rounds.
     pub(super) is_left_first: Option<bool>,
@@ -77,8 +77,8 @@ pub(super) struct LoopOutput {
     pub(super) run: usize,
 }
 
-/// The exit of a loop: index in [`Expansion::rounds`], exit, unrolled copy. If the result there is that of a loop in the body, the exit of
-/// that loop follows.
+/// The exit of a loop: index in [`Expansion::rounds`], exit, unrolled copy. If the result at this exit is the output of a loop in the body,
+/// the exit of that loop follows.
 pub(super) type LoopExit = Vec<(usize, usize, usize)>;
 
 /// Returns true if at most one of two exits is taken: they are equal up to different exits of one loop.
@@ -96,8 +96,8 @@ pub(super) struct BackEdge {
     pub(super) head: ValueId,
     /// True if the last unrolled copy carries it; otherwise it is an inner loop's output that the next copy reads, and `head` is one of its values.
     pub(super) is_last: bool,
-    /// True if the parameter takes the location of the value: it comes from outside the loop, or the next execution of a nested loop begins with
-    /// it.
+    /// True if the parameter moves to the location of the value: the value comes from outside the loop, or the next execution of a nested
+    /// loop begins with it.
     pub(super) is_outside: bool,
 }
 
@@ -133,9 +133,9 @@ pub(super) struct InPlaceCandidate {
 /// The carried parameters of a loop that begin with the loop's own results from the previous round of the loop around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Chain {
-    /// The loop around it.
+    /// The loop that encloses the chain's loop.
     pub(super) outer: NodeId,
-    /// Indices of its inputs that continue, each with the parameter of the outer loop that supplies it.
+    /// The inputs of the chain's loop that continue, by index, each with the parameter of the outer loop that supplies it.
     pub(super) links: Vec<(usize, TensorId)>,
     /// For each exit, the number of rounds to add to the complete ones: see `ContinuedLoop::more`.
     pub(super) more: Vec<u64>,

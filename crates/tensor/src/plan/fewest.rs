@@ -1,4 +1,5 @@
-//! A test of copies: orders of coalescing and unroll counts with fewer copies than the planner's are rare, and save one copy.
+//! Compares the planner's copies with the fewest that any order of coalescing and any unroll counts need: on random graphs the planner rarely
+//! needs more, and then one more.
 
 use super::coalesce::{coalesce, fewest_in_any_order};
 use super::expansion::Rules;

@@ -39,7 +39,7 @@ pub(super) fn with_initial_values(rules: &Rules<'_>, of: Coalesced) -> Coalesced
 /// long as the parameter is read, otherwise copied. The results of other loops are coalesced only if `join_results`.
 fn place_initial_values(rules: &Rules<'_>, of: &mut Coalesced, join_results: bool) {
     let (expansion, classes, failed) = (&mut of.expansion, &mut of.classes, &mut of.failed);
-    // A parameter that begins where a loop in its body left it begins, in the first round, with that loop.
+    // A parameter that begins where a loop in its body left it has no initial value of its own: the parameter of that loop has.
     let is_left = |of: &Value| rules.begins_where_left(of.tensor);
     let initial = |value: &Value| match value.kind {
         ValueKind::Parameter { before, .. } if !is_left(value) => Some(before),
@@ -79,7 +79,7 @@ fn place_initial_values(rules: &Rules<'_>, of: &mut Coalesced, join_results: boo
             }
             continue;
         }
-        // The results of a loop that turns are in several places, and those of the next one would be in more.
+        // A loop that rotates values leaves its results in several places, and the next loop would leave them in more.
         let is_gathered = rules.gathers && matches!(before, Bind::LoopOutput(..));
         if !in_own_bytes && !is_gathered && can_extend(expansion, classes, before, &spans) {
             for value in expansion.values_of(before) {
@@ -106,7 +106,8 @@ fn place_initial_values(rules: &Rules<'_>, of: &mut Coalesced, join_results: boo
             _ => unreachable!("only loops have carried parameters"),
         };
         let at = parameters.iter().position(|&input| input == into);
-        let source = rules.graph.node(node).inputs[at.expect("it is a parameter of the body")];
+        let source =
+            rules.graph.node(node).inputs[at.expect("every carried value goes into a parameter of the body")];
         expansion.copies.push((node, source, into, CopyTime::Enter));
         expansion.values[head].spans.push(enter);
         expansion.writes.push((from - 1, head));

@@ -16,7 +16,7 @@ pub struct SpaceItem {
     pub size: Bytes,
     /// The alignment of the item's offset, in addition to that of the memory.
     pub alignment: Alignment,
-    /// Memory types that can hold the item.
+    /// Memory types that can hold the item, as a bit mask.
     pub memory_type_bits: u32,
     /// The name of the memory that the item is pinned to.
     pub memory: Option<String>,

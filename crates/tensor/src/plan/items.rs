@@ -101,7 +101,7 @@ fn item_image(rules: &Rules<'_>, tensor: TensorId) -> ItemImage {
     }
 }
 
-/// The memories of the options; if there are none, one for the lowest memory type of each item.
+/// Returns the given memories; if there are none, one without limits for each memory type that is the lowest one of some item.
 pub(super) fn memories(items: &[SpaceItem], given: &[MemoryDesc]) -> Vec<MemoryDesc> {
     if !given.is_empty() {
         return given.to_vec();

@@ -76,7 +76,11 @@ pub fn plan(
     options: &TensorPlanOptions<'_>,
 ) -> Result<TensorPlan> {
     let counts = [layouts.len(), requirements.len()];
-    assert_eq!(counts, [graph.tensors().len(); 2], "one of each per tensor");
+    assert_eq!(
+        counts,
+        [graph.tensors().len(); 2],
+        "every tensor needs one layout and one requirement"
+    );
     let Attempt {
         rules,
         coalesced,

@@ -94,7 +94,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// The placement in the unrolled copies `path`; `initial` states for each of these loops if it is in its first rounds.
+    /// The placement in the unrolled copies `path`; for each of these loops, `initial` is true in its first rounds.
     fn build(&self, path: &mut Vec<u32>, initial: &mut Vec<bool>) -> Option<Placement> {
         let Some(&node) = self.loops.get(path.len()) else {
             let instances = &self.expansion.instances[self.tensor.index()];
@@ -172,8 +172,8 @@ impl Builder<'_> {
     }
 }
 
-/// The placement with these views in the first rounds (`true`) and in all others. First rounds that equal the others are omitted; a placement that is
-/// the same in every round is returned as it is.
+/// The placement with the views `views_in(true)` in the first rounds and `views_in(false)` in all others. First rounds that equal the others
+/// are omitted; a placement that is the same in every round is returned as it is.
 fn per_round(mut views_in: impl FnMut(bool) -> Vec<Placement>) -> Placement {
     let mut views = RoundPlacements {
         first: views_in(true),

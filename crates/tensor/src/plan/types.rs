@@ -86,7 +86,7 @@ pub struct MemoryPlan {
     pub alignment: Alignment,
     /// The memory's capacity, if limited.
     pub capacity: Option<Bytes>,
-    /// Bytes of all reads and writes of the memory's tensors in one run; of a loop, only the iterations of the unrolled copies count.
+    /// Bytes of all reads and writes of the memory's tensors in one run, if every loop ran once through its unrolled copies.
     pub traffic: Bytes,
     /// An upper bound on the traffic of any selection of tensors that fit, given the selections of earlier memories.
     pub traffic_bound: Bytes,
@@ -171,7 +171,7 @@ pub struct RoundPlacements {
     /// The placements in the first rounds: none for type I; one, of round 0, for type II; more if values of several rounds ago are read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub first: Vec<Placement>,
-    /// Round `i` after the first rounds uses entry `i % len`: the repeat length is the number of entries.
+    /// Round `i` uses entry `i % len`, unless it is one of the first rounds: the period is the number of entries.
     pub repeat: Vec<Placement>,
 }
 

@@ -96,7 +96,7 @@ pub fn choose(graph: &Graph, options: &StorageOptions<'_>) -> Result<StorageChoi
         };
         let (rule, why) = match forms[id.index()] {
             Form::Plain => {
-                let why = "is row-major: no operator packs it, and its last dimension is not 4, the elements of a texel";
+                let why = "is row-major: no operator packs it, and its last dimension is not 4, the number of elements of a texel";
                 (LayoutRule::buffer(), Some(format!("{shape:?} {why}")))
             }
             Form::Packed(axis) => packed_rule(options.policy, &packed(Some(axis)))?,

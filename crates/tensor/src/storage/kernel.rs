@@ -38,7 +38,7 @@ pub(super) fn reduces(function: &str) -> bool {
     words.any(|word| REDUCTIONS.contains(&format!(" {word} ")))
 }
 
-/// Checks that a kernel reads and writes images; the error is the first word of its name that is not one of an operator known to do so.
+/// Checks that a kernel reads and writes images; the error names the first word of its name that does not identify an operator known to do so.
 pub(super) fn takes_images(function: &str) -> Result<(), String> {
     let says_nothing = |word: &&str| {
         // Words with capitals are layouts; digits and hashes distinguish kernels of the same name.

@@ -17,13 +17,12 @@ pub struct BuffersOnly;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GivenScopes(pub ConventionForm);
 
-/// TVM's Relay rule for Adreno: a 2D image, of the squarest convention that fits, if every reader accepts one. Weights with a window
-/// are buffers unless their elements have 16 bits.
+/// TVM's Relay rule for Adreno: a 2D image in the squarest convention that fits, if every reader accepts one. Weights with a window are
+/// buffers unless their elements have 16 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Adreno;
 
-/// TVM's Relax rule for Adreno: like [`Adreno`], but with layers and of the first convention that fits. Weights and operands of
-/// reductions are buffers.
+/// TVM's Relax rule for Adreno: like [`Adreno`], but uses layered images and the first convention that fits. Weights and operands of reductions are buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdrenoLayered;
 
@@ -72,7 +71,7 @@ impl<'a> StoragePolicies<'a> {
     /// The policy with this name.
     ///
     /// # Errors
-    /// There is none; the message lists the known names.
+    /// No policy has this name; the error lists the known names.
     pub fn named(&self, name: &str) -> Result<&'a dyn StoragePolicy> {
         let found = self.0.iter().find(|policy| policy.name() == name);
         found.copied().ok_or_else(|| {

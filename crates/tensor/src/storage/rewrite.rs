@@ -15,7 +15,7 @@ pub(super) struct Rewritten {
     pub(super) conversions: Vec<NodeId>,
 }
 
-/// Inserts a conversion wherever a node requires a form other than the tensor's; outputs of blocks are plain.
+/// Inserts a conversion wherever a node requires a form other than the tensor's; packed outputs of blocks are converted to plain form.
 pub(super) fn convert(graph: &Graph, forms: &[Form]) -> Result<Rewritten> {
     let mut out = Rewritten {
         graph: graph.clone(),
@@ -59,7 +59,7 @@ pub(super) fn convert(graph: &Graph, forms: &[Form]) -> Result<Rewritten> {
 }
 
 impl Rewritten {
-    /// Converts the values that a loop carries or returns to plain form, at the end of the round.
+    /// Converts the values that a loop carries or returns, and its exit conditions, to plain form.
     fn leave_plain(
         &mut self,
         graph: &Graph,
@@ -79,7 +79,7 @@ impl Rewritten {
             return;
         };
         let before = graph.block(block).nodes.clone();
-        // A result is converted immediately before its exit.
+        // A value is converted immediately after its producer, hence before its exit.
         let carried = of.carried.iter_mut().map(|carry| &mut carry.value);
         let results = of.exits.iter_mut();
         let results = results.flat_map(|exit| exit.results.iter_mut().chain([&mut exit.condition]));

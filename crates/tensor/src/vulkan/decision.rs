@@ -19,7 +19,7 @@ pub enum ControlFlowDecision {
     Arm(usize),
 }
 
-/// The number of complete rounds of a loop, the number of the exit by which it is left, and the exit.
+/// The number of complete rounds of a loop, the index of the exit by which it is left, and the exit.
 pub(super) fn rounds<'a>(
     graph: &Graph,
     node: NodeId,

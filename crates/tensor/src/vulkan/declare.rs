@@ -52,7 +52,7 @@ impl NetworkPasses {
     ) -> Result<NetworkPasses> {
         let _span = tracing::info_span!("declare", graph = desc.graph.name()).entered();
         let (count, layouts) = (desc.graph.tensors().len(), desc.layouts.len());
-        assert_eq!(count, layouts, "one layout per tensor");
+        assert_eq!(count, layouts, "every tensor needs one layout");
         let uploads = constants::prepare(desc.graph, &|id| &desc.layouts[id.index()], desc.values)?;
         let mut passes = NetworkPasses {
             name: desc.name.clone(),
@@ -101,7 +101,7 @@ struct Value {
     part: OperandResource,
 }
 
-/// An operand with its form.
+/// An operand with its shape and element type.
 #[derive(Clone, Copy)]
 struct Resolved {
     part: OperandResource,
@@ -234,7 +234,7 @@ impl Declaration<'_, '_> {
         found.ok_or_else(|| not_bound(self.desc.graph, tensor, self.layout(tensor)))
     }
 
-    /// Declares an input: the bound resource itself, or a pass that moves it from there.
+    /// Declares an input: the tensor is the bound resource, or a pass copies it from there.
     fn enter(&mut self, tensor: TensorId) -> Result<()> {
         match self.bound(tensor)? {
             PassTensor::Itself(resource) => {
@@ -249,7 +249,7 @@ impl Declaration<'_, '_> {
         }
     }
 
-    /// Declares an output: a pass that moves it to the bound resource, unless it is there already.
+    /// Declares an output: a pass copies the tensor to the bound resource, unless it is there already.
     fn leave(&mut self, tensor: TensorId) -> Result<()> {
         let source = self.resolve(tensor)?;
         let target = match self.bound(tensor)? {
@@ -311,7 +311,7 @@ impl Declaration<'_, '_> {
     fn zeros(&self, vectors: u32) -> Resolved {
         let zeros = self.passes.objects().zeros;
         Resolved {
-            part: OperandResource::Constant(zeros.expect("made for every bias that is not there")),
+            part: OperandResource::Constant(zeros.expect("zeros are uploaded if a bias is absent")),
             shape: OperandShape::row(vectors),
             element: ElementType::Float32,
         }
@@ -350,7 +350,7 @@ impl Declaration<'_, '_> {
         Ok(value)
     }
 
-    /// The buffer at whose start a view lies.
+    /// The buffer that a plain view shares with its base; `None` unless the view lies at the start of the base.
     fn base_of(&mut self, tensor: TensorId) -> Result<Option<ResourceId>> {
         let graph = self.desc.graph;
         let view = graph.tensor(tensor).view.filter(|view| {

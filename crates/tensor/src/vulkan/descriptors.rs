@@ -66,7 +66,9 @@ impl Descriptors {
         }
         let (set, pool) = self.allocate(device, pipeline.set_layout)?;
         for ((binding, bound), access) in (0..).zip(operands).zip(&pipeline.kernel.operands) {
-            let kind = access.descriptor_type().expect("kernels have known operands");
+            let kind = access
+                .descriptor_type()
+                .expect("`Kernel::new` rejects unsupported descriptor types");
             let write = vk::WriteDescriptorSet::default()
                 .dst_set(set)
                 .dst_binding(binding)
@@ -154,7 +156,7 @@ impl Descriptors {
             return Ok(*view);
         }
         let StorageObject::Buffer { handle, offset, size } = bound.resource else {
-            unreachable!("images have image views");
+            unreachable!("only buffers are bound as texel buffers");
         };
         let info = vk::BufferViewCreateInfo::default()
             .buffer(handle)

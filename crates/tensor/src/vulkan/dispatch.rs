@@ -76,7 +76,7 @@ impl Dispatcher {
             let transition = |&(object, old, new): &(ObjectId, vk::ImageLayout, vk::ImageLayout)| {
                 let operand = operands.iter().find(|operand| operand.1 == object);
                 let Some((StorageObject::Image { handle, .. }, _)) = operand else {
-                    unreachable!("only images of the command change layout");
+                    unreachable!("only images among the operands change layout");
                 };
                 let reads = vk::AccessFlags::SHADER_READ | vk::AccessFlags::SHADER_WRITE;
                 let whole = full_subresource_range(vk::ImageAspectFlags::COLOR);
@@ -98,7 +98,7 @@ impl Dispatcher {
         Ok(required)
     }
 
-    /// Records a barrier between kernels (and copies, if `from` includes them) and kernels with `more` accesses.
+    /// Records a barrier from earlier kernels (and copies, if `from` includes them) to later kernels and the accesses `more`.
     ///
     /// # Safety
     /// `commands` is recording outside of a render pass; the images are alive.

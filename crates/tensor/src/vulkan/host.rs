@@ -30,7 +30,7 @@ pub struct HostBuffer {
 }
 
 impl HostBuffer {
-    /// A buffer of `size` bytes.
+    /// Creates a buffer of `size` bytes.
     ///
     /// # Errors
     /// Memory runs out.
@@ -81,7 +81,9 @@ impl HostBuffer {
 
     fn mapped(&self) -> NonNull<[u8]> {
         let owned = self.owned.as_ref().expect("not destroyed");
-        owned.blocks()[0].mapped_ptr().expect("made with mapped memory")
+        owned.blocks()[0]
+            .mapped_ptr()
+            .expect("`HostBuffer::new` rejects memory that is not mapped")
     }
 
     /// The mapped bytes of the buffer.

@@ -137,7 +137,7 @@ impl KernelSet {
     /// Looks up a variant of a kernel, and reflects it on first use.
     ///
     /// # Errors
-    /// There is none for these storages; the error names them.
+    /// No variant exists for these storages and elements; the error names them.
     pub fn get(&mut self, key: &KernelKey) -> Result<Arc<Kernel>> {
         if let Some(kernel) = self.own.get(key).or_else(|| self.read.get(key)) {
             return Ok(kernel.clone());

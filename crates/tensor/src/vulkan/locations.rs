@@ -86,7 +86,7 @@ impl Recorder<'_> {
         }
         match self.place(tensor) {
             Some(Placement::At(region)) => {
-                // It was created with the plan's largest extent.
+                // The object was created with the plan's largest extent.
                 let placed = &self.network.plan.tensor(of).layout;
                 let region = Region {
                     offset: Bytes(region.offset.0 + offset),

@@ -23,7 +23,9 @@ pub(super) const IMAGE_USAGE: vk::ImageUsageFlags = vk::ImageUsageFlags::from_ra
 /// The format of texels with four elements.
 pub(super) fn format(name: &str, element: ElementType) -> Result<vk::Format> {
     match element {
-        ElementType::Float32 | ElementType::Float16 => Ok(element.texel_format().expect("floats have one")),
+        ElementType::Float32 | ElementType::Float16 => {
+            Ok(element.texel_format().expect("float types have a texel format"))
+        }
         other => {
             let problem =
                 format!("kernels support only float32 and float16 elements, but its elements are {other}");
@@ -101,7 +103,11 @@ pub fn measure_tensors(
     layouts: &[Layout],
 ) -> Result<Vec<TensorRequirements>> {
     let _span = tracing::info_span!("measure", graph = graph.name()).entered();
-    assert_eq!(graph.tensors().len(), layouts.len(), "one layout per tensor");
+    assert_eq!(
+        graph.tensors().len(),
+        layouts.len(),
+        "every tensor needs one layout"
+    );
     let tensors = graph.tensors().iter().zip(layouts);
     let measured = tensors.map(|(tensor, layout)| measure_tensor(device, &tensor.name, layout));
     measured.collect()

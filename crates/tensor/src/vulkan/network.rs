@@ -19,7 +19,7 @@ use tileheap::runtime::{BoundBuffer, Device};
 /// The arguments of one run of a network.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NetworkRun<'a> {
-    /// The values of the graph's symbols, in the order of the symbols.
+    /// The values of the graph's symbols, in the order of [`Graph::symbols`].
     pub symbols: &'a [u64],
     /// Buffers bound to the inputs and outputs.
     ///
@@ -40,7 +40,7 @@ pub struct RecordedCounts {
     pub barriers: u32,
     /// Images that changed their layout or transitioned from `UNDEFINED`.
     pub transitions: u32,
-    /// Values of loops that were copied because the plan places them in different bytes.
+    /// Values of loops and branches that were copied because the plan places them in different bytes.
     pub copies: u32,
 }
 
@@ -103,7 +103,7 @@ impl Network {
     ) -> Result<Network> {
         let _span = tracing::info_span!("bind", graph = graph.name()).entered();
         let (count, planned) = (graph.tensors().len(), plan.tensors.len());
-        assert_eq!(count, planned, "the plan is the graph's");
+        assert_eq!(count, planned, "the plan must be for this graph");
         let constants = constants::prepare(graph, &|id| &plan.tensor(id).layout, values)?;
         let mut objects = Objects::new(device);
         let made = objects
@@ -159,7 +159,7 @@ impl Network {
     }
 
     pub(super) fn objects(&self) -> &Objects {
-        self.objects.as_ref().expect("taken when destroyed")
+        self.objects.as_ref().expect("only `destroy` takes the objects")
     }
 }
 

@@ -485,7 +485,7 @@ impl Needs {
     }
 }
 
-/// Checks that the requirements of a created image are those of the plan.
+/// Checks that a region of the plan meets the requirements of the image created for it.
 fn fits(name: &str, region: Region, answer: &MemoryRequirements) -> Result<()> {
     if answer.size <= region.size && region.offset.is_aligned(answer.alignment) {
         return Ok(());

@@ -44,7 +44,7 @@ pub(super) struct Call {
     pub(super) work: [u32; 4],
     /// The axis that each invocation loops over.
     pub(super) along: Option<usize>,
-    /// True if it writes only a part of its output, after an earlier call wrote another part.
+    /// True if the call writes only a part of its output, after an earlier call wrote another part.
     pub(super) continues: bool,
 }
 
@@ -64,12 +64,12 @@ impl Call {
     }
 }
 
-/// Inputs of an operator that kernels read only from vector buffers: biases.
+/// Inputs of an operator that kernels read only from vector buffers, such as biases.
 pub(super) fn vector_inputs(operator: &str) -> &'static [usize] {
     definition(operator).map_or(&[], |definition| definition.vector_inputs)
 }
 
-/// Returns true if a kernel computes a node: the caller evaluates conditions of loops, and only those have no float outputs.
+/// Returns true if a kernel computes a node. Nodes without float outputs compute conditions and counters, which the caller evaluates.
 pub(super) fn computes(graph: &Graph, node: &Node) -> bool {
     node.outputs.iter().any(|&output| is_float(graph, output))
 }
@@ -223,7 +223,7 @@ impl NodeCall<'_> {
         }
     }
 
-    /// Inserts the bias at input 2 into the operands, or zeros for this many vectors of outputs.
+    /// Inserts the bias, which is input 2 of the node, into the operands; `vectors` vectors of zeros if it is absent.
     fn with_bias(&self, mut call: Call, vectors: u32) -> Call {
         let bias = self.node.inputs.get(2);
         let bias = bias.map_or(Operand::Zeros(vectors), |&bias| Operand::Tensor(bias));

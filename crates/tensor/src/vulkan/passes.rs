@@ -124,7 +124,7 @@ impl OperandResource {
 
 impl NetworkPasses {
     pub(super) fn objects(&self) -> &Objects {
-        self.objects.as_ref().expect("taken when destroyed")
+        self.objects.as_ref().expect("only `destroy` takes the objects")
     }
 
     /// The passes, in declaration order.

@@ -103,7 +103,7 @@ impl Pipelines {
     ) -> Result<(vk::DescriptorSetLayout, vk::PipelineLayout)> {
         let types = kernel.operands.iter().map(|operand| operand.descriptor_type());
         let types: Option<Vec<_>> = types.collect();
-        let types = types.expect("kernels have known operands");
+        let types = types.expect("`Kernel::new` rejects unsupported descriptor types");
         if let Some(layouts) = self.layouts.get(&types) {
             return Ok(*layouts);
         }

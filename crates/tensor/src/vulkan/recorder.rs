@@ -256,7 +256,11 @@ impl<'a> Recorder<'a> {
     }
 
     fn zeros(&mut self, vectors: u32) -> Resolved {
-        let resource = self.network.objects().zeros.expect("created if a bias is absent");
+        let resource = self
+            .network
+            .objects()
+            .zeros
+            .expect("zeros are uploaded if a bias is absent");
         Resolved {
             resource,
             object: self.object(resource, Space::Own(0), 0..1, true),
@@ -287,7 +291,7 @@ impl<'a> Recorder<'a> {
     fn dispatch(&mut self, node: NodeId, call: &Call, operands: Vec<Resolved>) -> Result<()> {
         let bound = self.network.plan.tensor(match call.operands.last() {
             Some(Operand::Tensor(tensor)) => *tensor,
-            _ => unreachable!("the last operand is the output"),
+            _ => unreachable!("the last operand of a call is its output tensor"),
         });
         let forms = operands.iter().map(|operand| (operand.shape, operand.element));
         let Invocation { key, format } = Invocation::new(call, forms, operand_shape("", &bound.layout).ok());

@@ -13,7 +13,7 @@ pub struct Config {
     pub api_version: u32,
     /// Device extensions that the driver lists, in addition to those that [`Tile`] adds.
     pub extensions: Vec<&'static CStr>,
-    /// Feature bits, except that of tile memory; they do not affect which commands can be loaded.
+    /// Features that the driver reports, except tile memory; they do not affect which commands can be loaded.
     pub features: Capabilities,
     /// Requirements of tile memory that are met.
     pub tile: Tile,
@@ -38,7 +38,7 @@ pub struct Config {
     pub tile_shading: fn(&mut PhysicalDeviceTileShadingFeaturesQCOM<'_>),
 }
 
-/// Each requirement of tile memory that is met, and the heap's numbers: by default those known of an Adreno 830.
+/// The requirements of tile memory that the driver meets, and the properties of the heap.
 #[derive(Clone, Debug)]
 pub struct Tile {
     /// True if the extension is listed.
@@ -65,7 +65,7 @@ pub struct Tile {
 }
 
 impl Tile {
-    /// Meets all requirements, with the numbers of an Adreno 830.
+    /// Meets all requirements; the heap has the properties reported for an Adreno 830.
     pub fn whole() -> Tile {
         Tile {
             extension: true,

@@ -37,8 +37,8 @@ macro_rules! attempt {
     };
 }
 
-/// Declares functions by the types of their pointers, which have their names, and a function that finds them. With `|call|` each enters the
-/// driver of its first argument; `|call may fail|` also makes it fail on request.
+/// Declares functions by their pointer types, from which their names derive, and a function that looks them up by name. With `|call|`, a
+/// function enters the driver of its first argument; with `|call may fail|`, it also fails on request.
 macro_rules! entry_points {
     ($look_up:ident: $($since:expr => $($pointer:ident)::+($first:tt $(, $arg:tt)*)
         $(|$call:ident $(may $fail:ident)?|)? $body:block)+) => {

@@ -11,7 +11,7 @@ use super::journal::Command;
 pub(super) struct Record {
     pub(super) kind: vk::ObjectType,
     pub(super) alive: bool,
-    /// The parent, with which the object is destroyed: its device, or the pool it was allocated from.
+    /// The parent: the instance or device that must outlive the object, or the pool with which it is destroyed.
     pub(super) parent: u64,
     /// Objects that must be alive when the object is used.
     pub(super) uses: BTreeSet<u64>,
@@ -144,8 +144,7 @@ pub(super) struct Recording {
     pub(super) active: Option<vk::DeviceMemory>,
     /// The tile memory object that a secondary command buffer inherited when it was begun.
     pub(super) inherits: Option<vk::DeviceMemory>,
-    /// True or false inside a render pass instance, for whether its contents are secondary command buffers;
-    /// `None` outside.
+    /// Inside a render pass instance: true if its contents are secondary command buffers; `None` outside.
     pub(super) rendering: Option<bool>,
     /// True inside a render pass instance with tile shading.
     pub(super) shading: bool,

@@ -260,7 +260,7 @@ impl Entered {
         self.violation(format_args!("{kind:?} {handle:#x} {fault}"));
     }
 
-    /// Creates an object and records it.
+    /// Creates an object and adds the call to the journal.
     pub(super) fn create<T: Handle>(&mut self, parent: u64, uses: &[u64], detail: Detail) -> T {
         let handle = self.make(T::TYPE, parent, uses, detail);
         let (function, object) = (self.function, Object::of(T::from_raw(handle)));
@@ -268,7 +268,7 @@ impl Entered {
         T::from_raw(handle)
     }
 
-    /// Creates an object without recording it.
+    /// Creates an object without adding a call to the journal.
     pub(super) fn make(&mut self, kind: vk::ObjectType, parent: u64, uses: &[u64], detail: Detail) -> u64 {
         self.last_serial += 1;
         let handle = self.driver.number << 32 | self.last_serial;

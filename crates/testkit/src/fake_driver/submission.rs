@@ -1,4 +1,4 @@
-//! Queues, fences, semaphores.
+//! Queue submission, fences and semaphores.
 
 use ash::vk;
 use ash::vk::Handle;

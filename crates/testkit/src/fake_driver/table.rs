@@ -1,4 +1,4 @@
-//! Looks up every entry point by name, if its version or extension is enabled.
+//! Looks up entry points by name, if their version or extension is enabled.
 
 use std::ffi::{CStr, c_char};
 

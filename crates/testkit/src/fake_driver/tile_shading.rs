@@ -11,7 +11,7 @@ use super::recording::{Place, record};
 use super::records::{Enabled, PassTiles};
 use super::state::Entered;
 
-/// Reads the parts of tile shading that a device create info enables.
+/// Reads which tile shading features a device create info enables.
 pub(super) fn read_parts(info: &vk::DeviceCreateInfo<'_>, enabled: &mut Enabled) {
     if let Some(shading) = chained!(info.p_next => ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_>) {
         enabled.per_tile = [
@@ -40,7 +40,7 @@ pub(super) fn judge(call: &mut Entered, tiles: PassTiles, bound: Option<vk::Devi
     }
 }
 
-/// Records a command of tile shading; `before` and `after`: per-tile execution is on before and after the command.
+/// Records a tile shading command. `before` and `after` state whether per-tile execution is on before and after the command.
 fn record_per_tile(
     call: &mut Entered,
     command_buffer: vk::CommandBuffer,

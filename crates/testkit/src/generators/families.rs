@@ -1,4 +1,4 @@
-//! Families of packing problems, from perfect packings to those of compilers and servers; with the optimum where it is known.
+//! Families of packing problems, from perfect packings to the allocations of compilers and servers, with the optimum where it is known.
 
 use tileheap_pack::Item;
 use tileheap_pack::units::{Alignment, Bytes, Span, SplitMix64};
@@ -23,7 +23,7 @@ pub struct Sample {
 }
 
 impl Family {
-    /// Generates the family's problem for a seed, with about `items` items, at least 20.
+    /// Generates the family's problem for a seed, with about `items` items; `items` must be at least 20.
     pub fn generate(&self, seed: u64, items: u64) -> Sample {
         (self.make)(&mut SplitMix64::new(seed), items)
     }
@@ -88,7 +88,7 @@ pub const FAMILIES: [Family; 15] = [
     }),
 ];
 
-/// Length and height of perfect packings: enough for 2,000 items.
+/// Length of perfect packings, in steps. With [`HEIGHT`], the area is enough for 2,000 items.
 const STEPS: u32 = 1000;
 const HEIGHT: u64 = 1 << 20;
 
@@ -108,7 +108,7 @@ fn drawn(items: u64, mut draw: impl FnMut() -> (Span, u64)) -> Sample {
     }
 }
 
-/// A random lifetime of at most `reach` steps that starts within the first `steps`.
+/// A random lifetime of at most `reach` steps that starts within the first `steps` steps.
 fn span(random: &mut SplitMix64, steps: u32, reach: u32) -> Span {
     let first = random.below(u64::from(steps)) as u32;
     Span::new(first, first + 1 + random.below(u64::from(reach.max(1))) as u32)
@@ -178,7 +178,8 @@ fn mixed_alignments(random: &mut SplitMix64, items: u64) -> Sample {
     sample
 }
 
-/// Each item overlaps the previous one: the largest pair is the optimum, and every second item is at offset 0.
+/// Each item overlaps the previous one, and the optimum is the largest sum of the sizes of two neighbors: every second item is placed at
+/// offset 0, the others at the top.
 fn long_chain(random: &mut SplitMix64, items: u64) -> Sample {
     let sizes: Vec<u64> = (0..items).map(|_| heavy_tailed(random, 12)).collect();
     let pairs = sizes.windows(2).map(|pair| pair[0] + pair[1]);

@@ -7,11 +7,11 @@ use tileheap_pack::{Item, Problem, ProblemDesc};
 /// Features that a random problem may have in addition to plain items.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
-    /// True if sizes and offsets are in pages.
+    /// True if sizes and offsets are multiples of 4,096 bytes.
     pub pages: bool,
-    /// True if items have alignments of 1 to 7.
+    /// True if alignments vary from 1 to 7 (times 4,096 if `pages` is true).
     pub alignments: bool,
-    /// True for fixed offsets, bounds on offsets, and groups, most of which have gaps in their lifetimes.
+    /// True if items may have fixed offsets, bounds on offsets, and groups, most of which have gaps in their lifetimes.
     pub odd: bool,
     /// True if pairs of items are declared to conflict.
     pub pairs: bool,
@@ -51,7 +51,7 @@ pub fn sixteen_items(kind: Kind, count: usize) -> Vec<Problem> {
     drawn.flatten().take(count).collect()
 }
 
-/// Every combination of features.
+/// All combinations of `pairs` and `odd`, each with either `pages` or `alignments`.
 pub fn every_kind() -> impl Iterator<Item = Kind> {
     (0..8).map(|bits| Kind {
         pages: bits & 1 == 0,

@@ -22,8 +22,8 @@ pub fn noise(seed: u64, count: usize) -> Vec<f32> {
     (0..count).map(|_| next()).collect()
 }
 
-/// Noise for every input and constant. Weights of `[out, ..]` are scaled so that sums of products have about the size of their inputs; biases
-/// are small; conditions are true.
+/// Noise for every input and constant. Weights of `[out, ..]` are scaled so that sums of products have about the size of their inputs;
+/// biases are small; Boolean elements are true.
 pub fn values(graph: &Graph, symbols: &[u64], seed: u64) -> BTreeMap<TensorId, Vec<f32>> {
     let given = graph.tensor_ids().filter(|id| {
         let source = graph.tensor(*id).source;
@@ -48,7 +48,8 @@ pub fn values(graph: &Graph, symbols: &[u64], seed: u64) -> BTreeMap<TensorId, V
     noisy.collect()
 }
 
-/// The axis along which kernels pack a tensor: channels, for weights their outputs (inputs for a transposed convolution), else the last axis.
+/// The axis along which kernels pack a tensor: channels for rank 4, for weights their outputs (inputs for a transposed convolution),
+/// otherwise the last axis.
 pub fn packed_axis(graph: &Graph, id: TensorId) -> usize {
     let rank = graph.tensor(id).shape.rank();
     match (is_weights(graph, id), rank) {

@@ -15,7 +15,7 @@ type Built = Result<TensorId>;
 /// An unfinished network and its result (scores or a picture), which is not marked as an output yet.
 pub type Unfinished = Result<(GraphBuilder, TensorId)>;
 
-/// Names of the activations that can be fused into a node.
+/// Names of activations that can be fused into a node: ReLU, ReLU6, none.
 const RELU: &str = "relu";
 const RELU6: &str = "relu6";
 const NOTHING: &str = "";
@@ -47,7 +47,7 @@ impl Net {
         Ok(self.graph.operator(&name, what, attributes, inputs)?[0])
     }
 
-    /// Adds a convolution with a bias.
+    /// Adds a convolution with a bias and the fused activation `then`.
     fn conv(&mut self, x: TensorId, out: u64, kernel: u64, stride: i64, groups: u64, then: &str) -> Built {
         let inner = self.channels(x) / groups;
         let (weights, bias) = (self.name("w"), self.name("b"));

@@ -1,4 +1,4 @@
-//! The operators on the CPU, in 64 bits, from their definitions: the reference for results of devices.
+//! Evaluates graphs on the CPU in 64-bit floating point, directly from the definitions of the operators: the reference for results of devices.
 
 use std::collections::BTreeMap;
 
@@ -154,7 +154,7 @@ fn activated(name: &str, x: f64) -> f64 {
     }
 }
 
-/// The error function by its power series, which loses all digits for |x| of 4 and more.
+/// The error function: its power series for |x| < 4, and ±1 beyond, where the series loses all digits.
 fn erf(x: f64) -> f64 {
     if x.abs() >= 4.0 {
         return x.signum();
@@ -357,7 +357,7 @@ fn axis(operator: &Operator, default: i64, rank: usize) -> usize {
     pair(operator, "axis", default)[0].rem_euclid(rank as i64) as usize
 }
 
-/// The elements of one output, numbered `part`, of an operator that moves elements.
+/// The elements of output `part` of an operator that only moves elements, such as `split` or `transpose`.
 fn moved(operator: &Operator, x: &Operand<'_>, dims: &[usize], part: usize) -> Vec<f64> {
     let from = |mut index: Vec<usize>| {
         let rank = index.len();

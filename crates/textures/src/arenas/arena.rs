@@ -19,11 +19,11 @@ pub(super) struct Arena {
     pub(super) free_count: u32,
     /// The owner of each block, by number.
     pub(super) owner: Box<[u32]>,
-    /// Resident keys, the least recently used first.
+    /// Resident keys, from the least to the most recently used.
     pub(super) recency: List,
     /// Number of resident keys that are active.
     pub(super) active: u32,
-    /// Wrongful evictions and requests without a block since the last update.
+    /// Number of evictions of active keys, and of requests while the arena had no blocks, since the last update.
     pub(super) boiled: u32,
     /// The value of [`boiled`](Arena::boiled) at the last update.
     pub(super) wanting: u32,
@@ -45,7 +45,7 @@ impl Arena {
         }
     }
 
-    /// Grows the tables for a larger memory.
+    /// Grows the tables for a memory of `usable` bytes.
     pub(super) fn reach(&mut self, usable: u64) {
         let capacity = usable / self.block + 1;
         if capacity as usize <= self.owner.len() {
@@ -81,7 +81,7 @@ impl Arena {
 
     /// Sets the start of the blocks of an empty arena.
     pub(super) fn settle(&mut self, offset: u64) {
-        debug_assert!(self.is_empty(), "blocks keep their numbers");
+        debug_assert!(self.is_empty(), "only an empty arena is renumbered");
         self.phase = offset % self.block;
         self.first = (offset / self.block) as u32;
         self.end = self.first;
@@ -109,7 +109,7 @@ impl Arena {
         }
     }
 
-    /// The block at a side.
+    /// The number of the outermost block on a side.
     pub(super) fn edge(&self, side: ArenaSide) -> u32 {
         match side {
             ArenaSide::Left => self.first,

@@ -44,7 +44,7 @@ impl Arenas {
         ..Arenas::DESC
     };
 
-    /// A cache with the classes of [`BlockTable::new`], or of [`BlockTable::per_mip`].
+    /// Creates a cache with the block classes of [`BlockTable::new`], or of [`BlockTable::per_mip`] for [single levels](ArenasDesc::single_levels).
     ///
     /// # Errors
     /// If the budget does not hold the largest texture, or is too large for the tables.

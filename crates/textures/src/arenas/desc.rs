@@ -1,4 +1,4 @@
-//! Parameters that the paper leaves open.
+//! Parameters of the arenas that the paper (Blow 1998) leaves open.
 
 use super::temperature::Temperature;
 use crate::policy::{Parameter, ParameterValues};
@@ -40,18 +40,18 @@ pub struct ArenasDesc {
     /// How much cooler the arenas on one side must be on average before an arena grows to that side: "substantially lower" in the
     /// paper.
     pub margin: Temperature,
-    /// The temperature that each wrongful eviction and each request without a block adds to the instantaneous one.
+    /// The temperature that each wrongful eviction (of an active texture) and each request without a block adds to the instantaneous temperature.
     pub bonus: Temperature,
     /// Upper limit of the instantaneous temperature.
     pub ceiling: Temperature,
-    /// Number of frames for which a texture is active, including that of its last use. With 1, no texture is active when a frame
-    /// starts, and a full arena evicts its oldest: those that coherent frames need first.
+    /// Number of frames for which a texture is active, including that of its last use. With 1, no texture is active when a frame starts,
+    /// and a full arena evicts its oldest textures, which coherent frames need first.
     pub active_frames: u32,
     /// Growth per update and direction, in thousandths of the blocks of the arena per degree of difference; at least one block.
     pub stride: u32,
     /// Initial positions of the walls.
     pub walls: InitialWalls,
-    /// The average of the temperatures on a side.
+    /// The weighting of the average of the temperatures on a side.
     pub average: TemperatureAverage,
     /// The texture to evict from a full arena that is not boiling.
     pub idle_victim: IdleVictim,
@@ -72,7 +72,7 @@ impl ArenasDesc {
             "bonus",
             10,
             1 << 20,
-            "added to the temperature for each wrongful eviction",
+            "added to the temperature for each wrongful eviction and each request without a block",
         ),
         Parameter::number("ceiling", 2000, 1 << 20, "upper limit of the temperature"),
         Parameter::number(

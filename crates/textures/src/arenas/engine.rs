@@ -1,4 +1,4 @@
-//! Keys in blocks of arenas; a key is a texture, or one of its levels.
+//! Places keys in blocks of arenas; a key is a texture, or one of its levels.
 
 use super::arena::Arena;
 use super::desc::{ArenasDesc, IdleVictim};
@@ -38,7 +38,7 @@ pub(super) struct Engine {
     pub(super) desc: ArenasDesc,
     pub(super) limits: BudgetLimits,
     pub(super) table: BlockTable,
-    /// Keys per texture: key `n * levels + level` is a level of texture n.
+    /// Keys per texture: key `n * levels + level` stands for level `level` of texture n.
     pub(super) levels: u32,
     pub(super) usable: u64,
     pub(super) arenas: Vec<Arena>,
@@ -57,7 +57,7 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    /// The arenas of a table, with initial walls; `levels` keys belong to each texture.
+    /// Creates the arenas of a table, with initial walls; each texture has `levels` keys.
     ///
     /// # Errors
     /// If the budget does not hold the largest texture, or is too large for the tables.
@@ -94,7 +94,7 @@ impl Engine {
         Ok(engine)
     }
 
-    /// The block of `key` if it is resident at `level` or finer; marks it as used.
+    /// The offset of the block of `key`, if the key is resident at `level` or finer; marks the key as used.
     pub(super) fn hit(&mut self, key: u32, level: Level) -> Option<Bytes> {
         let state = *self.states.get(key as usize)?;
         if state.number == NONE || state.level < level {
@@ -104,8 +104,8 @@ impl Engine {
         Some(Bytes(self.arenas[state.arena as usize].offset(state.number)))
     }
 
-    /// Places `key` in a block of `arena`, and evicts its former block; returns offset and size. `None` if the arena has no
-    /// blocks; the former block is then kept.
+    /// Places `key` in a block of `arena` and evicts it from its former block; returns offset and size. `None` if the arena has no blocks;
+    /// the former block is then kept.
     pub(super) fn place(
         &mut self,
         key: u32,
@@ -229,7 +229,7 @@ impl Engine {
         }
     }
 
-    /// Frees the block at a side of an arena.
+    /// Frees the outermost block on a side of an arena, and removes it from the arena.
     pub(super) fn vacate(
         &mut self,
         arena: usize,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Temperature of an arena: 1 is full of active textures, more is boiling. In billionths, so that it is identical on every machine.
+/// Temperature of an arena: 1 if it is full of active textures, more if it is boiling. In billionths, so that it is identical on every machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Temperature(pub u64);
 
@@ -25,7 +25,7 @@ impl Temperature {
         }
     }
 
-    /// The recent temperature one update later: 0.7 of the recent one before, 0.3 of the instantaneous one.
+    /// The recent temperature after another update: 0.7 times this one plus 0.3 times the instantaneous temperature.
     ///
     /// Source: Blow 1998, section "Growth Heuristics".
     pub const fn recent(self, instantaneous: Temperature) -> Temperature {

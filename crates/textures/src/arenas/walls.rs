@@ -1,4 +1,4 @@
-//! Growth of arenas by moving walls, as illustrated in the chapter.
+//! Growth of arenas: moves the walls between them.
 
 use super::arena::Arena;
 use super::desc::{InitialWalls, TemperatureAverage};
@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::journal::{CacheEvent, EvictionReason, Journal};
 use crate::units::Bytes;
 
-/// Prefix sums over the arenas, from the left: weighted temperatures, and weights.
+/// Sums over a range of arenas: of weighted temperatures, and of weights.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     heat: u128,
@@ -54,7 +54,7 @@ impl Engine {
             }
             start = arena.stop();
         }
-        let last = self.arenas.last_mut().expect("a table has classes");
+        let last = self.arenas.last_mut().expect("a table has at least one class");
         last.settle(usable);
         for _ in 0..(usable - start) / last.block {
             last.add(ArenaSide::Left);
@@ -62,7 +62,7 @@ impl Engine {
         self.absorb(self.arenas.len() - 1);
     }
 
-    /// The cache update: temperatures, then walls, then sides.
+    /// Updates the cache at the end of a frame: temperatures, then walls, then sides.
     pub(super) fn update(&mut self, journal: &mut Journal) {
         self.updates += 1;
         self.measure();
@@ -125,7 +125,7 @@ impl Engine {
         self.log_walls(journal);
     }
 
-    /// Sets the side for new textures: the cooler one; the outer one for the first and the last arena.
+    /// Chooses the side on which each arena places new textures: the cooler one; the outer one for the first and the last arena.
     pub(super) fn choose_sides(&mut self) {
         let total = self.sum(0..self.arenas.len());
         let (mut left, last) = (Sum::default(), self.arenas.len() - 1);
@@ -282,7 +282,7 @@ impl Engine {
         true
     }
 
-    /// Lets the arena to the left of `index` take as much of the gap between the two as fits.
+    /// Fills the gap to the left of arena `index` with as many blocks of its left neighbor as fit.
     fn absorb(&mut self, index: usize) {
         let left = self.left_of(index).unwrap_or(0);
         if left == index {

@@ -1,6 +1,6 @@
 //! The time after which absent textures return, and the value of keeping them meanwhile.
 
-/// The probability that a texture returns, by its age, learnt from all textures, and the value of keeping it: see [`Coherent`](super::Coherent).
+/// The probability that a texture returns, by its age, learned from all textures, and the value of keeping it: see [`Coherent`](super::Coherent).
 #[derive(Clone, Debug)]
 pub(super) struct Absences {
     /// For each of the last frames, the number of textures whose last request was in that frame.
@@ -39,7 +39,7 @@ impl Absences {
         absences
     }
 
-    /// Counts the first request of a texture in `frame`, after its last one in frame `before`; 0 for never.
+    /// Counts the first request of a texture in `frame`, after its last one in frame `before`, which is 0 if there was none.
     pub(super) fn request(&mut self, before: u32, frame: u32) {
         self.last[frame as usize % FRAMES] += 1;
         if before == 0 {

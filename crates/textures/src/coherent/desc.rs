@@ -16,24 +16,24 @@ pub struct CoherentDesc {
     pub search_blocks: u64,
     /// The highest accepted cost of evictions, in 1024ths of the value of the new texture.
     pub accepted_cost: u64,
-    /// Weight of the learnt coherence between frames relative to the current frame, in requests.
+    /// Weight of the learned coherence between frames relative to the current frame, in requests.
     pub confidence: u64,
 }
 
 impl CoherentDesc {
-    /// The numbers among the parameters, for [`PolicyDesc::parameters`](crate::PolicyDesc::parameters).
+    /// The numeric parameters, for [`PolicyDesc::parameters`](crate::PolicyDesc::parameters).
     pub const PARAMETERS: &[Parameter] = &[
         Parameter::number(
             "candidates",
             32,
             64,
-            "number of stale textures compared to find the least valuable",
+            "maximum number of stale textures compared to find the least valuable",
         ),
         Parameter::number(
             "search-blocks",
             48,
             1 << 16,
-            "number of blocks or textures that a search visits",
+            "maximum number of blocks or textures that a search visits",
         ),
         Parameter::number(
             "accepted-cost",

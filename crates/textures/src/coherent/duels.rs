@@ -1,4 +1,4 @@
-//! Compares learnt values with recency as predictors of which absent texture returns first.
+//! Compares learned values with recency as predictors of which absent texture returns first.
 
 use crate::list::NONE;
 
@@ -6,14 +6,14 @@ use crate::list::NONE;
 /// The one that is requested first should have been kept.
 ///
 /// Textures passed back and forth return after many different times, so no age has a higher value; yet of two, the one that left last
-/// returns first (turn-around at 1.50 of the working set: 1.01 of the bound by recency, 1.12 by value).
+/// returns first (scenario `turn-around` with a budget of 1.50 working sets: 1.01 times the lower bound by recency, 1.12 times by value).
 #[derive(Clone, Debug)]
 pub(super) struct Duels {
     /// Per pair, the texture with the lower value, then the one used longer ago.
     pairs: [[u32; 2]; PAIRS],
     /// The newest pair.
     last: usize,
-    /// The number of pairs that values predicted correctly minus those that recency did, clamped to ±[`MAX_LEAD`].
+    /// The number of pairs that values predicted correctly minus the number that recency predicted correctly, clamped to ±[`MAX_LEAD`].
     lead: i32,
 }
 
@@ -40,7 +40,7 @@ impl Duels {
         self.last as u32
     }
 
-    /// Decides the last pair that a texture was in, unless it was decided or overwritten.
+    /// Decides pair `pair` when texture `requested` is requested, unless the pair was decided or overwritten.
     pub(super) fn end(&mut self, pair: u32, requested: u32) {
         let pair = &mut self.pairs[pair as usize];
         let won = match pair.iter().position(|&key| key == requested) {

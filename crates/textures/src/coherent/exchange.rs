@@ -36,7 +36,7 @@ impl Coherent {
         self.swap = swap;
     }
 
-    /// Evicts the textures that the end of the last frame chose for exchange, before the first request of a frame.
+    /// At the first request of a frame, evicts the textures that the end of the last frame chose for exchange.
     pub(super) fn begin_swap(&mut self, journal: &mut Journal) {
         if self.swap.wanted.is_none() || self.swap.is_reserved {
             return;

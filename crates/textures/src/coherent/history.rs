@@ -3,18 +3,18 @@
 use super::absences::ONE;
 use super::state::{Coherent, NEVER};
 
-/// The share of a frame that the next one has to request for frames to count as repeating, in 1024ths.
+/// The share of a frame's textures that the next frame must request for frames to count as repeating, in 1024ths.
 const COHERENT: u64 = 256;
 
 /// Number of frames after which most disorder is forgotten. With 16, the traffic of the scenario `mixed` with a budget of 1.00 working sets
-/// is 1.05 lower bounds, with 64 it is 1.01.
+/// is 1.05 times the lower bound; with 64, it is 1.01 times.
 pub(super) const DECAY: u64 = 64;
 
 /// Number of returns of a texture above which its counts are halved, so that older returns weigh less.
 const MEMORY: u64 = 32;
 
 impl Coherent {
-    /// Counts a texture once per frame; returns true if the last frame requested it too.
+    /// Counts a texture once per frame; returns true if the last frame, or an earlier request of this one, requested it too.
     pub(super) fn note_request(&mut self, key: usize) -> bool {
         if self.states.len() <= key {
             self.states.resize(key + 1, NEVER);
@@ -47,7 +47,7 @@ impl Coherent {
         requested + 1 >= self.frame
     }
 
-    /// Counts a request of a texture at this position in the last frame.
+    /// Notes that this frame requests the texture at position `place` of the last frame.
     fn pass(&mut self, place: u64) {
         if place < self.passed {
             self.disorder = (self.disorder + 1024).min(self.before * (1024 / 8));

@@ -13,11 +13,11 @@ const DUE: usize = 16;
 const CANDIDATES: usize = 64;
 
 impl Coherent {
-    /// Frees at least `size` bytes anywhere; returns false without evictions if that costs more than `most`, or requires
-    /// evicting textures whose value is at least `own_value`, that of the new one.
+    /// Evicts and shrinks textures until at least `size` bytes are free in total; returns false without changes if that costs more than
+    /// `most`, or requires evicting textures whose value is at least `own_value`, that of the new one.
     ///
     /// In order: stale textures, either the least recently used or those of the least value among them, whichever proved better; levels
-    /// finer than last requested; then textures that this frame will request last.
+    /// finer than the last requested one; then textures that this frame is expected to request last.
     pub(super) fn make_room(&mut self, size: u64, most: u64, own_value: u64, journal: &mut Journal) -> bool {
         let (mut candidates, rest) = self.stale_candidates();
         let (mut free, mut chosen) = (self.heap.free(), 0);
@@ -27,7 +27,7 @@ impl Coherent {
             let left = &mut candidates.0[chosen..candidates.1];
             let least = (0..left.len())
                 .min_by_key(|&at| if by_value { left[at].0 } else { 0 })
-                .expect("some are left");
+                .expect("at least one candidate is left");
             left.swap(0, least);
             let (value, key) = left[0];
             if value >= own_value {
@@ -102,7 +102,7 @@ impl Coherent {
         ((found, count), rest)
     }
 
-    /// Selects textures that this frame will request last, until they free `size` bytes; returns false if they cost more than `most`.
+    /// Selects textures that this frame is expected to request last, until they free `size` bytes; returns false if they cost more than `most`.
     pub(super) fn choose_due(&self, size: u64, most: u64, due: &mut [u32; DUE]) -> bool {
         let likely = self.likely();
         let mut key = match self.first_now {
@@ -138,7 +138,7 @@ impl Coherent {
         false
     }
 
-    /// Drops the levels of a resident texture that are finer than last requested.
+    /// Drops the levels of a resident texture that are finer than the last requested one.
     pub(super) fn shrink(&mut self, key: u32, journal: &mut Journal) {
         self.set_oversized(key, false);
         let state = &mut self.states[key as usize];

@@ -30,10 +30,10 @@ pub(super) struct TextureState {
     pub(super) held: u64,
     /// True if the texture is resident at a finer level than `wanted_level`.
     pub(super) is_oversized: bool,
-    /// The texture's requests after frames without it, and the average number for textures of the same ages, in 1024ths.
+    /// Number of times that the texture returned after an absence, and the average of this number for textures of the same ages, in 1024ths.
     pub(super) returns: u64,
     pub(super) expected: u64,
-    /// The texture's last duel in `Duels`.
+    /// The number of the texture's last pair in `duels`.
     pub(super) duel: u32,
 }
 
@@ -66,8 +66,8 @@ pub struct Coherent {
     pub(super) duels: Duels,
     pub(super) swap: Swap,
     /// Textures resident at finer levels than last requested, in the order in which they became so. The most recent are shrunk first: a
-    /// texture that has been coarse for long is refined sooner (scenario `zoom` with a budget of 1.05 working sets: traffic of 1.02
-    /// lower bounds, otherwise 1.72).
+    /// texture that has been coarse for long is refined sooner (scenario `zoom` with a budget of 1.05 working sets: traffic of 1.02 times
+    /// the lower bound, otherwise 1.72 times).
     pub(super) oversized_links: Links,
     pub(super) oversized: List,
     /// The first resident texture, by recency, that this frame requested.

@@ -5,10 +5,11 @@
 //!   the ten small ones were first and stay: 2.7 MiB a frame
 //!   one large and one small one instead:    1.9 MiB a frame, 1.02 of the bound
 //! ```
-//! Textures of this frame are in use when the missing one is requested, and those of the last frame are, too, once it comes after them. So
-//! the exchange is decided at the end of a frame and takes place at the beginning of the next: the bytes are then reserved for the texture.
+//! When the missing texture is requested, the textures that this frame has requested are in use, and these include those of the last frame
+//! if it requested them earlier. So the exchange is decided at the end of a frame and takes place at the beginning of the next: the bytes
+//! are then reserved for the texture.
 
-/// Number of missing textures of a frame that are considered: the largest.
+/// Maximum number of missing textures of a frame that are considered, in descending order of size.
 const MISSING: usize = 8;
 
 /// Maximum number of textures that are exchanged for one.
@@ -17,10 +18,10 @@ const MAX_EXCHANGED: usize = 1024;
 /// The missing textures of a frame, and the exchange for the next frame.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Swap {
-    /// Sizes and numbers of textures that the last two frames requested, and that the last one bypassed; the largest first.
+    /// Sizes and numbers of textures that the last two frames requested, and that the last one bypassed; in descending order of size.
     pub(super) missing: [(u64, u32); MISSING],
     pub(super) count: usize,
-    /// Sizes and numbers of resident textures: first all candidates, then those that are exchanged.
+    /// Sizes and numbers of resident textures: all candidates during the choice, afterwards those that are exchanged.
     pub(super) residents: Vec<(u64, u32)>,
     /// The texture that `residents` are exchanged for, and its size.
     pub(super) wanted: Option<(u32, u64)>,
@@ -74,7 +75,7 @@ impl Swap {
         }
     }
 
-    /// Ends the reservation once the texture is requested.
+    /// Ends the reservation if it is for this texture, which is now requested.
     pub(super) fn requested(&mut self, key: u32) {
         if self.is_reserved && self.wanted.is_some_and(|(wanted, _)| wanted == key) {
             self.wanted = None;
@@ -82,7 +83,7 @@ impl Swap {
     }
 }
 
-/// Reduces `residents` to a set of at least `short` bytes in total, and few more; returns the total. `None` if no set of at most
+/// Reduces `residents` to a set whose total size is at least `short` bytes, and little more; returns the total. `None` if no set of at most
 /// [`MAX_EXCHANGED`] is found.
 pub(super) fn cheapest_cover(residents: &mut Vec<(u64, u32)>, short: u64) -> Option<u64> {
     residents.sort_unstable_by(|a, b| b.cmp(a));
@@ -91,7 +92,7 @@ pub(super) fn cheapest_cover(residents: &mut Vec<(u64, u32)>, short: u64) -> Opt
         .partition_point(|&(size, _)| size >= short)
         .checked_sub(1);
     let single = single.map(|at| residents[at]);
-    // The largest ones that fit into what is short, and then the smallest to complete them.
+    // The largest ones that fit into the missing bytes, and then the smallest one that covers the rest.
     let (mut left, mut kept) = (short, 0);
     for at in 0..residents.len() {
         let one = residents[at];
@@ -110,7 +111,7 @@ pub(super) fn cheapest_cover(residents: &mut Vec<(u64, u32)>, short: u64) -> Opt
         residents.swap(kept, kept + place);
         kept += 1;
     }
-    debug_assert!(left == 0, "they cover what is short");
+    debug_assert!(left == 0, "the kept residents cover the missing bytes");
     residents.truncate(kept);
     // The last one may make others unnecessary.
     let mut over = residents.iter().map(|&(size, _)| size).sum::<u64>() - short;

@@ -203,7 +203,7 @@ impl Checker {
                 let single = part == level && requested.is_some_and(|request| level <= request.level);
                 let Some(request) = requested.filter(|_| whole || single) else {
                     return Err(PolicyRule::Requested.broken(format!(
-                        "texture {texture} is placed at level {level}, in {block} at offset {offset}, which was not requested"
+                        "texture {texture} is placed at level {level}, which was not requested, in {block} at offset {offset}"
                     )));
                 };
                 let needs = if whole { request.size } else { upload };
@@ -300,7 +300,7 @@ impl Checker {
         };
         if !right {
             return Err(PolicyRule::Outcome.broken(format!(
-                "the outcome of texture {texture} at level {level}, of {}, is {outcome:?}, but memory has {state:?} after {count} uploads",
+                "the outcome of the request for texture {texture} at level {level}, {}, is {outcome:?}, but memory has {state:?} after {count} uploads",
                 request.size
             )));
         }
@@ -309,7 +309,7 @@ impl Checker {
             matches!(outcome, RequestOutcome::Upload { .. }) && state.parts == 1 && count == 1 && level.0 > 0;
         if whole && bytes != size && bytes + kept != size {
             return Err(PolicyRule::Upload.broken(format!(
-                "the request of texture {texture} uploads {bytes} instead of {size}"
+                "the request for texture {texture} uploads {bytes} instead of {size}"
             )));
         }
         Ok(())

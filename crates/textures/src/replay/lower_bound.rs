@@ -25,7 +25,7 @@ struct Object {
     base: usize,
 }
 
-/// A lower bound on the total traffic of a trace: no policy that uploads whole chains when they are requested has fewer bytes in
+/// A lower bound on the total traffic of a trace: no policy that uploads whole chains when they are requested transfers fewer bytes in
 /// total, wherever it places them and whatever it bypasses.
 ///
 /// Returns the bytes of each frame of a schedule that attains it; the [module](super) has the argument and an example. O(uses ×
@@ -50,7 +50,7 @@ pub fn lower_bound(entries: &[TraceEntry], budget: Bytes) -> Vec<u64> {
     let (mut used, mut now, mut frame, mut frames) = (0_u64, 0, 0, Vec::new());
     for entry in entries {
         match entry {
-            TraceEntry::Release(_) => {} // None of its segments is used later: nothing of them is held.
+            TraceEntry::Release(_) => {} // None of its segments is used later, so none is held.
             TraceEntry::EndFrame => frames.push(std::mem::take(&mut frame)),
             TraceEntry::Use(_) => {
                 let need = &needs[now];
@@ -68,7 +68,9 @@ pub fn lower_bound(entries: &[TraceEntry], budget: Bytes) -> Vec<u64> {
                     }
                 }
                 while used > budget.0 {
-                    let (next, segment) = *order.peek().expect("the bytes in use are in the queue");
+                    let (next, segment) = *order
+                        .peek()
+                        .expect("all segments that hold bytes are in the queue");
                     let segment = segment as usize;
                     if current[segment] != next || held[segment] == 0 {
                         order.pop();

@@ -70,7 +70,7 @@ pub struct TraceSummary {
     pub fragmentation: u64,
     /// Unused bytes in blocks, mean over frames.
     pub internal: Bytes,
-    /// The largest sum of the gaps at walls, over the ends of all frames.
+    /// The largest sum of the gaps at walls at the end of any frame.
     pub worst_gap: Bytes,
     /// Statistics of the walls at the end.
     pub wall_stats: WallStats,

@@ -37,9 +37,9 @@ pub enum PolicyRule {
     Outcome,
     /// A texture that shrinks drops a level, and takes no more bytes than before.
     Shrink,
-    /// The uploaded levels are those that were requested.
+    /// The uploaded bytes are those of the requested levels, except levels that were kept.
     Upload,
-    /// The gaps at the walls stay below their bound.
+    /// The gaps at the walls do not exceed their bound.
     Gaps,
 }
 

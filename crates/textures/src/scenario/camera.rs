@@ -17,7 +17,7 @@ impl Row {
         }
     }
 
-    /// Requests the textures from `start` on, wrapping around at the end.
+    /// Requests `count` textures from `start` on, wrapping around at the end.
     fn see(&self, scene: &mut Scene<'_>, start: i64, count: usize) {
         let length = self.places.len() as i64;
         for step in 0..count as i64 {

@@ -12,12 +12,12 @@ use crate::units::{Alignment, Bytes, SplitMix64};
 use crate::{Geometry, TextureTable};
 use scene::Scene;
 
-/// A generated trace.
+/// A scenario for which traces can be generated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scenario {
     /// The same 200 textures in the same order, every frame.
     Still,
-    /// Like [`Still`](Scenario::Still), with another texture before all of them for a few frames from time to time.
+    /// Like [`Still`](Scenario::Still), but from time to time another texture precedes all of them for a few frames.
     Insertion,
     /// 26 textures of one size in a cycle: the sequence of letters a to z in Blow's paper (1998).
     Cyclic,
@@ -114,7 +114,7 @@ impl Scenario {
         let mut entries = Vec::new();
         let mut textures = TextureTable::new(self.geometry());
         self.generate(seed, frames, |record| {
-            entries.extend(record.apply(&mut textures).expect("generated traces are sound"));
+            entries.extend(record.apply(&mut textures).expect("generated traces are valid"));
         });
         entries
     }

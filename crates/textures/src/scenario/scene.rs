@@ -37,7 +37,7 @@ impl Scene<'_> {
         Level(self.random.pick(&[8, 7, 7, 7, 7, 6, 6, 5, 5, 4, 4, 3, 2]))
     }
 
-    /// A number below `end`, n with a probability of about 1 / (n + 1).
+    /// A random number below `end`; the probability of n is about proportional to 1 / (n + 1).
     pub(super) fn popular(&mut self, end: u32) -> u32 {
         // 2^x for x uniform in [0, log2 end): with integers only, uniform within each power of two.
         let bits = end.ilog2() + 1;

@@ -6,7 +6,7 @@ use crate::trace::TraceRecord;
 use crate::units::{Alignment, Bytes, SplitMix64};
 use crate::{Geometry, MipChain};
 
-/// 64 chains of one level, from 1 KiB to 300 KiB, in units of 256 bytes.
+/// 64 chains of one level, from 1 KiB to more than 300 KiB, in units of 256 bytes.
 pub(super) fn mixed_geometry() -> Geometry {
     let mut random = SplitMix64::new(64);
     let sizes = (0..64_u64).map(|index| {
@@ -158,7 +158,7 @@ impl Scene<'_> {
                 behind += 1;
                 if behind > 4 {
                     behind -= 1;
-                    for texture in rows.pop_front().expect("rows are behind") {
+                    for texture in rows.pop_front().expect("more than four rows have been passed") {
                         (self.to)(TraceRecord::Release { texture });
                         free.push(texture);
                     }

@@ -29,8 +29,8 @@ impl<R: BufRead> TraceReader<R> {
     /// # Errors
     /// If the file is not a trace, or its chains are invalid.
     pub fn new(from: R) -> Result<TraceReader<R>> {
-        let one =
-            Geometry::new(vec![MipChain::new(vec![Bytes(1)])], Alignment::ONE).expect("a chain of one byte");
+        let one = Geometry::new(vec![MipChain::new(vec![Bytes(1)])], Alignment::ONE)
+            .expect("a chain of one byte is valid");
         let mut reader = TraceReader {
             from,
             textures: TextureTable::new(one),

@@ -1,4 +1,4 @@
-//! Records, and their numbers in a file.
+//! Records of a trace, and their tags in a file.
 
 use crate::TextureTable;
 use crate::error::Result;

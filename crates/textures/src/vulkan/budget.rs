@@ -17,8 +17,8 @@ pub struct HeapUsage {
 }
 
 impl TextureCache {
-    /// Changes the size of the cache, between two frames. Textures that extend past a smaller one are evicted; the next recorded
-    /// frame copies the others, and the old allocation is freed when that frame completes.
+    /// Changes the size of the cache, between two frames. Textures that extend past the end of a smaller cache are evicted; the next
+    /// recorded frame copies the others, and the old allocation is freed when that frame completes.
     ///
     /// # Errors
     /// If the budget does not hold the largest texture, the policy breaks a rule, or the device is out of memory: the size is then unchanged.

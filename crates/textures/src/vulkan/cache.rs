@@ -27,7 +27,8 @@ pub struct TextureCacheDesc<'a> {
     pub shapes: &'a [TextureShape],
     /// Device memory for all textures.
     pub budget: Bytes,
-    /// The smallest budget if the system is short of memory; at least the largest texture.
+    /// The size below which [`adapt_to_memory_budget`](TextureCache::adapt_to_memory_budget) does not reduce the cache; raised to the size
+    /// of the largest texture if it is smaller.
     pub min_budget: Bytes,
     /// Upload budget per frame in bytes of device memory; exceeded only by a single larger level.
     pub uploads: Bytes,
@@ -151,7 +152,8 @@ impl TextureCache {
         self.images.make_layout(device, self.parts)?;
         self.memory = self.allocate(desc.budget)?;
         // One upload can be larger than a frame's, and the end of the ring may have to be skipped. Texels take no more
-        // bytes than their image, since copies have no row padding.
+        // One upload can be larger than a frame's budget, and the end of the ring may have to be skipped. Texels take no more bytes than
+        // their image, since copies have no row padding.
         let frames = u64::from(desc.frames_in_flight) + 1;
         let largest = self.textures.geometry().largest().0;
         let size = Bytes((desc.uploads.0 + desc.uploads.0 / 8) * frames + 2 * largest);
@@ -384,7 +386,7 @@ impl TextureCache {
     }
 }
 
-/// Checks that the named queues belong to the device.
+/// Checks that the device has the transfer queue and a queue of the graphics family.
 fn check_queues(device: &Device, desc: &TextureCacheDesc<'_>) -> Result<()> {
     let mut families = device.queues().iter().map(|queue| queue.family);
     let is_known = |transfer: DeviceQueue| {

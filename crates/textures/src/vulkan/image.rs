@@ -21,7 +21,7 @@ pub struct Texture {
     /// A descriptor set of [`TextureCache::set_layout`](super::TextureCache::set_layout) with the view, or the views of all levels;
     /// written once, before any frame uses it.
     pub set: vk::DescriptorSet,
-    /// The finest resident level `n`; the view has `n + 1` mip levels.
+    /// The finest resident level `n`; the view has `n + 1` mip levels, or one with single levels.
     pub level: Level,
     /// The finest level of the image: levels finer than `level` are not uploaded yet.
     pub(super) finest: Level,

@@ -1,4 +1,4 @@
-//! Moves textures to other images, as illustrated in the chapter.
+//! Moves textures to other images.
 
 use ash::vk;
 

@@ -10,7 +10,7 @@ use tileheap::runtime::RuntimeError;
 use tileheap::runtime::objects::MemoryRequirements;
 use tileheap::units::{Alignment, Bytes};
 
-/// The shape of textures, which have a full mip chain: format, extent and layers.
+/// The format, extent and layers of textures, each of which has a full mip chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextureShape {
     /// Format of the texels, possibly block-compressed; it must support sampling and transfers.
@@ -191,7 +191,7 @@ fn requirements(device: &Device, shape: &Shape, level: Level) -> Result<MemoryRe
     // SAFETY: valid, and supported.
     let needs = unsafe { device.image_requirements(&resource, &info) }?;
     if needs.dedicated == DedicatedRequirement::Required {
-        let why = "the driver requires a dedicated allocation for each image of that shape";
+        let why = "the driver requires a dedicated allocation for each image of this shape";
         return Err(unsupported(resource, why));
     }
     Ok(needs)

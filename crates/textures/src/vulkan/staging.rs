@@ -115,7 +115,7 @@ impl Staging {
     pub(super) fn texels(&mut self, bytes: std::ops::Range<u64>) -> &mut [u8] {
         assert!(
             bytes.start <= bytes.end && bytes.end <= self.ring.size,
-            "they were taken"
+            "the range is inside the ring"
         );
         // SAFETY: inside the mapping.
         let start = unsafe { self.bytes.add(bytes.start as usize) };

@@ -21,7 +21,7 @@ use tileheap::units::Bytes;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CachedTexture {
     pub(super) chain: MipChainId,
-    /// The uploaded image; `None` until then.
+    /// The image in use; `None` until its first levels are uploaded.
     pub(super) live: Option<Texture>,
     /// The other image, or the view of more levels, that replaces `live` from the recorded frame on.
     pub(super) next: Option<Texture>,
@@ -80,7 +80,7 @@ pub struct TextureCache {
     /// The uploads and barriers that are recorded with the frame, and those on the transfer queue.
     pub(super) lists: BarrierLists,
     pub(super) sent: BarrierLists,
-    /// The last frame that may use a former image, and the first and the end byte of that image.
+    /// The last frame that may use a former image, and that image's byte range `[first, end)`.
     pub(super) in_use: Vec<(u64, u64, u64)>,
     /// The maximum bytes, and the maximum time for writing texels, that a frame spends on uploads.
     pub(super) uploads: Bytes,
@@ -115,7 +115,7 @@ impl TextureCache {
 
     /// Creates the image of an entry at the policy's placement.
     pub(super) fn make_image(&self, chain: MipChainId, (offset, level): (Bytes, Level)) -> Result<Texture> {
-        let end = offset + self.size(chain, level).expect("placements are checked");
+        let end = offset + self.size(chain, level).expect("every placed level exists");
         let shape = &self.shapes[usize::from(chain.0)];
         Images::make(self.device.raw(), shape, level, self.memory, (offset.0, end.0))
     }

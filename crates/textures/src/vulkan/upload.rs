@@ -85,7 +85,10 @@ impl TextureCache {
         for &at in &self.making {
             let entry = &mut self.cached[at];
             let shape = &self.shapes[usize::from(entry.chain.0)];
-            let next = entry.next.as_mut().expect("it is being made");
+            let next = entry
+                .next
+                .as_mut()
+                .expect("every entry of `making` has a next image");
             self.images.make_view(self.device.raw(), shape, next)?;
             if shape.apart {
                 self.joining.push(TextureId((at / self.parts) as u32));

@@ -1,4 +1,4 @@
-//! Pools with the rules of LiteRT and TVM.
+//! Assigns tensors to shared objects by the rules of LiteRT and TVM.
 
 use tileheap_tensor::plan::placement::{ObjectPool, SpaceItem};
 use tileheap_tensor::units::Bytes;
@@ -37,8 +37,7 @@ pub(super) fn lite(items: &[&SpaceItem], rule: Rule) -> ObjectPool {
     ObjectPool { objects, sizes }
 }
 
-/// Sets the bytes of objects for images, which are as wide and as high as the largest of their items: the longest row, with the pitch that
-/// the device needs, times the greatest height.
+/// Sets the sizes of image objects: the longest row among the images in the object, padded to the device's row pitch, times the greatest height.
 fn set_image_sizes(items: &[&SpaceItem], objects: &[usize], sizes: &mut [Bytes]) {
     let mut sides = vec![(0u64, 0u64); sizes.len()];
     for (item, &object) in items.iter().zip(objects) {

@@ -7,8 +7,8 @@ use tileheap_tensor::units::Bytes;
 
 use super::share::{by_start, share};
 
-/// The documented rule: in the order of lifetime starts, each item takes the free object closest in size, otherwise a new one of its
-/// own size.
+/// The documented rule: in the order of lifetime starts, each item takes the free object closest in size, or a new one of its own size if no object
+/// is free.
 ///
 /// A tensor larger than the closest object enlarges it.
 ///
@@ -17,8 +17,8 @@ pub(super) fn document(items: &[&SpaceItem]) -> ObjectPool {
     shared(items, by_start(items), |size, object| Some(object.abs_diff(size)))
 }
 
-/// The implemented rule without overlapping allocations: each item, largest first and the latest of equals first, takes the first
-/// free object.
+/// The implemented rule without overlapping allocations: in descending order of size (the later item first on a tie), each item takes the first free
+/// object.
 ///
 /// Source: `exir/memory_planning.py` at cff6f4d, `allow_overlapping_allocations=False`.
 pub(super) fn objects(items: &[&SpaceItem]) -> ObjectPool {

@@ -13,15 +13,15 @@ use super::share::share;
 pub enum Rule {
     /// One object per tensor.
     Naive,
-    /// Each tensor in a free object of exactly its size.
+    /// Each tensor takes a free object of exactly its size.
     Equality,
-    /// Tensors in the order of their first tasks, each in the free object that wastes the least.
+    /// Tensors in the order of their first tasks; each takes the free object that wastes the least.
     InOrder,
     /// A minimum-cost flow decides which tensors share an object.
     MinCostFlow,
     /// Tensors task by task, the task with the most bytes first.
     ByBreadth,
-    /// The tensor with the highest rank among the positional maximums first; of equals, the one closest in time to the tensors of an object, then the
+    /// Tensors by rank among the positional maximums, the highest first; on a tie, the tensor closest in time to the tensors of an object, then the
     /// largest.
     BySize,
     /// The better of `ByBreadth` and `BySize`.
@@ -140,7 +140,7 @@ impl InUse {
     }
 }
 
-/// Assigns objects that never grow: `find` selects one of the free ones for a tensor.
+/// Assigns tensors to objects that never grow; `find` selects a free object for each tensor.
 fn reuse(
     records: &[LiteRecord],
     find: impl Fn(&[Vec<u64>], &[usize], &LiteRecord) -> Option<usize>,
@@ -159,7 +159,7 @@ fn reuse(
     assignment
 }
 
-/// Assigns only objects of exactly the tensor's size: for images the first that is free, otherwise the one freed last.
+/// Assigns only objects of exactly the tensor's size: for images, the free object with the lowest index; for other tensors, the one freed last.
 fn equality(records: &[LiteRecord]) -> Assignment {
     reuse(records, |sizes, free, record| {
         let same = |&at: &usize| sizes[free[at]] == record.size;
@@ -170,7 +170,7 @@ fn equality(records: &[LiteRecord]) -> Assignment {
     })
 }
 
-/// Assigns each tensor, in order, to the free object that wastes the least, larger or smaller; a smaller one grows.
+/// Assigns each tensor, in order, to the free object closest in size; a smaller object grows.
 fn in_order(records: &[LiteRecord]) -> Assignment {
     let mut assignment = Assignment::default();
     let mut used = InUse::default();
@@ -241,8 +241,8 @@ pub fn positional_maximums(records: &[LiteRecord]) -> Vec<u64> {
     maximums
 }
 
-/// Starts with the task that has the most bytes; its tensors are assigned largest first, each to the free object that
-/// fits best.
+/// Assigns tensors task by task, the task with the most bytes first, and the tensors of a task in descending order of size, each to the free object
+/// that fits best.
 fn by_breadth(records: &[LiteRecord]) -> Assignment {
     let profiles = task_profiles(records);
     let mut tasks: Vec<usize> = (0..profiles.len()).collect();
@@ -369,7 +369,7 @@ impl Network {
         edges.any(|&edge| edge % 2 == 0 && self.edges[edge].0 == to && !self.edges[edge].1)
     }
 
-    /// Sends one unit of flow along a cheapest path; returns false if there is none.
+    /// Sends one unit of flow along the cheapest path; returns false if no path is left.
     fn augment(&mut self, source: usize, sink: usize) -> bool {
         let mut costs = vec![i64::MAX; self.from.len()];
         let mut by = vec![usize::MAX; self.from.len()];

@@ -1,7 +1,7 @@
-//! Pools: whole objects that tensors use in turn, as tensor runtimes plan them.
+//! Memory pools of tensor runtimes: tensors whose lifetimes are disjoint share whole objects.
 //!
-//! Each rule assigns an object to each tensor; the objects are placed at consecutive offsets. Offsets in a single block
-//! need fewer bytes.
+//! Each rule assigns an object to each tensor; the objects are placed at consecutive offsets. Placing tensors at offsets in a single block needs
+//! fewer bytes.
 
 mod assign;
 mod executorch;

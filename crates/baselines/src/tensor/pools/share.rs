@@ -2,18 +2,18 @@
 
 use tileheap_tensor::plan::placement::SpaceItem;
 
-/// Indices in the order of lifetime starts; equal ones keep their order.
+/// Returns the indices of items in the order of lifetime starts; items that start at the same step keep their order.
 pub(super) fn by_start(items: &[&SpaceItem]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..items.len()).collect();
     order.sort_by_key(|&index| items[index].span().first);
     order
 }
 
-/// Assigns each item, in an order, to the free object of least cost (the first of equals), which grows to its size, or to a new
-/// object. Returns the object of each item, and the size of each object.
+/// Assigns items, in the given order, to the cheapest free object (the first one on a tie), growing the object if needed, or to a new object. Returns
+/// the object of each item, and the size of each object.
 ///
-/// An object is free if none of its items overlaps the item in time. `cost` gets the sizes of the item and of the object; `None` if
-/// the object must not be used.
+/// An object is free if none of its items overlaps the item in time. `cost` gets the sizes of the item and of the object, and returns `None` if the
+/// object must not be used.
 pub(super) fn share<C: Ord>(
     sizes_of: &[u64],
     order: impl Iterator<Item = usize>,

@@ -50,8 +50,7 @@ pub struct Block {
     pub size: [u64; 2],
     /// Element type and storage scope of images; `None` for buffers.
     pub image: Option<(ElementType, String)>,
-    /// The size of the tensor whose token represents the block. TVM reports this size, which is not the block's own after the block has
-    /// grown.
+    /// The size of the request that created the block or last enlarged it. TVM reports this size instead of the block's own.
     pub reported: [u64; 2],
     /// True if the block is free.
     pub free: bool,
@@ -81,7 +80,7 @@ const RANGE: u64 = 16;
 const RATIO: u64 = 5;
 
 impl TokenPool {
-    /// An empty pool.
+    /// Creates an empty pool.
     pub fn new(rule: TokenRule) -> TokenPool {
         TokenPool {
             rule,
@@ -148,7 +147,7 @@ impl TokenPool {
         self.free.len()
     }
 
-    /// Finds the smallest free block that is large enough, otherwise the largest smaller one; of equals, the one that has been free the longest.
+    /// Finds the smallest free block that is large enough, otherwise the largest smaller one; on a tie, the one that has been free the longest.
     fn find_bytes(&self, size: u64) -> Option<usize> {
         let (least, most) = (size / RANGE, size.saturating_mul(RANGE));
         let near = |&&block: &&usize| {
@@ -162,7 +161,7 @@ impl TokenPool {
         fits.or_else(|| smaller.rev().max_by_key(bytes)).copied()
     }
 
-    /// Free blocks for images of the same type, in ascending order of storage id.
+    /// Free blocks for images of the same element type, in ascending order of storage id.
     fn candidates(&self, token: &Token) -> Vec<usize> {
         let wanted = token.image.as_ref();
         let mut blocks = self.free.clone();
@@ -211,12 +210,12 @@ impl TokenPool {
     }
 }
 
-/// A value of a TVM graph as its memory planner sees it: inputs have separate storage.
+/// A value of a TVM graph, as its memory planner sees it. Inputs of the graph never take a free block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenValue {
     /// The value's storage request.
     pub token: Token,
-    /// The values that the value's node reads, by index.
+    /// The indices of the values that the value's node reads.
     pub inputs: Vec<usize>,
     /// True if the value is an input of the graph.
     pub is_input: bool,
@@ -234,7 +233,7 @@ pub struct TokenPlan {
     pub first: Vec<[u64; 2]>,
 }
 
-/// Plans values in topological order: an output takes a free block or a new one, then values that the node reads last are released.
+/// Plans values in topological order: each value takes a free block or a new one; then the values that no later node reads are released.
 /// Values that nothing reads are outputs of the graph and are kept.
 ///
 /// ```

@@ -4,7 +4,7 @@ use super::*;
 use crate::document::UnresolvedKind;
 use crate::document::recording::UnfollowedAccess;
 
-/// Two images on the same bytes, which a memory barrier orders.
+/// Two images that occupy the same bytes.
 fn images() -> (Rig, u32, u32) {
     let mut rig = Rig::new();
     let (x, y) = (rig.image("x", 0), rig.image("y", 0));

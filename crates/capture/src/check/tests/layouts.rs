@@ -14,7 +14,7 @@ fn sampled(image: u32, layout: L) -> Command {
     )])
 }
 
-/// A barrier that orders everything.
+/// A barrier that orders everything and changes the layout of an image.
 fn change(image: u32, range: SubresourceRange, layouts: [L; 2]) -> Command {
     barrier(vec![transition(image, range, EVERYTHING, EVERYTHING, layouts)])
 }

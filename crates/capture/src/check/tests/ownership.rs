@@ -3,7 +3,7 @@
 use super::*;
 use crate::check::finding::Fix;
 
-/// Queue 0 writes an exclusive buffer, or a concurrent one, and queue 1 waits for it and runs commands.
+/// Queue 0 writes an exclusive or concurrent buffer; queue 1 waits for the write and then runs commands.
 fn written_by_another_family(exclusive: bool, second: impl Fn(u32) -> Vec<Command>, family: u32) -> Rig {
     let mut rig = Rig::new();
     let a = rig.buffer("a", 0);

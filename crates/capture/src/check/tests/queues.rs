@@ -323,7 +323,7 @@ fn transfer(buffer: u32, src: (S, A), dst: (S, A), families: [u32; 2]) -> Depend
     }
 }
 
-/// Queue 0 writes and releases a buffer; queue 1 acquires it at a stage that waits, and reads.
+/// Queue 0 writes and releases a buffer; queue 1 waits at a stage, if there is one, acquires the buffer if `acquires` is true, and reads it.
 fn transferred(concurrent: bool, waits: Option<S>, acquires: bool) -> Vec<FindingSummary> {
     let (mut rig, a) = buffer();
     rig.0.resources[a as usize].concurrent = concurrent;

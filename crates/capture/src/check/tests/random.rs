@@ -1,4 +1,4 @@
-//! Random recordings: the check does not panic, damaged ones are refused, and full barriers are enough.
+//! Random recordings: the check does not panic, rejects damaged recordings, and accepts full barriers.
 
 use super::*;
 use tileheap::units::SplitMix64;
@@ -321,7 +321,7 @@ fn indices_out_of_range_are_refused() {
         let mut rig = rig.clone();
         let buffer = rig.commands(commands);
         rig.submit(&[buffer]);
-        check(&rig.0).expect_err("a damaged recording").to_string()
+        check(&rig.0).expect_err("the recording is damaged").to_string()
     };
     assert_eq!(
         refused(vec![write(7)]),
@@ -349,7 +349,7 @@ fn indices_out_of_range_are_refused() {
         );
     }
     rig.submit(&[3]);
-    check(&rig.0).expect_err("there is no such command buffer");
+    check(&rig.0).expect_err("the batch submits a command buffer that does not exist");
 }
 
 /// With barriers for everything between them, all commands are ordered.

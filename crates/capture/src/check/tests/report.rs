@@ -1,4 +1,4 @@
-//! Contents of a report in addition to its findings.
+//! The contents of a report other than the problems that were found.
 
 use super::*;
 use crate::check::finding::Overlap;

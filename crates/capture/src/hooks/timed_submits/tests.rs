@@ -18,7 +18,7 @@ struct Driver {
     /// The status of each fence.
     fences: BTreeMap<u64, vk::Result>,
     created: u64,
-    /// The status of each fence that was destroyed, at that time.
+    /// The status that each destroyed fence had when it was destroyed.
     destroyed: Vec<vk::Result>,
     /// The result of waits for fences, which are signaled if it is `SUCCESS`.
     waits: vk::Result,
@@ -161,7 +161,7 @@ impl Scene {
         }
     }
 
-    /// Follows a submit of one command buffer, with the objects that the program can wait for.
+    /// Follows the timestamps of a submit of one command buffer; `submit` has the objects that the program can wait on.
     fn follow(&self, submit: TimedSubmit) -> Arc<SubmittedTimes> {
         let times = Arc::new(SubmittedTimes::new(0, 2, 64));
         self.device.follow_timestamps(TimedSubmit {
@@ -284,10 +284,10 @@ fn a_program_that_ends_in_a_call_of_the_driver_leaves_its_frame() {
     let scene = Scene::new();
     let times = scene.frame();
     scene.device.complete_timestamps();
-    assert!(!driver().was_locked, "a thread in the driver holds no lock");
+    assert!(!driver().was_locked, "no lock is held while the driver is called");
     let before = driver().calls;
     scene.device.exit();
-    assert_eq!(driver().calls, before, "the driver may have ended");
+    assert_eq!(driver().calls, before, "no driver is called during exit");
     assert!(!scene.device.is_capturing() && times.is_pending());
     assert_eq!(scene.written().expect("a document").passes[0].nanoseconds, None);
 }

@@ -1,4 +1,4 @@
-//! Wasted loads and stores of two frames, and all conditions under which a store is not wasted.
+//! Wasted loads and stores in one or two frames, and all conditions under which a store is not wasted.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -150,7 +150,7 @@ fn captured(captured: Vec<Op>, next: Option<Vec<Op>>) -> Capture {
     capture.expect("facts of a capture")
 }
 
-/// Returns the wasted operations: operation, bytes, whether they are assumed.
+/// Returns the wasted operations, each with its bytes and with `true` if it is assumed to be wasted.
 fn wasted(now: Vec<Op>, next: Option<Vec<Op>>) -> Vec<(AttachmentOperation, u64, bool)> {
     let capture = captured(now, next);
     let all = capture.wasted.iter();
@@ -197,7 +197,7 @@ fn usages_that_no_frame_uses_keep_it_from_being_lazily_allocated() {
     assert_eq!(facts.unused_usage, "SAMPLED");
 }
 
-/// An offscreen renderer that reads only some of its frames back.
+/// An offscreen renderer that reads back only some of its frames.
 #[test]
 fn the_result_of_a_frame_that_presents_nothing_is_needed() {
     let created = |usage| {

@@ -22,7 +22,7 @@ fn last_dispatch(recording: &Recording) -> (&ShaderCommand, &DispatchInputs) {
     }
 }
 
-/// Returns the fetches of each draw: bytes, and whether all of them are read.
+/// Returns the fetches of each draw: the range of bytes, and `true` if all of them are read.
 fn draws(recording: &Recording) -> Vec<Vec<([u64; 2], bool)>> {
     let draws = recording.ops.iter().filter_map(|one| match &one.op {
         Op::Draw(shaded, _) => Some(&shaded.fetches),
@@ -59,7 +59,7 @@ fn a_draw_stands_for_those_after_it_that_change_nothing() {
     );
 }
 
-/// "Indirect Drawing": of draws whose number is in a buffer, only that number is certainly read.
+/// "Indirect Drawing": of draws whose count is in a buffer, only the count is certainly read.
 #[test]
 fn parameters_of_counted_draws_are_read_only_if_there_are_any() {
     let mut recording = Recording::default();

@@ -88,7 +88,7 @@ fn using(body: &str) -> ShaderState {
     }
 }
 
-/// A write of a dispatch: bytes, area, `true` if it is certain, and `true` if it covers all of that.
+/// A write of a dispatch: bytes, area, `true` if it is certain, and `true` if it covers all of these bytes or texels.
 type Written = ([u64; 2], Option<[[u32; 2]; 2]>, bool, bool);
 
 fn written(body: &str, groups: Option<[u32; 3]>, count: Option<u32>) -> Vec<Written> {

@@ -31,7 +31,7 @@ use crate::tables::unseen_writes::UnseenWrites;
 /// Minimum number of events in new logs between two prunings.
 const MIN_NEW_EVENTS: usize = 16 * 1024;
 
-/// The model of a device, and the resources and commands that its ids and tags refer to.
+/// The model of a device, and the resources and commands that the model's ids and tags refer to.
 #[derive(Default)]
 pub(crate) struct Followed {
     model: Model,
@@ -39,7 +39,8 @@ pub(crate) struct Followed {
     placed: IdMap<u32, Arc<Resource>>,
     /// The number of resources in tile memory.
     in_tile: usize,
-    /// The model's ids of resources on each queue, by number: each queue has separate tile memory. In ordinary memory the queue is null.
+    /// The model's ids of resources on each queue, by number: each queue has separate tile memory. For ordinary memory, the queue is
+    /// null.
     ids: IdMap<u32, Vec<(vk::Queue, ResourceId)>>,
     /// The numbers of placed resources that interpret the same bytes in the same way, by
     /// [`MemoryBinding::contents`](crate::model::resources::MemoryBinding::contents).
@@ -74,7 +75,7 @@ struct Waited {
 }
 
 impl Waited {
-    /// Records the result of a wait. Returns `false` if the host already knew it.
+    /// Records the result of a wait. Returns `false` if an earlier wait had this result.
     fn is_new(&mut self, wait: HostWait) -> bool {
         match wait {
             HostWait::Fence(fence) => self.fences.insert(fence),
@@ -89,7 +90,7 @@ impl Waited {
     }
 }
 
-/// A resource that is not bound, with the model's id once it was submitted.
+/// A resource that is not bound, with the model's id once a transfer of it was submitted.
 struct Transferred {
     object: Object,
     id: Option<ResourceId>,
@@ -102,12 +103,12 @@ pub(crate) struct FollowedBatch<'a> {
     pub(crate) batch: &'a batches::Batch,
     pub(crate) logs: Vec<Arc<Log>>,
     pub(crate) fence: vk::Fence,
-    /// Reason why all of tile memory becomes undefined at the end of the batch; `None` if it does not.
+    /// The reason why all of tile memory becomes undefined at the end of the batch; `None` if it does not.
     pub(crate) ends: Option<DiscardReason>,
 }
 
 impl Followed {
-    /// Creates the model of a device with this `bufferImageGranularity`; without `order` it only tracks contents.
+    /// Creates the model of a device with this `bufferImageGranularity`; if `order` is false, it only tracks contents.
     pub(crate) fn new(order: bool, reported: Reported, granularity: u64) -> Followed {
         let mut followed = Followed {
             reported,
@@ -175,7 +176,7 @@ impl Followed {
         self.unseen.free(memory.as_raw());
     }
 
-    /// Records that the host maps a memory object: it may write buffers and linear images there.
+    /// Records that the host maps a memory object: the host may write to buffers and linear images in it.
     pub(crate) fn map(&mut self, memory: vk::DeviceMemory) {
         self.sites.map(memory);
     }
@@ -194,13 +195,13 @@ impl Followed {
         ResourceId(*number)
     }
 
-    /// Records that a command may write resources unseen: from now on, lost contents are only possible findings for resources that it can reach.
-    /// Returns messages about the first such command.
+    /// Records that a command may write to resources in ways that the layer does not see: from now on, lost contents of the resources that it
+    /// can reach are only possible findings. Returns messages about the first such command.
     pub(crate) fn allow_unseen_writes(&mut self, writes: UnseenWrites, source: UnseenSource) -> Vec<Finding> {
         self.unseen.allow(writes, source)
     }
 
-    /// Records that a memory object is accessed through an untracked resource: lost contents there are only possible findings.
+    /// Records that a memory object is accessed through an untracked resource: lost contents in it are only possible findings.
     pub(crate) fn allow_unseen_writes_in(&mut self, memory: vk::DeviceMemory) {
         self.unseen.allow_in(memory.as_raw());
     }
@@ -210,12 +211,12 @@ impl Followed {
         self.has_unseen_order = true;
     }
 
-    /// Records that a barrier transfers a resource in a way that is not followed: missing transfers are no longer certain.
+    /// Records that a barrier transfers a resource in a way that is not tracked: missing transfers are no longer certain.
     pub(crate) fn allow_unseen_transfers(&mut self) {
         self.has_unseen_transfers = true;
     }
 
-    /// Sets the queue families that acquire images from each family without a transfer, as masks.
+    /// Sets the queue families that acquire images from each family without a transfer, as a mask for each family.
     pub(crate) fn set_implicit_transfers(&mut self, masks: &[u32]) {
         for (from, to) in (0..).zip(masks) {
             self.model.set_implicit_transfers(from, *to);
@@ -310,7 +311,7 @@ impl Followed {
         self.step(&HostStep::SignalSemaphore(semaphore_id(semaphore), value))
     }
 
-    /// Records that the host has waited for something.
+    /// Records the result of a wait of the host.
     pub(crate) fn wait(&mut self, wait: HostWait) -> Vec<Finding> {
         if !self.waited.is_new(wait) {
             return Vec::new();
@@ -383,12 +384,13 @@ impl Followed {
         self.reported.repeated()
     }
 
-    /// Returns `true` if any resource is tracked: none is in a program without tile memory whose resources do not share bytes.
+    /// Returns `true` if any resource is tracked. A program has none if it uses no tile memory, its resources share no bytes,
+    /// and it transfers no unbound resource.
     fn follows_any(&self) -> bool {
         !self.shared.is_empty() || !self.transferred.is_empty() || self.in_tile > 0
     }
 
-    /// The commands of a log on a queue.
+    /// Returns the commands of a log in the model's form, for a queue.
     fn commands(&mut self, log: &Arc<Log>, queue: vk::Queue) -> Arc<CommandBuffer> {
         self.sites.add_log(log);
         let shared = self.sharing_epoch;
@@ -453,7 +455,7 @@ impl Followed {
         ids.iter().find(|(of, _)| *of == queue).map(|(_, id)| *id)
     }
 
-    /// The id of an unbound resource, of which only transfers between queue families are tracked.
+    /// The model's id of an unbound resource, of which only transfers between queue families are tracked.
     fn transferred_id(&mut self, number: u32) -> Option<ResourceId> {
         let one = self.transferred.get_mut(&number)?;
         if one.id.is_none() {
@@ -476,7 +478,7 @@ impl Followed {
         one.id
     }
 
-    /// Removes the logs and resources that no later finding can name.
+    /// Removes the logs and resources that no later finding can refer to.
     fn prune(&mut self) {
         let mut logs = IdSet::default();
         self.model.each_tag(|tag| _ = logs.insert(log_of(tag)));
@@ -487,7 +489,7 @@ impl Followed {
     }
 }
 
-/// A separate memory for this resource: other resources in the same memory are not tracked.
+/// A separate memory for an unbound resource: other resources in the same memory are not tracked.
 fn transferred_memory(number: u32) -> MemoryId {
     MemoryId(1 << 63 | u64::from(number))
 }
@@ -505,7 +507,7 @@ fn any_image() -> Tiling {
 /// The queue of the presentation engine.
 const PRESENTATION: QueueId = QueueId(u64::MAX);
 
-/// A use of a binary semaphore.
+/// A wait or signal operation on a binary semaphore.
 fn binary(semaphore: vk::Semaphore) -> program::SemaphoreUse {
     program::SemaphoreUse {
         semaphore: semaphore_id(semaphore),
@@ -514,7 +516,7 @@ fn binary(semaphore: vk::Semaphore) -> program::SemaphoreUse {
     }
 }
 
-/// Tile memory of a queue.
+/// The tile memory of a queue.
 fn tile_memory(queue: vk::Queue) -> MemoryId {
     MemoryId(queue.as_raw())
 }

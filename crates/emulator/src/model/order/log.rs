@@ -14,13 +14,13 @@ use crate::model::discards::Discard;
 use crate::model::objects::Object;
 use crate::model::position::Position;
 
-/// Represents every untracked resource: those in ordinary memory, and those that are not bound.
+/// Represents every resource that is not tracked.
 pub(crate) const ORDINARY: ResourceId = ResourceId(0);
 
 /// Represents the attachments of the subpass that a secondary command buffer runs in.
 pub(crate) const ATTACHMENTS: ResourceId = ResourceId(u32::MAX);
 
-/// An access of a command, through a resource by its number.
+/// An access of a command; it names its resource by number, not by the model's id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LoggedAccess {
     pub(crate) access: MemoryAccess,
@@ -30,7 +30,7 @@ pub(crate) struct LoggedAccess {
     pub(crate) may_follow_write: bool,
 }
 
-/// A command, or part of one. Small, since recording copies it: rare events are boxed.
+/// A command, or part of one. Events are small, since recording copies them: rare ones are boxed.
 #[derive(Clone, Debug)]
 pub(crate) enum Event {
     /// Performs the accesses of a list.
@@ -58,12 +58,13 @@ pub(crate) struct SecondaryRun {
     pub(crate) subpass: EnclosingSubpass,
 }
 
-/// The subpass around a secondary command buffer; outside of render passes, one without resources.
+/// The subpass around a secondary command buffer; outside of render passes, it has no resources.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct EnclosingSubpass {
     /// The resources that the subpass draws to.
     pub(crate) drawn: Vec<ResourceId>,
-    /// The accesses of each draw to attachments, if draws may read what others have drawn; otherwise one access stands for all of them.
+    /// The accesses of each draw to attachments, if draws may read what others have drawn; otherwise `None`, and a single logged access
+    /// stands for all draws.
     pub(crate) attachments: Option<Vec<LoggedAccess>>,
 }
 
@@ -105,7 +106,7 @@ impl Events {
         self.last.len() < self.last.capacity()
     }
 
-    /// Adds an event if that needs no allocation, without calling a function.
+    /// Adds an event if that needs no allocation; makes no function calls.
     #[inline(always)]
     fn push_into_room(&mut self, at: &Position, event: Event) {
         if let Some(slot) = self.last.spare_capacity_mut().first_mut() {
@@ -129,7 +130,7 @@ impl Events {
 /// The bits of a [`Tag`] that hold the index of an event; the others hold the number of the log.
 const INDEX_BITS: u32 = 24;
 
-/// The tag of the discard at the end of a batch, which is not in a log.
+/// The tag of the discard at the end of a batch, which no log contains.
 pub(crate) const BATCH_END: Tag = Tag(0);
 
 /// The events of a command buffer.
@@ -140,8 +141,8 @@ pub(crate) struct Log {
     events: Events,
     lists: Vec<Vec<LoggedAccess>>,
     dependencies: Vec<Dependency>,
-    /// True if the command buffer accesses tile memory or transfers resources to another queue family; otherwise it only matters if something was
-    /// accessed before.
+    /// True if the command buffer accesses tile memory or transfers resources to another queue family; otherwise its dependencies only matter if
+    /// something was accessed before.
     pub(crate) has_accesses: bool,
     /// For a secondary command buffer with draws: `true` if one of them certainly draws.
     pub(crate) draws: Option<bool>,
@@ -151,7 +152,7 @@ pub(crate) struct Log {
     translated: Mutex<Vec<Translated>>,
 }
 
-/// The commands of a log on a queue, in a subpass.
+/// The commands of a log in the model's form, for a queue and a subpass.
 #[derive(Debug)]
 struct Translated {
     queue: vk::Queue,
@@ -294,7 +295,8 @@ impl Log {
         known.iter().any(|known| known.subpass.drawn.contains(&resource))
     }
 
-    /// Returns `true` if draws of the command buffer certainly perform an access to the attachments of a subpass around it.
+    /// Returns `true` if draws of the command buffer certainly perform this access to the attachments of a subpass around
+    /// it.
     pub(crate) fn certainly_draws(&self, is_it: impl Fn(&MemoryAccess) -> bool) -> bool {
         let known = self.translated.lock().unwrap_or_else(PoisonError::into_inner);
         let attachments = known.iter().flat_map(|known| &known.subpass.attachments);
@@ -322,7 +324,7 @@ pub(crate) fn log_of(tag: Tag) -> u64 {
     tag.0 >> INDEX_BITS
 }
 
-/// Filters the accesses to tracked resources, and maps them.
+/// Keeps the accesses to tracked resources, and replaces resource numbers with the model's ids.
 fn followed(accesses: impl Iterator<Item = MemoryAccess>, resource: Ids<'_>) -> Vec<MemoryAccess> {
     let of = |access: MemoryAccess| {
         Some(MemoryAccess {
@@ -333,7 +335,7 @@ fn followed(accesses: impl Iterator<Item = MemoryAccess>, resource: Ids<'_>) -> 
     accesses.filter_map(of).collect()
 }
 
-/// Converts a command of a render pass instance to one with the model's ids.
+/// Replaces the resource numbers in a command of a render pass instance with the model's ids.
 fn of_pass(command: &Command, resource: Ids<'_>) -> Command {
     let mut command = command.clone();
     match &mut command {
@@ -362,9 +364,9 @@ pub(crate) struct Recorded {
     log: Log,
     /// The finished log, once the command buffer was submitted or run.
     frozen: Option<Arc<Log>>,
-    /// By list of accesses, the last epoch in which a command performed them.
+    /// For each list of accesses, the last epoch in which a command performed them.
     accessed: Vec<u32>,
-    /// Number of barriers, discards and other events so far, from 1: accesses that repeat between two of them are logged once.
+    /// Number of barriers, discards and other events so far, plus 1: accesses that repeat between two of them are logged once.
     pub(crate) epoch: u32,
 }
 
@@ -388,7 +390,7 @@ impl Recorded {
         self.frozen.get_or_insert_with(freeze).clone()
     }
 
-    /// Adds a list, and returns its number.
+    /// Adds a list of accesses, or finds an equal one, and returns its number.
     pub(crate) fn list(&mut self, accesses: Vec<LoggedAccess>) -> u32 {
         if accesses.is_empty() {
             return NOTHING;
@@ -450,7 +452,7 @@ impl Recorded {
         self.perform(all, at);
     }
 
-    /// Logs accesses that matter even if an earlier command performed the same.
+    /// Logs accesses even if an earlier command of the epoch performed the same.
     pub(crate) fn perform(&mut self, accesses: Vec<LoggedAccess>, at: &Position) {
         if !accesses.is_empty() {
             self.log.lists.push(accesses);
@@ -561,7 +563,8 @@ impl Recorded {
         self.log.draws = self.log.draws.max(Some(acts));
     }
 
-    /// The access that stands for those of a draw to the attachments of its primary, in a secondary command buffer that may read them.
+    /// Returns the access that represents all accesses of a draw to the attachments of its primary, in a secondary command buffer that
+    /// may read them.
     pub(crate) fn draws_and_may_read(&mut self, acts: bool) -> LoggedAccess {
         self.draws(acts);
         self.log.logs_draws = true;

@@ -24,7 +24,7 @@ use crate::tables::messages::MessageId;
 /// Maximum number of mistakes that are remembered.
 const MAX_MISTAKES: usize = 1 << 14;
 
-/// A rule that commands of some kind break with some resources.
+/// A rule that a kind of command breaks with certain resources.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Mistake {
     verdict: Certainty,
@@ -151,7 +151,7 @@ impl Mistakes {
         &self.names
     }
 
-    /// Returns the finding of a mistake if it is new; otherwise counts it.
+    /// Returns the finding of a mistake if it is new; otherwise increments its count.
     pub(super) fn find(&mut self, mistake: Mistake, finding: impl FnOnce() -> Finding) -> Option<Finding> {
         if let Some(index) = self.known.get(&mistake) {
             self.told[*index].times += 1;

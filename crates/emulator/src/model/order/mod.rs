@@ -1,4 +1,4 @@
-//! The order and the contents of tile memory, checked by `tileheap-sync`.
+//! Checks the order of accesses and the contents of memory with `tileheap-sync`.
 //!
 //! ```text
 //! recording   Log: accesses, barriers, events, discards                     per command buffer, without a lock

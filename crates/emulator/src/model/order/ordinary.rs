@@ -7,7 +7,7 @@ use tileheap_sync::Intervals;
 use tileheap_sync::program::MemoryId;
 use tileheap_units::IdMap;
 
-/// The bit that is set in the ids of ordinary memory. Ids of tile memory are handles of queues; those of unbound resources have bit 63 set.
+/// The bit that is set in the ids of ordinary memory. Ids of tile memory are queue handles; those of unbound resources have bit 63 set.
 const ORDINARY: u64 = 1 << 62;
 
 /// The ordinary memory objects of a device.
@@ -15,7 +15,7 @@ const ORDINARY: u64 = 1 << 62;
 pub(crate) struct OrdinaryMemory {
     /// Memory objects by handle.
     objects: IdMap<u64, MemoryObject>,
-    /// Number of objects that resources were bound to so far.
+    /// Number of memory objects that resources have been bound to so far.
     known: u64,
     /// The device's `bufferImageGranularity`.
     granularity: u64,
@@ -49,7 +49,7 @@ pub(crate) struct Resident {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shared {
     pub(crate) number: u32,
-    /// True if the resource may have been written before it shared bytes.
+    /// True if the resource may have been written before it began to share bytes.
     pub(crate) may_be_written: bool,
 }
 
@@ -72,8 +72,8 @@ impl OrdinaryMemory {
         self.objects.get(&handle).map(|object| object.id)
     }
 
-    /// Binds a resource to a memory object after `batches` batches. Returns the resources that share bytes with it, and the resource itself if there
-    /// are any.
+    /// Binds a resource to a memory object after `batches` batches were submitted. Returns the resources that share bytes with it and, if there are
+    /// any, the resource itself.
     pub(crate) fn bind(&mut self, handle: u64, resident: Resident, batches: u64) -> Vec<Shared> {
         let (known, granularity) = (&mut self.known, self.granularity);
         let object = self.objects.entry(handle).or_insert_with(|| {
@@ -121,8 +121,8 @@ impl OrdinaryMemory {
 }
 
 impl Resident {
-    /// Section "Resource Memory Association": resources of which one is linear and the other is not alias whole pages of
-    /// `bufferImageGranularity`.
+    /// Returns `true` if two resources share bytes. A linear and a nonlinear resource share whole pages of
+    /// `bufferImageGranularity` (section "Resource Memory Association").
     fn shares(&self, other: &Resident, granularity: u64) -> bool {
         let page = match self.is_linear == other.is_linear {
             true => 1,
@@ -140,7 +140,7 @@ impl Resident {
     }
 }
 
-/// A range of bytes, extended to whole pages.
+/// Extends a range of bytes to whole pages.
 fn pages((first, end): (u64, u64), page: u64) -> (u64, u64) {
     let page = page.max(1);
     (first - first % page, end.div_ceil(page).saturating_mul(page))

@@ -10,7 +10,7 @@ use crate::model::position::Position;
 /// A render pass instance that is being recorded.
 #[derive(Debug, Default)]
 pub(crate) struct Subpasses {
-    /// The instance; `None` for one that a secondary command buffer continues.
+    /// The instance; `None` if a secondary command buffer continues it.
     pass: Option<RenderPass>,
     subpass: u32,
     /// The epochs of the last possible and the last certain draw to the attachments.
@@ -19,9 +19,10 @@ pub(crate) struct Subpasses {
     has_feedback: bool,
     /// A hash of the resources that the current subpass draws to: see [`Subpasses::key`].
     key: u64,
-    /// True if work per tile also reads and writes attachments, in an order that is not tracked.
+    /// True if per-tile work also reads and writes attachments, in an order that is not tracked.
     is_tile_shading: bool,
-    /// By attachment: true if draws of dynamic rendering may read it as an input attachment, in some layouts. Empty if none may be read.
+    /// For each attachment of dynamic rendering: true if draws may read it as an input attachment, in some layouts. Empty if none may be
+    /// read.
     reads_locally: Vec<bool>,
 }
 
@@ -30,12 +31,13 @@ pub(crate) struct Subpasses {
 pub(crate) struct Feedback {
     /// True if the instance has tile shading.
     pub(crate) is_tile_shading: bool,
-    /// By attachment of dynamic rendering: true if its image can be an input attachment. Empty if none can.
+    /// For each attachment of dynamic rendering: true if its image can be an input attachment. Empty if no image can.
     pub(crate) reads_locally: Vec<bool>,
 }
 
 impl Subpasses {
-    /// The subpass that a secondary command buffer continues; draws may read attachments that they draw to.
+    /// The subpass that a secondary command buffer continues. `has_feedback` is true if draws may read attachments that
+    /// they draw to.
     pub(crate) fn inherited(has_feedback: bool) -> Subpasses {
         Subpasses {
             has_feedback,
@@ -80,20 +82,22 @@ impl Subpasses {
         self.key = u64::from(self.has_feedback);
     }
 
-    /// Ends a subpass. Which attachments were drawn to is unknown: a store operation `NONE` is assumed to keep the contents.
+    /// Ends a subpass. Which attachments were drawn to is unknown: the store operation `NONE` is assumed to keep the
+    /// contents.
     fn leave(&self, recorded: &mut Recorded, at: &Position) {
         if let Some(pass) = &self.pass {
             recorded.pass(pass.end(self.subpass, |_| Aspects::empty()), at);
         }
     }
 
-    /// Returns `true` if a draw has nothing to log for its attachments: one of this epoch has drawn to them, and none can read them.
+    /// Returns `true` if a draw has nothing to log for its attachments: an earlier draw of this epoch has drawn to them, and draws
+    /// cannot read them.
     #[inline]
     pub(crate) fn has_drawn(&self, recorded: &Recorded, acts: bool) -> bool {
         !self.has_feedback && self.last_drawn[usize::from(acts)] == recorded.epoch
     }
 
-    /// Logs the first draw or clear of attachments in an epoch; without `acts` it may do nothing.
+    /// Logs the first draw or clear of attachments in an epoch; if `acts` is false, the command may do nothing.
     #[inline]
     pub(crate) fn draw(
         &mut self,
@@ -153,8 +157,8 @@ impl Subpasses {
         self.has_feedback
     }
 
-    /// The accesses of a draw to attachments that it may also read: they belong to one event together with the accesses of its shaders, and each draw
-    /// has a separate event, since it may read what the previous draw has written.
+    /// The accesses of a draw to attachments that it may also read. They belong to the same event as the accesses of its shaders, and each draw has a
+    /// separate event, since it may read what the previous draw has written.
     pub(crate) fn draw_with_feedback(&self, recorded: &mut Recorded, acts: bool) -> Vec<LoggedAccess> {
         recorded.epoch += 1;
         match &self.pass {
@@ -203,7 +207,7 @@ impl Subpasses {
     }
 }
 
-/// Returns `true` if a subpass draws to an attachment that it reads.
+/// Returns `true` if a subpass reads an attachment that it draws to.
 pub(crate) fn reads_drawn(uses: &[AttachmentUse], is_input: impl Fn(&AttachmentUse) -> bool) -> bool {
     let is_drawn = |input: &AttachmentUse| {
         let same = uses.iter().filter(|one| one.attachment == input.attachment);

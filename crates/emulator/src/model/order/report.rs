@@ -40,7 +40,7 @@ impl Verdicts {
     }
 }
 
-/// The verdicts to report, and the mistakes reported so far, since frames repeat.
+/// The verdicts to report, and the mistakes reported so far, since frames repeat them.
 #[derive(Debug, Default)]
 pub(crate) struct Reported {
     verdicts: Verdicts,
@@ -65,8 +65,8 @@ fn command(used: &MemoryUse) -> (u64, Tag, ResourceId) {
 }
 
 impl Reported {
-    /// Creates a reporter of findings with these verdicts, with objects named by `names`; reports each mistake once, or every time if `repeats` is
-    /// true.
+    /// Creates a reporter of findings with these verdicts. Objects have the names in `names`. Reports each mistake once, or every time if
+    /// `repeats` is true.
     pub(crate) fn new(verdicts: Verdicts, repeats: bool, names: Arc<Names>) -> Reported {
         Reported {
             verdicts,
@@ -80,8 +80,8 @@ impl Reported {
         self.mistakes.repeated()
     }
 
-    /// The messages about findings. Lost contents are only possible findings in resources that unseen writes can reach; hazards are only possible
-    /// findings if there may be order that the layer does not see.
+    /// Returns the messages about findings. Lost contents are only possible findings if unseen writes can reach the resource; hazards are only
+    /// possible findings if there may be order that the layer does not see.
     pub(crate) fn findings(
         &mut self,
         findings: &Findings,
@@ -179,7 +179,8 @@ fn is_followed(hazard: &Hazard, sites: &Sites) -> bool {
     is_transfer || sites.resource(hazard.after.resource).is_some()
 }
 
-/// The verdict on a hazard, given what is known about its commands. Work outside of the device may order an external transfer and other batches.
+/// The verdict on a hazard, given what is known about its commands. A hazard of an external transfer is not certain if the commands are in
+/// different batches: work outside of the device may order them.
 fn verdict_of_hazard(hazard: &Hazard, sites: &Sites) -> Certainty {
     let uses = [&hazard.before, &hazard.after];
     let are_certain = uses.map(|used| sites.is_certain(used));
@@ -191,14 +192,15 @@ fn verdict_of_hazard(hazard: &Hazard, sites: &Sites) -> Certainty {
     }
 }
 
-/// Returns `true` if the host probably writes the contents: no command did since the loss, and the memory is mapped.
+/// Returns `true` if the host probably wrote the contents: no command has written them since the loss, and the memory
+/// is mapped.
 fn is_for_host(lost: &LostContents, sites: &Sites) -> bool {
     let resource = sites.resource(lost.reader.resource);
     resource.is_some_and(|resource| sites.is_mapped(resource))
 }
 
-/// The verdict on lost contents, given what is known about the command that reads them. If a buffer is partly defined, shaders may only read that part through
-/// its descriptor; no program knows which texels of an image are in which bytes.
+/// The verdict on lost contents, given what is known about the command that reads them. If part of a buffer is defined, the finding is only possible: a
+/// shader may read only that part through its descriptor. This does not apply to images: no program knows which texels are in which bytes.
 fn verdict_of_loss(lost: &LostContents, sites: &Sites, unseen: Unseen<'_>) -> Certainty {
     let Some(resource) = sites.resource(lost.reader.resource) else {
         return lost.verdict;
@@ -218,7 +220,8 @@ fn verdict_of_loss(lost: &LostContents, sites: &Sites, unseen: Unseen<'_>) -> Ce
     }
 }
 
-/// Returns `true` for the load of a stencil aspect in ordinary memory that may be unused: many programs leave its operation at 0, which is LOAD.
+/// Returns `true` for the load of a stencil aspect in ordinary memory that may be unused: many programs leave its load operation at 0, which is
+/// LOAD.
 fn may_load_unused_stencil(reader: &MemoryUse, resource: &Resource) -> bool {
     let is_stencil = matches!(reader.part, ResourcePart::Texels(texels) if texels.aspects == vk::ImageAspectFlags::STENCIL);
     let is_load = matches!(reader.action, Action::Access(_, A::DEPTH_STENCIL_ATTACHMENT_READ));
@@ -233,7 +236,7 @@ fn is_shader(stage: S) -> bool {
     !(transfers | attachments | fetches).intersects(stage)
 }
 
-/// The text of a resource: format and extent of an image with the affected part, or size of a buffer.
+/// Describes a resource in a message: format, extent and affected part of an image, or size of a buffer.
 struct ResourceText<'a> {
     object: Object,
     resource: Option<&'a Resource>,
@@ -261,7 +264,7 @@ impl fmt::Display for ResourceText<'_> {
     }
 }
 
-/// The object, and the affected part of an image.
+/// Names the object and, for an image, the affected part.
 fn short(used: &MemoryUse, sites: &Sites) -> String {
     let ResourceText { object, part, .. } = described(used, sites);
     part.map_or_else(|| object.to_string(), |part| format!("{object} ({part})"))
@@ -344,7 +347,7 @@ fn action_text(action: Action) -> String {
     }
 }
 
-/// The dependency that would order the accesses.
+/// Describes the change that would order the accesses.
 fn remedy(hazard: &Hazard, sites: &Sites) -> String {
     let is_acquire = hazard.after.action == Action::Acquire;
     if is_acquire && sites.is_transfer_outside(&hazard.after) {
@@ -421,7 +424,7 @@ fn lost_contents(lost: &LostContents, sites: &Sites) -> Finding {
     }
 }
 
-/// Describes the last write and the loss of contents; also returns the remedy that would keep them.
+/// Describes the last write and the loss of contents; also returns the remedy that would preserve the contents.
 fn loss(lost: &LostContents, sites: &Sites) -> (String, Option<Cow<'static, str>>) {
     const OVERWRITTEN: &str = "place resources that are alive at the same time in separate bytes";
     let write = last_write(lost.last.as_ref(), sites);
@@ -522,7 +525,7 @@ fn last_write(last: Option<&MemoryUse>, sites: &Sites) -> String {
     }
 }
 
-/// The finding for a secondary command buffer that discards contents inside a render pass.
+/// Returns the finding for a secondary command buffer that discards contents inside a render pass.
 fn inheritance(lost: &DiscardedContents, sites: &Sites) -> Option<Finding> {
     let (_, (at, event)) = sites.event(lost.tag)?;
     let Event::Lose(discarded) = event else {

@@ -1,4 +1,4 @@
-//! The commands, batches and resources that findings name by number.
+//! The commands, batches and resources that findings refer to by number.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::model::objects::Object;
 use crate::model::position::{Position, Submit};
 use crate::model::resources::Resource;
 
-/// The logs, batches and resources that findings can name.
+/// The logs, batches and resources that findings can refer to.
 #[derive(Default)]
 pub(crate) struct Sites {
     logs: IdMap<u64, Arc<Log>>,
@@ -47,7 +47,8 @@ impl Sites {
         self.events > self.kept * 2 + events
     }
 
-    /// The number of a batch, which encodes submit call, batch and queue; `ends` is the reason why contents become undefined at its end.
+    /// Returns the number of a batch, which encodes submit call, batch and queue; `ends` is the reason why contents become undefined at
+    /// its end.
     pub(crate) fn batch(&mut self, submit: Submit, ends: Option<DiscardReason>) -> u64 {
         self.ends = ends.or(self.ends);
         let known = self.queues.iter().position(|queue| *queue == submit.queue);
@@ -58,7 +59,7 @@ impl Sites {
         submit.number << 24 | (submit.batch as u64 & 0xFFFF) << 8 | queue as u64 & 0xFF
     }
 
-    /// Adds a resource; for one in ordinary memory only its object is known.
+    /// Adds a resource; for an unbound one, `resource` is `None`.
     pub(crate) fn add_resource(&mut self, id: ResourceId, object: Object, resource: Option<Arc<Resource>>) {
         self.resources.insert(id, (object, resource));
     }
@@ -130,7 +131,7 @@ impl Sites {
         })
     }
 
-    /// Describes the memory that a resource is in.
+    /// Names the memory that a resource is in.
     pub(super) fn memory(&self, id: ResourceId) -> String {
         let place = self.resource(id).and_then(|resource| resource.place.get());
         match place.filter(|place| !place.is_tile) {
@@ -165,7 +166,8 @@ impl Sites {
         both.is_some_and(|((log, _), number)| log.is_drawn_around(ResourceId(number)))
     }
 
-    /// Returns `false` for an access to the attachments around a secondary command buffer that its draw may not perform.
+    /// Returns `false` for an access to the attachments around a secondary command buffer that its draws may not
+    /// perform.
     fn is_certain_draw(&self, used: &MemoryUse) -> bool {
         let Some((log, (_, event))) = self.event(used.tag) else {
             return true;
@@ -200,12 +202,12 @@ impl Sites {
         number.and_then(of) == Some(true)
     }
 
-    /// Returns `true` if a write of the same command may come before a read.
+    /// Returns `true` if the read may come after a write of the same command.
     pub(super) fn may_follow_write(&self, used: &MemoryUse) -> bool {
         self.logged(used).any(|one| one.may_follow_write)
     }
 
-    /// The accesses that the command has logged for a use.
+    /// The logged accesses that a use comes from.
     pub(super) fn logged(&self, used: &MemoryUse) -> impl Iterator<Item = &LoggedAccess> {
         let is_it = self.is_access_of(used);
         let event = self.event(used.tag).into_iter();
@@ -213,7 +215,7 @@ impl Sites {
         all.filter(move |one| is_it(&one.access))
     }
 
-    /// Describes a use: its command, resource and batch.
+    /// Describes the place of a use: its command and batch.
     pub(super) fn place(&self, used: &MemoryUse) -> String {
         let at = self.at(used.tag).map(|at| format!(" by {at}"));
         let submit = self.submit(used.batch).map(|submit| format!(", in {submit}"));

@@ -1,4 +1,4 @@
-//! Programs submitted to the model of a device, without a device.
+//! Submits programs to the model of a device, without a Vulkan device.
 
 use std::sync::{Arc, OnceLock};
 
@@ -26,7 +26,7 @@ mod ordinary;
 const CLEAR: (S, A) = (S::CLEAR, A::TRANSFER_WRITE);
 const COPY_READ: (S, A) = (S::COPY, A::TRANSFER_READ);
 
-/// The numbers of buffers on the same bytes.
+/// The numbers of two buffers in the same bytes.
 const BUFFERS: [u32; 2] = [1, 2];
 
 /// A buffer of 1,024 bytes in tile memory, or in an ordinary memory object.
@@ -59,7 +59,7 @@ fn buffer(number: u32, is_tile: bool, first: u64) -> Arc<Resource> {
     })
 }
 
-/// A device with two buffers in tile memory, and a clock.
+/// A device with two buffers in tile memory and a timeline semaphore.
 struct Device {
     followed: Followed,
     submits: u64,
@@ -75,7 +75,7 @@ impl Device {
         Device { followed, submits: 0 }
     }
 
-    /// Submits a command buffer to a queue of a separate family.
+    /// Submits a command buffer to a queue; each queue has a separate family.
     fn submit(&mut self, queue: u32, log: &Arc<Log>, batch: &Batch) -> Vec<Finding> {
         self.submits += 1;
         self.followed.submit(FollowedBatch {

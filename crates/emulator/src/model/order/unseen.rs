@@ -1,4 +1,4 @@
-//! Unseen writes of a device so far, and the resources whose contents are unknown as a result.
+//! The unseen writes of a device so far, and the resources whose contents are unknown as a result.
 
 use tileheap_sync::program::Tiling;
 use tileheap_units::IdSet;
@@ -14,7 +14,7 @@ use crate::tables::unseen_writes::UnseenWrites;
 #[derive(Debug)]
 pub(crate) struct UnseenWritesSoFar {
     kinds: UnseenWrites,
-    /// The first write of each kind that was not reported yet.
+    /// For each kind that was not reported yet, the first command that may perform it.
     first: Vec<(UnseenWrites, UnseenSource)>,
     /// The kinds that can reach tracked resources.
     reach_followed: UnseenWrites,
@@ -45,7 +45,7 @@ impl Default for UnseenWritesSoFar {
 }
 
 impl UnseenWritesSoFar {
-    /// Records that a command may perform writes that the layer does not see. Returns a message about every new kind that can reach a tracked resource.
+    /// Records that a command may perform writes that the layer does not see. Returns a message about each new kind that can reach a tracked resource.
     pub(super) fn allow(&mut self, writes: UnseenWrites, source: UnseenSource) -> Vec<Finding> {
         let new = writes.without(self.kinds);
         self.kinds |= writes;
@@ -63,7 +63,8 @@ impl UnseenWritesSoFar {
         self.memories.remove(&memory);
     }
 
-    /// Starts to track a resource. Returns messages like [`UnseenWritesSoFar::allow`].
+    /// Starts to track a resource. Returns messages about the kinds of unseen writes that can reach it and were not
+    /// reported yet.
     pub(super) fn follow(&mut self, resource: &Resource) -> Vec<Finding> {
         if is_linear(resource) && resource.tile_place().is_some() {
             self.reach_tile |= resource.unseen_writes;
@@ -98,7 +99,7 @@ impl UnseenWritesSoFar {
     }
 }
 
-/// Writes through one of two linear resources in the same bytes define the other.
+/// Records that unseen writes through one of two resources in the same bytes also reach the other, if both are linear.
 pub(super) fn share_unseen_writes(one: &Resource, other: &Resource) {
     if is_linear(one) && is_linear(other) {
         one.unseen_through_others.add(other.unseen_writes);

@@ -105,7 +105,7 @@ fn layers(aspect_mask: Aspects, mip_level: u32, [first, count]: [u32; 2]) -> vk:
 const COLOR: Aspects = Aspects::COLOR;
 const ONE: [u32; 2] = [0, 1];
 
-/// A part of an image, with columns and rows if it does not have all of them.
+/// A part of an image; `area` contains its columns and rows, unless it has all of them.
 fn part(aspects: Aspects, levels: [u32; 2], layers: [u32; 2], area: Option<[[u32; 2]; 2]>) -> ResourcePart {
     ResourcePart::Texels(Texels {
         aspects,

@@ -1,11 +1,11 @@
-//! An operator's attributes and inputs, as shape inference sees them.
+//! The attributes and inputs of an operator, with typed accessors for shape inference.
 
 use crate::graph::element::ElementType;
 use crate::graph::node::{Attribute, InPlace, Operator};
 use crate::graph::shape::{Dim, Shape, Symbol, SymbolId};
 use crate::graph::tensor::Tensor;
 
-/// The outputs of an operator.
+/// The inferred outputs of an operator, and the inputs that they may overwrite or are views of.
 #[derive(Debug, Default)]
 pub(in crate::graph) struct Inferred {
     pub(in crate::graph) outputs: Vec<(ElementType, Shape)>,
@@ -83,7 +83,7 @@ impl Call<'_> {
         }
     }
 
-    /// The padding: top, left, bottom, right.
+    /// The `padding` attribute as top, left, bottom, right.
     pub(super) fn padding(&self) -> Answer<[i64; 4]> {
         match self.ints("padding")?.as_deref() {
             None => Ok([0; 4]),

@@ -2,7 +2,7 @@
 
 use super::call::{Answer, Call, Inferred};
 
-/// The definition of an operator, from which shape inference, storage choice, importers and kernels derive everything that they need.
+/// The definition of an operator, the single source for shape inference, storage choice, importers and kernels.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct OperatorDefinition {
@@ -26,7 +26,7 @@ pub struct OperatorDefinition {
 }
 
 impl OperatorDefinition {
-    /// An operator with one input, read in plain form, without a kernel.
+    /// Defines an operator with one input, which is read in plain form, and without a kernel.
     pub(super) const fn new(
         name: &'static str,
         class: OperatorClass,
@@ -56,11 +56,11 @@ impl OperatorDefinition {
 /// The way in which an operator's output depends on its inputs, which decides whether compilers can fuse it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OperatorClass {
-    /// Each element depends on the same element of the input.
+    /// Each element depends on the input's element at the same index.
     Elementwise,
     /// Each element depends on the corresponding elements of broadcast inputs.
     Broadcast,
-    /// Each element depends on one element of the input, at another index.
+    /// Each element depends on one element of the input, which may be at another index.
     Injective,
     /// Each element is a sum or maximum over a range of the input.
     Reduction,

@@ -114,7 +114,7 @@ pub fn definition(name: &str) -> Option<&'static OperatorDefinition> {
     OPERATORS.iter().find(|definition| definition.name == name)
 }
 
-/// The outputs of an operator, with shapes as expressions of the inputs' dimensions.
+/// Infers the outputs of an operator, with shapes as expressions of the inputs' dimensions.
 pub(in crate::graph) fn infer(
     operator: &Operator,
     inputs: &[&Tensor],

@@ -25,10 +25,11 @@ struct Rounds<'a> {
     carried: Vec<(&'a str, TensorId)>,
     /// Tensors of which each round reads one slice, with the axis.
     sliced: Vec<(&'a str, TensorId, usize)>,
-    /// The body's outputs that become carried values, and those that are stacked in a result, each with the axis, which may be negative.
+    /// The body's outputs that become carried values.
     next: &'a [ValueInfo],
+    /// The body's outputs that are stacked in a result, each with the axis, which may be negative.
     stacked: Vec<(&'a ValueInfo, i64)>,
-    /// The number of stacked slices.
+    /// The maximum number of rounds, if known, which is also the length of each stacked result.
     rounds: Option<Dim>,
 }
 
@@ -52,7 +53,7 @@ impl Reader<'_> {
         known.filter(is_made).collect()
     }
 
-    /// Runs `read` for a body of a node: names that it defines are prefixed, and forgotten at its end.
+    /// Runs `read` for a body of a node: names that the body defines are prefixed, and go out of scope at its end.
     pub(super) fn within<T>(
         &mut self,
         node: &NodeProto,
@@ -139,7 +140,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The shape of a branch's output: a dimension that differs between the arms is a symbol, up to the largest of them.
+    /// The shape of a branch's output: a dimension that differs between the arms becomes a symbol whose range covers all of them.
     fn shape_of_arms(
         &mut self,
         node: &NodeProto,
@@ -232,7 +233,7 @@ impl Reader<'_> {
         })
     }
 
-    /// The number of rounds as a dimension; `None` for the number that exporters write if only the condition ends a loop.
+    /// The number of rounds as a dimension; `None` for the huge count that exporters write if only the condition ends a loop.
     fn counted(&self, rounds: Dim) -> Option<Dim> {
         let (least, most) = self.range(&rounds)?;
         let is_count = rounds.fixed().is_none_or(|_| most < i64::from(i32::MAX));
@@ -393,7 +394,8 @@ impl Reader<'_> {
         Some(u64::try_from(rounds).unwrap_or(0))
     }
 
-    /// Builds one round; `p` are its parameters, of which stacked outputs and loop-invariant values begin at `places`.
+    /// Builds one round from its parameters `p`: iteration number, condition, carried values, then stacked outputs and loop-invariant values,
+    /// whose first indices are `places`.
     fn round(
         &mut self,
         of: &Rounds<'_>,
@@ -418,7 +420,7 @@ impl Reader<'_> {
         let carried = of.carried.iter().map(|(name, _)| (*name).to_owned());
         self.rename(carried.zip(p[2..].iter().copied()));
         for (place, (name, _, axis)) in of.sliced.iter().enumerate() {
-            let whole = stays.next().expect("a parameter for each");
+            let whole = stays.next().expect("every sliced tensor is a parameter");
             let (element, mut dims) = (self.graph.tensor(whole).element, self.dims(whole));
             dims.remove(*axis);
             let form = (element, Shape(dims));

@@ -49,7 +49,7 @@ fn sizes_that_double_with_every_node_are_short() {
     let longest = graph.tensors().iter().map(|of| of.shape.0[0].terms(1000)).max();
     assert!(longest <= Some(32), "{longest:?}");
     says(doubled(100), &["2^63"]);
-    // In graphs that are built.
+    // In a graph that is built in Rust.
     let mut graph = GraphBuilder::new("doubled");
     let batch = graph.symbol("batch", 1, 4);
     let mut last = graph.input("x", ElementType::Float32, Shape(vec![batch.into(), 3.into()]));
@@ -85,7 +85,7 @@ fn operators_have_any_number_of_operands() {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let graph = model_with(inputs, vec![node("Sum", &names, &["out"], &[])]);
     assert_eq!(bound(&read(&graph, &ranges).unwrap()), [3000, 3]);
-    // Of a value that is known, too large in all to be tracked.
+    // A known value, whose concatenation is too large to be tracked.
     let all = vec!["n"; 20_000];
     let mut graph = model_with(
         Vec::new(),
@@ -110,7 +110,7 @@ fn tensors_have_few_dimensions() {
         &["`Gather 6`", "65 dimensions; at most 64"],
     );
     says(read(&of(&[Ok(1); 65]), &[]), &["`t0` has 65 dimensions"]);
-    // Of a value that is known.
+    // A known value.
     let mut known = model_with(Vec::new(), nodes.clone());
     let ones = proto::TensorProto {
         dims: vec![1, 1],
@@ -276,7 +276,7 @@ fn numbers_past_64_bits_are_refused() {
             }
         }
     }
-    // Values that are known.
+    // Known values.
     let of = |name: &str, dims: &[i64]| proto::TensorProto {
         name: name.to_owned(),
         dims: dims.to_vec(),

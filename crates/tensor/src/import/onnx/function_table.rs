@@ -1,4 +1,4 @@
-//! The functions of a model, and what their calls cost.
+//! The functions of a model, and the costs of calling them.
 
 use std::collections::BTreeMap;
 
@@ -59,8 +59,8 @@ fn domain(name: &str) -> &str {
     if is_onnx_domain(name) { "" } else { name }
 }
 
-/// The bytes of tensors in nodes that a call neither reads nor copies. Also counts attributes that refer to attributes of the call: a node
-/// with such an attribute is copied.
+/// The total size of the tensors in nodes, which a call neither reads nor copies. Also counts attributes that refer to attributes of the
+/// call: a node with such an attribute is copied.
 fn bytes_of_tensors(nodes: &[NodeProto], references: &mut usize) -> usize {
     let mut bytes = 0;
     for node in nodes {

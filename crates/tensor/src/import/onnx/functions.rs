@@ -9,14 +9,14 @@ use super::scoped::Scoped;
 use crate::error::{Error, Result};
 use crate::graph::TensorId;
 
-/// Maximum number of nodes of a model with functions, each call counted.
+/// Maximum number of nodes of a model that calls functions; the nodes of a function count once per call.
 const MAX_NODES: usize = 1 << 20;
 
-/// Maximum number of bytes of a model with functions, those of a function counted at each call.
+/// Maximum number of bytes that all calls of functions read; the bytes of a function count once per call.
 const MAX_BYTES: usize = 1 << 30;
 
 impl Reader<'_> {
-    /// Reads the nodes of a function in place of a node that calls it; `bytes` are those that the call reads.
+    /// Reads the nodes of a function in place of a node that calls it; the call reads `bytes` bytes.
     pub(super) fn call(&mut self, node: &NodeProto, function: &FunctionProto, bytes: usize) -> Result<()> {
         let known: usize = (0..node.input.len())
             .filter_map(|place| self.input_known(node, place))

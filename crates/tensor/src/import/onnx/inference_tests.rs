@@ -128,7 +128,7 @@ fn loops_without_a_count_have_an_open_number_of_rounds() {
     }
 }
 
-/// The beginning is within the dimension, the end may be one before it.
+/// The first index is within the dimension; the end may be one before index 0.
 #[test]
 fn slices_with_negative_steps_begin_within_the_dimension() {
     let sliced = |begin: i64, end: i64, by: i64| {
@@ -136,7 +136,7 @@ fn slices_with_negative_steps_begin_within_the_dimension() {
             [("b", begin), ("e", end), ("axes", 0), ("s", by)].map(|(name, number)| numbers(name, &[number]));
         let slice = |from: &str| node("Slice", &[from, "b", "e", "axes", "s"], &["y"], &[]);
         let of_data = result(vec![value("x", &[Ok(3)])], constants.to_vec(), vec![slice("x")]).unwrap();
-        // The same of a value that is known.
+        // The same slice of a known value.
         let shape = node("Shape", &["x"], &["of x"], &[]);
         let x = value("x", &[Ok(5), Ok(6), Ok(7)]);
         let of_known = result(vec![x], constants.to_vec(), vec![shape, slice("of x")]).unwrap();
@@ -167,7 +167,7 @@ fn given_axes_and_steps_are_not_left_out() {
             .map(|name| numbers(name, &[name.parse().unwrap()]))
             .to_vec()
     };
-    // The number of elements depends on a step of each run.
+    // The number of elements depends on a step that is known only at run time.
     let slice = node("Slice", &["s", "0", "4", "0", "by"], &["part"], &[]);
     let fill = node("ConstantOfShape", &["part"], &["y"], &[]);
     let said = result(
@@ -193,7 +193,7 @@ fn given_axes_and_steps_are_not_left_out() {
         vec![node("Squeeze", &["x", "0"], &["y"], &[])],
     );
     says(longer, &["`Squeeze 1`", "axis 0 has 5 elements"]);
-    // Sizes of each run.
+    // Sizes that are known only at run time.
     let resize = node("Resize", &["x", "", "", "to"], &["y"], &[]);
     says(
         result(vec![x(), int64("to", &[Ok(4)])], Vec::new(), vec![resize]),

@@ -64,7 +64,7 @@ impl Number {
 }
 
 impl Known {
-    /// The number of terms of its numbers.
+    /// The total number of terms of its numbers.
     pub(super) fn terms(&self) -> usize {
         self.numbers.iter().map(Number::terms).sum()
     }

@@ -276,7 +276,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Adds a note about numbers in files that could not be read.
+    /// Adds a note about constants in external files that could not be read.
     fn note_unread(&mut self) {
         if let Some(first) = self.unread.first() {
             let (count, first) = (self.unread.len(), clip(first).to_string());
@@ -286,7 +286,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Begins a function or body, within `MAX_DEPTH` levels: nothing else in the reader recurses.
+    /// Enters a function or body; an error beyond `MAX_DEPTH` levels. Nothing else in the reader recurses.
     fn enter(&mut self, node: &NodeProto) -> Result<()> {
         if self.depth == MAX_DEPTH {
             let problem = format!("functions and bodies are nested more than {MAX_DEPTH} levels deep");

@@ -100,8 +100,8 @@ impl Reader<'_> {
         self.of_shapes(node, &inputs)
     }
 
-    /// Returns true for values with few dimensions, in which no number is an expression of many terms: sums of sums would double with
-    /// every node.
+    /// Returns true if a value is small enough to be tracked: few dimensions, no expressions of many terms, and few terms in the whole model,
+    /// since sums of sums would double with every node.
     fn is_tracked(&self, known: &Known) -> bool {
         known.dims.len() <= MAX_KNOWN_RANK
             && known.numbers.iter().all(Number::is_short)
@@ -114,7 +114,7 @@ impl Reader<'_> {
         given.map(|input| self.id(input, &self.name(node))).collect()
     }
 
-    /// Adds a node whose outputs follow from its operands' shapes, otherwise from the file.
+    /// Adds a node; the shapes of its outputs are inferred from its operands, or taken from the file if that is not possible.
     fn of_shapes(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<()> {
         let Some(sizes) = self.sized(node) else {
             return self.described_by_the_file(node, inputs);
@@ -193,7 +193,8 @@ impl Reader<'_> {
         self.keep(node, &made)
     }
 
-    /// Makes a tensor a view of another one with the same elements if its bound is known to be no larger; returns true if it is a view.
+    /// Makes a tensor a view of another one with the same elements, if the tensor's maximum size is known to be no larger than the other
+    /// one's; returns true if it did.
     pub(super) fn view_if_within(&mut self, tensor: TensorId, base: TensorId) -> bool {
         let most = |id: TensorId| {
             let mut dims = self.dims(id).into_iter();
@@ -209,7 +210,7 @@ impl Reader<'_> {
         same && within
     }
 
-    /// A `Constant`: a tensor, a number or a list of them.
+    /// Reads a `Constant` node, whose value is a tensor, a number or a list of numbers.
     fn constant_node(&mut self, node: &NodeProto) -> Result<()> {
         let name = self.output(node)?.to_owned();
         let of = |attribute: &str| node.attribute(attribute);

@@ -1,4 +1,4 @@
-//! Shape inference for operators of exported models that this crate does not define: those that move, select and generate elements.
+//! Shape inference for ONNX operators without a counterpart in this crate, such as those that move, select and generate elements.
 
 use super::known::{Known, Number};
 use super::proto::NodeProto;
@@ -8,7 +8,7 @@ use crate::graph::{Dim, ElementType, Shape, Tensor};
 /// Types and shapes of a node's outputs, including those that the file leaves out.
 pub(super) type Outputs = Vec<(ElementType, Shape)>;
 
-/// The operands of a node by their position in the file, where some may be left out.
+/// The operands of a node by their position in the file, where operands may be omitted.
 pub(super) struct Operands<'a> {
     pub(super) reader: &'a Reader<'a>,
     pub(super) node: &'a NodeProto,
@@ -446,7 +446,7 @@ impl Reader<'_> {
         Some(sizes.into_iter().map(part).collect())
     }
 
-    /// The dimensions of an `Einsum` with or without an output term and an ellipsis.
+    /// The dimensions of the result of an `Einsum`; the output term of its equation and ellipses are optional.
     fn einsum(&self, of: &Operands<'_>) -> Option<Vec<Dim>> {
         let equation = &of.node.attribute("equation")?.s;
         let equation: String = std::str::from_utf8(equation).ok()?.split_whitespace().collect();

@@ -1,13 +1,13 @@
-//! Maps by name with scopes: the entries that a body adds or changes end with the body.
+//! Maps by name with scopes: at the end of a body, its changes are undone.
 
 use std::collections::BTreeMap;
 
-/// A map by name. [`end`](Scoped::end) undoes what was changed since [`begin`](Scoped::begin), so that a body costs as much as it
-/// changes; a copy of the map for each body would cost as much as the model.
+/// A map by name. [`end`](Scoped::end) undoes the changes since [`begin`](Scoped::begin), so that the cost of a body is proportional to its
+/// changes; copying the map for each body would make it proportional to the size of the model.
 #[derive(Debug)]
 pub(super) struct Scoped<V> {
     entries: BTreeMap<String, V>,
-    /// Names that open bodies have changed, in order of the changes, each with its previous entry.
+    /// The changes of all open bodies, in order: each name with its previous entry.
     changes: Vec<(String, Option<V>)>,
     open: usize,
 }
@@ -27,7 +27,7 @@ impl<V> Scoped<V> {
         self.entries.get(name)
     }
 
-    /// Adds or replaces an entry. An empty name stands for an omitted value, which has none.
+    /// Adds or replaces an entry. An empty name, which stands for an omitted value, is ignored.
     pub(super) fn insert(&mut self, name: String, value: V) {
         if name.is_empty() {
             return;

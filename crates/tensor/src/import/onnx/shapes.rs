@@ -1,4 +1,4 @@
-//! Sizes of `Resize`, and quotients of shapes.
+//! Output dimensions of `Resize`, and quotients of shapes.
 
 use super::known::Known;
 use super::proto::NodeProto;
@@ -6,7 +6,7 @@ use super::{Reader, wrapped};
 use crate::graph::{Dim, DimOperator};
 
 impl Reader<'_> {
-    /// The dimensions times scales, or the requested sizes; only for the named axes, if any.
+    /// Applies the scales or sizes of a `Resize` to dimensions; if the node has `axes`, only these change.
     pub(super) fn resized(&self, node: &NodeProto, mut dims: Vec<Dim>) -> Option<Vec<Dim>> {
         let axes = node
             .ints("axes")

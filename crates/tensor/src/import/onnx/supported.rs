@@ -13,14 +13,14 @@ pub enum OnnxSupport {
     Bounded,
     /// The file has to give the outputs' shapes (`value_info`).
     FromFile,
-    /// Sequences and optionals, which are not read.
+    /// Operators on sequences and optionals, which the reader does not support.
     Unsupported,
 }
 
 use OnnxSupport::{Bounded, ControlFlow, FromFile, Shapes, Unsupported, Values};
 
-/// Every operator of the domain `ai.onnx` up to opset 28, by name, separated by blanks. Operators of other domains need their outputs' shapes
-/// in the file, or a function in the model.
+/// Every operator of the domain `ai.onnx` up to opset 28, by extent of support; names are separated by spaces. Operators of other domains
+/// need their outputs' shapes in the file, or a function in the model.
 pub static ONNX_OPERATORS: [(OnnxSupport, &str); 6] = [
     (
         Values,

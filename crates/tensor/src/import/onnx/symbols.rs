@@ -6,8 +6,8 @@ use crate::graph::{Dim, SymbolId};
 use tileheap_json::clip;
 
 impl Reader<'_> {
-    /// The symbol of a dimension that the file names: one for the model, and one for each call of a function in which the model does
-    /// not have the name.
+    /// The symbol of a dimension with a name in the file. The model and its functions share a symbol if the model uses the name; otherwise
+    /// each call of a function has its own.
     pub(super) fn symbol(&mut self, name: &str) -> Dim {
         let known = self.symbols.get(name).or_else(|| self.symbols_of_call.get(name));
         if let Some(&id) = known {
@@ -22,8 +22,8 @@ impl Reader<'_> {
         id.into()
     }
 
-    /// The symbol of a dynamic dimension without a name, called after its tensor and axis. Bodies and calls of functions may have other
-    /// tensors of that name.
+    /// The symbol of a dynamic dimension without a name, named after its tensor and axis. Tensors of the same name in different bodies and
+    /// calls have their own symbols.
     pub(super) fn unnamed(&mut self, tensor: &str, axis: usize) -> SymbolId {
         let name = format!("{tensor}.{axis}");
         let known = self.unnamed.get(&name).filter(|_| !tensor.is_empty());

@@ -165,7 +165,7 @@ pub(super) fn body(inputs: &[&str], nodes: &[NodeProto], outputs: &[&str]) -> Gr
     }
 }
 
-/// A model with shared weights as PyTorch exports them, made small: weights are not copied, so only activations are planned.
+/// A small model with shared weights, as PyTorch exports them: weights are not copied, so only activations are planned.
 #[test]
 fn identities_of_weights_are_no_tensors() {
     for (file, most) in [("torch_lstm", 8_192), ("identity_of_initializer", 512)] {

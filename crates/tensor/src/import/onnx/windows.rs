@@ -17,7 +17,7 @@ struct Windows {
 }
 
 impl Windows {
-    /// The window parameters of a node; `None` if there are not as many as axes, or a stride is not positive.
+    /// The window parameters of a node; `None` if their number is not that of the axes, or a stride or dilation is not positive.
     fn of(node: &NodeProto, axes: usize) -> Option<Windows> {
         let ints = |name: &str| node.ints(name).filter(|ints| !ints.is_empty());
         let each = |name: &str| {

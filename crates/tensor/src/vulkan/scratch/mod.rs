@@ -95,7 +95,7 @@ pub struct KernelCall<'a> {
     pub kernel: &'a str,
     /// The kernel's operands by binding, the output last.
     pub operands: &'a [ScratchOperand<'a>],
-    /// The element type.
+    /// The element type of the operands: 32-bit or 16-bit floats.
     pub element: ElementType,
     /// The kernel's parameters, `number` in `shaders/tensor.glsl`: the second half of the push constants.
     pub numbers: [[i32; 4]; 4],
@@ -180,8 +180,7 @@ impl ScratchPool {
         self.len() == 0
     }
 
-    /// Allocates a scratch tensor of any dimensions, of which the last is 4 (the RFC's L0: one call for every scope).
-    /// Its contents are undefined.
+    /// Allocates a scratch tensor of any shape whose last dimension is 4 (the RFC's L0: one call for every scope). Its contents are undefined.
     ///
     /// # Errors
     /// A last dimension that is not 4, more dimensions than kernels support, elements that are not floats, or a pool that would exceed
@@ -217,7 +216,7 @@ impl ScratchPool {
         };
         let taken = self.entries[entry]
             .as_mut()
-            .expect("chosen among those that are there");
+            .expect("only existing entries are chosen");
         taken.free = false;
         self.tracker.discard(taken.object);
         let shape = in_vectors;
@@ -263,7 +262,7 @@ impl ScratchPool {
         let dispatch = Dispatch {
             key,
             operands: &bound,
-            format: format("", call.element).expect("checked when it was allocated"),
+            format: format("", call.element).expect("the elements of a call are float32 or float16"),
             arguments: arguments_of(operands.iter().map(|(.., shape)| shape.extent), &call.numbers),
             work,
         };

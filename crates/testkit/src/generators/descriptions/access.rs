@@ -165,7 +165,7 @@ impl Draw {
         }
     }
 
-    /// Adds a random access by shaders, fixed functions or transfers that fits the pass's kind.
+    /// Adds a random shader, fixed-function or transfer access that fits the pass's kind.
     pub(super) fn plain_access(&mut self, pass: &mut DescribedPass) {
         let kind = self.plain_kind(pass.kind);
         let wants_image = kind.fits_images() && (!kind.fits_buffers() || self.one_in(2));
@@ -249,7 +249,7 @@ impl Draw {
         }
     }
 
-    /// Adds a pass that initializes a resource, if transfers can write it.
+    /// Adds a transfer pass that initializes a resource.
     pub(super) fn fill_first(&mut self, resource: usize) {
         let mut pass = DescribedPass::new(PassKind::Transfer);
         pass.new_commands = self.one_in(4);

@@ -71,7 +71,7 @@ pub struct DescribedAccess {
 }
 
 impl DescribedPass {
-    /// A pass without declarations.
+    /// A pass without accesses or settings.
     pub(super) fn new(kind: PassKind) -> DescribedPass {
         DescribedPass {
             kind,

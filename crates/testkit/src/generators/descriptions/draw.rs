@@ -138,7 +138,7 @@ impl Draw {
         self.random.pick(choices)
     }
 
-    /// Makes the first batch wait for an external semaphore and the last one signal one, both at random.
+    /// Makes the first batch wait for an external semaphore, and the last batch signal one, each with a probability of 1 in 6.
     fn external_semaphores(&mut self) {
         for is_wait in [true, false] {
             if !self.one_in(6) {
@@ -164,7 +164,7 @@ impl Draw {
         self.description.queues[self.batch.queue]
     }
 
-    /// A resource as validation sees it, with sizes filled in.
+    /// A resource as validation sees it, with its extent resolved.
     pub(super) fn resource(&self, index: usize) -> Resource {
         let drawn = &self.description.resources[index];
         let mut kind = drawn.kind;
@@ -180,7 +180,7 @@ impl Draw {
         }
     }
 
-    /// The aspects, levels and layers of a range without open ends; one element for a buffer.
+    /// Every (aspect, level, layer) of a range without open ends; a single element for a buffer.
     fn parts(range: SubresourceRange) -> Vec<(u32, u32, u32)> {
         let aspects = (0..8u32).filter(|bit| range.aspects.as_raw() >> bit & 1 == 1);
         let mut parts = Vec::new();
@@ -197,7 +197,7 @@ impl Draw {
         parts
     }
 
-    /// Returns true if a whole range has contents.
+    /// Returns true if every part of a range has contents.
     pub(super) fn has_contents(&self, resource: usize, range: SubresourceRange) -> bool {
         let external = match self.description.resources[resource].persistence {
             Persistence::External(desc) => {
@@ -260,7 +260,7 @@ impl Draw {
         self.batch.passes.push(pass);
     }
 
-    /// Makes some pass write each resource of which another pass reads a previous version.
+    /// Adds a transfer pass to the last batch for each history resource that no pass has written.
     fn write_histories(&mut self) {
         let count = self.description.resources.len();
         let last = self.description.batches.len() - 1;

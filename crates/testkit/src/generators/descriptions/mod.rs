@@ -1,6 +1,6 @@
 //! Random descriptions of frames: the same description for a seed on every machine.
 //!
-//! In most descriptions every choice follows the rules; in the others, one choice in 60, 15 or 3 is any value.
+//! In most descriptions every choice follows the rules; in the others, one choice in 60, 20 or 10 may have any value.
 
 mod access;
 mod description;

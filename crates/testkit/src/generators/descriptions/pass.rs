@@ -10,7 +10,7 @@ use super::formats::is_depth;
 use super::resource::Role;
 
 impl Draw {
-    /// Adds a pass that the queue supports.
+    /// Adds a random pass that the queue supports.
     pub(super) fn pass(&mut self) {
         let queue = self.queue();
         let kind = self.random.pick(&[
@@ -131,7 +131,7 @@ impl Draw {
         pass.accesses.push(access);
     }
 
-    /// Resolves some of the attachments.
+    /// Adds resolve attachments for some of the attachments.
     fn resolves(&mut self, pass: &mut DescribedPass) {
         let sources: Vec<DescribedAccess> = pass.accesses.clone();
         for source in sources {
@@ -162,7 +162,7 @@ impl Draw {
         }
     }
 
-    /// Adds an input attachment: an attachment of the pass, or something else that has contents.
+    /// Adds an input attachment: an attachment of the pass, or another image that has contents.
     fn input(&mut self, pass: &mut DescribedPass) {
         let own: Vec<DescribedAccess> = pass
             .accesses
@@ -193,7 +193,7 @@ impl Draw {
         }
     }
 
-    /// Adds input attachments, up to more than most devices allow.
+    /// Adds 4 to 12 input attachments, which can be more than a device allows.
     fn many_inputs(&mut self, pass: &mut DescribedPass) {
         for _ in 0..self.random.pick(&[4, 7, 8, 9, 12]) {
             let image = self.plain_image(vk::Format::R8G8B8A8_UNORM, Samples::TYPE_1, 1);
@@ -203,7 +203,7 @@ impl Draw {
         }
     }
 
-    /// Adds a subpass that continues with the attachments of the first one.
+    /// Adds a second subpass, which reuses attachments of the first one.
     fn next_subpass(&mut self, pass: &mut DescribedPass, samples: Samples) {
         let own: Vec<DescribedAccess> = pass
             .accesses

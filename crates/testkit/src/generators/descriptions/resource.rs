@@ -231,7 +231,7 @@ impl Draw {
         }
     }
 
-    /// Another format through which to view an image.
+    /// A random format for a view of an image.
     pub(super) fn view_format(&mut self, image: &ImageDesc) -> Format {
         if self.odd() {
             return self.random.pick(&ALL);

@@ -5,10 +5,10 @@ use tileheap::frame::{Persistence, SubresourceRange, TileConstraint};
 
 use super::description::{DescribedAccess, DescribedPass, Description};
 
-/// Applies the n-th possible change of one kind to a description; returns false if there are not as many.
+/// Applies the n-th possible change of one kind to a description; returns false if there are fewer.
 type Edit = fn(&mut Description, usize) -> bool;
 
-/// The smallest description found that still fails: each step removes a batch, a pass, an access or a resource, or a setting.
+/// Returns the smallest description found that still fails. Each step removes a batch, pass, access or resource, or resets a setting.
 pub fn shrink(mut description: Description, fails: &mut dyn FnMut(&Description) -> bool) -> Description {
     let edits: [Edit; 6] = [batch, pass, access, resource, settings, of_resource];
     loop {
@@ -88,7 +88,7 @@ fn resource(description: &mut Description, at: usize) -> bool {
     true
 }
 
-/// Resets one setting of a pass, or of an access.
+/// Resets one setting of a pass or of all its accesses.
 fn settings(description: &mut Description, at: usize) -> bool {
     const EACH: usize = 13;
     let (index, setting) = (at / EACH, at % EACH);

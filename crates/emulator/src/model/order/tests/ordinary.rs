@@ -1,4 +1,4 @@
-//! Ordinary memory: the resources that are tracked, and since when.
+//! Ordinary memory: the resources that are tracked, and the time at which tracking begins.
 
 use tileheap_sync::program::{SharingMode, Texels};
 use tileheap_units::Run;
@@ -82,7 +82,7 @@ fn only_resources_that_share_bytes_are_followed() {
     assert_eq!(device.followed.bind(&buffer(3, false, 2047)).0.len(), 2);
     let (new, _) = device.followed.bind(&buffer(4, false, 2048));
     let numbers: Vec<_> = new.iter().map(|one| one.number).collect();
-    assert_eq!(numbers, [4], "the third one shared bytes before");
+    assert_eq!(numbers, [4], "buffer 3 already shared bytes with buffer 2");
     let found = device.submit(0, &fills(2, 3), &Batch::default());
     let [(id, text)] = texts(&found)[..] else {
         panic!("{found:#?}")
@@ -93,11 +93,11 @@ fn only_resources_that_share_bytes_are_followed() {
     assert_eq!(
         texts(&device.submit(0, &fills(1, 1), &Batch::default())),
         [],
-        "it shares nothing"
+        "buffer 1 shares no bytes"
     );
 }
 
-/// A command buffer that was submitted before is translated again.
+/// The resource is tracked even in a command buffer that was submitted before, which is translated again.
 #[test]
 fn a_resource_is_followed_from_when_it_shares_bytes() {
     let mut device = device(Verdicts::default());
@@ -139,7 +139,7 @@ fn contents_of_other_resources_are_not_its_own() {
     assert_eq!(ids, ["TILEHEAP-reads-discarded"]);
 }
 
-/// Many programs load stencil because LOAD is 0, and do not use it.
+/// Many programs load stencil contents, because LOAD is 0, and do not use them.
 #[test]
 fn loads_of_stencil_that_was_never_written_are_only_possible() {
     let ids = |aspects: vk::ImageAspectFlags| {
@@ -217,7 +217,7 @@ fn waits_for_any_of_several_leave_order_open() {
     assert_eq!(ids, ["TILEHEAP-possible-order"]);
 }
 
-/// A command that writes unseen.
+/// A command whose writes the layer does not see.
 fn unseen(command: &'static str) -> UnseenSource {
     UnseenSource {
         command,
@@ -251,7 +251,11 @@ fn unseen_writes_leave_only_what_they_reach_uncertain() {
     }
     let allowed =
         |device: &mut Device, kind| texts(&device.followed.allow_unseen_writes(kind, unseen("a"))).len();
-    assert_eq!(allowed(&mut device, U::DESCRIPTORS), 0, "nothing can be reached");
+    assert_eq!(
+        allowed(&mut device, U::DESCRIPTORS),
+        0,
+        "no resource can be reached"
+    );
     assert_eq!(allowed(&mut device, U::ADDRESSES | U::DESCRIPTORS), 1);
     assert_eq!(allowed(&mut device, U::ADDRESSES), 0, "a second time");
     let mut ids = |of| {
@@ -262,12 +266,12 @@ fn unseen_writes_leave_only_what_they_reach_uncertain() {
     assert_eq!(
         ids(2),
         ["TILEHEAP-possible-contents"],
-        "it shares bytes with the first"
+        "buffer 2 shares bytes with buffer 1"
     );
     assert_eq!(
         ids(3),
         ["TILEHEAP-reads-discarded"],
-        "it shares bytes with the image only"
+        "buffer 3 shares bytes only with the image"
     );
     device
         .followed
@@ -435,7 +439,7 @@ fn presentation_orders_submissions() {
     assert_eq!(found(false), 1);
 }
 
-/// Thousands of resources share a block, each with its neighbors.
+/// Each of thousands of resources in one memory object shares bytes with its neighbors.
 #[test]
 fn of_thousands_of_resources_neighbors_conflict() {
     const COUNT: u32 = 4_000;
@@ -537,7 +541,7 @@ fn another_queue_family_needs_a_transfer() {
     silent(SharingMode::Exclusive, 1, acquired.transfer(2, COPY_READ), true);
 }
 
-/// A barrier may transfer ownership in a way that is not followed.
+/// A barrier may transfer ownership in a way that is not tracked.
 #[test]
 fn unseen_transfers_make_missing_ones_possible() {
     let mut device = filled(SharingMode::Exclusive, false);
