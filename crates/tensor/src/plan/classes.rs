@@ -172,18 +172,15 @@ impl Classes {
 }
 
 fn same_requirements(rules: &Rules<'_>, a: &Value, b: &Value) -> bool {
-    let (first, second) = (a.tensor.index(), b.tensor.index());
-    let needs = |tensor: usize| {
-        let (needs, layout) = (&rules.requirements[tensor], &rules.layouts[tensor]);
+    let needs = |tensor: TensorId| {
+        let (needs, layout) = (
+            &rules.requirements[tensor.index()],
+            &rules.layouts[tensor.index()],
+        );
         let extent = needs.image.then_some(layout.extent);
-        (
-            needs.size,
-            extent,
-            layout.rule.storage,
-            &rules.graph.tensors()[tensor].memory,
-        )
+        (needs.size, extent, layout.rule.storage, rules.pin(tensor))
     };
-    a.kind != ValueKind::External && b.kind != ValueKind::External && needs(first) == needs(second)
+    a.kind != ValueKind::External && b.kind != ValueKind::External && needs(a.tensor) == needs(b.tensor)
 }
 
 /// The expansion with its classes of values.

@@ -1,5 +1,6 @@
 //! The expanded graph: values with their lifetimes, bindings of tensors, values carried by loops, and results of loop exits.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::options::TensorPlanOptions;
@@ -216,6 +217,7 @@ pub(super) struct Rules<'a> {
     pub(super) plan_inputs: bool,
     pub(super) plan_outputs: bool,
     pub(super) in_place: bool,
+    memory_of: Option<&'a dyn Fn(&Graph, TensorId) -> Option<String>>,
     /// Additional tensors whose memory the caller supplies.
     pub(super) external: &'a [TensorId],
     /// Unroll counts of loops; 1 for those without an entry.
@@ -244,6 +246,7 @@ impl<'a> Rules<'a> {
             plan_inputs: options.plan_inputs,
             plan_outputs: options.plan_outputs,
             in_place: options.in_place,
+            memory_of: options.memory_of,
             external: &options.external,
             unroll: BTreeMap::new(),
             copied: BTreeMap::new(),
@@ -251,6 +254,13 @@ impl<'a> Rules<'a> {
             gathers: false,
             chains: BTreeMap::new(),
         }
+    }
+
+    /// Returns the name of the memory that a tensor is pinned to.
+    pub(super) fn pin(&self, tensor: TensorId) -> Option<Cow<'a, str>> {
+        let chosen = self.memory_of.and_then(|memory_of| memory_of(self.graph, tensor));
+        let declared = || self.graph.tensor(tensor).memory.as_deref().map(Cow::Borrowed);
+        chosen.map(Cow::Owned).or_else(declared)
     }
 
     /// Returns true if a view shares its base's bytes: both are row-major buffers.

@@ -1,5 +1,6 @@
 //! The items of a plan: classes of values as a strategy places them, with their memories and bounds.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::bound::graph_bounds;
@@ -68,9 +69,6 @@ pub(super) fn items(
             size = size.align_up(options.granularity);
         }
         let tensor = rules.graph.tensor(first.tensor);
-        let pin = options
-            .memory_of
-            .and_then(|memory_of| memory_of(rules.graph, first.tensor));
         let accesses: u64 = values.map(|value| value.accesses).sum();
         for &value in members {
             item_of[value] = Some(items.len());
@@ -81,7 +79,7 @@ pub(super) fn items(
             size,
             alignment,
             memory_type_bits: needs.memory_type_bits,
-            memory: pin.or_else(|| tensor.memory.clone()),
+            memory: rules.pin(first.tensor).map(Cow::into_owned),
             image: needs.image.then(|| item_image(rules, first.tensor)),
             storage_id: tensor.storage_id,
             traffic: size.0.saturating_mul(accesses.max(1)),

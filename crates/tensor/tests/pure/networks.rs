@@ -151,6 +151,31 @@ fn a_function_says_which_memory_each_tensor_is_in() {
     }
 }
 
+/// Operators that work in place write to another memory if their output is pinned to it.
+#[test]
+fn tensors_that_are_pinned_to_different_memories_share_no_bytes() {
+    let mut graph = GraphBuilder::new("in place");
+    let x = graph.input("x", ElementType::Float32, [256]);
+    let y = graph.operator("y", "relu", [], &[x]).unwrap()[0];
+    let z = graph.operator("z", "exp", [], &[y]).unwrap()[0];
+    graph.output(z);
+    let choice = chosen(&graph.build().unwrap(), &BuffersOnly);
+    let sizes = |pinned: &str| {
+        let pin =
+            |graph: &Graph, id| Some(if graph.tensor(id).name == pinned { "b" } else { "a" }.to_owned());
+        let options = TensorPlanOptions {
+            memories: ["a", "b"].map(MemoryDesc::new).to_vec(),
+            memory_of: Some(&pin),
+            ..TensorPlanOptions::default()
+        };
+        let plan = planned(&choice, &options).unwrap();
+        [0, 1].map(|memory: usize| plan.memories[memory].size.0)
+    };
+    assert_eq!(sizes(""), [1024, 0]);
+    assert_eq!(sizes("y"), [1024, 1024]);
+    assert_eq!(sizes("z"), [1024, 1024]);
+}
+
 /// Places item `i` as the function says.
 #[derive(Debug)]
 struct Told(fn(u64, &SpaceItem) -> (u64, Bytes));
