@@ -118,6 +118,25 @@ fn textures_are_recycled_in_program_order_grown_by_the_rule_and_capped() {
     let operands = [&second, &fourth].map(ScratchOperand::Scratch);
     // SAFETY: refused before anything is recorded.
     assert!(unsafe { pool.dispatch(vk::CommandBuffer::null(), &add_one(&operands)) }.is_err());
+    let refused = [
+        (
+            ElementType::Float16,
+            "the call's elements are float16, but an operand's are float32",
+        ),
+        (
+            ElementType::Int32,
+            "kernels support only float32 and float16 elements",
+        ),
+    ];
+    for (element, why) in refused {
+        let call = KernelCall {
+            element,
+            ..add_one(&operands)
+        };
+        // SAFETY: refused before anything is recorded.
+        let refusal = unsafe { pool.dispatch(vk::CommandBuffer::null(), &call) }.unwrap_err();
+        assert_says(refusal, &["add_one", why]);
+    }
     pool.free(second);
     pool.free(fourth);
     // SAFETY: nothing was recorded.

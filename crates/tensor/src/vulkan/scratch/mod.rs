@@ -233,13 +233,19 @@ impl ScratchPool {
     /// Records a kernel, with the barrier it needs.
     ///
     /// # Errors
-    /// No kernel supports these operands, one of them is read before it was written, or a buffer is too small.
+    /// No kernel supports these operands or elements, one of the operands is read before it was written, or a buffer is too small.
     ///
     /// # Safety
     /// `commands` is recording outside of a render pass, on the pool's queue; command buffers are submitted in the order in which they were recorded;
     /// buffers are alive until they are [forgotten](ScratchPool::forget), have the usage `STORAGE_BUFFER` and consist of vectors of the call's
     /// elements.
     pub unsafe fn dispatch(&mut self, commands: vk::CommandBuffer, call: &KernelCall<'_>) -> Result<()> {
+        let element = call.element;
+        if !matches!(element, ElementType::Float32 | ElementType::Float16) {
+            let problem =
+                format!("kernels support only float32 and float16 elements, but the call's are {element}");
+            return Err(Error::kernel(call.kernel, problem));
+        }
         let mut operands = Vec::with_capacity(call.operands.len());
         for operand in call.operands {
             operands.push(self.operand(operand, call)?);
@@ -262,7 +268,7 @@ impl ScratchPool {
         let dispatch = Dispatch {
             key,
             operands: &bound,
-            format: format("", call.element).expect("the elements of a call are float32 or float16"),
+            format: format("", call.element).expect("checked before the operands"),
             arguments: arguments_of(operands.iter().map(|(.., shape)| shape.extent), &call.numbers),
             work,
         };
@@ -281,6 +287,11 @@ impl ScratchPool {
         let (buffer, shape, filled) = match *operand {
             ScratchOperand::Scratch(scratch) => {
                 let entry = self.entries[scratch.entry].as_ref().expect("given out");
+                if entry.kind.1 != call.element {
+                    let (given, wanted) = (entry.kind.1, call.element);
+                    let problem = format!("the call's elements are {wanted}, but an operand's are {given}");
+                    return Err(Error::kernel(call.kernel, problem));
+                }
                 return Ok((entry.resource, entry.object, scratch.shape));
             }
             ScratchOperand::Buffer {
