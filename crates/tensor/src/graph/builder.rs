@@ -144,8 +144,9 @@ impl GraphBuilder {
             let example = dim.at(&|id| number(symbol(id)?.example?));
             let example = example.and_then(|example| u64::try_from(example).ok());
             if range.is_none() && example.is_none() {
+                let terms = if most == 1 { "term" } else { "terms" };
                 return Err(format!(
-                    "axis {axis} of its result is an expression of more than {most} terms and has no bound below 2^63: give ranges to its symbols"
+                    "axis {axis} of its result is an expression of more than {most} {terms} and has no bound below 2^63: give ranges to its symbols"
                 ));
             }
             *dim = self.new_symbol(&format!("{name}.{axis}"), range, example).into();

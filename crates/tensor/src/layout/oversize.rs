@@ -160,11 +160,19 @@ pub fn fit_layout(
         return Ok((requested, StorageReason::AsRequested));
     }
     if !rule.storage.is_image() {
-        let (size, limit) = (requested.bytes(), limits.buffer);
-        return Err(Error::tensor(
-            name,
-            format!("it needs a buffer of {size}, but the limit is {limit}"),
-        ));
+        let problem = match rule.storage {
+            Storage::TexelBuffer => format!(
+                "it needs a texel buffer of {} texels, but the limit is {}",
+                requested.extent.texels(),
+                limits.texel_buffer
+            ),
+            _ => format!(
+                "it needs a buffer of {}, but the limit is {}",
+                requested.bytes(),
+                limits.buffer
+            ),
+        };
+        return Err(Error::tensor(name, problem));
     }
     let (extent, limit) = (requested.extent, limits.image(rule.storage));
     let reason = |instead| StorageReason::TooLarge {

@@ -53,14 +53,17 @@ pub(super) fn prepare(
     }
     let mut prepared = Vec::with_capacity(layouts.len());
     for (id, layout) in layouts {
-        let given = values.get(&id).map_or(0, Vec::len) as u64;
+        let given = values.get(&id).map_or(&[][..], Vec::as_slice);
         let (name, needed) = (graph.tensor(id).name.clone(), layout.elements());
-        if given != needed {
-            let problem = format!("the constant needs {needed} elements, but {given} were given");
+        if given.len() as u64 != needed {
+            let problem = format!(
+                "the constant needs {needed} elements, but {} were given",
+                given.len()
+            );
             return Err(Error::tensor(&name, problem));
         }
         format(&name, layout.element)?;
-        let texels = layout.pack(&values[&id]);
+        let texels = layout.pack(given);
         let bytes = match layout.element {
             ElementType::Float16 => to_half(&texels),
             _ => texels.iter().flat_map(|element| element.to_ne_bytes()).collect(),
