@@ -44,6 +44,8 @@ pub(crate) struct Enabled {
     pub(crate) tile_memory_heap: bool,
     pub(crate) tile_properties: bool,
     pub(crate) tile_shading: bool,
+    /// True if the feature `tileMemoryHeap` is enabled.
+    pub(crate) heap_feature: bool,
     /// True if a tile shading feature other than `tileShading` is enabled.
     pub(crate) per_tile: bool,
 }

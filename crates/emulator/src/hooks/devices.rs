@@ -267,9 +267,9 @@ impl Request {
         let feature = chained!(info.p_next => ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM<'_>);
         let tile_memory_heap = has(ffi::tile_memory_heap::NAME);
         let per_tile = has(ffi::tile_shading::NAME) && emulation::wants_per_tile(info.p_next);
+        let heap_feature = tile_memory_heap && feature.is_some_and(|feature| feature.tile_memory_heap != 0);
         // Work per tile needs the model of command buffers as well.
-        let tile =
-            per_tile || tile_memory_heap && feature.is_some_and(|feature| feature.tile_memory_heap != 0);
+        let tile = per_tile || heap_feature;
         let wants_timeline = tile && queue_count > 1 && has_timeline(instance, physical);
         let is_out_of_reach = wants_timeline && timeline_is_out_of_reach(info.p_next);
         let timeline = wants_timeline && !is_out_of_reach;
@@ -288,6 +288,7 @@ impl Request {
                 tile_memory_heap,
                 tile_properties: has(ffi::tile_properties::NAME),
                 tile_shading: has(ffi::tile_shading::NAME),
+                heap_feature,
                 per_tile,
             },
             buffer_device_address: has_addresses(info.p_next),

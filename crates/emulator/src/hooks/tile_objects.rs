@@ -58,7 +58,7 @@ pub(crate) fn allocate(
         device.reporter.report(MessageId::TooLarge, about, &text);
         return vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
     }
-    let Some(tile) = &device.tile else {
+    let Some(tile) = device.tile.as_ref().filter(|_| device.enabled.heap_feature) else {
         // Real memory, in full: programs that take the first device-local type bind ordinary resources to it.
         let about = Object::of(device.driver.handle);
         let text = format!(

@@ -267,41 +267,51 @@ fn an_object_larger_than_the_heap_is_refused() {
     assert_eq!(ids, ["TILEHEAP-too-large"]);
 }
 
-/// Programs that do not know tile memory and take the first device-local type: they get a message, and run.
+/// Programs that do not know tile memory and take the first device-local type, with or without work per tile: they get a message, and run.
 #[test]
 fn the_first_type_holds_what_is_bound_to_it_where_the_feature_is_off() {
-    let on = Instance::new(&[("tile_type_position", "first")]);
-    let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
-    let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
-    // SAFETY: Every device has a family 0 with a queue.
-    let device = unsafe { on.instance.create_device(on.physical(), &info, None) }.expect("a device");
-    let (objects, size) = (Objects::default(), 4 << 20);
-    let usage = vk::BufferUsageFlags::TRANSFER_DST;
-    let buffer = objects.create(&device, &vk::BufferCreateInfo::default().size(size).usage(usage));
-    let memory = objects.create(&device, &vk::MemoryAllocateInfo::default().allocation_size(size));
-    let pool = objects.create(&device, &vk::CommandPoolCreateInfo::default());
-    // SAFETY: Valid, except for the type; all is destroyed when idle.
-    unsafe {
-        device
-            .bind_buffer_memory(buffer, memory, 0)
-            .expect("bound memory");
-        let commands = command_buffers(&device, pool, vk::CommandBufferLevel::PRIMARY, 1);
-        // All of it is real memory: a driver would write past a smaller allocation.
-        record(&device, commands[0], &Default::default(), || {
-            device.cmd_fill_buffer(commands[0], buffer, 0, vk::WHOLE_SIZE, 7)
-        });
-        let batch = vk::SubmitInfo::default().command_buffers(&commands);
-        let submitted = device.queue_submit(device.get_device_queue(0, 0), &[batch], vk::Fence::null());
-        submitted.expect("a submission");
-        device.device_wait_idle().expect("an idle device");
-        objects.destroy(&device);
-        device.destroy_device(None);
+    for with_tile_shading in [false, true] {
+        let on = Instance::new(&[("tile_type_position", "first")]);
+        let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
+        let extensions = [ffi::tile_shading::NAME.as_ptr()];
+        let mut features = ffi::PhysicalDeviceTileShadingFeaturesQCOM::default()
+            .tile_shading(true)
+            .tile_shading_per_tile_dispatch(true);
+        let mut info = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
+        if with_tile_shading {
+            info = info.enabled_extension_names(&extensions).push_next(&mut features);
+        }
+        // SAFETY: Every device has a family 0 with a queue, and the emulator supports the features.
+        let device = unsafe { on.instance.create_device(on.physical(), &info, None) }.expect("a device");
+        let (objects, size) = (Objects::default(), 4 << 20);
+        let usage = vk::BufferUsageFlags::TRANSFER_DST;
+        let buffer = objects.create(&device, &vk::BufferCreateInfo::default().size(size).usage(usage));
+        let memory = objects.create(&device, &vk::MemoryAllocateInfo::default().allocation_size(size));
+        let pool = objects.create(&device, &vk::CommandPoolCreateInfo::default());
+        // SAFETY: Valid, except for the type; all is destroyed when idle.
+        unsafe {
+            device
+                .bind_buffer_memory(buffer, memory, 0)
+                .expect("bound memory");
+            let commands = command_buffers(&device, pool, vk::CommandBufferLevel::PRIMARY, 1);
+            // All of it is real memory: a driver would write past a smaller allocation.
+            record(&device, commands[0], &Default::default(), || {
+                device.cmd_fill_buffer(commands[0], buffer, 0, vk::WHOLE_SIZE, 7)
+            });
+            let batch = vk::SubmitInfo::default().command_buffers(&commands);
+            let submitted = device.queue_submit(device.get_device_queue(0, 0), &[batch], vk::Fence::null());
+            submitted.expect("a submission");
+            device.device_wait_idle().expect("an idle device");
+            objects.destroy(&device);
+            device.destroy_device(None);
+        }
+        let validated = [
+            "VUID-vkAllocateMemory-tileMemoryHeap-10976",
+            "VUID-vkBindBufferMemory-memory-01035",
+        ];
+        let ids = on.take_ids_but(&validated);
+        assert_eq!(ids, ["TILEHEAP-not-enabled"], "tile shading: {with_tile_shading}");
     }
-    let validated = [
-        "VUID-vkAllocateMemory-tileMemoryHeap-10976",
-        "VUID-vkBindBufferMemory-memory-01035",
-    ];
-    assert_eq!(on.take_ids_but(&validated), ["TILEHEAP-not-enabled"]);
 }
 
 #[test]
