@@ -117,8 +117,8 @@ impl AllocationGraph {
                     (None, true) => &mut out_of_source,
                     (None, false) => &mut into_sink,
                     (Some(item), _) => {
-                        let count = Error::OffsetCount(item as usize + 1, items.len());
-                        let (into, out) = flow.get_mut(item as usize).ok_or(count)?;
+                        let unknown = Error::EdgeItem(item, items.len());
+                        let (into, out) = flow.get_mut(item as usize).ok_or(unknown)?;
                         if is_from { out } else { into }
                     }
                 };

@@ -109,6 +109,9 @@ pub enum Error {
     /// A height that differs from the end of the highest item.
     #[error("the packing has a height of {0}, but its highest item ends at {1}")]
     WrongHeight(Bytes, Bytes),
+    /// An edge of an allocation graph with an item that the problem does not have: the item, and the number of items.
+    #[error("allocation graph: an edge names item {0}, but there are {1} items")]
+    EdgeItem(u32, usize),
     /// An allocation graph that does not conserve bytes.
     #[error("allocation graph: {} has {size}, but {into} flow in and {out} flow out", whose(*.item))]
     Flow {
