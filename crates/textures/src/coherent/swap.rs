@@ -96,7 +96,8 @@ pub(super) fn cheapest_cover(residents: &mut Vec<(u64, u32)>, short: u64) -> Opt
     let (mut left, mut kept) = (short, 0);
     for at in 0..residents.len() {
         let one = residents[at];
-        if one.0 <= left && kept < MAX_EXCHANGED {
+        // One place is left for the one that covers the rest.
+        if one.0 <= left && kept + 1 < MAX_EXCHANGED {
             residents.swap(kept, at);
             kept += 1;
             left -= one.0;

@@ -85,7 +85,10 @@ impl<R: BufRead> TraceReader<R> {
             }
             END if head == END => {
                 let (frames, uses) = (self.number()?, self.number()?);
-                if (frames, uses) != (self.frames, self.uses) {
+                if frames != self.frames {
+                    return Err(self.damaged("count of frames", frames));
+                }
+                if uses != self.uses {
                     return Err(self.damaged("count of uses", uses));
                 }
                 self.done = true;
