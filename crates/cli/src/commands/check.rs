@@ -6,6 +6,7 @@ use std::sync::Arc;
 use clap::{Args, ValueHint};
 use serde_json::Value;
 use tileheap::Checked;
+use tileheap::arrange::Arrangement;
 use tileheap::execute::ExecutedFrame;
 use tileheap::frame::{Frame, ResourceId};
 use tileheap::lower::check::DeviceFacts;
@@ -17,7 +18,7 @@ use tileheap::profile::DeviceProfile;
 use super::pack;
 use crate::certificates;
 use crate::error::{Error, Result};
-use crate::frames::arrange::{Limits, read_repaired};
+use crate::frames::arrange::Limits;
 use crate::frames::plan::{AssumedReach, frame_from, with_values};
 use crate::input::{is_stdin, read_text, shown};
 use crate::output::Output;
@@ -153,14 +154,13 @@ fn arranged(arguments: &Arguments, executed: ExecutedFrame, text: &str) -> Resul
             arrangement => (&arguments.plan, arrangement.to_string()),
         },
     };
-    let (arrangement, not_kept) =
-        read_repaired(&text, frame).map_err(|error| Error::of(shown(path), error))?;
-    if let Some(why) = not_kept.first() {
-        return Err(Error::of(
+    Arrangement::from_json_lossy(&text, frame).map_err(|error| Error::of(shown(path), error))?;
+    let arrangement = Arrangement::from_json(&text, frame).map_err(|error| {
+        Error::of(
             shown(path),
-            format!("the arrangement does not fit the frame: {why}"),
-        ));
-    }
+            format!("the arrangement does not fit the frame: {error}"),
+        )
+    })?;
     Ok(arrangement.apply(&executed)?)
 }
 

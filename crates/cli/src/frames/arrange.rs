@@ -317,7 +317,7 @@ impl<'a> DescribedPlan<'a> {
 ///
 /// # Errors
 /// If the text is not an arrangement, or belongs to another frame.
-pub(crate) fn read_repaired(text: &str, frame: &Frame) -> Result<(Arrangement, Vec<String>), ArrangeError> {
+fn read_repaired(text: &str, frame: &Frame) -> Result<(Arrangement, Vec<String>), ArrangeError> {
     let (repaired, lost) = Arrangement::from_json_lossy(text, frame)?;
     let why = Arrangement::from_json(text, frame)
         .err()
