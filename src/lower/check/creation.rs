@@ -443,26 +443,27 @@ pub(super) fn check_clear(
 ) {
     use vk::QueueFlags as Q;
     let tables = at.checker.tables;
-    let (usage, needs, zero) = match object {
+    let (fits, usage, needs, zero) = match object {
         ImageOrBuffer::Image(row) => {
             let image = tables.images[row as usize];
             let color = crate::format::aspects(image.format).contains(vk::ImageAspectFlags::COLOR);
             let compute = if color { Q::COMPUTE } else { Q::empty() };
-            let usage = image.usage.contains(I::TRANSFER_DST);
-            (usage, Q::GRAPHICS | compute, ClearValue::zero_of(image.format))
+            let fits = image.usage.contains(I::TRANSFER_DST);
+            let zero = ClearValue::zero_of(image.format);
+            (fits, format!("{:?}", image.usage), Q::GRAPHICS | compute, zero)
         }
         ImageOrBuffer::Buffer(row) => {
-            let usage = tables.buffers[row as usize]
-                .usage
-                .contains(vk::BufferUsageFlags::TRANSFER_DST);
-            (usage, Q::GRAPHICS | Q::COMPUTE | Q::TRANSFER, ClearValue::ZERO)
+            let usage = tables.buffers[row as usize].usage;
+            let fits = usage.contains(vk::BufferUsageFlags::TRANSFER_DST);
+            let queues = Q::GRAPHICS | Q::COMPUTE | Q::TRANSFER;
+            (fits, format!("{usage:?}"), queues, ClearValue::ZERO)
         }
     };
     at.equal("value", value, zero);
     at.demand(
-        usage,
+        fits,
         "usage",
-        object,
+        format_args!("{usage}"),
         "a mask that includes TRANSFER_DST (VUID-vkCmdClearColorImage-image-00002)",
     );
     let flags = at.checker.flags(queue);

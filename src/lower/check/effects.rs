@@ -148,8 +148,8 @@ fn writes_in_part(frame: &Frame, access: &Access) -> bool {
     let ResourceKind::Image { extent, .. } = resource.kind else {
         return false;
     };
-    let side = |texels: u32| (texels >> access.range.levels.first).max(1);
-    let vk::Extent2D { width, height } = pass.area.extent;
+    let side = |texels: u32| u64::from((texels >> access.range.levels.first).max(1));
+    let [width, height] = [pass.area.extent.width, pass.area.extent.height].map(u64::from);
     let area = width * height < side(extent.width) * side(extent.height);
     let views = pass.view_mask != 0 && (pass.view_mask.count_ones() as usize) < access.range.layers.len();
     access.kind.is_attachment() && (area || views)

@@ -411,9 +411,13 @@ fn check_accesses(checker: &mut Checker<'_>) {
     for object in checker.objects() {
         let is_image = matches!(object, ImageOrBuffer::Image(_));
         if frame.resource(checker.resource_of(object)).is_image() != is_image {
-            let table = if is_image { "images" } else { "buffers" };
+            let (table, kind) = if is_image {
+                ("images", "a buffer")
+            } else {
+                ("buffers", "an image")
+            };
             let name = checker.name_of(object);
-            let message = format!("{table}: {object:?} is for `{name}`, which is another kind of resource");
+            let message = format!("{table}: {object:?} is for `{name}`, which is {kind}");
             checker.report(LoweringRule::Order, message);
         }
     }

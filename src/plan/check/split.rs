@@ -72,8 +72,10 @@ fn check_stretches(checker: &mut Checker<'_>) {
             "the stretch is used after its end"
         } else if others.any(early) {
             "the stored resource is used before the store"
-        } else if elsewhere || !transient {
+        } else if elsewhere {
             "the stretch is not in tile memory, so no store may end it"
+        } else if !transient {
+            "the stretch is not a transient resource, so no store may end it"
         } else {
             continue;
         };
