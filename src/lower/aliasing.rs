@@ -111,7 +111,8 @@ const _: () = assert!(size_of::<PreviousUser>() == 32);
 /// # Ok::<(), tileheap::Error>(())
 /// ```
 ///
-/// # Errors If the number of device queues does not match the number of declared queues. If the plan was made only for comparison, or needs more than
+/// # Errors
+/// If the number of device queues does not match the number of declared queues. If the plan was made only for comparison, or needs more than
 /// aliasing: an image in each of several memory objects ([`Ladder::Off`](crate::plan::Ladder::Off) avoids it), stores (plan without
 /// [`split`](crate::plan::PlanOptions::split)), or an image that several queues begin to use at the same time.
 pub fn aliasing(plan: &Checked<Plan>, queues: &DeviceQueues) -> Result<Aliasing, LowerError> {

@@ -135,7 +135,8 @@ pub(crate) fn add_answer(
 /// # Errors
 /// The name of a resource that the device does not support in ordinary memory: without an answer, or without a memory type.
 ///
-/// # Panics If the number of answers differs from the number of queries.
+/// # Panics
+/// If the number of answers differs from the number of queries.
 pub fn requirements_from(
     frame: &Frame,
     profile: &DeviceProfile,
