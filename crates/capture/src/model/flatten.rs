@@ -38,7 +38,7 @@ pub(crate) struct Pass {
     pub(crate) instance: Option<usize>,
     /// True if another command buffer resumes the instance.
     pub(crate) suspends: bool,
-    /// The timestamps at the beginning of the pass and after it, by their numbers in the command buffer.
+    /// The numbers of the timestamps before and after the pass, within the command buffer.
     pub(crate) timestamps: Option<[u32; 2]>,
     pub(crate) facts: PassFacts,
 }
@@ -56,7 +56,7 @@ pub(crate) struct Flat {
 }
 
 impl Flat {
-    /// Iterates over the ranges that lose their contents between the first `passes` passes and the next one.
+    /// Iterates over the ranges that layout transitions discard after the first `passes` passes and before the next one.
     pub(crate) fn discards_before(
         &self,
         passes: usize,
@@ -75,7 +75,7 @@ struct Walker<'a> {
     labels: Vec<String>,
     /// The name of the secondary command buffer that is being traversed; empty in the primary one.
     secondary: String,
-    /// True if conditional rendering is active around that secondary command buffer.
+    /// True if conditional rendering is active where the current secondary command buffer is executed.
     is_conditional: bool,
     /// While conditional rendering is active, the read of its predicate, which every pass makes.
     predicate: Option<&'a FollowedAccess>,
@@ -85,13 +85,13 @@ struct Walker<'a> {
     timestamp: Option<(u32, usize)>,
     /// The current render pass instance, the subpass, and true if the subpass is recorded in secondary command buffers.
     instance: Option<(&'a RenderPassInstance, usize, bool)>,
-    /// The keys of the pipelines and sets that the open pass has used.
+    /// The keys of the pipelines and descriptor sets that the open pass has used.
     used: HashSet<Vec<usize>>,
-    /// The accesses of shaders, by the key of their pipelines and sets.
+    /// The accesses of shaders, by the key of their pipelines and descriptor sets.
     shaders: HashMap<Vec<usize>, Rc<ShaderUse>>,
     /// The indices of the open pass's accesses, by the key of the resource.
     found: HashMap<usize, Vec<usize>>,
-    /// For each access of the open pass that combines several, by its index: the distinct parts that they access.
+    /// The distinct parts that each merged access of the open pass covers, by its index.
     parts: HashMap<usize, HashSet<AccessedPart>>,
 }
 
@@ -194,7 +194,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Assigns the time since the last timestamp to the first pass after that timestamp.
+    /// Records timestamp `number`: the first pass after the previous timestamp gets the numbers of both.
     fn time(&mut self, number: u32) {
         let passes = &mut self.flat.passes;
         let Some((from, first)) = self.timestamp.replace((number, passes.len())) else {
@@ -228,12 +228,13 @@ impl<'a> Walker<'a> {
     /// Traverses secondary command buffers.
     fn execute(&mut self, all: &'a [(String, Arc<RecordedList>)]) {
         let depth = self.labels.len();
+        let outer = std::mem::take(&mut self.secondary);
         for (name, ops) in all {
             let name = if name.is_empty() { "secondary" } else { name };
             name.clone_into(&mut self.secondary);
             self.walk(ops);
         }
-        self.secondary.clear();
+        self.secondary = outer;
         self.labels.truncate(depth);
     }
 
@@ -301,7 +302,7 @@ impl<'a> Walker<'a> {
         &mut self.flat.passes[index]
     }
 
-    /// Opens a pass for dispatches or transfers, which form one pass between barriers.
+    /// Opens a pass for dispatches or transfers outside render pass instances, unless a pass of this kind is open.
     fn run(&mut self, kind: PassKind) {
         let is_open = self.open.is_some_and(|open| self.flat.passes[open].kind == kind);
         if self.instance.is_none() && !is_open {
