@@ -199,7 +199,7 @@ struct Plan<'a> {
     values: Vec<Value>,
     operators: Vec<String>,
     lifetimes: Vec<Lifetime>,
-    /// For each value, the value whose data it has; and if it is a view, the value that it is a view of.
+    /// For each value, the value whose data it refers to and, if it is a view, the value that it is a view of.
     data: Vec<(u32, Option<usize>)>,
     steps: Vec<String>,
     /// Backward jumps: the steps that jump, with their targets.
@@ -214,6 +214,7 @@ impl Plan<'_> {
     fn tensors(&self, values: &[i32]) -> Result<Vec<usize>> {
         let mut found = Vec::new();
         for &value in values.iter().filter(|&&value| value >= 0) {
+            let before = found.len();
             match self.value(value)? {
                 Value::Tensor(_) => found.push(value as usize),
                 Value::List(items) => {
@@ -225,7 +226,7 @@ impl Plan<'_> {
                 }
                 Value::Other => {}
             }
-            self.accesses.set(self.accesses.get() + found.len());
+            self.accesses.set(self.accesses.get() + found.len() - before);
             if self.accesses.get() > MAX_ACCESSES {
                 return Err(self
                     .file
@@ -321,8 +322,8 @@ impl Plan<'_> {
         Ok(())
     }
 
-    /// Records the reads and writes of an operator: it reads its arguments and writes the last one, a tensor or a list
-    /// of tensors.
+    /// Records the reads and writes of an operator: it writes its last argument, a tensor or a list of tensors, and reads the others. An
+    /// argument that it also writes is read only if it was written before.
     fn kernel(&mut self, call: Table<'_>, step: u32) -> Result<String> {
         let index = call.i32((0, "`op_index`"))?;
         let name = usize::try_from(index)
